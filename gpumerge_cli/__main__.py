@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+# The module signal imports enum and half of collections. Until handlers are set, a signal ends in a traceback.
+import _signal as signal  # type: ignore[import-not-found]
 import gc
 import os
-import signal
 import sys
-from types import FrameType
+
+TYPE_CHECKING = False  # importing typing takes time
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import NoReturn
 
 
 def main() -> None:
@@ -20,15 +25,44 @@ def main() -> None:
     # Importing makes many objects and drops few, so the collector would look through them in vain, again and again.
     gc.set_threshold(50_000)
     try:
+        _survive_limits()
         from gpumerge_cli.cli.app import run
 
         code = run(sys.argv[1:], last=True)
     except MemoryError:  # not even for the way that errors are told; Python's own exit code would mean disorder
-        os.write(2, b"gpumerge: not enough memory; close other programs\n")
-        os._exit(2)
+        _end_for_memory()
     # Everything is written and flushed. The interpreter's own end would take time, and wait for threads, one of which
     # may still wait for a pipe that never ends.
     os._exit(code)
+
+
+_held: list[object] = []
+"""The function that C calls as the process ends: it must not be collected."""
+
+
+def _survive_limits() -> None:
+    """Have an exit that a C library calls end in a line and exit 2, under a limit on address space (ulimit -v).
+
+    OpenBLAS calls exit(1) where it gets no memory, and 1 would mean disorder. The program itself never calls exit.
+    """
+    import resource
+
+    if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
+        return
+    import ctypes
+
+    own = os.getpid()
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+    told = kind(lambda _: _end_for_memory() if os.getpid() == own else None)
+    _held.append(told)
+    ctypes.CDLL(None).__cxa_atexit(told, None, None)
+
+
+def _end_for_memory() -> NoReturn:
+    try:
+        os.write(2, b"gpumerge: not enough memory; close other programs, or raise a limit (ulimit -v)\n")
+    finally:
+        os._exit(2)
 
 
 def _end(number: int, _frame: FrameType | None) -> None:

@@ -106,7 +106,8 @@ def input_error(error: OSError, name: str) -> InputError:
 
 def output_error(error: OSError, name: str) -> OutputError:
     """The OutputError for an OSError met while writing `name`."""
-    return OutputError(_reason(error), where=name, way_out=_WAY_OUT.get(error.errno or 0, ""))
+    way_out = getattr(error, "way_out", "") or _WAY_OUT.get(error.errno or 0, "")
+    return OutputError(_reason(error), where=name, way_out=way_out)
 
 
 def lost_output(name: str) -> OutputError:

@@ -20,6 +20,14 @@ _LOCKED_BY_OTHERS = 1.0  # seconds; who only looks whether a file is locked hold
 _HEXADECIMAL = re.compile(f"[0-9a-f]{{{2 * _TOKEN}}}")
 
 
+class PlacementError(OSError):
+    """A file that did not take its place as it should. way_out: what is at the place now."""
+
+    def __init__(self, what: str, way_out: str) -> None:
+        super().__init__(what)
+        self.way_out = way_out
+
+
 class Replacement:
     """A new file for the place that `name` says, open to read and write as `descriptor`; a link stays a link.
 
@@ -32,10 +40,12 @@ class Replacement:
         self.temporary = self.place.with_name(_prefix(self.place) + os.urandom(_TOKEN).hex())
         self.descriptor = -1
         self.in_place = False
+        self._foreign = False  # the place holds another program's file, in spite of the rename
         self._kept: Path | None = None
+        self._watch = -1  # holds the identity of a file that may be taken back: a file that is gone may pass it on
         self._returns = False  # what was there can be put there again
         self._settled = False
-        _unfinished.add(self.temporary)  # before it is there, so that no moment is left for a signal to leave it
+        _unfinished[self.temporary] = None  # before it is there, so that no moment is left for a signal to leave it
         try:
             before = _status_of(self.place)
             # First, so that of runs that are killed one after the other never more than one is left.
@@ -43,8 +53,10 @@ class Replacement:
                 _remove_left({self.place})
             self.descriptor = _locked(self.temporary, mode if before is None else 0o600)
         except OSError:
-            _unfinished.discard(self.temporary)
+            _unfinished.pop(self.temporary, None)
             raise
+        self._identity = _identity(os.fstat(self.descriptor))
+        _unfinished[self.temporary] = self._identity
         try:
             if before is not None:
                 _be_like(self.descriptor, before)
@@ -78,21 +90,58 @@ class Replacement:
         try:
             if keep:
                 self._keep()
+            self._judge_temporary()
             os.replace(self.temporary, self.place)
             self.in_place = True
+            self._judge_place()
         except OSError:
             self.abort()
             raise
-        _unfinished.discard(self.temporary)
+        _unfinished.pop(self.temporary, None)
         _swept.discard(self.place)
-        os.close(self.descriptor)
-        self.descriptor = -1
+        try:
+            self._close()
+        except OSError as error:
+            raise PlacementError(
+                f"{os.strerror(error.errno or errno.EIO)} as the file was closed",
+                "the new output is in place; compare it with its source before you use it",
+            ) from error
+
+    def _judge_temporary(self) -> None:
+        """Raise PlacementError if the temporary file's name is that of another file, which stays as it is."""
+        found = _identity_of(self.temporary)
+        if found == self._identity:
+            return
+        what = "removed" if found is None else "replaced"
+        stays = "" if found is None else f"; {self.temporary} is not of this run, and stays"
+        raise PlacementError(
+            f"another program {what} its temporary file before it was in place",
+            f"what was there before is unchanged{stays}",
+        )
+
+    def _judge_place(self) -> None:
+        """Raise PlacementError if the place does not hold the new file after the rename. What it holds stays."""
+        if _identity_of(self.place) == self._identity:
+            return
+        self.in_place, self._foreign = False, True
+        _unfinished.pop(self.temporary, None)
+        way_out = "it is not the output of this run: move it away, and run again"
+        if self._kept is not None:
+            way_out += f"; the file that was there before is {self._kept}"
+            _unfinished.pop(self._kept, None)
+            self._kept = None
+        raise PlacementError("another program put a different file in its place as it was renamed", way_out)
+
+    def _close(self) -> None:
+        """Close the descriptor, which is gone then even where that fails. Raises OSError."""
+        descriptor, self.descriptor = self.descriptor, -1
+        os.close(descriptor)
 
     def take_back(self) -> bool:
         """After a commit that kept what there was, have the place as it was before; whether that could be."""
         if not self.in_place:
-            return True
-        if not self._returns:
+            return not self._foreign
+        if not self._returns or _identity_of(self.place) != self._identity:
             return False
         try:
             if self._kept is None:
@@ -107,20 +156,15 @@ class Replacement:
     def _keep(self) -> None:
         """Give what lies at the place a second name, if the file system has links."""
         other = self.place.with_name(_prefix(self.place) + os.urandom(_TOKEN).hex())
-        _unfinished.add(other)
+        self._watch = os.dup(self.descriptor)
+        _unfinished[other] = None
         try:
             os.link(self.place, other)
             self._kept, self._returns = other, True
+            _unfinished[other] = _identity_of(other)
         except OSError as error:
-            _unfinished.discard(other)
+            _unfinished.pop(other, None)
             self._returns = error.errno == errno.ENOENT
-
-    def _is_at_its_place(self) -> bool:
-        """Whether the place holds the new file. Others may have removed it under its temporary name."""
-        try:
-            return os.path.samestat(os.stat(self.place), os.fstat(self.descriptor))
-        except OSError:
-            return False
 
     def sync_name(self) -> None:
         """Force the name of a file that is in its place to storage. Raises OSError."""
@@ -133,10 +177,15 @@ class Replacement:
     def abort(self) -> bool:
         """Remove what was written, unless it is in its place, as after `commit`, and what was kept; whether it is."""
         if self.descriptor >= 0:
-            self.in_place = self._is_at_its_place()  # a signal may come with the rename
+            # A signal may come with the rename, and others may have taken the temporary name.
+            self.in_place = self.in_place or _identity_of(self.place) == self._identity
             _remove(self.temporary)
-            os.close(self.descriptor)
-            self.descriptor = -1
+            with contextlib.suppress(OSError):  # nothing more is to be lost
+                self._close()
+        if self._watch >= 0:
+            with contextlib.suppress(OSError):
+                os.close(self._watch)
+            self._watch = -1
         if self._kept is not None:
             _remove(self._kept)
             self._kept = None
@@ -192,20 +241,59 @@ def replacing(name: str | Path, mode: int = 0o666, *, durable: bool = False) -> 
         made.abort()
 
 
-_unfinished: set[Path] = set()
-"""Temporary files that are neither committed nor aborted."""
+_Identity = tuple[int, int]
+"""The device and the number of a file, which no other file has as long as it is open or has a name."""
+
+_unfinished: dict[Path, _Identity | None] = {}
+"""Temporary files that are neither committed nor aborted, or that could not be removed; None: not made yet."""
 
 
-def remove_unfinished() -> None:
-    """Remove the temporary files of all unfinished replacements. The program calls it as it ends."""
+def remove_unfinished() -> list[tuple[Path, str]]:
+    """Remove the temporary files of all unfinished replacements. The program calls it as it ends.
+
+    Returns those that stay, because they cannot be removed, with the reasons.
+    """
+    left = []
     for path in list(_unfinished):
-        _remove(path)
+        problem = _remove(path)
+        if problem is not None:
+            left.append((path, problem))
+    _unfinished.clear()
+    return left
 
 
-def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(path)
-    _unfinished.discard(path)
+def _remove(path: Path) -> str | None:
+    """Remove a temporary file, unless its name is another file's by now. The reason if it cannot be removed."""
+    if path not in _unfinished:
+        return None
+    known, found = _unfinished[path], _identity_of(path)
+    if found is not None and known in (None, found):
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            return os.strerror(error.errno or errno.EIO).lower()
+    _unfinished.pop(path, None)
+    return None
+
+
+def judge_name(path: Path, descriptor: int) -> None:
+    """Raise PlacementError if the name is not that of the open file."""
+    if _identity_of(path) != _identity(os.fstat(descriptor)):
+        raise PlacementError(f"another program replaced {path} while it was written", "run again")
+
+
+def _identity(status: os.stat_result) -> _Identity:
+    return status.st_dev, status.st_ino
+
+
+def _identity_of(path: Path) -> _Identity | None:
+    """The identity of what has this name, which may be a link; None if nothing has."""
+    try:
+        return _identity(os.lstat(path))
+    except OSError:
+        return None
 
 
 def _prefix(place: Path) -> str:
@@ -306,6 +394,7 @@ def _remove_unlocked(path: str) -> None:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(path)
+            if os.path.samestat(os.fstat(descriptor), os.lstat(path)):
+                os.unlink(path)
         finally:
             os.close(descriptor)

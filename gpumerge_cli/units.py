@@ -59,6 +59,11 @@ def visible(text: str) -> str:
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
+def visible_lines(text: str) -> str:
+    """`text` of several lines, each of them `visible`."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
 def _scaled(value: float, units: tuple[str, ...]) -> str:
     for unit in units[:-1]:
         if abs(value) < 999.5:

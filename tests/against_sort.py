@@ -33,6 +33,7 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.order.rules import LineOrder
+from gpumerge_cli.units import visible
 from tests.apart import conclude, each
 from tests.line_cases import cases, lines
 from tests.linekeys import key_of
@@ -142,6 +143,11 @@ def _large(pool: list[bytes], own: random.Random, count: int, size: tuple[int, i
         yield content
 
 
+def _shown(message: bytes) -> bytes:
+    """A message of GNU sort, which prints a line as it is, with the bytes visible that a terminal would obey."""
+    return f"{visible(message[:-1].decode(errors='backslashreplace'))}\n".encode() if message else b""
+
+
 def disagreement(trial: Trial, backend: str, folder: Path) -> str:
     """The difference, or "" if there is none."""
     for name, data in trial.files.items():
@@ -174,7 +180,7 @@ def disagreement(trial: Trial, backend: str, folder: Path) -> str:
     expected = out.read_bytes()
     if expected != found:
         return _difference(found, expected)
-    if trial.mode == "check" and message.removeprefix(b"gpumerge") != theirs.stderr.removeprefix(b"sort"):
+    if trial.mode == "check" and message.removeprefix(b"gpumerge") != _shown(theirs.stderr).removeprefix(b"sort"):
         return f"{message[:2000]!r}, not {theirs.stderr[:2000]!r}"
     return ""
 

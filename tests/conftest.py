@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -45,6 +46,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files of tests in the order in which workers take them. Crews of workers share the cases of a test."""
     mark_shared_cases(items)
     items.sort(key=lambda item: item.path.name not in _LONGEST)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _default_signals() -> None:
+    """Signals that whoever started the tests ignores, as nohup and shells without job control do, act in children.
+
+    A child inherits that a signal is ignored, but no handler. The tests themselves still go on.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT, signal.SIGXCPU):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda _number, _frame: None)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import output_error
+from gpumerge_cli.json_text import dumps
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.rank import Answers, RankAnswer
@@ -50,7 +50,7 @@ def put_out(request: RankRequest, settle: Callable[[], None]) -> RankReport:
 
 
 def _text(answers: Answers, *, as_json: bool) -> str:
-    return json.dumps(answers.as_dict()) if as_json else "\n".join(_lines(answers))
+    return dumps(answers.as_dict()) if as_json else "\n".join(_lines(answers))
 
 
 def _lines(answers: Answers) -> Iterator[str]:

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 from gpumerge_cli.cli.help import help_text, wanted_help
@@ -35,9 +35,14 @@ def run(arguments: Sequence[str], *, last: bool = False) -> int:
 
 def _remove_unfinished() -> None:
     # Look only for a loaded module: --help pays for every import.
-    output = sys.modules.get("gpumerge_cli.formats.output")
-    if output is not None:
-        output.remove_unfinished()
+    output = sys.modules.get("gpumerge_cli.formats.output") or sys.modules.get("gpumerge_cli.replacement")
+    if output is None:
+        return
+    for path, reason in output.remove_unfinished():
+        if sys.stderr is not None:
+            told = f"warning: {path}: this temporary file could not be removed ({reason}); remove it"
+            with suppress(OSError):
+                print("gpumerge:", one_line(told), file=sys.stderr, flush=True)
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
@@ -97,7 +102,10 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
             if asked or (not taken_back and _is_set(arguments, wish)):
                 import traceback
 
-                print(redacted("".join(traceback.format_exception(error))), end="", file=sys.stderr)
+                from gpumerge_cli.units import visible_lines
+
+                told = visible_lines(redacted("".join(traceback.format_exception(error))))
+                print(told, end="", file=sys.stderr)
             print("gpumerge:", one_line(message), file=sys.stderr, flush=True)
         except BrokenPipeError:
             return _CLOSED_PIPE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -20,9 +19,10 @@ from gpumerge_cli.errors import Interrupted
 from gpumerge_cli.jobs.joblog import JobLog, Standing, standing_of
 from gpumerge_cli.jobs.runner import JobError, Runner, StoppedError
 from gpumerge_cli.jobs.spec import Job, Limits, Result
+from gpumerge_cli.json_text import dumps
 from gpumerge_cli.line_file import LineFile
 from gpumerge_cli.replacement import sweep
-from gpumerge_cli.units import format_counted
+from gpumerge_cli.units import format_counted, visible_lines
 from gpumerge_cli.urls import is_url, redacted
 from gpumerge_cli.words import without_value
 
@@ -108,7 +108,8 @@ class _Batch:
             raise
         except Exception as error:
             if self._wishes.debug and sys.stderr is not None:
-                print(redacted("".join(traceback.format_exception(error))), end="", file=sys.stderr)
+                told = visible_lines(redacted("".join(traceback.format_exception(error))))
+                print(told, end="", file=sys.stderr)
             message, code = verdict(error)
             for name, value in job.variables:
                 message = without_value(message, value, name)
@@ -141,4 +142,4 @@ def _as_json(result: Result) -> str:
         "started": result.started or None,
         "seconds": result.seconds,
     }
-    return json.dumps(about | ({} if result.report is None else asdict(result.report)))
+    return dumps(about | ({} if result.report is None else asdict(result.report)))

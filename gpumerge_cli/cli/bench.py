@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.cli.parse import parse_counts, parse_words
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import GpumergeError, Interrupted, UsageError, input_error
+from gpumerge_cli.units import visible
 
 if TYPE_CHECKING:
     from gpumerge_cli.compare.bench_cases import Case, Preset
@@ -111,7 +112,7 @@ def _tell(done: int, total: int, case: Case, rows: Sequence[BenchRow]) -> None:
 
 def _say(line: str) -> None:
     if sys.stderr is not None:
-        print(line, file=sys.stderr, flush=True)
+        print(visible(line), file=sys.stderr, flush=True)
 
 
 def _silent(done: int, total: int, case: Case, rows: Sequence[BenchRow]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.json_text import dumps
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -35,9 +36,7 @@ def info(values: Values) -> None:
 
 def _give(facts: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]], None]) -> None:
     if as_json:
-        import json
-
-        print(json.dumps(facts, indent=2))
+        print(dumps(facts, indent=2))
     else:
         show(facts)
 

@@ -11,6 +11,7 @@ from gpumerge_cli.cli.said import say_merged
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.json_text import dumps
 from gpumerge_cli.order.equals import SETS, Equals
 
 if TYPE_CHECKING:
@@ -108,11 +109,10 @@ def _margin(values: Values) -> Margin | None:
 
 
 def _plan(request: MergeRequest) -> None:
-    import json
 
     from gpumerge_cli.engine.merge import plan_files
 
-    print(json.dumps(plan_files(request).as_dict()))
+    print(dumps(plan_files(request).as_dict()))
 
 
 def carry_out(task: tasks.Task[MergeRequest], values: Values) -> None:

@@ -12,9 +12,11 @@ from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
 from gpumerge_cli.cli.notices import notices
 from gpumerge_cli.cli.requests import backend_request, counts_equals, margin_of, record_request, salted, sort_request
+from gpumerge_cli.cli.said import say
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.errors import DisorderError, GpumergeError, UsageError
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.units import visible
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.options import Option
@@ -54,7 +56,7 @@ def sort(arguments: Sequence[str], settings: Settings | None) -> int:
     if not command.values.quiet:
         _tell_of_locale()
     for note in command.notes if sys.stderr is not None else ():
-        print(f"gpumerge: {note}", file=sys.stderr)
+        say(note)
     if command.values.files0_from is not None:
         from gpumerge_cli.engine.inputs import read_names
 
@@ -150,14 +152,10 @@ def _check(command: SortCommand) -> int:
     except DisorderError as error:
         if command.mode == "check":
             if error.item is None:  # of items that are no lines
-                text = os.fsencode(f"gpumerge: {error}\n")
+                say(error)
             else:
-                end = bytes([command.order.terminator])
-                text = os.fsencode(f"gpumerge: {error.where}: disorder: ") + error.item + end
-            if sys.stderr is not None:
-                sys.stderr.flush()
-                sys.stderr.buffer.write(text)
-                sys.stderr.buffer.flush()
+                item = visible(error.item.decode(errors="backslashreplace"))
+                say(f"{error.where}: disorder: {item}")
         return 1
     return 0
 

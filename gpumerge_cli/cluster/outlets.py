@@ -21,6 +21,7 @@ from gpumerge_cli.formats.sink import in_order_of
 from gpumerge_cli.formats.stored_output import part_number
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.measure import Span
+from gpumerge_cli.replacement import judge_name
 
 _LARGEST_WRITE = 1 << 30
 _BLOCK = 1 << 22
@@ -158,7 +159,7 @@ class FolderOutlet(RangeOutlet):
                             self._own.crc = crc32(view, self._own.crc)
                         while len(view):
                             view = view[file.write(view[:_LARGEST_WRITE]) or 0 :]
-                    self._name(path, place.part, merged.merged_bytes)
+                    self._name(path, file.fileno(), place.part, merged.merged_bytes)
                 except BaseException:
                     os.unlink(path)
                     raise
@@ -167,24 +168,30 @@ class FolderOutlet(RangeOutlet):
         merged.spans.append(Span("spill", time.perf_counter() - start, merged.merged_bytes))
         return merged.merged_bytes
 
-    def _name(self, path: Path, part: int, nbytes: int) -> None:
+    def _name(self, path: Path, descriptor: int, part: int, nbytes: int) -> None:
         """Give a run its name, unless it is there: others may read the one of a twin by now, and judge it by its time.
 
         A run of an earlier sort may be torn, so its checksum tells whether it stays.
         """
         final, crc = self._folder / run_name(part), self.crc
-        name_once(path, final, stays=lambda: not self._sums or self.has(part, Known(nbytes, crc, ())))
+        name_once(path, descriptor, final, stays=lambda: not self._sums or self.has(part, Known(nbytes, crc, ())))
         self._own.crc = crc  # not that of the run that was there
         path.unlink(missing_ok=True)
 
 
-def name_once(path: Path, final: Path, stays: Callable[[], bool] = lambda: True) -> None:
-    """Give a file the name `final`, unless a file that `stays` has it. `path` may be left. Raises OSError."""
+def name_once(path: Path, descriptor: int, final: Path, stays: Callable[[], bool] = lambda: True) -> None:
+    """Give a file the name `final`, unless a file that `stays` has it. `path` may be left. Raises OSError.
+
+    descriptor: the file, still open; a file of another program that took its name meanwhile is refused.
+    """
+    judge_name(path, descriptor)
     try:
         os.link(path, final)
     except OSError:  # there is one, or the file system has no links
-        if not (final.exists() and stays()):
-            os.replace(path, final)
+        if final.exists() and stays():
+            return
+        os.replace(path, final)
+    judge_name(final, descriptor)
 
 
 def run_name(number: int) -> str:

@@ -10,11 +10,12 @@ from typing import Any
 
 from gpumerge_cli.cluster.shipment import Known, Seen
 from gpumerge_cli.errors import InputError, input_error
+from gpumerge_cli.json_text import dumps, restored
 from gpumerge_cli.line_file import LineFile, whole_lines
 from gpumerge_cli.plan import Chunk
 
 _WHAT = "log of a gpumerge sort"
-_BEGINS = json.dumps({"log": _WHAT}).removesuffix("}")
+_BEGINS = dumps({"log": _WHAT}).removesuffix("}")
 
 
 class RunLog:
@@ -59,7 +60,7 @@ class RunLog:
         self._file.close()
 
     def _write(self, line: dict[str, Any]) -> None:
-        self._file.write(json.dumps(line))
+        self._file.write(dumps(line))
 
 
 def piece_of(path: str) -> int:
@@ -89,7 +90,7 @@ def _lines(path: str) -> list[dict[str, Any]]:
     except OSError as error:
         raise input_error(error, path) from None
     try:
-        found = [json.loads(line) for line in data.splitlines()]
+        found = [restored(json.loads(line)) for line in data.splitlines()]
         if torn:
             raise ValueError
         for first in found[:1]:

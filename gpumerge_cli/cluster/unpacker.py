@@ -55,8 +55,9 @@ class Unpacker:
             with open(path, "xb", buffering=0) as file:
                 tag = unpack_input(one.path, _Copy(file, self.shipment.folder), self._went_on)
                 nbytes = file.tell()
-            judge_inputs([one])
-            name_once(path, final)  # others may read the copy of a twin by now, and judge it by its time
+                judge_inputs([one])
+                # Others may read the copy of a twin by now, and judge it by its time.
+                name_once(path, file.fileno(), final)
         except OSError as error:
             raise output_error(error, self.shipment.folder) from None
         finally:

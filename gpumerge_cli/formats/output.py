@@ -198,6 +198,8 @@ class OutputFile:
         try:
             self._made.commit(durable=durable, keep=keep)
         except OSError as error:
+            if self._made.in_place:
+                _placed[self.name] = self._made.place
             raise output_error(error, self.name) from None
         _placed[self.name] = self._made.place
         if durable:
@@ -254,9 +256,12 @@ _placed: dict[str, Path] = {}
 """Outputs that were committed, by their names."""
 
 
-def remove_unfinished() -> None:
-    """Remove the temporary files of all unfinished outputs. The program calls it as it ends."""
-    replacement.remove_unfinished()
+def remove_unfinished() -> list[tuple[Path, str]]:
+    """Remove the temporary files of all unfinished outputs. The program calls it as it ends.
+
+    Returns the files that stay, because they cannot be removed, with the reasons.
+    """
+    left = replacement.remove_unfinished()
     _placed.clear()
     begun.clear()
     stored = _stored_outputs()
@@ -264,6 +269,7 @@ def remove_unfinished() -> None:
         for one in list(stored.unfinished):
             one.abort()
         stored.placed.clear()
+    return left
 
 
 def _stored_outputs() -> ModuleType | None:

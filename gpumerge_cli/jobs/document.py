@@ -9,6 +9,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpumerge_cli.json_text import restored
+
 _DEEPEST = 16
 _TOO_DEEP = "its values lie too deep in each other"
 _TOML_OR_JSON = "write TOML, or a JSON object a line"
@@ -153,6 +155,7 @@ def _json_object(line: bytes, number: int) -> dict[str, Any]:
     try:
         values = json.loads(line, object_pairs_hook=_without_twins)
         _refuse_deep(values)
+        values = restored(values)
     except RecursionError:
         raise Mistake(number, _TOO_DEEP, way_out) from None
     except ValueError as error:

@@ -7,6 +7,7 @@ from dataclasses import MISSING, asdict, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from gpumerge_cli.errors import InputError
+from gpumerge_cli.json_text import dumps, restored
 from gpumerge_cli.report.compared import BenchReport, BenchRow, Report
 from gpumerge_cli.report.model import SCHEMA
 
@@ -16,13 +17,13 @@ _NAMES = {str: "text", bool: "true or false", BenchRow: "row"}
 
 def render(report: Report) -> str:
     """The report as an indented JSON object."""
-    return json.dumps(asdict(report), indent=2) + "\n"
+    return dumps(asdict(report), indent=2) + "\n"
 
 
 def parse_bench(text: str, where: str) -> BenchReport:
     """The report that `render` wrote. Raises InputError, naming the file `where`, if it is no bench's, or newer."""
     try:
-        told = json.loads(text)
+        told = restored(json.loads(text))
         if not isinstance(told, dict) or told.get("kind") != "bench":
             raise _DamageError("its kind is not bench")
         if told.get("schema") != SCHEMA:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from gpumerge_cli.report.compared import BenchReport, CompareReport, Report
@@ -101,8 +102,14 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Itera
     return [lines[0], f"| {' | '.join(rules)} |", *lines[1:]]
 
 
+_MARKUP = re.compile(r"[\\`*_|<>\[\]!&~$]")
+"""Characters that may begin markup anywhere in a line, also in the dialects that have formulas and footnotes."""
+_LINK = re.compile(r"(?i)(https?|ftp|mailto|xmpp)(?=:)|(www)(?=\.)|(?<=\w)@(?=\w)")
+"""Text that some readers of Markdown make a link of without any markup."""
+
+
 def _escape(text: str) -> str:
-    text = visible(text.replace("\n", " "))
-    for character in "\\`*_|<":
-        text = text.replace(character, f"\\{character}")
-    return text
+    """Text that every reader of Markdown shows as it is, without a link, an image or a reference."""
+    text = _MARKUP.sub(r"\\\g<0>", visible(text.replace("\n", " ")))
+    # A reference of a character ends what would be an address, and is shown as the character.
+    return _LINK.sub(lambda found: f"{found[0][:-1]}&#{ord(found[0][-1])};", text)

@@ -69,7 +69,7 @@ def _show_merge(report: MergeReport, console: Console) -> None:
     about.add_column(no_wrap=True)
     about.add_column(overflow="fold")
     for name, value in facts(report):
-        about.add_row(Text(f" {name}"), Text(value), style="bold" if name == "bounded by" else "")
+        about.add_row(Text(f" {name}"), Text(visible(value)), style="bold" if name == "bounded by" else "")
     console.print(about)
 
 

@@ -199,3 +199,78 @@ def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:
         [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
+
+
+def test_tests_of_signals_pass_where_signals_are_ignored() -> None:
+    """As under nohup, and in the background of a shell without job control."""
+    code = """
+import os, signal, sys
+for number in (signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+test = "tests/cli/test_signals.py::test_a_signal_stops_the_work_and_cleans_up"
+os.execv(sys.executable, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", test])
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("limit", [70_000, 90_000, 120_000, 200_000])
+def test_a_limit_on_address_space_is_no_disorder(limit: int, tmp_path: Path) -> None:
+    place = tmp_path / "a.i32"
+    place.write_bytes(bytes(400))
+    code = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]) << 10,) * 2)
+os.execv(sys.executable, [sys.executable, "-m", "gpumerge_cli", "check", sys.argv[2]])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(limit), str(place)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 2), done.stderr
+    if done.returncode:
+        assert done.stderr.splitlines()[-1].startswith("gpumerge: "), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_little_is_imported_before_signals_are_handled() -> None:
+    """Until then, Ctrl-C ends in Python's traceback."""
+    code = """
+import sys
+before = set(sys.modules)
+from gpumerge_cli.__main__ import main
+print(*sorted(set(sys.modules) - before))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) <= {"__future__", "gc", "gpumerge_cli", "gpumerge_cli.__main__", "time"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_at_any_moment_after_the_program_has_begun_gives_its_exit_code(number: signal.Signals) -> None:
+    """The interpreter's own start, which no program can guard, ends by the signal or with its own traceback."""
+    code = """
+import sys
+from gpumerge_cli.__main__ import main
+import os, threading, time
+def later():
+    time.sleep(float(sys.argv.pop(1)))
+    os.kill(os.getpid(), int(os.environ["NUMBER"]))
+begun = threading.Thread(target=later, daemon=True)
+really = os.environ.setdefault
+def setdefault(*words):
+    begun.start()
+    return really(*words)
+os.environ.setdefault = setdefault
+main()
+"""
+    for delay in range(0, 200, 20):
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(delay / 1000), "sort", "/dev/stdin"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+            input="b\na\n",
+            env={**os.environ, "NUMBER": str(int(number))},
+        )
+        assert "Traceback" not in done.stderr, (delay, done.stderr)
+        assert done.returncode in (0, 128 + number), (delay, done)
