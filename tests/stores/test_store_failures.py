@@ -113,7 +113,12 @@ def test_answers_that_break_off(
     client = s3_objects._client()
     monkeypatch.setitem(client.meta.config.retries, "total_max_attempts", 8)
     get = client.get_object
-    monkeypatch.setattr(client, "get_object", lambda **options: {"Body": Torn(get(**options)["Body"])})
+
+    def torn(**options: Any) -> dict[str, Any]:
+        answer = get(**options)
+        return {**answer, "Body": Torn(answer["Body"])}
+
+    monkeypatch.setattr(client, "get_object", torn)
     url = bucket.put("a.txt", b"a\n")
     assert run(["merge", "-q", url, "-o", "out.txt"]) == 0
     assert Path("out.txt").read_bytes() == b"a\n"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ from botocore import exceptions as failures
 from botocore.config import Config
 from botocore.session import get_session
 
-from gpumerge_cli.formats.stores.base import ChangedError, Found, StoreError
+from gpumerge_cli.formats.stores.base import ChangedError, Found, StoreError, WrongAnswerError, check_answer
 
 _ATTEMPTS = 8
 """Tries of a request, with longer and longer pauses, unless AWS_MAX_ATTEMPTS says otherwise."""
@@ -208,6 +209,7 @@ class S3Object:
 
     def read(self, start: int, stop: int, found: Found) -> bytes:
         attempts = int(_client().meta.config.retries["total_max_attempts"])
+        wrong: WrongAnswerError | None = None
         for attempt in range(attempts):
             if attempt:
                 time.sleep(min(0.1 * 2**attempt, _LONGEST_PAUSE))
@@ -216,12 +218,19 @@ class S3Object:
                 body = answer["Body"]
                 try:
                     data: bytes = body.read()
-                except (failures.HTTPClientError, failures.IncompleteReadError):
+                except (failures.HTTPClientError, failures.IncompleteReadError, failures.FlexibleChecksumError):
                     # The library sends requests again, but answers that break off are the caller's.
                     body.close()
                     continue
-            if len(data) == stop - start:
-                return data
+            given, tag = _range_of(answer.get("ContentRange", "")), answer.get("ETag", "")
+            try:
+                check_answer((start, stop), found, given=given, tag=tag, length=len(data))
+            except WrongAnswerError as error:
+                wrong = error
+                continue
+            return data
+        if wrong is not None:
+            raise StoreError(f"{wrong.what}, {attempts} times", wrong.way_out)
         raise StoreError(f"the store's answers broke off {attempts} times", "try later, or raise AWS_MAX_ATTEMPTS")
 
     def blocks(self) -> Iterator[bytes]:
@@ -308,6 +317,14 @@ def _answered(error: failures.ClientError) -> StoreError:
         return StoreError(f"the store answered {code or status} {tries} times", "try later, or raise AWS_MAX_ATTEMPTS")
     text = str(error.response.get("Error", {}).get("Message", "")).rstrip(".")
     return StoreError(f"the store answers {code or status}" + (f" ({text})" if text else ""), "check the name")
+
+
+def _range_of(told: str) -> tuple[int, int, int] | None:
+    """Start, stop and size (-1 if unknown) of a Content-Range; None if it tells no range."""
+    parts = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+|\*)", told.strip())
+    if parts is None:
+        return None
+    return int(parts[1]), int(parts[2]) + 1, -1 if parts[3] == "*" else int(parts[3])
 
 
 def _tag_of(tags: list[str]) -> str:
