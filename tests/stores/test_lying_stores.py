@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,42 @@ def test_a_wrong_range_is_asked_for_again(bucket: Bucket, proxy: Proxy) -> None:
     proxy.faults = Faults(lie=lie)
     assert run(["merge", "-q", url, "-o", "out.txt"]) == 0
     assert Path("out.txt").read_bytes() == LINES
+
+
+def test_a_complete_whose_answers_are_lost(bucket: Bucket, proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> None:
+    url = bucket.put("a.txt", LINES)
+    calls = iter([0])  # the request that is sent again finds the store failing
+    proxy.faults = Faults(
+        refuse=lambda method, path: next(calls, 500) if method == "POST" and "uploadId" in path else 0,
+        lie=lambda method, path, head, data: (
+            (500, {}, b"") if method == "POST" and "uploadId" in path else (0, head, data)
+        ),
+    )
+    assert run(["merge", "-q", url, "-o", bucket.url("out.txt")]) == 2
+    err = capsys.readouterr().err
+    assert "the new object is in place all the same" in err
+    assert f"{len(LINES)} bytes" in err
+    assert err.count("\n") == 1
+
+
+def test_uploads_that_lost_answers_began_are_dropped(bucket: Bucket, proxy: Proxy) -> None:
+    """An older upload of the same key, which somebody else began, stays."""
+    url = bucket.put("a.txt", LINES)
+    older = bucket.client.create_multipart_upload(Bucket=bucket.name, Key="out.txt")["UploadId"]
+
+    def lie(method: str, path: str, head: dict[str, str], data: bytes) -> tuple[int, dict[str, str], bytes]:
+        if method == "POST" and "uploads" in path:
+            return 500, {}, b""
+        if method == "GET" and "uploads" in path:  # this store tells one moment for all uploads
+            now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z").encode()
+            blocks = data.split(b"<Upload>")
+            fresh = [
+                one if older.encode() in one else re.sub(rb"<Initiated>[^<]*", b"<Initiated>" + now, one)
+                for one in blocks
+            ]
+            return 0, head, b"<Upload>".join(fresh)
+        return 0, head, data
+
+    proxy.faults = Faults(lie=lie)
+    assert run(["merge", "-q", url, "-o", bucket.url("out.txt")]) == 2
+    assert [one["UploadId"] for one in bucket.uploads] == [older]
