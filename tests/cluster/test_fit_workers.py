@@ -48,7 +48,7 @@ def _is_whole(request: MergeRequest) -> bool:
 
 
 def _await(found: Callable[[], Any]) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 600
     while not found():
         assert time.monotonic() < until
         time.sleep(0.02)

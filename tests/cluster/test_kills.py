@@ -226,7 +226,7 @@ def test_a_scheduler_that_ends(
     words = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen([*words, "--scheduler-file", str(place)], **quiet) as scheduler:  # type: ignore[call-overload]
-        until = time.monotonic() + 60
+        until = time.monotonic() + 600
         while not place.exists() and time.monotonic() < until:
             time.sleep(0.05)
         start = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(place), "--no-nanny"]
@@ -263,12 +263,12 @@ def test_signals_leave_nothing(number: signal.Signals, tmp_path: Path) -> None:
     )
     root = str(Path(__file__).parents[2])
     with subprocess.Popen([sys.executable, "-c", code, root, *words], stderr=subprocess.PIPE, text=True) as process:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 600
         while not list(tmp_path.glob(".out*runs*/run-*")) and process.poll() is None and time.monotonic() < until:
             time.sleep(0.001)
         process.send_signal(number)
         try:
-            _, told = process.communicate(timeout=60)
+            _, told = process.communicate(timeout=600)
         finally:
             process.kill()
     if process.returncode != 0:  # it had not ended by then

@@ -30,6 +30,7 @@ class Faults:
     slow: float = 0.0
     seconds: float = 0.2
     refuse: Callable[[str, str], int] = lambda method, path: 0
+    lie: Callable[[str, str, dict[str, str], bytes], tuple[int, dict[str, str], bytes]] | None = None
     seed: int = 0
     chance: random.Random = field(default_factory=random.Random)
 
@@ -71,7 +72,11 @@ class _Handler(BaseHTTPRequestHandler):
             answer = there.getresponse()
             data = answer.read()
             there.close()
-            self._answer(answer.status, dict(answer.getheaders()), data, torn=fault == "torn")
+            status, given = answer.status, dict(answer.getheaders())
+            if proxy.faults.lie is not None and status < 300:
+                lied, given, data = proxy.faults.lie(self.command, self.path, given, data)
+                status = lied or status
+            self._answer(status, given, data, torn=fault == "torn")
 
     def _answer(self, status: int, headers: dict[str, str], data: bytes, *, torn: bool = False) -> None:
         self.send_response_only(status)

@@ -245,7 +245,7 @@ def test_signals_leave_no_upload(bucket: Bucket, proxy: Proxy, number: int) -> N
     keys = np.arange(5 << 20, dtype=np.int32)
     url = bucket.put("a.i32", keys.tobytes())
     ended = threading.Event()
-    proxy.faults = Faults(refuse=lambda method, path: 0 if "partNumber" not in path or ended.wait(60) else 500)
+    proxy.faults = Faults(refuse=lambda method, path: 0 if "partNumber" not in path or ended.wait(600) else 500)
     environment = {**os.environ, **settings(proxy.endpoint), "PYTHONPATH": str(ROOT)}
     words = ["merge", "-q", "--cluster", "local:1", url, "-o", bucket.url("out.i32")]
     process = subprocess.Popen(
@@ -255,7 +255,7 @@ def test_signals_leave_no_upload(bucket: Bucket, proxy: Proxy, number: int) -> N
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=600)
     ended.set()
     assert process.returncode == 128 + number
     assert err == "gpumerge: interrupted; no output was written\n"
@@ -282,7 +282,7 @@ def test_workers_that_are_killed_leave_the_right_object(
     expected = np.sort(np.concatenate(keys)).tobytes()
     names = tuple(bucket.put(f"{at}.i32", one.tobytes()) for at, one in enumerate(keys))
     runs = tuple(bucket.put(f"sorted{at}.i32", np.sort(one).tobytes()) for at, one in enumerate(keys))
-    output, machines = bucket.url("out.i32"), Machines(processes.client, 60.0)
+    output, machines = bucket.url("out.i32"), Machines(processes.client, 600.0)
     killer = Killer(processes, random.Random(seed), 0.2, 2)
     with killer.at_work():
         merge_files(MergeRequest(runs, output), machines=machines)

@@ -175,6 +175,6 @@ def test_whoever_waits_for_a_part_comes_back_when_the_upload_stops() -> None:
         thread.start()
     upload.stop()
     for thread in threads:
-        thread.join(timeout=30)
+        thread.join(timeout=600)
         assert not thread.is_alive()
     upload.abort()

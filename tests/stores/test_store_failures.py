@@ -113,7 +113,12 @@ def test_answers_that_break_off(
     client = s3_objects._client()
     monkeypatch.setitem(client.meta.config.retries, "total_max_attempts", 8)
     get = client.get_object
-    monkeypatch.setattr(client, "get_object", lambda **options: {"Body": Torn(get(**options)["Body"])})
+
+    def torn(**options: Any) -> dict[str, Any]:
+        answer = get(**options)
+        return {**answer, "Body": Torn(answer["Body"])}
+
+    monkeypatch.setattr(client, "get_object", torn)
     url = bucket.put("a.txt", b"a\n")
     assert run(["merge", "-q", url, "-o", "out.txt"]) == 0
     assert Path("out.txt").read_bytes() == b"a\n"
@@ -221,7 +226,7 @@ def test_signals_leave_no_upload(bucket: Bucket, proxy: Proxy, number: int, awai
 
     def refuse(method: str, path: str) -> int:
         if method == awaited:
-            assert signalled.wait(60)
+            assert signalled.wait(600)
             return next(busy, 0) if method == "DELETE" else 0  # the first one has no effect
         return 0
 
@@ -238,7 +243,7 @@ def test_signals_leave_no_upload(bucket: Bucket, proxy: Proxy, number: int, awai
     process.send_signal(number)
     signalled.wait(0.3)
     signalled.set()
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=600)
     threading.Event().wait(0.5)  # for requests that nobody waits for any more
     assert process.returncode == 128 + number
     assert err == "gpumerge: interrupted; no output was written\n"
@@ -253,7 +258,7 @@ def test_a_store_that_never_answers_is_not_waited_for(
     monkeypatch.setattr(stored_output, "_LAST", 1.0)
     monkeypatch.setattr(s3_objects, "_SENDING_SECONDS", 0.1)
     answered = threading.Event()
-    proxy.faults = Faults(refuse=lambda method, path: 0 if method != "PUT" or answered.wait(60) else 500)
+    proxy.faults = Faults(refuse=lambda method, path: 0 if method != "PUT" or answered.wait(600) else 500)
     output = stored_output.StoredOutput(bucket.url("out.txt"))
     output.write_at(0, np.zeros(2 * PART, np.uint8))
     output.abort()

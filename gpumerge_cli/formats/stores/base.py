@@ -32,6 +32,28 @@ class Found:
     ranged: bool = True
 
 
+class WrongAnswerError(StoreError):
+    """An answer is not what was asked for; the next one may be."""
+
+
+def check_answer(
+    asked: tuple[int, int], found: Found, *, given: tuple[int, int, int] | None, tag: str, length: int
+) -> None:
+    """Raise WrongAnswerError or ChangedError unless an answer holds the range that was asked for, of what was found.
+
+    asked: start and stop. given: start, stop and the object's size as the answer tells them; None if it does not.
+    tag: the answer's, "" if it has none. length: the bytes that came.
+    """
+    if given is None and asked == (0, found.size):
+        given = (*asked, found.size)  # an answer of all bytes need not tell its range
+    if (tag and found.tag and tag != found.tag) or (given and given[2] not in (-1, found.size)):
+        raise ChangedError
+    if given is None or given[:2] != asked:
+        raise WrongAnswerError("the store answered for another range than it was asked for", "try later")
+    if length != asked[1] - asked[0]:
+        raise WrongAnswerError(f"the store gave {length} bytes of {asked[1] - asked[0]}", "try later")
+
+
 class Sendable(Protocol):
     """An upload as plain data that pickles, by which any process sends parts of it. Methods raise StoreError."""
 

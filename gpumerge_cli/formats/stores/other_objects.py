@@ -13,12 +13,14 @@ from urllib.parse import unquote, urlsplit
 import obstore
 from obstore import exceptions as failures
 
-from gpumerge_cli.formats.stores.base import ChangedError, Found, StoreError
+from gpumerge_cli.formats.stores.base import ChangedError, Found, StoreError, WrongAnswerError, check_answer
 from gpumerge_cli.urls import redacted, scheme_of
 
 _RETRIES = {"max_retries": 8, "retry_timeout": timedelta(seconds=120)}
 _TIMES = {"connect_timeout": timedelta(seconds=10), "timeout": timedelta(seconds=60)}
 _AT_ONCE = 8
+_WRONG_ANSWERS = 3
+"""Answers for another range or of another length, after which a read fails."""
 _WEB = ("http", "https")
 
 
@@ -47,14 +49,22 @@ class OtherObject:
         options: dict[str, Any] = {"range": (start, stop)}
         if not self._web:  # many servers compare tags in their own ways
             options["if_match"] = found.tag
-        with _told():
-            answer = obstore.get(self._store, self._path, options=options)
-            if _found(answer.meta) != found:
-                raise ChangedError
-            data = bytes(answer.bytes())
-        if len(data) != stop - start:
-            raise StoreError("the store gave fewer bytes than it was asked for", "try again")
-        return data
+        for attempt in range(_WRONG_ANSWERS):
+            with _told():
+                answer = obstore.get(self._store, self._path, options=options)
+                there = _found(answer.meta)
+                if there != found:
+                    raise ChangedError
+                data = bytes(answer.bytes())
+            first, last = answer.range
+            try:
+                check_answer((start, stop), found, given=(first, last, there.size), tag=there.tag, length=len(data))
+            except WrongAnswerError:
+                if attempt == _WRONG_ANSWERS - 1:
+                    raise
+                continue
+            return data
+        raise AssertionError
 
     def blocks(self) -> Iterator[bytes]:
         with _told():

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
 from functools import cache
+from logging import getLogger
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,7 +24,7 @@ from botocore import exceptions as failures
 from botocore.config import Config
 from botocore.session import get_session
 
-from gpumerge_cli.formats.stores.base import ChangedError, Found, StoreError
+from gpumerge_cli.formats.stores.base import ChangedError, Found, StoreError, WrongAnswerError, check_answer
 
 _ATTEMPTS = 8
 """Tries of a request, with longer and longer pauses, unless AWS_MAX_ATTEMPTS says otherwise."""
@@ -59,8 +62,12 @@ class Multipart:
     def begun(cls, bucket: str, key: str) -> Multipart:
         """A new one. Raises StoreError, as all methods do."""
         start = time.monotonic()
-        with _told():
-            answer = _client().create_multipart_upload(Bucket=bucket, Key=key)
+        try:
+            with _told():
+                answer = _client().create_multipart_upload(Bucket=bucket, Key=key)
+        except _UncertainError:
+            cls(bucket, key, "")._drop_begun(start)
+            raise
         begun = cls(bucket, key, answer["UploadId"])
         if answer["ResponseMetadata"].get("RetryAttempts"):
             begun._drop_lost(time.monotonic() - start)
@@ -80,6 +87,21 @@ class Multipart:
                 if ours is not None and 0 <= (ours - moment).total_seconds() <= seconds + 1:
                     replace(self, upload_id=other).abort()
 
+    def _drop_begun(self, start: float) -> None:
+        """Drop uploads of this key that began since `start`, a monotonic moment; warn of what may stay."""
+        try:
+            with _told():
+                answer = _client().list_multipart_uploads(Bucket=self.bucket, Prefix=self.key)
+            now = parsedate_to_datetime(answer["ResponseMetadata"]["HTTPHeaders"]["date"])
+            for one in answer.get("Uploads", []):
+                age = (now - one["Initiated"]).total_seconds()
+                if one["Key"] == self.key and age <= time.monotonic() - start + 2:
+                    replace(self, upload_id=one["UploadId"]).abort()
+        except (StoreError, KeyError, ValueError) as error:
+            what = error.what if isinstance(error, StoreError) else "the store does not tell its time"
+            told = f"s3://{self.bucket}/{self.key}: warning: unfinished uploads of it may stay ({what})"
+            getLogger("gpumerge").warning("gpumerge: %s; remove them by the store's own tools", told)
+
     def send(self, number: int, data: bytes | bytearray) -> str:
         """Send part `number`, counted from 0, in place of an earlier one of this number; its tag."""
         with _told():
@@ -97,6 +119,21 @@ class Multipart:
             # A first answer may have been lost: then the request that was sent again finds no upload.
             if S3Object(self.bucket, self.key).look().tag.strip('"') != _tag_of([tags[one] for one in sorted(tags)]):
                 raise StoreError("the upload vanished ahead of its end", "write it again") from error
+        except _UncertainError as error:
+            raise StoreError(f"{error.what}; {self._there(tags)}", error.way_out) from None
+
+    def _there(self, tags: Mapping[int, str]) -> str:
+        """What a look at the object shows when no answer tells whether the upload was completed."""
+        try:
+            found = S3Object(self.bucket, self.key).look()
+        except StoreError as error:
+            return f"a look at the object: {error.what}"
+        ours = _tag_of([tags[one] for one in sorted(tags)])
+        if ours and found.tag.strip('"') == ours:
+            return f"the new object is in place all the same ({found.size} bytes, ETag {found.tag})"
+        return f"an object of {found.size} bytes is there, ETag {found.tag}, " + (
+            "not the new one" if ours else "which may be the new one"
+        )
 
     def judge(self) -> None:
         """See Sendable. A store may deny to list parts, and still take them."""
@@ -212,6 +249,7 @@ class S3Object:
 
     def read(self, start: int, stop: int, found: Found) -> bytes:
         attempts = int(_client().meta.config.retries["total_max_attempts"])
+        wrong: WrongAnswerError | None = None
         for attempt in range(attempts):
             if attempt:
                 time.sleep(min(0.1 * 2**attempt, _LONGEST_PAUSE))
@@ -220,12 +258,19 @@ class S3Object:
                 body = answer["Body"]
                 try:
                     data: bytes = body.read()
-                except (failures.HTTPClientError, failures.IncompleteReadError):
+                except (failures.HTTPClientError, failures.IncompleteReadError, failures.FlexibleChecksumError):
                     # The library sends requests again, but answers that break off are the caller's.
                     body.close()
                     continue
-            if len(data) == stop - start:
-                return data
+            given, tag = _range_of(answer.get("ContentRange", "")), answer.get("ETag", "")
+            try:
+                check_answer((start, stop), found, given=given, tag=tag, length=len(data))
+            except WrongAnswerError as error:
+                wrong = error
+                continue
+            return data
+        if wrong is not None:
+            raise StoreError(f"{wrong.what}, {attempts} times", wrong.way_out)
         raise StoreError(f"the store's answers broke off {attempts} times", "try later, or raise AWS_MAX_ATTEMPTS")
 
     def blocks(self) -> Iterator[bytes]:
@@ -303,6 +348,10 @@ class _GoneError(StoreError):
     """There is no such upload."""
 
 
+class _UncertainError(StoreError):
+    """No answer tells whether the store did what it was asked for."""
+
+
 class _DeniedError(StoreError):
     """The credentials lack a permission."""
 
@@ -320,7 +369,7 @@ def _told() -> Iterator[None]:
         raise StoreError("the credentials are not complete", _CREDENTIALS) from None
     except _NO_ANSWER as error:
         what = f"the store does not answer ({type(error).__name__})"
-        raise StoreError(what, "check the network, AWS_REGION and AWS_ENDPOINT_URL") from None
+        raise _UncertainError(what, "check the network, AWS_REGION and AWS_ENDPOINT_URL") from None
     except failures.BotoCoreError as error:
         text = _without_values(" ".join(str(error).split()).rstrip("."))
         raise StoreError(text[:1].lower() + text[1:], _SETTINGS) from None
@@ -344,9 +393,18 @@ def _answered(error: failures.ClientError) -> StoreError:
         return ChangedError()
     if status >= 500 or code in ("SlowDown", "RequestTimeout", "Throttling"):
         tries = error.response.get("ResponseMetadata", {}).get("RetryAttempts", 0) + 1
-        return StoreError(f"the store answered {code or status} {tries} times", "try later, or raise AWS_MAX_ATTEMPTS")
+        what = f"the store answered {code or status} {tries} times"
+        return _UncertainError(what, "try later, or raise AWS_MAX_ATTEMPTS")
     text = str(error.response.get("Error", {}).get("Message", "")).rstrip(".")
     return StoreError(f"the store answers {code or status}" + (f" ({text})" if text else ""), "check the name")
+
+
+def _range_of(told: str) -> tuple[int, int, int] | None:
+    """Start, stop and size (-1 if unknown) of a Content-Range; None if it tells no range."""
+    parts = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+|\*)", told.strip())
+    if parts is None:
+        return None
+    return int(parts[1]), int(parts[2]) + 1, -1 if parts[3] == "*" else int(parts[3])
 
 
 def _tag_of(tags: list[str]) -> str:
