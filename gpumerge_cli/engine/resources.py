@@ -24,6 +24,7 @@ _LEAST_ITEMS = 1 << 10
 _SLACK = 1.5
 _M_MMAP_THRESHOLD = -3  # of <malloc.h>
 _LARGE_BLOCK = 1 << 20
+_LARGE_ITEM, _COPIES = 1 << 20, 3  # of an item in a chunk: as it came in, as it goes out, and one to compare
 
 
 def cores() -> int:
@@ -40,14 +41,18 @@ class Shares:
 
 
 def shares(
-    pace: Pace, nbytes: int, inputs: int, threads: int | None, memory: int, device_memory: int | None = None
-) -> Shares:
+    pace: Pace, nbytes: int, inputs: int, threads: int | None, memory: int, device_memory: int | None = None,
+    *, item: float = 1,
+) -> Shares:  # fmt: skip
     """Chunks in flight and their size for a merge of `nbytes` in all; `threads` is the user's wish for the first.
 
     One more chunk than cores, since one may wait for its turn to write; fewer if chunks would become too small for the
-    number of inputs. See chunk_bytes_for.
+    number of inputs. item: bytes of one. See chunk_bytes_for.
     """
     workers = threads or min(pace.workers or cores() + 1, cores() + 1)
+    if item > _LARGE_ITEM:  # a chunk has at least one of them, however small the chunks should be
+        workers = max(1, min(workers, int(memory / (item * _COPIES))))
+        threads = min(threads, workers) if threads else None
     while True:
         size = chunk_bytes_for(pace, nbytes, inputs, workers, memory, device_memory)
         wanted = min(max(pace.least, inputs * _LEAST_READ), nbytes // workers)

@@ -89,7 +89,7 @@ class External:
         pace = self.backend.pace(order, len(sources), item_bytes)
         if sorts_again(self.backend, work):
             pace = replace(pace, footprint=pace.footprint + self.backend.sort_pace(order, item_bytes).room)
-        chosen = shares(pace, work.nbytes, len(sources), self.threads, self.memory)
+        chosen = shares(pace, work.nbytes, len(sources), self.threads, self.memory, item=order.item_bytes)
         parts = []
         if len(output.sinks) > 1:
             parts = Planner(sources, order, groups=work.by_groups).parts(len(output.sinks))

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpumerge_cli.cli.app import run
 from tests.engine.test_huge_lines import peak_of
 
 MB = 1 << 20
@@ -33,3 +34,26 @@ def test_no_items_of_a_huge_size_take_no_memory(tmp_path: Path, command: str) ->
     output = [] if command == "check" else ["-o", str(out)]
     assert peak_of([command, "--backend=cpu", "-S50M", name, name, *output]) < 200 * MB
     assert command == "check" or out.read_bytes() == Path(name).read_bytes()
+
+
+@pytest.mark.parametrize("command", ["merge", "sort", "union", "check"])
+def test_huge_records_stay_within_the_limit_or_are_refused(
+    rng: np.random.Generator, tmp_path: Path, capfd: pytest.CaptureFixture[str], command: str
+) -> None:
+    """However many workers there could be: each would hold an item at least."""
+    size, name, out = 20 * MB, str(tmp_path / "a.bin"), tmp_path / "out.bin"
+    data = bytearray(rng.bytes(8 * size))
+    for number in range(8):
+        data[number * size : number * size + 8] = number.to_bytes(8, "big")
+    Path(name).write_bytes(data)
+    output = [] if command == "check" else ["-o", str(out)]
+    where = [command, "--backend=cpu", "--record-size", str(size), "--key-size=8", name, *output]
+    assert peak_of([*where, "--threads=8", "-S100M"]) < 200 * MB
+    assert command == "check" or out.read_bytes() == data
+    capfd.readouterr()
+    out.unlink(missing_ok=True)
+    assert run([*where, "-S50M"]) == 2
+    told = capfd.readouterr().err
+    what = "an item has 21.0 MB, and 4 of them exceed the memory of 52.4 MB"
+    assert told == f"gpumerge: {name}: {what}; allow 80M with -S\n"
+    assert not out.exists()
