@@ -18,7 +18,7 @@ from gpumerge_cli.engine.margins import by_cpu, counts_of, judge_margin, judge_p
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
 from gpumerge_cli.engine.request import MergeRequest
-from gpumerge_cli.engine.resources import Shares, cores, default_memory, shares
+from gpumerge_cli.engine.resources import Shares, cores, default_memory, shares, with_room_for
 from gpumerge_cli.engine.site import Site, work_of
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.stream import Advance, Outcome, merge
@@ -30,8 +30,7 @@ from gpumerge_cli.order.joins import Join
 from gpumerge_cli.plan import Chunk, Plan, Planner, plan_in_spans
 from gpumerge_cli.report.model import MergeReport, OutputPart
 
-_COPIES = 4
-"""Of an item: it comes in, goes out, and is compared with one from another input."""
+_COPIES = 4  # of an item that comes in, goes out, and is compared with others
 _BY_CPU = "auto has the CPU make sets and counts"
 
 
@@ -226,5 +225,5 @@ def _fed(request: MergeRequest, inputs: Inputs, nbytes: int, backend: Backend, s
     """The hands and chunks for a backend that may take this share of the memory. nbytes: all that is merged."""
     pace = backend.pace(inputs.order, len(inputs.sources), inputs.item_bytes)
     memory = int(share * _memory(request))
-    item = inputs.order.item_bytes
-    return shares(pace, nbytes, len(inputs.sources), request.on.threads, memory, request.device_memory, item=item)
+    chosen = shares(pace, nbytes, len(inputs.sources), request.on.threads, memory, request.device_memory)
+    return with_room_for(inputs.order.item_bytes, chosen, memory)

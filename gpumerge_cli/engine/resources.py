@@ -41,24 +41,27 @@ class Shares:
 
 
 def shares(
-    pace: Pace, nbytes: int, inputs: int, threads: int | None, memory: int, device_memory: int | None = None,
-    *, item: float = 1,
-) -> Shares:  # fmt: skip
+    pace: Pace, nbytes: int, inputs: int, threads: int | None, memory: int, device_memory: int | None = None
+) -> Shares:
     """Chunks in flight and their size for a merge of `nbytes` in all; `threads` is the user's wish for the first.
 
     One more chunk than cores, since one may wait for its turn to write; fewer if chunks would become too small for the
-    number of inputs. item: bytes of one. See chunk_bytes_for.
+    number of inputs. See chunk_bytes_for.
     """
     workers = threads or min(pace.workers or cores() + 1, cores() + 1)
-    if item > _LARGE_ITEM:  # a chunk has at least one of them, however small the chunks should be
-        workers = max(1, min(workers, int(memory / (item * _COPIES))))
-        threads = min(threads, workers) if threads else None
     while True:
         size = chunk_bytes_for(pace, nbytes, inputs, workers, memory, device_memory)
         wanted = min(max(pace.least, inputs * _LEAST_READ), nbytes // workers)
         if threads or workers == 1 or size >= wanted:
             return Shares(workers, size)
         workers -= 1
+
+
+def with_room_for(item: int, given: Shares, memory: int) -> Shares:
+    """The share with no more workers than the memory has room for: a chunk has at least one item of `item` bytes."""
+    if item <= _LARGE_ITEM:
+        return given
+    return Shares(max(1, min(given.workers, memory // (item * _COPIES))), given.chunk_bytes)
 
 
 def chunk_bytes_for(
