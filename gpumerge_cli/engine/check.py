@@ -12,7 +12,7 @@ from itertools import count
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.select import device_numbers, select
 from gpumerge_cli.engine.disorder import disorder_error
-from gpumerge_cli.engine.inputs import Inputs, formats_of, look_at, opened, same_headers
+from gpumerge_cli.engine.inputs import Inputs, formats_of, judge_memory, look_at, opened, same_headers
 from gpumerge_cli.engine.machines import Machines
 from gpumerge_cli.engine.request import BackendRequest, CheckRequest
 from gpumerge_cli.engine.resources import chunk_bytes_for, cores, default_memory
@@ -28,6 +28,7 @@ from gpumerge_cli.urls import is_url
 Advance = Callable[[int, int], None]
 
 _SHORT_LINE = 8
+_COPIES = 4  # of an item that is compared with the one ahead of it
 
 
 def check_files(request: CheckRequest, machines: Machines | None = None) -> tuple[InputFile, ...]:
@@ -112,6 +113,7 @@ def raise_disorder(
 
     unique, memory: see CheckRequest. advance: see Search.
     """
+    judge_memory(inputs, memory or default_memory(), _COPIES)
     device = 0 if on.backend == "cpu" else device_numbers(on.devices)[0]
     backend = select(on.backend, device, inputs.order, inputs.nbytes, sharing=on.sharing).backend
     search = Search(backend, on.threads or cores(), unique, memory)
@@ -148,7 +150,8 @@ class Search:
         """The position of the first item out of order, None if there is none."""
         pace = self.backend.pace(order, 1, order.item_bytes or _SHORT_LINE)
         memory = self.memory or default_memory()
-        blocks = blocks_of(source, chunk_bytes_for(pace, source.size, 1, self.workers, memory))
+        workers = max(1, min(self.workers, memory // (max(1, order.item_bytes) * _COPIES)))
+        blocks = blocks_of(source, chunk_bytes_for(pace, source.size, 1, workers, memory))
         pending, counted = iter(blocks), count()
         lock = threading.Lock()
         found: list[int] = []
@@ -173,7 +176,7 @@ class Search:
 
             from gpumerge_cli.engine.parallel import started
 
-            number = min(self.workers, len(blocks))
+            number = min(workers, len(blocks))
             with ThreadPoolExecutor(number) as pool:
                 for future in started(pool, work, number):
                     future.result()

@@ -23,6 +23,7 @@ from gpumerge_cli.plan import Chunk
 
 _LEAST, _MOST_LEAST = 1 << 12, 1 << 16
 _LEAST_ROOM = 1 << 20  # below it, more goes into starting on windows than into merging them
+_MOST_ROOM, _GOOD_WINDOW = 2 << 20, 256 << 10  # what is larger leaves the caches, and the merge is slower
 _MORE = 18  # bytes a line, beyond what any merge takes
 
 
@@ -86,7 +87,8 @@ class _Windows:
         item_bytes = site.work.item_bytes
         pace = cpu.create().pace(site.work.order, len(site.sources), item_bytes)
         self._sources = site.sources
-        self.room = max(1, int(memory / (pace.footprint + _MORE / item_bytes)))
+        most = max(_MOST_ROOM, len(site.sources) * _GOOD_WINDOW)
+        self.room = max(1, min(most, int(memory / (pace.footprint + _MORE / item_bytes))))
         self._least = min(_MOST_LEAST, max(_LEAST, max(_LEAST_ROOM, self.room) // len(site.sources)))
         self.taken: Sequence[int] = [source.size for source in site.sources]
 

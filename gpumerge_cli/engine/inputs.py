@@ -34,6 +34,7 @@ from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import LineOrder
 from gpumerge_cli.report.model import InputFile
+from gpumerge_cli.units import format_bytes
 from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ _LARGEST = 8
 _LOOKS = 64
 _LOOK_BYTES = 1 << 12
 _LOOK_APART = 1 << 15  # in what is smaller, memory is no matter
+_LARGE_ITEM = 1 << 20  # what is smaller fits any limit's slack
 _OPENED_AT_ONCE = 16  # objects of stores, whose answers take a while
 
 
@@ -305,6 +307,20 @@ def _open_all(
     for future in opening:
         future.result()
     return sources
+
+
+def judge_memory(inputs: Inputs, memory: int, copies: int) -> None:
+    """Raise InputError if the memory, in bytes, has no room for that many copies of one item."""
+    item = inputs.order.item_bytes
+    if item <= _LARGE_ITEM or item * copies <= memory:
+        return
+    for source in inputs.sources:
+        if source.size:
+            raise InputError(
+                f"an item has {format_bytes(item)}, and {copies} of them exceed the memory of {format_bytes(memory)}",
+                where=source.name,
+                way_out=f"allow {-(-item * copies // (1 << 20))}M with -S",
+            )
 
 
 def read_names(name: str) -> tuple[str, ...]:

@@ -11,14 +11,14 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.select import Choice, choose
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.hiring import Hired, hire
-from gpumerge_cli.engine.inputs import Inputs, opened
+from gpumerge_cli.engine.inputs import Inputs, judge_memory, opened
 from gpumerge_cli.engine.joining import prepared
 from gpumerge_cli.engine.machines import Machines
 from gpumerge_cli.engine.margins import by_cpu, counts_of, judge_margin, judge_place
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
 from gpumerge_cli.engine.request import MergeRequest
-from gpumerge_cli.engine.resources import Shares, cores, default_memory, shares
+from gpumerge_cli.engine.resources import Shares, cores, default_memory, shares, with_room_for
 from gpumerge_cli.engine.site import Site, work_of
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.stream import Advance, Outcome, merge
@@ -30,6 +30,7 @@ from gpumerge_cli.order.joins import Join
 from gpumerge_cli.plan import Chunk, Plan, Planner, plan_in_spans
 from gpumerge_cli.report.model import MergeReport, OutputPart
 
+_COPIES = 4  # of an item that comes in, goes out, and is compared with others
 _BY_CPU = "auto has the CPU make sets and counts"
 
 
@@ -62,6 +63,7 @@ def merge_files(
     ):
         advance = inputs.rest(advance)
         request, inputs = _judged(request, inputs, by_cluster=machines is not None)
+        judge_memory(inputs, _memory(request), _COPIES)
         parts = _parts(request, inputs, stopwatch)
         sizes = [part.nbytes for part in parts] or [inputs.nbytes]
         choice = _choice(request, inputs, sum(sizes)) if machines is None else Choice(None, (), machines.why)
@@ -80,12 +82,11 @@ def merge_files(
             clock.start()
             if machines is None:
                 _take_room(request, output, sizes, by_threads=hired.station is None)
-            outcome = _merged(site, hired, stopwatch, advance, waits=output.seekable)
+            outcome = _merged(site, hired, stopwatch, advance, memory=_memory(request), waits=output.seekable)
             if outcome.rest is not None:
                 from gpumerge_cli.engine.heads import merge_heads
 
-                memory = default_memory() if request.memory is None else request.memory
-                merge_heads(site, output.sinks[0], outcome, memory, stopwatch, advance)
+                merge_heads(site, output.sinks[0], outcome, _memory(request), stopwatch, advance)
             _end(request, inputs, output, outcome)
             for source in inputs.sources:
                 source.check_unchanged()
@@ -184,20 +185,22 @@ def _site(request: MergeRequest, inputs: Inputs, output: Output, parts: Sequence
     return Site(work, inputs.sources, output.outlet(request.equals), lenient, parts)
 
 
-def _merged(site: Site, hired: Hired, stopwatch: Stopwatch, advance: Advance | None, *, waits: bool) -> Outcome:
+def _merged(
+    site: Site, hired: Hired, stopwatch: Stopwatch, advance: Advance | None, *, memory: int, waits: bool
+) -> Outcome:
     try:
         return merge(site, hired, stopwatch, advance, waits=waits)
     except FoundDisorderError as found:
-        raise _first_disorder(site, found, hired) from None
+        raise _first_disorder(site, found, hired, memory) from None
 
 
-def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired) -> DisorderError:
+def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired, memory: int) -> DisorderError:
     """The error for the first disorder in a source. It is searched again, since chunks meet disorder in any order."""
     from gpumerge_cli.engine.check import Search
 
     backend = hired.station.backend if hired.station is not None else select.host()
     threads = hired.station.shares.workers if hired.station is not None else cores()
-    error = Search(backend, threads).error_in(site.sources[found.source], site.order_of(found.source))
+    error = Search(backend, threads, memory=memory).error_in(site.sources[found.source], site.order_of(found.source))
     assert error is not None
     if isinstance(site.work.join, Join) and not error.way_out.startswith("check "):
         header = " --header 1" * (site.work.items.header_lines > 0)
@@ -214,8 +217,13 @@ def plan_files(request: MergeRequest) -> Plan:
         return plan_in_spans(inputs.sources, inputs.order, chunk_bytes, groups=request.by_groups)
 
 
+def _memory(request: MergeRequest) -> int:
+    return default_memory() if request.memory is None else request.memory
+
+
 def _fed(request: MergeRequest, inputs: Inputs, nbytes: int, backend: Backend, share: float) -> Shares:
     """The hands and chunks for a backend that may take this share of the memory. nbytes: all that is merged."""
     pace = backend.pace(inputs.order, len(inputs.sources), inputs.item_bytes)
-    memory = int(share * (default_memory() if request.memory is None else request.memory))
-    return shares(pace, nbytes, len(inputs.sources), request.on.threads, memory, request.device_memory)
+    memory = int(share * _memory(request))
+    chosen = shares(pace, nbytes, len(inputs.sources), request.on.threads, memory, request.device_memory)
+    return with_room_for(inputs.order.item_bytes, chosen, memory)

@@ -24,6 +24,7 @@ _LEAST_ITEMS = 1 << 10
 _SLACK = 1.5
 _M_MMAP_THRESHOLD = -3  # of <malloc.h>
 _LARGE_BLOCK = 1 << 20
+_LARGE_ITEM, _COPIES = 1 << 20, 3  # of an item in a chunk: as it came in, as it goes out, and one to compare
 
 
 def cores() -> int:
@@ -54,6 +55,13 @@ def shares(
         if threads or workers == 1 or size >= wanted:
             return Shares(workers, size)
         workers -= 1
+
+
+def with_room_for(item: int, given: Shares, memory: int) -> Shares:
+    """The share with no more workers than the memory has room for: a chunk has at least one item of `item` bytes."""
+    if item <= _LARGE_ITEM:
+        return given
+    return Shares(max(1, min(given.workers, memory // (item * _COPIES))), given.chunk_bytes)
 
 
 def chunk_bytes_for(

@@ -14,7 +14,7 @@ from gpumerge_cli.engine.hiring import hired_here
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.outlet import RunsOutlet
 from gpumerge_cli.engine.output import Output
-from gpumerge_cli.engine.resources import Shares, shares
+from gpumerge_cli.engine.resources import Shares, shares, with_room_for
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.station import Station, sorts_again
 from gpumerge_cli.engine.stream import Advance, Outcome, carry_out, merge
@@ -90,6 +90,7 @@ class External:
         if sorts_again(self.backend, work):
             pace = replace(pace, footprint=pace.footprint + self.backend.sort_pace(order, item_bytes).room)
         chosen = shares(pace, work.nbytes, len(sources), self.threads, self.memory)
+        chosen = with_room_for(order.item_bytes, chosen, self.memory)
         parts = []
         if len(output.sinks) > 1:
             parts = Planner(sources, order, groups=work.by_groups).parts(len(output.sinks))

@@ -12,7 +12,7 @@ from gpumerge_cli.backends.costs import Mix
 from gpumerge_cli.backends.select import Selected, one_of, sorts_on_devices
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.engine.held import Spill
-from gpumerge_cli.engine.inputs import Inputs, opened
+from gpumerge_cli.engine.inputs import Inputs, judge_memory, opened
 from gpumerge_cli.engine.machines import Machines, Sorting
 from gpumerge_cli.engine.margins import counts_of, judge_margin, judge_place
 from gpumerge_cli.engine.outlet import SinkOutlet
@@ -35,6 +35,7 @@ from gpumerge_cli.report.model import MergeReport
 _LEAST_PIECE = 64 << 10
 _LEAST_ROOM = 32 << 20  # for the piece of each worker, beside runs that stay in memory
 _PART, _MOST_HANDS = 8 << 20, 8  # of a sort at once: what one thread reads or writes, and how many feed a device
+_COPIES = 4  # of an item that is compared and moved
 _OWN_BYTES = 96 << 20
 """Bytes of the interpreter and its libraries, with room to spare: small sorts take half of it in all."""
 
@@ -66,6 +67,7 @@ def sort_files(
         ExitStack() as stack,
     ):
         advance = inputs.rest(advance)
+        judge_memory(inputs, available_memory() // 2 if request.memory is None else request.memory, _COPIES)
         judge_margin(request.margin, inputs)
         if request.margin is not None:
             judge_place(by_cluster=machines is not None)
@@ -213,6 +215,7 @@ class _Job:
         pace = self.backend.sort_pace(order, self.inputs.item_bytes)
         workers, memory = request.on.threads or pace.workers or cores(), self._memory()
         each = self.backend.pace(order, 1, self.inputs.item_bytes).footprint + 1 + pace.room
+        workers = max(1, min(workers, int(memory / (max(1, order.item_bytes) * each))))  # a piece has an item at least
         spilled = nbytes + min(nbytes, workers * _LEAST_ROOM) * each > memory or request.always_spill
         wanted = pace.piece
         if pace.runs:
