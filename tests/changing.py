@@ -23,7 +23,7 @@ VARIABLE = "GPUMERGE_TEST_LIBRARY"
 GUARD = 256
 """Items on each side of an output."""
 SIZES = (50, 3_000, 40_000, 400_000)
-DTYPES = ("int8", "int16", "int32", "uint64", "float32", "float64", "S5", "record")
+DTYPES = ("int8", "int16", "int32", "uint64", "float32", "float64", ">f8", "M8[s]", "S5", "record")
 SPECIAL = np.array([np.nan, -np.nan, 0.0, -0.0, np.inf, -np.inf])
 
 
@@ -37,16 +37,29 @@ def made(random: np.random.Generator, dtype: str, count: int) -> np.ndarray:
         values = random.normal(size=count).astype(dtype)
         values[: count // 8] = random.choice(SPECIAL, count // 8)
         return np.sort(values)
+    if dtype == ">f8":
+        return np.sort(random.normal(size=count)).astype(dtype)
+    if dtype == "M8[s]":
+        dates = random.integers(0, count, count).astype(dtype)
+        dates[: count // 8] = np.datetime64("NaT")
+        return np.sort(dates)
     if dtype.startswith("S"):
         return np.sort(random.integers(0, 10**5, count).astype(dtype))
     limit = np.iinfo(dtype)
     return np.sort(random.integers(max(limit.min, -(10**6)), min(limit.max, 10**6), count).astype(dtype))
 
 
-def calls(a: np.ndarray, b: np.ndarray, key: str | None) -> dict[str, Callable[[], Any]]:
+def outputs(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Room for a sort of `a` and for a merge of both, with guards. Outputs are in native byte order."""
+    dtype = a.dtype if a.dtype.kind in "SV" else a.dtype.newbyteorder("=")
+    return np.zeros(len(a) + 2 * GUARD, dtype), np.zeros(len(a) + len(b) + 2 * GUARD, dtype)
+
+
+def calls(
+    a: np.ndarray, b: np.ndarray, key: str | None, room: np.ndarray, large: np.ndarray
+) -> dict[str, Callable[[], Any]]:
     """Every function with each of its options that leads to other code."""
     n = len(a)
-    room, large = np.zeros(n + 2 * GUARD, a.dtype), np.zeros(n + len(b) + 2 * GUARD, a.dtype)
 
     def guarded(call: Callable[[Any], Any], out: np.ndarray) -> None:
         out.view("u1")[:] = 0xA5
@@ -94,6 +107,13 @@ def writes(arrays: list[np.ndarray], sources: list[np.ndarray], seed: int, stop:
             array[random.integers(0, len(array), count)] = source[random.integers(0, len(source), count)]
 
 
+def unaligned(array: np.ndarray) -> np.ndarray:
+    """The same items at an address that is no multiple of their size."""
+    moved = np.zeros(array.nbytes + 1, "u1")[1:].view(array.dtype)
+    moved[:] = array
+    return moved
+
+
 def main(seed: int, seconds: float) -> None:
     if os.environ.get(VARIABLE):
         file = Path(os.environ[VARIABLE])
@@ -107,11 +127,15 @@ def main(seed: int, seconds: float) -> None:
         dtype, count = str(random.choice(DTYPES)), int(random.choice(SIZES))
         key = "k" if dtype == "record" else None
         a, b = made(random, dtype, count), made(random, dtype, max(1, count // int(random.integers(1, 4))))
+        if turn % 4 == 0:
+            a, b = unaligned(a), unaligned(b)
         other = made(random, dtype, count)
+        room, large = outputs(a, b)
+        changing = [a, b, room[GUARD:-GUARD], large[GUARD:-GUARD]]
         stop = threading.Event()
-        writer = threading.Thread(target=writes, args=([a, b], [other, other], seed + turn, stop), daemon=True)
+        writer = threading.Thread(target=writes, args=(changing, [other] * 4, seed + turn, stop), daemon=True)
         writer.start()
-        names = calls(a, b, key)
+        names = calls(a, b, key, room, large)
         for name in random.permutation(list(names))[:12]:
             print(f"seed {seed} turn {turn}: {name} of {count} {dtype}", file=sys.stderr, flush=True)
             try:

@@ -8,6 +8,9 @@ of other fields, strided, reversed, unaligned, read-only, mapped files, or empty
 then a merge must still give the same items. Some calls are impossible, and must raise a UsageError of one line. On a
 GPU half of the arrays are CuPy's, which tests.fuzz_device lays out in more ways. Cases run in processes of their own,
 so a crash is reported as wrong.
+
+With --writers, a thread moves the items of the arrays about while each call runs, and each call is repeated. The
+results may then be anything, but no call crashes, and none writes beside its output.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -56,6 +60,10 @@ KEYLESS = [np.dtype(name) for name in ("U3", "c8", "O", "f16")]
 _KERNELS = ("auto", "auto", *NAMES)
 _ALGORITHMS = ("auto", "auto", *ALGORITHMS)
 _ITEMS = "an array must hold the same items"
+_REPEATS = 20
+"""How often a call runs beside a writer."""
+_GUARD, _FILL = 4096, 0xA5
+"""The bytes on each side of an output beside a writer, and their value."""
 
 
 @dataclass
@@ -299,6 +307,53 @@ def problem(call: Call, on_device: bool = False) -> str:
     return _wrong(call, found)
 
 
+def problem_beside_writer(call: Call) -> str:
+    """The error of the call while a thread writes to its arrays, or "". Crashes end the process."""
+    arrays = [array for array in map(_writable, call.arrays) if array is not None]
+    sources = [array.copy() for array in arrays]
+    options, room = dict(call.options), np.zeros(0, np.uint8)
+    if not call.refused and "out" in options:
+        dtype, nbytes, shift = options["out"].dtype, options["out"].nbytes, options["out"].ctypes.data % 8
+        room = np.full(nbytes + 2 * _GUARD + 8, _FILL, np.uint8)
+        begin = _GUARD + (shift - room.ctypes.data) % 8
+        options["out"] = room[begin : begin + nbytes].view(dtype)
+    stop = threading.Event()
+
+    def write() -> None:
+        random = np.random.default_rng(len(call.arrays))
+        while not stop.is_set():
+            for array, source in zip(arrays, sources, strict=True):
+                count = min(200, len(array))
+                array[random.integers(0, len(array), count)] = source[random.integers(0, len(array), count)]
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    try:
+        for _ in range(_REPEATS):
+            try:
+                getattr(gpumerge_cli, call.function)(*call.arrays, **options)
+            except UsageError as error:
+                if call.refused is False:
+                    return f"refused: {error}"
+            except Exception as error:
+                return f"{type(error).__name__}: {error}"
+            if len(room) and ((room[:begin] != _FILL).any() or (room[begin + nbytes :] != _FILL).any()):
+                return "it writes beside its output"
+    finally:
+        stop.set()
+        writer.join()
+    return ""
+
+
+def _writable(array: Any) -> Array | None:
+    """The array, or its file mapped once more, to write to; None if there is nothing to write to."""
+    if not isinstance(array, np.ndarray) or array.ndim != 1 or not len(array) or array.dtype.hasobject:
+        return None
+    if isinstance(array, np.memmap) and array.filename is not None:
+        return np.memmap(array.filename, array.dtype, "r+")
+    return array if array.flags.writeable and not isinstance(array, np.ma.MaskedArray) else None
+
+
 def _moved(given: Any, where: Callable[[Any], Any]) -> Any:
     return [where(each_) for each_ in given] if isinstance(given, list) else where(given)
 
@@ -372,6 +427,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--backend", choices=("auto", "cpu", "gpu"), default="cpu")
     parser.add_argument("--workers", type=int, default=1, help="processes at a time")
     parser.add_argument("--only", type=int, metavar="N", help="case N alone")
+    parser.add_argument("--writers", action="store_true", help="while a thread writes to the arrays")
     parser.add_argument("-o", metavar="FILE")
     wish = parser.parse_args(arguments)
 
@@ -387,6 +443,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             fits = all(isinstance(a, np.ndarray) and a.dtype.kind in "iufb" and a.dtype.isnative for a in plain)
             on_device = wish.backend == "gpu" and fits and not call.refused and number % 2 == 1
             tell(call.describe())
+            if wish.writers:
+                return [*kinds, "beside a writer"], problem_beside_writer(call)
             return [*kinds, *["CuPy"] * on_device], problem(call, on_device)
 
     numbers = range(wish.cases) if wish.only is None else [wish.only]
@@ -397,6 +455,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         counts.update(set(ended.kinds))
         if ended.wrong:
             again = f"python -m tests.fuzz_api --seed {wish.seed} --backend {wish.backend} --only {ended.number}"
+            again += " --writers" * wish.writers
             wrong.append(f"{ended.wrong}\n  again: {again}")
             print(wrong[-1], file=sys.stderr, flush=True)
     report = [f"seed {wish.seed}, {len(numbers)} calls on {wish.backend}, against NumPy {np.__version__}"]

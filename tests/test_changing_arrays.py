@@ -6,10 +6,17 @@ import os
 import random
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+import gpumerge_cli
 from gpumerge_cli.backends.cpu.library import processor_levels
+from tests import changing
 from tests.cpu import libraries
 from tests.cpu.test_sanitized import preload
 
@@ -57,6 +64,68 @@ def _survives(seconds: float, environment: dict[str, str]) -> None:
 
 def test_public_functions_survive_changing_arrays() -> None:
     _survives(8, {"MALLOC_CHECK_": "3"})
+
+
+def test_every_public_function_is_called() -> None:
+    a = np.arange(8)
+    called = {name.partition(" ")[0] for name in changing.calls(a, a, None, *changing.outputs(a, a))}
+    assert called == {name for name in gpumerge_cli.__all__ if name.islower() and not name.startswith("_")}
+
+
+@contextmanager
+def _written(files: list[Path], seed: int) -> Iterator[None]:
+    """Bytes of the files move to other places of them meanwhile."""
+    stop = threading.Event()
+
+    def write() -> None:
+        chance = random.Random(seed)
+        opened = [file.open("r+b", buffering=0) for file in files]
+        sizes = [file.stat().st_size for file in files]
+        while not stop.wait(0.02):
+            for file, size in zip(opened, sizes, strict=True):
+                count = chance.randrange(1, 20)
+                moved = os.pread(file.fileno(), count, chance.randrange(size - count))
+                os.pwrite(file.fileno(), moved, chance.randrange(size - len(moved)))
+        for file in opened:
+            file.close()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        writer.join()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "commands"),
+    [
+        ("txt", ["merge", "sort", "sort -m", "union", "merge --count", "join"]),
+        ("i64", ["merge", "sort", "union --distinct"]),
+    ],
+)
+def test_commands_survive_changing_files(suffix: str, commands: list[str], tmp_path: Path) -> None:
+    """Lines are counted, cut and gathered, and the files are read more than once."""
+    seed = random.randrange(2**31)
+    numbers = np.random.default_rng(seed)
+    files = [tmp_path / f"{name}.{suffix}" for name in "ab"]
+    found = [np.sort(numbers.integers(10**6, 10**7, 300_000)) for _ in files]
+    for command in commands:
+        for file, items in zip(files, found, strict=True):
+            lines = "".join(f"{item}\n" for item in items.tolist()).encode()
+            file.write_bytes(lines if suffix == "txt" else items.astype("<i8").tobytes())
+        out = [] if command == "join" else ["-o", tmp_path / f"out.{suffix}"]
+        with _written(files, seed):
+            done = subprocess.run(
+                [sys.executable, "-m", "gpumerge_cli", *command.split(), "--backend", "cpu", *files, *out]
+                if command != "join"
+                else [sys.executable, "-m", "gpumerge_cli", command, *files],
+                capture_output=True,
+                cwd=libraries.ROOT,
+            )
+        assert done.returncode in (0, 1, 2), f"seed {seed}: {command}: {done.returncode}\n{done.stderr[-2000:]!r}"
+        assert b"Traceback" not in done.stderr, f"seed {seed}: {command}\n{done.stderr[-2000:]!r}"
 
 
 @pytest.mark.thorough

@@ -37,6 +37,11 @@ def test_random_calls_are_right(rng: np.random.Generator, capsys: pytest.Capture
     assert code == 0, capsys.readouterr().out
 
 
+def test_random_calls_survive_writers(rng: np.random.Generator, capsys: pytest.CaptureFixture[str]) -> None:
+    code = fuzz_api.main(["--cases", "150", "--seed", str(rng.integers(2**32)), "--writers"])
+    assert code == 0, capsys.readouterr().out
+
+
 def test_calls_are_of_every_kind(tmp_path: Path) -> None:
     calls = [fuzz_api.drawn(3, number, "cpu", tmp_path) for number in range(600)]
     assert {(call.function, call.ordered) for call in calls} >= {

@@ -52,7 +52,7 @@ void restore(const KeyFunctions& keys, Word like, const Word* items, int64_t cou
     int64_t place = bound(false);
     const int64_t end = bound(true);
     // These items are sorted by their bits.
-    if (place == end || out[place] == out[end - 1]) return;
+    if (place >= end || out[place] == out[end - 1]) return;
     constexpr int64_t BLOCK = 512;
     uint64_t images[BLOCK];
     // Both bounds hold by themselves, unless somebody else changes the items meanwhile.
