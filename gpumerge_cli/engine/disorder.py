@@ -67,7 +67,7 @@ def _proposed(
     first_in: Callable[[Order], int | None],
     pair: tuple[bytes, bytes],
 ) -> str:
-    """What to do if the first source and stretches of the others are in another order; "" if no order is known."""
+    """Proposes an order if the first source and stretches of the others are in it; "" if no order is known."""
     samples = [_sample(source) for source in sources] if order.item_word else []
     timed = any(_TIMESTAMP.match(line) for stretches in samples for stretch in stretches for line in stretch)
     headed = bool(order.item_word) and any(_is_header(stretches[0]) for stretches in samples)
