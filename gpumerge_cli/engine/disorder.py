@@ -67,7 +67,7 @@ def _proposed(
     first_in: Callable[[Order], int | None],
     pair: tuple[bytes, bytes],
 ) -> str:
-    """Proposes an order if the first source and stretches of the others are in it; "" if no order is known."""
+    """The proposal of an order if the first source and stretches of the others are in it; "" if no order is known."""
     samples = [_sample(source) for source in sources] if order.item_word else []
     timed = any(_TIMESTAMP.match(line) for stretches in samples for stretch in stretches for line in stretch)
     headed = bool(order.item_word) and any(_is_header(stretches[0]) for stretches in samples)
@@ -114,7 +114,7 @@ def _is_wide(start: bytes) -> bool:
 
 
 def _table_way(sources: Sequence[Source], order: Order) -> str:
-    """How to name the key of tables whose first lines are one header; "" for other inputs, or if a header is known."""
+    """The option that names the key of tables whose first lines are one header; "" for other inputs, or if a header is known."""
     if order.item_word != "line" or any(getattr(source, "header_asked", 0) for source in sources):
         return ""
     firsts = {source.item_at(0).rstrip(b"\r") for source in sources if source.size}
