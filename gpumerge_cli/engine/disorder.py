@@ -114,7 +114,7 @@ def _is_wide(start: bytes) -> bool:
 
 
 def _table_way(sources: Sequence[Source], order: Order) -> str:
-    """The option that names the key of tables whose first lines are one header; "" for other inputs, or if a header is known."""
+    """The option that names the key of tables with one header in common; "" for others, or if a header is known."""
     if order.item_word != "line" or any(getattr(source, "header_asked", 0) for source in sources):
         return ""
     firsts = {source.item_at(0).rstrip(b"\r") for source in sources if source.size}
