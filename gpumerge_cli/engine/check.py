@@ -118,7 +118,7 @@ def raise_disorder(
     backend = select(on.backend, device, inputs.order, inputs.nbytes, sharing=on.sharing).backend
     search = Search(backend, on.threads or cores(), unique, memory)
     for source in inputs.sources:
-        error = search.error_in(source, inputs.order, advance)
+        error = search.error_in(source, inputs.order, advance, beside=inputs.sources)
         if error is not None:
             raise error
 
@@ -138,13 +138,21 @@ class Search:
     memory: int | None = None
 
     def error_in(
-        self, source: Source, order: Order, advance: Advance = lambda done, total: None
+        self,
+        source: Source,
+        order: Order,
+        advance: Advance = lambda done, total: None,
+        *,
+        beside: Sequence[Source] = (),
     ) -> DisorderError | None:
-        """The error for the first disorder of a source, None if it is in order."""
+        """The error for the first disorder of a source, None if it is in order.
+
+        beside: the inputs that an order which the error proposes must fit, too.
+        """
         offset = self.first_in(source, order, advance)
         if offset is None:
             return None
-        return disorder_error(source, offset, order, partial(self.first_in, source), unique=self.unique)
+        return disorder_error(source, offset, order, partial(self.first_in, source), unique=self.unique, beside=beside)
 
     def first_in(self, source: Source, order: Order, advance: Advance = lambda done, total: None) -> int | None:
         """The position of the first item out of order, None if there is none."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_bounds
 from gpumerge_cli.errors import DisorderError
@@ -12,15 +14,26 @@ from gpumerge_cli.order import Order
 
 _SHOWN = 40
 _BLOCK = 1 << 16
+_STRETCH = 1 << 16
+_TIMESTAMP = re.compile(
+    rb"[^0-9]{0,8}[0-9]{1,4}[-/.][0-9A-Za-z]{1,3}[-/.][0-9]{2,4}|[^0-9]{0,8}[0-9]{1,2}:[0-9]{2}:[0-9]{2}"
+)
+_DELIMITERS = ((".csv", b","), (".csv", b";"), (".tsv", b"\t"))
 
 
 def disorder_error(
-    source: Source, offset: int, order: Order, first_in: Callable[[Order], int | None], *, unique: bool = False
+    source: Source,
+    offset: int,
+    order: Order,
+    first_in: Callable[[Order], int | None],
+    *,
+    unique: bool = False,
+    beside: Sequence[Source] = (),
 ) -> DisorderError:
     """The error for the disorder at `offset`. It says where it is, shows both items, and names an order that holds.
 
     first_in: the position of the first disorder in another order, None if there is none. unique: equal items are in
-    disorder, too.
+    disorder, too. beside: the other inputs, stretches of which must be in an order, too, before it is proposed.
     """
     where = source.place(offset)
     here, ahead = source.item_at(offset), source.item_before(offset)
@@ -30,15 +43,14 @@ def disorder_error(
     empty = by is None and _keys_are_empty(here, ahead, order)
     if empty:
         way_out = "check -t and the number of the field"
-    for other in [] if equal or empty else order.meant(by):
-        if other.by is not None and _deciding_key(here, ahead, other.order) != by:
-            continue
-        found = first_in(other.order)
-        if found is None:
-            way_out = other.told
-            break
-        if other.leaves_ties:
-            way_out += f"; by the keys alone, {_counted(source.place(found), order)} would be the first out of order"
+    sources = [source, *(other for other in beside if other is not source)]
+    table = _table_way(sources, order)
+    if _first_bytes(source).startswith((b"\xff\xfe", b"\xfe\xff")) or _is_wide(_first_bytes(source)):
+        way_out, table = "it looks like UTF-16: convert it first, for example with iconv -f UTF-16 -t UTF-8", ""
+    elif table:
+        way_out = table
+    elif not (equal or empty):
+        way_out = _proposed(sources, order, by, first_in, (here, ahead)) or way_out
     why = ", its equal" if equal else ", with empty keys" if empty else _why(here, ahead, order, by)
     first, second = _shown(order.key_of(here), order.key_of(ahead), order)
     if order.item_word:
@@ -46,6 +58,96 @@ def disorder_error(
     error = DisorderError(f"disorder: {first} comes after {second}{why}", where=where, way_out=way_out)
     error.item = order.key_of(here) if order.item_word else None
     return error
+
+
+def _proposed(
+    sources: Sequence[Source],
+    order: Order,
+    by: int | None,
+    first_in: Callable[[Order], int | None],
+    pair: tuple[bytes, bytes],
+) -> str:
+    """The proposal of an order if the first source and stretches of the others are in it; "" if no order is known."""
+    samples = [_sample(source) for source in sources] if order.item_word else []
+    timed = any(_TIMESTAMP.match(line) for stretches in samples for stretch in stretches for line in stretch)
+    headed = bool(order.item_word) and any(_is_header(stretches[0]) for stretches in samples)
+    for other in order.meant(by):
+        if other.leaves_ties or (other.by is not None and _deciding_key(*pair, other.order) != by):
+            continue
+        if headed or timed:
+            continue
+        if first_in(other.order) is None and all(_in_order(stretches, other.order) for stretches in samples):
+            return other.told
+    return ""
+
+
+def _in_order(stretches: Sequence[Sequence[bytes]], order: Order) -> bool:
+    compare = Comparison(order)
+    return all(compare(a, b) <= 0 for lines in stretches for a, b in pairwise(lines))
+
+
+def _sample(source: Source) -> list[list[bytes]]:
+    """Whole lines from the first, the middle and the last stretch of a source."""
+    starts = sorted({0, max(0, source.size // 2 - _STRETCH // 2), max(0, source.size - _STRETCH)})
+    return [_lines(source, source.item_start(start)) for start in starts]
+
+
+def _lines(source: Source, start: int) -> list[bytes]:
+    lines, at = [], start
+    while at < source.size and at < start + _STRETCH:
+        lines.append(source.item_at(at))
+        at = source.item_end(at)
+    return lines
+
+
+def _is_header(lines: Sequence[bytes]) -> bool:
+    return len(lines) > 1 and not _has_digit(lines[0]) and all(map(_has_digit, lines[1:20]))
+
+
+def _first_bytes(source: Source) -> bytes:
+    file = getattr(source, "file", None)
+    return b"" if file is None else bytes(file.read(0, 512))
+
+
+def _is_wide(start: bytes) -> bool:
+    return len(start) >= 4 and min(start[0::2].count(0), start[1::2].count(0)) == 0 and start.count(0) > len(start) // 4
+
+
+def _table_way(sources: Sequence[Source], order: Order) -> str:
+    """The option that names the key of tables with one header in common; "" for others, or if a header is known."""
+    if order.item_word != "line" or any(getattr(source, "header_asked", 0) for source in sources):
+        return ""
+    firsts = {source.item_at(0).rstrip(b"\r") for source in sources if source.size}
+    if len(firsts) != 1:
+        return ""
+    (first,) = firsts
+    for suffix, delimiter in _DELIMITERS:
+        if delimiter in first and all(source.name.lower().endswith(suffix) for source in sources):
+            break
+    else:
+        return ""
+    names = first.split(delimiter)
+    if not all(re.fullmatch(rb"[A-Za-z_][A-Za-z0-9_]*", name) for name in names) or len(set(names)) != len(names):
+        return ""
+    separator = {b",": "", b"\t": "", b";": " -t ';'"}[delimiter]
+    name = names[0].decode()
+    for field in (f"{name}:n", name):
+        if _sorted_by_first(sources, delimiter, numeric=field.endswith(":n")):
+            return f"line 1 is a header: use --field {field}{separator}"
+    return "line 1 is a header: use --field NAME, or sort it first"
+
+
+def _sorted_by_first(sources: Sequence[Source], delimiter: bytes, *, numeric: bool) -> bool:
+    """Whether stretches of all sources are in the order of their first fields, which have no quotes."""
+    for source in sources:
+        for number, lines in enumerate(_sample(source)):
+            fields = [line.split(delimiter, 1)[0] for line in lines[number == 0 or lines[:1] == [source.item_at(0)] :]]
+            if any(b'"' in field or (numeric and not re.fullmatch(rb"-?[0-9]{1,15}", field)) for field in fields):
+                return False
+            keys: list[int] | list[bytes] = [int(field) for field in fields] if numeric else fields
+            if any(a > b for a, b in pairwise(keys)):  # type: ignore[operator]
+                return False
+    return True
 
 
 def _counted(place: str, order: Order, *, back: int = 0) -> str:

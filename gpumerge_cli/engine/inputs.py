@@ -103,9 +103,15 @@ class Inputs:
 
     @property
     def head(self) -> bytes:
-        """The start of the output, ahead of all items: the header of the first input that has one."""
+        """The start of the output, ahead of all items: the header of the first input that has one.
+
+        Without headers, the first input's byte order mark.
+        """
         if self.new_head is not None:
             return self.new_head
+        first = self.sources[0]
+        if isinstance(first, LineSource) and first.mark:
+            return first.mark
         headers = (source.header for source in self.sources if isinstance(source, LineSource))
         return next(filter(None, headers), b"")
 
@@ -232,7 +238,8 @@ def _warn(inputs: Inputs) -> None:
     told: dict[str, list[str]] = {}
     for source in inputs.sources:
         if isinstance(source, LineSource):
-            doubt = doubt_of(source.file.read(0, LOOKED_AT), inputs.order, inputs.format.header_lines)
+            start, plain = source.file.read(0, LOOKED_AT), inputs.format.plain and not inputs.format.csv
+            doubt = doubt_of(start, inputs.order, inputs.format.header_lines, plain=plain)
             if doubt:
                 told.setdefault(doubt, []).append(source.name)
     for doubt, names in told.items():

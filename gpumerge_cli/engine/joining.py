@@ -74,9 +74,15 @@ def _of_lines(request: MergeRequest, join: Join, inputs: Inputs) -> tuple[MergeR
     firsts = [_first(source) for source in inputs.sources if isinstance(source, LineSource)]
     if join.auto:
         join = replace(join, columns=_all_columns(join, inputs, firsts))
-    head = _joined_header(join, inputs, firsts) if request.items.header_lines else b""
+    head = _joined_header(join, inputs, firsts) if request.items.header_lines else _mark(inputs)
     order = Order.lines(join.rules[0])
     return replace(request, join=join), replace(inputs, order=order, new_head=head)
+
+
+def _mark(inputs: Inputs) -> bytes:
+    """The byte order mark of the first input, b"" if it has none."""
+    first = inputs.sources[0]
+    return first.mark if isinstance(first, LineSource) else b""
 
 
 def _first(source: LineSource) -> bytes | None:

@@ -200,7 +200,9 @@ def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired, memory:
 
     backend = hired.station.backend if hired.station is not None else select.host()
     threads = hired.station.shares.workers if hired.station is not None else cores()
-    error = Search(backend, threads, memory=memory).error_in(site.sources[found.source], site.order_of(found.source))
+    error = Search(backend, threads, memory=memory).error_in(
+        site.sources[found.source], site.order_of(found.source), beside=() if site.work.join else site.sources
+    )
     assert error is not None
     if isinstance(site.work.join, Join) and not error.way_out.startswith("check "):
         header = " --header 1" * (site.work.items.header_lines > 0)

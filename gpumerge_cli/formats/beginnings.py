@@ -52,14 +52,17 @@ def _begins(start: bytes, pattern: bytes) -> bool:
     return pattern != b"" and re.match(pattern, start, re.DOTALL) is not None
 
 
-def doubt_of(start: bytes, order: Order, header_lines: int) -> str:
-    """A likely surprise in lines of text that begin with `start`, and the way out; "" if there is none."""
+def doubt_of(start: bytes, order: Order, header_lines: int, *, plain: bool = True) -> str:
+    """A likely surprise in lines of text that begin with `start`, and the way out; "" if there is none.
+
+    plain: a byte order mark counts as a part of the first line.
+    """
     if start.startswith(_UTF16_MARKS) or (order.end != b"\0" and _is_wide(start)):
         return (
             "it looks like UTF-16 text, and lines compare by their bytes; "
             "convert it first, for example with iconv -f UTF-16 -t UTF-8"
         )
-    if start.startswith(BOM) and order.begins_with_number and not header_lines:
+    if plain and start.startswith(BOM) and order.begins_with_number and not header_lines:
         return (
             "a UTF-8 byte order mark stands ahead of the first line's number and hides it; "
             "remove it, for example with tail -c +4"

@@ -27,7 +27,11 @@ def write_fields(file: SeekableInput, separator: int, out: IO[bytes], told: Call
     marks = bytes.maketrans(bytes([separator]), MARK)
     gone = 0
     for block in parser.blocks:
+        if parser.number == 0 and block == BOM:
+            out.write(BOM)  # no record stands behind it
+            break
         if any(part in block for part in _TO_BE_PARSED):
+            # The first record begins with the byte order mark, if there is one: the copy does, too.
             out.write(b"".join(MARK.join([record, *fields]) + END for record, fields in parser.records(block)))
         else:
             lines = block.removesuffix(b"\n")

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.line_source import BOM as BOM
 from gpumerge_cli.order.rules import NUL
 
-BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 18
 _QUOTE, _NEWLINE, _RETURN = 34, 10, 13
 _TOP = np.uint64(63)

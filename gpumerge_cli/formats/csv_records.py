@@ -120,6 +120,8 @@ def same_fields(header: bytes, other: bytes, separator: int) -> bool:
 
 def without_fields(lines: bytes) -> bytes:
     """The records that lines were made of, each with a newline."""
+    if lines == BOM:  # the start of an output, ahead of all records
+        return lines
     return b"".join(line.split(MARK, 1)[0] + b"\n" for line in lines.split(END)[:-1])
 
 
@@ -146,4 +148,4 @@ def _copied(
     """The source of what `write` makes of a file's records, NUL behind each; `source` is closed."""
     separator = separator_of(order)
     file = source.file.replaced(lambda out: write(source.file, separator, out, lambda share: told(number, share)))
-    return LineSource(file, NUL, source.header_asked)
+    return LineSource(file, NUL, source.header_asked, marked=True)

@@ -10,6 +10,8 @@ from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.input import SeekableInput
 
+BOM = b"\xef\xbb\xbf"
+"""The UTF-8 byte order mark."""
 _BLOCK = 1 << 12
 _LARGEST_BLOCK = 1 << 24
 
@@ -18,12 +20,14 @@ class LineSource:
     """The lines of a file behind its header; a missing last terminator is supplied.
 
     terminator: the byte that ends a line. header_lines, header_asked: lines at the file's start that are not items, as
-    far as it has so many.
+    far as it has so many. marked: a byte order mark at the file's start belongs to no item, even without a header.
     """
 
     dtype: np.dtype[Any] | None = None
 
-    def __init__(self, file: SeekableInput, terminator: int = 10, header_lines: int = 0) -> None:
+    def __init__(
+        self, file: SeekableInput, terminator: int = 10, header_lines: int = 0, *, marked: bool = False
+    ) -> None:
         self.name = file.name
         self.header_asked = header_lines
         self._file = file
@@ -37,6 +41,12 @@ class LineSource:
         while self._header_lines < header_lines and start < file.size:
             start = min(file.size, self.item_end(start))
             self._header_lines += 1
+        if start == 0 and marked and file.read(0, len(BOM)) == BOM:
+            start = len(BOM)
+            if start == file.size:
+                self._unfinished = False
+        self.mark = BOM if self._header_lines == 0 and start else b""
+        """The byte order mark ahead of the first item; b"" if there is none or a header holds it."""
         # From here on positions count from behind the header.
         self._base = start
         self._held = file.size - start
@@ -50,6 +60,8 @@ class LineSource:
     @property
     def header(self) -> bytes:
         """The lines that are no items, each with its terminator."""
+        if not self._header_lines:
+            return b""
         data = self._file.read_exactly(0, self._base)
         return data if data.endswith(self._end) or not data else data + self._end
 

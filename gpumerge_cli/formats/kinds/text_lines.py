@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def _open(file: SeekableInput, content: Content) -> LineSource:
     from gpumerge_cli.formats.line_source import LineSource
 
-    return LineSource(file, content.terminator, content.header_lines)
+    return LineSource(file, content.terminator, content.header_lines, marked=content.csv or not content.plain)
 
 
 _SUFFIXES = ("", ".txt", ".text", ".csv", ".tsv", ".log", ".lst")

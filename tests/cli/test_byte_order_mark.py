@@ -1,0 +1,67 @@
+"""A byte order mark belongs to no key, and stands at the front of the output, once, if the first input has one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli.cli.app import run as main
+
+BOM = b"\xef\xbb\xbf"
+
+
+def _run(tmp_path: Path, files: list[bytes], *arguments: str) -> bytes:
+    names = []
+    for number, data in enumerate(files):
+        names.append(str(tmp_path / f"{number}.csv"))
+        Path(names[-1]).write_bytes(data)
+    out = tmp_path / "out.csv"
+    assert main([*arguments, *names, "--output", str(out)]) == 0
+    return out.read_bytes()
+
+
+@pytest.mark.parametrize("key", ["1:n", "1", "1,2"])
+@pytest.mark.parametrize("record", [b"9,i", b'"9",i', b'"9","i\nj"', b'9,"a""b"'])
+def test_sort_of_csv(tmp_path: Path, key: str, record: bytes) -> None:
+    out = _run(tmp_path, [BOM + record + b"\n2,b\n"], "sort", "--csv", "-k", key)
+    assert out == BOM + b"2,b\n" + record + b"\n"
+
+
+@pytest.mark.parametrize("csv", [["--csv", "-k", "1:n"], ["-n"], []])
+@pytest.mark.parametrize("first", [True, False])
+def test_merge(tmp_path: Path, csv: list[str], first: bool) -> None:
+    marked, plain = BOM + b"2,b\n9,i\n", b"1,a\n5,e\n"
+    out = _run(tmp_path, [marked, plain] if first else [plain, marked], "merge", "-q", *csv)
+    assert out == BOM * first + b"1,a\n2,b\n5,e\n9,i\n"
+
+
+@pytest.mark.parametrize("command", ["union", "intersect"])
+def test_sets(tmp_path: Path, command: str) -> None:
+    assert _run(tmp_path, [b"1,a\n", BOM + b"1,a\n"], command, "-q", "--csv", "-k", "1:n") == b"1,a\n"
+
+
+def test_anti_join(tmp_path: Path) -> None:
+    files = [BOM + b"1,a\n2,b\n", b"1,x\n"]
+    assert _run(tmp_path, files, "join", "-q", "--csv", "-j", "1", "--type", "anti") == BOM + b"2,b\n"
+
+
+def test_check(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(BOM + b"2,b\n1,a\n")
+    assert main(["check", "-q", "--csv", "-k", "1:n", str(tmp_path / "a.csv")]) == 1
+    (tmp_path / "a.csv").write_bytes(BOM + b"1,b\n2,a\n")
+    assert main(["check", "-q", "--csv", "-k", "1", str(tmp_path / "a.csv")]) == 0
+
+
+def test_a_header_keeps_its_mark(tmp_path: Path) -> None:
+    out = _run(tmp_path, [BOM + b"id,v\n2,b\n", BOM + b"id,v\n1,a\n"], "merge", "-q", "--csv", "--field", "id:n")
+    assert out == BOM + b"id,v\n1,a\n2,b\n"
+
+
+@pytest.mark.parametrize("arguments", [["merge", "-q"], ["sort", "--csv", "-k", "1"]])
+def test_a_file_of_the_mark_alone(tmp_path: Path, arguments: list[str]) -> None:
+    assert _run(tmp_path, [BOM], *arguments) == BOM
+
+
+def test_lines_of_sort_are_bytes(tmp_path: Path) -> None:
+    assert _run(tmp_path, [BOM + b"1\n2\n"], "sort") == b"2\n" + BOM + b"1\n"

@@ -1,0 +1,3 @@
+#!/bin/bash
+# run in this folder
+python t.py
