@@ -102,6 +102,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) sort_by_rank(
         rank = 0;
 #pragma unroll
         for (int turn = 0; turn < WARPS; ++turn) rank += found[turn][lane];
+        rank = smaller(rank, count - 1);  // an item that changes meanwhile may go before itself
 #if TO_COLUMNS
         records[lane] = item;
         ranks[lane] = rank;

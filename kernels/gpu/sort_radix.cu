@@ -221,7 +221,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
         load_tile(items, first, count, [&](int at) { return run[at]; });
 #endif
     };
+    // An item that changed behind the count may have a place behind the output. It is left out.
+    const Said room = static_cast<Said>(total);
     const auto store = [&](Said place, const Item& item) {
+        if (place >= room) return;
 #if PAIRS
         if (target == 0) return ends.put(place, item);
 #endif
