@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -123,6 +123,19 @@ def passes(program: Program, chosen: list[Case]) -> None:
 
 def test_sorts_within_bounds(checked: Program) -> None:
     passes(checked, list(cases(checked))[::3])
+
+
+def changing(program: Program) -> Iterator[Case]:
+    """Inputs whose keys all become the greatest ones between the count of the digits and the moves."""
+    for number, variant in enumerate(program.variants):
+        assert isinstance(variant, Digits)
+        for count in (TILE + 1, 3 * TILE):
+            for turn, (items, values, _) in enumerate(inputs_of(number, variant, count)):
+                yield replace(case(number, variant, items, b"", count, turn, values), strict=True)
+
+
+def test_an_input_that_changes_meanwhile_is_sorted_within_bounds(checked: Program) -> None:
+    passes(checked, list(changing(checked)))
 
 
 def test_sorts_without_a_race(raced: Program) -> None:
