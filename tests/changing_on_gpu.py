@@ -34,10 +34,10 @@ def calls(a: Any, b: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Each function with each of its options that leads to other kernels."""
 
     def guarded(call: Callable[[Any], Any], count: int) -> None:
-        out = cupy.full(count + 2 * GUARD, 0x5A5A5A5A, a.dtype)
+        out = cupy.full((count + 2 * GUARD) * a.itemsize, 0x5A, cupy.uint8).view(a.dtype)
         call(out[GUARD:-GUARD])
-        edges = cupy.concatenate([out[:GUARD], out[-GUARD:]])
-        if not bool((edges == edges.dtype.type(0x5A5A5A5A)).all()):
+        edges = cupy.concatenate([out[:GUARD], out[-GUARD:]]).view(cupy.uint8)
+        if not bool((edges == 0x5A).all()):
             sys.exit("an item was written beside an output")
 
     n = len(a)
