@@ -394,12 +394,12 @@ def test_info_shows_what_came_from_where(place: Callable[..., None], capsys: pyt
 
 
 OF_PROJECTS = """
-    algorithm backend batch-size block-size blocks columns csv debug device device-memory dictionary-order dtype empty
-    fan-in field field-separator format general-numeric-sort header human-numeric-sort ignore-case
+    algorithm backend batch-size block-size blocks columns csv debug device device-memory dictionary-order
+    dtype empty fan-in field field-separator format general-numeric-sort header human-numeric-sort ignore-case
     ignore-leading-blanks ignore-nonprinting items-per-thread json kernel key key-1 key-2 key-offset key-size
-    last-resort memory month-sort numeric-sort output-delimiter progress quiet random-sort random-source rank record-size reverse rounds
-    sort stable temporary-directory threads tile-load tile-size total traceback transfer verbose version-sort
-    without-both without-first without-second zero-terminated
+    last-resort memory month-sort numeric-sort output-delimiter progress quiet random-sort random-source rank
+    record-size reverse rounds sort stable temporary-directory threads tile-load tile-size total traceback
+    transfer verbose version-sort without-both without-first without-second zero-terminated
 """
 NOT_OF_PROJECTS = """
     check cluster cluster-wait compare compress-program config count distinct dry-run dtypes figures files0-from fsync
