@@ -137,7 +137,7 @@ def _joined(xp: Any, a: Any, b: Any, how: How, descending: bool, first: tuple[in
 def _partners(a: Any, b: Any, descending: bool) -> tuple[Any, Any]:
     """For each item of `a`: the index of its first partner in `b`, or of the item behind; and how many it has."""
     low, high = (rank_of([b], a, side=side, descending=descending) for side in ("left", "right"))
-    return low, high - low
+    return low, (high - low).clip(0)  # data that changes meanwhile may have a lower end
 
 
 def _repeated(xp: Any, rows: Any, ends: Any, total: int) -> Any:

@@ -161,6 +161,10 @@ class Settings:
             elif key not in everywhere:
                 raise _unknown(f"no option is called {key!r}", key, everywhere, file.place(key))
             elif key not in shared:
+                if layer == "project" and not any(
+                    option.project for command in COMMANDS for option in command.options if key in option.setting_names
+                ):
+                    raise _refused(key, file.place(key))
                 having = [f"[{name}]" for name, names in commands.items() if key in names]
                 raise UsageError(
                     f"{key} cannot be set for all commands",
@@ -228,16 +232,17 @@ def _nearest(name: str, known: Collection[str]) -> str:
     return nearest(name, known)
 
 
+def _refused(name: str, place: str) -> UsageError:
+    way_out = f"set it on the command line or in {user_file(os.environ)}"
+    return UsageError(f"a project's file may not set {name}", where=place, way_out=way_out)
+
+
 def _value(option: Option, setting: Setting) -> Any:
     """The setting's value as the option takes it. Raises UsageError for a value of another kind, or from a project's
     file that may not set it.
     """
     if setting.layer == "project" and not option.project:
-        raise UsageError(
-            f"a project's file may not set {setting.name}",
-            where=setting.source,
-            way_out=f"set it on the command line or in {user_file(os.environ)}",
-        )
+        raise _refused(setting.name, setting.source)
     value = _from_text(option, setting) if setting.layer == "environment" else _from_toml(option, setting)
     return [_path(option, setting, one) for one in value] if isinstance(value, list) else _path(option, setting, value)
 
@@ -277,6 +282,8 @@ def _from_toml(option: Option, setting: Setting) -> Any:
                 where=setting.source,
                 way_out=f"write {setting.name} = {example}",
             )
+        if "\0" in str(value):
+            raise UsageError(f"{setting.name} holds a NUL", where=setting.source, way_out="leave it out")
     if option.kind == "text":
         values = [str(value) for value in values]
     return values if option.multiple else values[0]

@@ -15,9 +15,15 @@ from gpumerge_cli.order import Order
 _SHOWN = 40
 _BLOCK = 1 << 16
 _STRETCH = 1 << 16
-_TIMESTAMP = re.compile(
-    rb"[^0-9]{0,8}[0-9]{1,4}[-/.][0-9A-Za-z]{1,3}[-/.][0-9]{2,4}|[^0-9]{0,8}[0-9]{1,2}:[0-9]{2}:[0-9]{2}"
+_TIME = re.compile(
+    rb"[0-9]{1,4}[-/.][0-9A-Za-z]{1,3}[-/.][0-9]{2,4}(?![0-9.])|[0-9]:[0-9]{2}|[0-9]{8}T?[0-9]{4}|(?<![0-9])1[0-9]{9}(?![0-9])"
+    rb"|(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* +[0-9]"
 )
+"""Dates and times, in any place of a line."""
+_FRACTION = re.compile(rb"(?<![0-9.])[0-9]+[.,][0-9]+(?![0-9.])")
+_WHOLE = re.compile(rb"\s*-?[0-9]+(?![0-9.,A-Za-z])")
+_ENOUGH = 8
+"""Different lines that show an order. Fewer must begin with whole numbers."""
 _DELIMITERS = ((".csv", b","), (".csv", b";"), (".tsv", b"\t"))
 
 
@@ -45,12 +51,15 @@ def disorder_error(
         way_out = "check -t and the number of the field"
     sources = [source, *(other for other in beside if other is not source)]
     table = _table_way(sources, order)
-    if _first_bytes(source).startswith((b"\xff\xfe", b"\xfe\xff")) or _is_wide(_first_bytes(source)):
-        way_out, table = "it looks like UTF-16: convert it first, for example with iconv -f UTF-16 -t UTF-8", ""
+    wide = _wide(_first_bytes(source))
+    if wide:
+        way_out = f"it looks like {wide}: convert it first, for example with iconv -f {wide} -t UTF-8"
     elif table:
         way_out = table
     elif not (equal or empty):
         way_out = _proposed(sources, order, by, first_in, (here, ahead)) or way_out
+    if getattr(source, "mark", b"") and "sort it" in way_out and not table:
+        way_out = "remove its byte order mark, as tail -c +4 does, then sort it"
     why = ", its equal" if equal else ", with empty keys" if empty else _why(here, ahead, order, by)
     first, second = _shown(order.key_of(here), order.key_of(ahead), order)
     if order.item_word:
@@ -69,16 +78,24 @@ def _proposed(
 ) -> str:
     """The proposal of an order if the first source and stretches of the others are in it; "" if no order is known."""
     samples = [_sample(source) for source in sources] if order.item_word else []
-    timed = any(_TIMESTAMP.match(line) for stretches in samples for stretch in stretches for line in stretch)
-    headed = bool(order.item_word) and any(_is_header(stretches[0]) for stretches in samples)
+    lines = {_part(order, by, line) for stretches in samples for stretch in stretches for line in stretch}
+    whole = all(map(_WHOLE.match, lines))
+    if order.item_word and not whole and (len(lines) < _ENOUGH or any(map(_FRACTION.search, lines))):
+        return ""
+    if any(map(_TIME.search, lines)) or any(_is_header(stretches[0]) for stretches in samples if stretches):
+        return ""
     for other in order.meant(by):
         if other.leaves_ties or (other.by is not None and _deciding_key(*pair, other.order) != by):
-            continue
-        if headed or timed:
             continue
         if first_in(other.order) is None and all(_in_order(stretches, other.order) for stretches in samples):
             return other.told
     return ""
+
+
+def _part(order: Order, by: int | None, line: bytes) -> bytes:
+    """The part of a line that decides: its key number `by`, or all of it."""
+    part = None if by is None else order.part(by, line, partial(key_bounds, order))
+    return line if part is None else part
 
 
 def _in_order(stretches: Sequence[Sequence[bytes]], order: Order) -> bool:
@@ -109,16 +126,24 @@ def _first_bytes(source: Source) -> bytes:
     return b"" if file is None else bytes(file.read(0, 512))
 
 
-def _is_wide(start: bytes) -> bool:
-    return len(start) >= 4 and min(start[0::2].count(0), start[1::2].count(0)) == 0 and start.count(0) > len(start) // 4
+def _wide(start: bytes) -> str:
+    """The name of the encoding if units of several bytes begin a text; "" for others."""
+    if start.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return "UTF-32"
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "UTF-16"
+    evens, odds = start[0::2].count(0), start[1::2].count(0)
+    if len(start) < 4 or min(evens, odds) > 0 or evens + odds <= len(start) // 4:
+        return ""
+    return "UTF-16BE" if evens else "UTF-16LE"
 
 
 def _table_way(sources: Sequence[Source], order: Order) -> str:
     """The option that names the key of tables with one header in common; "" for others, or if a header is known."""
-    if order.item_word != "line" or any(getattr(source, "header_asked", 0) for source in sources):
+    if order.item_word != "line" or order.by_key() or any(getattr(source, "header_asked", 0) for source in sources):
         return ""
     firsts = {source.item_at(0).rstrip(b"\r") for source in sources if source.size}
-    if len(firsts) != 1:
+    if len(firsts) != 1 or not all(_is_header(_sample(source)[0]) for source in sources if source.size):
         return ""
     (first,) = firsts
     for suffix, delimiter in _DELIMITERS:
@@ -129,12 +154,12 @@ def _table_way(sources: Sequence[Source], order: Order) -> str:
     names = first.split(delimiter)
     if not all(re.fullmatch(rb"[A-Za-z_][A-Za-z0-9_]*", name) for name in names) or len(set(names)) != len(names):
         return ""
-    separator = {b",": "", b"\t": "", b";": " -t ';'"}[delimiter]
+    separator = {b",": "", b"\t": r" -t '\t'", b";": " -t ';'"}[delimiter]
     name = names[0].decode()
     for field in (f"{name}:n", name):
         if _sorted_by_first(sources, delimiter, numeric=field.endswith(":n")):
             return f"line 1 is a header: use --field {field}{separator}"
-    return "line 1 is a header: use --field NAME, or sort it first"
+    return f"line 1 is a header: sort each file by gpumerge sort --field NAME{separator}, and use --field NAME"
 
 
 def _sorted_by_first(sources: Sequence[Source], delimiter: bytes, *, numeric: bool) -> bool:

@@ -8,7 +8,7 @@ from gpumerge_cli.backends.cpu.joins import Joins, JoinWorker
 from gpumerge_cli.engine.inputs import Inputs, formats_of
 from gpumerge_cli.engine.request import MergeRequest
 from gpumerge_cli.errors import InputError, UsageError
-from gpumerge_cli.formats.line_source import LineSource
+from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.record_options import order_of
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.joins import Join
@@ -74,7 +74,7 @@ def _of_lines(request: MergeRequest, join: Join, inputs: Inputs) -> tuple[MergeR
     firsts = [_first(source) for source in inputs.sources if isinstance(source, LineSource)]
     if join.auto:
         join = replace(join, columns=_all_columns(join, inputs, firsts))
-    head = _joined_header(join, inputs, firsts) if request.items.header_lines else _mark(inputs)
+    head = _mark(inputs) + (_joined_header(join, inputs, firsts) if request.items.header_lines else b"")
     order = Order.lines(join.rules[0])
     return replace(request, join=join), replace(inputs, order=order, new_head=head)
 
@@ -82,12 +82,12 @@ def _of_lines(request: MergeRequest, join: Join, inputs: Inputs) -> tuple[MergeR
 def _mark(inputs: Inputs) -> bytes:
     """The byte order mark of the first input, b"" if it has none."""
     first = inputs.sources[0]
-    return first.mark if isinstance(first, LineSource) else b""
+    return BOM if isinstance(first, LineSource) and (first.mark or first.header.startswith(BOM)) else b""
 
 
 def _first(source: LineSource) -> bytes | None:
-    """The first line of a file, its header or an item, without the terminator; None if there is none."""
-    header = source.header
+    """The first line of a file, its header or an item, without the mark and the terminator; None if there is none."""
+    header = source.header.removeprefix(BOM)
     if header:
         return header[:-1]
     return source.item_at(0) if source.size else None

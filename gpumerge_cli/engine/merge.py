@@ -206,7 +206,9 @@ def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired, memory:
     assert error is not None
     if isinstance(site.work.join, Join) and not error.way_out.startswith("check "):
         header = " --header 1" * (site.work.items.header_lines > 0)
-        error.way_out = f"sort it first: gpumerge sort{header} {site.work.join.sorting(found.source)}"
+        headed = "if line 1 is a header, add --header; else " * error.way_out.startswith("if line 1 is a header")
+        if not error.way_out.startswith(("it looks like UTF-", "remove its byte order mark")):
+            error.way_out = f"{headed}sort it first: gpumerge sort{header} {site.work.join.sorting(found.source)}"
     return error
 
 

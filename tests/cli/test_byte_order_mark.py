@@ -65,3 +65,17 @@ def test_a_file_of_the_mark_alone(tmp_path: Path, arguments: list[str]) -> None:
 
 def test_lines_of_sort_are_bytes(tmp_path: Path) -> None:
     assert _run(tmp_path, [BOM + b"1\n2\n"], "sort") == b"2\n" + BOM + b"1\n"
+
+
+def test_a_joined_header_has_no_mark_inside(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Quotes behind a mark are quotes."""
+    mark = b"\xef\xbb\xbf"
+    (tmp_path / "plain.csv").write_bytes(b"id,y\n1,k\n3,l\n")
+    (tmp_path / "marked.csv").write_bytes(mark + b'"id","y"\n"1",k\n"3",l\n')
+    plain, marked = str(tmp_path / "plain.csv"), str(tmp_path / "marked.csv")
+    for files, ahead in (((plain, marked), b""), ((marked, marked), mark), ((marked, plain), mark)):
+        assert main(["join", "-q", "--csv", "--field", "id", *files]) == 0
+        header = capfdbinary.readouterr().out.split(b"\n")[0]
+        assert header.startswith(ahead + (b'"id",' if files[0] == marked else b"id,"))
+        assert mark not in header.removeprefix(ahead)
+        assert header.endswith(b',"y"' if files[1] == marked else b",y")

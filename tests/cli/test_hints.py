@@ -19,10 +19,51 @@ def _told(capfd: pytest.CaptureFixture[str], tmp_path: Path, files: dict[str, by
     return capfd.readouterr().err
 
 
-@pytest.mark.parametrize("options", [[], ["-t,", "-k1,1n"]])
-def test_a_table_is_named_by_its_header(tmp_path: Path, capfd: pytest.CaptureFixture[str], options: list[str]) -> None:
+def test_a_table_is_named_by_its_header(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     files = {"mon.csv": b"id,name\n0,a\n2,c\n", "tue.csv": b"id,name\n1,b\n3,d\n"}
-    assert _told(capfd, tmp_path, files, *options).endswith("line 1 is a header: use --field id:n\n")
+    assert _told(capfd, tmp_path, files).endswith("line 1 is a header: use --field id:n\n")
+    tabs = {name.replace("csv", "tsv"): data.replace(b",", b"\t") for name, data in files.items()}
+    assert _told(capfd, tmp_path, tabs).endswith(r"line 1 is a header: use --field id:n -t '\t'" + "\n")
+    assert app.run(["merge", "-q", "--field", "id:n", "-t", r"\t", *(str(tmp_path / name) for name in tabs)]) == 0
+    assert capfd.readouterr().out == "id\tname\n0\ta\n1\tb\n2\tc\n3\td\n"
+
+
+def test_words_in_the_first_line_are_no_header(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    files = {"p.csv": b"smith,john\nadams,amy\nbaker,bob\n", "q.csv": b"smith,john\nclark,carl\n"}
+    assert "--field" not in _told(capfd, tmp_path, files)
+
+
+LOG = b'10.0.0.%d - - [30/Sep/2025:10:00:%02d +0000] "GET /"\n'
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [LOG % (20 - n, n) for n in range(12)],
+        [b"1700000000.%d\n" % n for n in (5, 25, 9, 11, 3, 4, 6, 7, 8, 12)],
+        [b"9,5\n", b"10,3\n", b"10,25\n"],
+        [b"t=9.5\n", b"t=10.3\n"],
+        [b"Thu Jan %d\n" % n for n in range(5, 15)],
+        [b"20250101T1000%02d\n" % (59 - n) for n in range(10)],
+        [b"b\n", b"a\n"],
+    ],
+)
+def test_no_order_is_proposed_for_times_fractions_and_few_lines(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], lines: list[bytes]
+) -> None:
+    assert " add -" not in _told(capfd, tmp_path, {"a": b"".join(lines)})
+
+
+def test_a_join_asks_whether_there_is_a_header(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("id,y\n10,k\n3,l\n")
+    assert app.run(["join", "-t", ",", str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]) == 2
+    assert "if line 1 is a header, add --header; else sort it first" in capfd.readouterr().err
+
+
+def test_a_mark_must_go_before_a_file_is_sorted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    files = {"k.txt": b"kiwi\n", "w.txt": b"\xef\xbb\xbfbanana\napple\nzoo\n"}
+    assert "remove its byte order mark" in _told(capfd, tmp_path, files)
 
 
 def test_no_version_order_for_timestamps(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -32,15 +73,23 @@ def test_no_version_order_for_timestamps(tmp_path: Path, capfd: pytest.CaptureFi
 
 def test_an_order_that_another_input_lacks_is_not_proposed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert " add " not in _told(capfd, tmp_path, {"a": b"c\nb\n", "b": b"a\nb\n"})
-    assert "add -r" in _told(capfd, tmp_path, {"a": b"c\nb\n", "b": b"z\nb\n"})
+    letters = b"\n".join(sorted((b"%c" % n for n in b"abcdefghijk"), reverse=True)) + b"\n"
+    assert "add -r" in _told(capfd, tmp_path, {"a": letters, "b": letters})
 
 
 def test_utf_16_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert "UTF-16: convert it first" in _told(capfd, tmp_path, {"a": "9\n10\n8\n7\n".encode("utf-16")})
+    for encoding, name in (
+        ("utf-16", "UTF-16"),
+        ("utf-16-be", "UTF-16BE"),
+        ("utf-16-le", "UTF-16LE"),
+        ("utf-32", "UTF-32"),
+    ):
+        told = _told(capfd, tmp_path, {"a": "b9\nb10\nb8\nb7\na1\n".encode(encoding)})
+        assert f"{name}: convert it first, for example with iconv -f {name} " in told
 
 
 def test_no_stable_order_is_proposed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert "-s" not in _told(capfd, tmp_path, {"a": b"b 1\na 1\nc 2\n"}, "-k2,2")
+    assert "-s" not in _told(capfd, tmp_path, {"a": b"b 1\na 1\nc 2\n"}, "-k2,2", "--last-resort")
 
 
 def test_hints_that_are_followed_mislead_nobody() -> None:

@@ -157,8 +157,10 @@ def test_a_flag_hides_what_is_wrong_with_a_setting(place: Callable[..., None]) -
         ("output = 'a'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["may not set", "config.toml"]),
         ("[merge]\ncluster = 'h:1'", {}, ["merge", "a"], "gpumerge.toml:2: ", ["may not set cluster", "config.toml"]),
         ("[sort]\ncluster = 's.json'", {}, ["sort", "a"], "gpumerge.toml:2: ", ["may not set cluster", "config.toml"]),
-        ("cluster = 'h:1'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["for all commands", "[merge] or [sort]"]),
-        ("cluster = 'h:1'", {}, ["info"], "gpumerge.toml:1: ", ["for all commands", "[merge] or [sort]"]),
+        ("cluster = 'h:1'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["may not set cluster"]),
+        ("cluster = 'h:1'", {}, ["info"], "gpumerge.toml:1: ", ["may not set cluster"]),
+        ("header = 1", {}, ["merge", "a"], "gpumerge.toml:1: ", ["may not set header"]),
+        ('[sort]\ntemporary-directory = ["a\\u0000b"]', {}, ["sort", "a"], "gpumerge.toml:2: ", ["holds a NUL"]),
         ("files0-from = 'a'", {}, ["merge"], "gpumerge.toml:1: ", ["may not set files0-from"]),
         ("random-source = 's3://b/k'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["leads out"]),
         ("temporary-directory = '/tmp'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["leads out"]),
@@ -395,16 +397,16 @@ def test_info_shows_what_came_from_where(place: Callable[..., None], capsys: pyt
 
 OF_PROJECTS = """
     algorithm backend batch-size block-size blocks columns csv debug device device-memory dictionary-order
-    dtype empty fan-in field field-separator format general-numeric-sort header human-numeric-sort ignore-case
+    dtype empty fan-in field field-separator format general-numeric-sort human-numeric-sort ignore-case
     ignore-leading-blanks ignore-nonprinting items-per-thread json kernel key key-1 key-2 key-offset key-size
     last-resort memory month-sort numeric-sort output-delimiter progress quiet random-sort random-source rank
     record-size reverse rounds sort stable temporary-directory threads tile-load tile-size total traceback
     transfer verbose version-sort without-both without-first without-second zero-terminated
 """
 NOT_OF_PROJECTS = """
-    check cluster cluster-wait compare compress-program config count distinct dry-run dtypes figures files0-from fsync
-    items joblog jobs keep-going kernels measure only-unpaired output plan quick render repeat report resume
-    resume-failed runs seed shape shapes sizes sorted type unique unpaired
+    check cluster cluster-wait compare compress-program config count distinct dry-run dtypes figures
+    files0-from fsync header items joblog jobs keep-going kernels measure only-unpaired output plan quick
+    render repeat report resume resume-failed runs seed shape shapes sizes sorted type unique unpaired
 """
 
 

@@ -75,21 +75,20 @@ INPUT = (
     ),
     Option(
         "header", "Input", ("join",),
-        "The first line of each file is its header. The joined headers are written first.", project=True,
+        "The first line of each file is its header. The joined headers are written first.",
     ),
     Option(
         "header", "Input", ("merge", *COMBINING, "sort"),
         "Each file begins with N lines of header. The output begins with those of the first file.",
-        kind="number", default=0, project=True,
+        kind="number", default=0,
     ),
     Option(
         "header", "Input", ("rank",),
         "Each file begins with N lines of header. What --range writes begins with those of the first file.",
-        kind="number", default=0, project=True,
+        kind="number", default=0,
     ),
     Option(
         "header", "Input", ("check", "path"), "Each file begins with N lines of header.", kind="number", default=0,
-        project=True,
     ),
     Option(
         "zero-terminated", "Input", _KEYED, "Lines end with NUL, not with newline.", letter="z", gnu=True, project=True,

@@ -123,7 +123,7 @@ class Multipart:
             raise StoreError(f"{error.what}; {self._there(tags)}", error.way_out) from None
 
     def _there(self, tags: Mapping[int, str]) -> str:
-        """What a look at the object shows when no answer tells whether the upload was completed."""
+        """The state of the object, for when no answer tells whether the upload was completed."""
         try:
             found = S3Object(self.bucket, self.key).look()
         except StoreError as error:
