@@ -78,6 +78,13 @@ def _proposed(
 ) -> str:
     """The proposal of an order if the first source and stretches of the others are in it; "" if no order is known."""
     samples = [_sample(source) for source in sources] if order.item_word else []
+
+    def holds(other: Order) -> bool:
+        return first_in(other) is None and all(_in_order(stretches, other) for stretches in samples)
+
+    for other in order.meant(by):
+        if other.leaves_ties and holds(other.order):
+            return other.told
     lines = {_part(order, by, line) for stretches in samples for stretch in stretches for line in stretch}
     whole = all(map(_WHOLE.match, lines))
     if order.item_word and not whole and (len(lines) < _ENOUGH or any(map(_FRACTION.search, lines))):
@@ -87,7 +94,7 @@ def _proposed(
     for other in order.meant(by):
         if other.leaves_ties or (other.by is not None and _deciding_key(*pair, other.order) != by):
             continue
-        if first_in(other.order) is None and all(_in_order(stretches, other.order) for stretches in samples):
+        if holds(other.order):
             return other.told
     return ""
 

@@ -237,12 +237,14 @@ def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
         (
             "2 b\n2 a\n3\n",
             "-n --last-resort",
-            "'2 a' comes after '2 b' (line 1), with equal keys; sort it first",
+            "'2 a' comes after '2 b' (line 1), with equal keys; "
+            "the file is in the order of its keys: leave --last-resort out",
         ),
         (
             "b 1\na 1\nc 2\n",
             "-k2,2 --last-resort",
-            "'a 1' comes after 'b 1' (line 1), with equal keys; sort it first",
+            "'a 1' comes after 'b 1' (line 1), with equal keys; "
+            "the file is in the order of its keys: leave --last-resort out",
         ),
         (
             "b 1\na 1\nc 0\n",

@@ -112,3 +112,17 @@ def test_the_recipe_for_logs_holds_at_the_end_of_a_month_and_of_a_year() -> None
     Path("web2.log").write_text("".join(lines[1::2]))
     assert run([*shlex.split(recipe), "-q"]) == 0
     assert Path("web.log").read_text() == "".join([*lines, lines[-1].replace("GET", "PUT")])
+
+
+def test_keys_that_no_line_has_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """All lines compare equal then, so files come one after the other."""
+    (tmp_path / "a").write_text("a;3\nb;1\n")
+    (tmp_path / "b").write_text("a;2\nc;0\n")
+    files = [str(tmp_path / name) for name in "ab"]
+    told = "its first lines have an empty key, and so compare equal; check -t and the number of the field"
+    for arguments in (["merge", "-t,", "-k2,2n"], ["union", "-t,", "-k2,2n"], ["check", "-k5,5"]):
+        run([*arguments, *files])
+        assert told in caplog.text
+        caplog.clear()
+    run(["merge", "-t;", "-k1,1", *files])
+    assert told not in caplog.text
