@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 _SHOWN = 60
-_FEW_LINES = 2  # one line may well have an empty key
 _LARGEST = 8
 _LOOKS = 64
 _LOOK_BYTES = 1 << 12
@@ -236,12 +235,14 @@ def _warn(inputs: Inputs) -> None:
     """
     if inputs.format.plain and (sys.stderr is None or not sys.stderr.isatty()):
         return
+    from gpumerge_cli.engine.disorder import doubt_of_keys
+
     told: dict[str, list[str]] = {}
     for source in inputs.sources:
         if isinstance(source, LineSource):
             start, plain = source.file.read(0, LOOKED_AT), inputs.format.plain and not inputs.format.csv
             doubt = doubt_of(start, inputs.order, inputs.format.header_lines, plain=plain)
-            doubt = doubt or _doubt_of_keys(start, inputs.order, inputs.format.header_lines)
+            doubt = doubt or doubt_of_keys(start, inputs.order, inputs.format.header_lines)
             if doubt:
                 told.setdefault(doubt, []).append(source.name)
     for doubt, names in told.items():
@@ -249,22 +250,6 @@ def _warn(inputs: Inputs) -> None:
 
         others = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
         getLogger("gpumerge").warning("gpumerge: %s%s: warning: %s", names[0], others, doubt)
-
-
-def _doubt_of_keys(start: bytes, order: Order, header_lines: int) -> str:
-    """A warning if the lines at a file's start have no key at all, so that they all compare equal; else ""."""
-    keys = order.by_key()
-    if not keys or order.item_word != "line":
-        return ""
-    from gpumerge_cli.backends.cpu.comparison import key_bounds
-
-    lines = start.split(order.end)[header_lines:-1]
-    if len(lines) < _FEW_LINES:
-        return ""
-    for line in lines:
-        if any(begin < end for begin, end in (key_bounds(order, number, line) for number in range(len(keys)))):
-            return ""
-    return "its first lines have an empty key, and so compare equal; check -t and the number of the field"
 
 
 def _records(sources: Sequence[Source], items: ItemRequest, stopwatch: Stopwatch, passes: Passes) -> CsvRecords:

@@ -183,14 +183,24 @@ def test_disorder_is_found_wherever_it_is(
     [
         ([b"9", b"10"], {}, 2, "the file is in -n order: add -n"),
         ([b"10", b"9"], {"numeric": True}, 2, "the file is in ascending bytewise order: leave -n out"),
-        ([b"c", b"b", b"a"], {}, 2, "the file is in -r order: add -r"),
+        ([b"i", b"h", b"g", b"f", b"e", b"d", b"c", b"b", b"a"], {}, 2, "the file is in -r order: add -r"),
         ([b"10", b"9", b"8"], {}, 3, "the file is in -n -r order: add -n and add -r"),
-        ([b"a", b"b"], {"reverse": True}, 2, "the file is in ascending bytewise order: leave -r out"),
+        (
+            [b"a", b"b", b"c", b"d", b"e", b"f", b"g", b"h"],
+            {"reverse": True},
+            2,
+            "the file is in ascending bytewise order: leave -r out",
+        ),
         ([b"a", b"c", b"b"], {}, 3, "name its key with -k, or sort it first, as LC_ALL=C sort does"),
-        ([b"apple", b"Banana", b"cherry"], {}, 2, "the file is in -f order: add -f"),
-        ([b"1K", b"2K", b"1M"], {}, 3, "the file is in -h order: add -h"),
-        ([b"1.9", b"1.10", b"2.1", b"2.1.1"], {}, 2, "the file is in -V order: add -V"),
-        ([b"1", b"2", b"1e3"], {}, 3, "the file is in -g order: add -g"),
+        (
+            [b"apple", b"Banana", b"cherry", b"Date", b"egg", b"Fig", b"grape", b"Hop"],
+            {},
+            2,
+            "the file is in -f order: add -f",
+        ),
+        ([*(b"%dK" % n for n in range(1, 9)), b"1M"], {}, 9, "the file is in -h order: add -h"),
+        ([b"f%d.txt" % n for n in range(1, 11)], {}, 10, "the file is in -V order: add -V"),
+        ([*(b"%d" % n for n in range(1, 9)), b"1e3"], {}, 9, "the file is in -g order: add -g"),
     ],
 )
 def test_disorder_of_lines_says_which_order_would_hold(
