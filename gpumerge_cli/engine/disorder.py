@@ -10,6 +10,7 @@ from itertools import pairwise
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_bounds
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.beginnings import wide_encoding
 from gpumerge_cli.order import Order
 
 _SHOWN = 40
@@ -51,7 +52,7 @@ def disorder_error(
         way_out = "check -t and the number of the field"
     sources = [source, *(other for other in beside if other is not source)]
     table = _table_way(sources, order)
-    wide = _wide(_first_bytes(source))
+    wide = wide_encoding(_first_bytes(source))
     if wide:
         way_out = f"it looks like {wide}: convert it first, for example with iconv -f {wide} -t UTF-8"
     elif table:
@@ -145,18 +146,6 @@ def _is_header(lines: Sequence[bytes]) -> bool:
 def _first_bytes(source: Source) -> bytes:
     file = getattr(source, "file", None)
     return b"" if file is None else bytes(file.read(0, 512))
-
-
-def _wide(start: bytes) -> str:
-    """The name of the encoding if units of several bytes begin a text; "" for others."""
-    if start.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
-        return "UTF-32"
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "UTF-16"
-    evens, odds = start[0::2].count(0), start[1::2].count(0)
-    if len(start) < 4 or min(evens, odds) > 0 or evens + odds <= len(start) // 4:
-        return ""
-    return "UTF-16BE" if evens else "UTF-16LE"
 
 
 def _table_way(sources: Sequence[Source], order: Order) -> str:

@@ -15,7 +15,6 @@ from gpumerge_cli.order import Order
 
 LOOKED_AT = 512
 """Bytes at a file's start that tell."""
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _MANY = 4  # at least one byte of so many is 0
 
 
@@ -57,10 +56,11 @@ def doubt_of(start: bytes, order: Order, header_lines: int, *, plain: bool = Tru
 
     plain: a byte order mark counts as a part of the first line.
     """
-    if start.startswith(_UTF16_MARKS) or (order.end != b"\0" and _is_wide(start)):
+    wide = wide_encoding(start)
+    if wide and (order.end != b"\0" or start[:1] in (b"\xff", b"\xfe")):
         return (
-            "it looks like UTF-16 text, and lines compare by their bytes; "
-            "convert it first, for example with iconv -f UTF-16 -t UTF-8"
+            f"it looks like {wide} text, and lines compare by their bytes; "
+            f"convert it first, for example with iconv -f {wide} -t UTF-8"
         )
     if plain and start.startswith(BOM) and order.begins_with_number and not header_lines:
         return (
@@ -70,7 +70,14 @@ def doubt_of(start: bytes, order: Order, header_lines: int, *, plain: bool = Tru
     return ""
 
 
-def _is_wide(start: bytes) -> bool:
-    """True if zeros stand at every other place, as in UTF-16 without its mark."""
-    zeros = max(start[0::2].count(0), start[1::2].count(0)), min(start[0::2].count(0), start[1::2].count(0))
-    return zeros[0] > len(start) // _MANY and zeros[1] == 0
+def wide_encoding(start: bytes) -> str:
+    """The name of the encoding if units of several bytes begin a text; "" for others."""
+    if start.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return "UTF-32"
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "UTF-16"
+    # Without a mark, zeros stand at every other place.
+    evens, odds = start[0::2].count(0), start[1::2].count(0)
+    if min(evens, odds) > 0 or evens + odds <= len(start) // _MANY:
+        return ""
+    return "UTF-16BE" if evens else "UTF-16LE"

@@ -62,7 +62,7 @@ def test_a_warning_changes_nothing(command: str, terminal: bool, warns: bool, tm
     for descriptor in (shown, screen) if terminal else ():
         os.close(descriptor)
     assert done.returncode == 0
-    assert said.startswith(b"gpumerge: a (and 1 more): warning: it looks like UTF-16 text") is warns
+    assert said.startswith(b"gpumerge: a (and 1 more): warning: it looks like UTF-16LE text") is warns
     assert said.count(b"\n") == warns
     assert sorted(done.stdout.split(b"\n")) == sorted([*2 * text.split(b"\n")[:-1], b""])
 
