@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +22,6 @@ from gpumerge_cli.cluster.calls import workers_of
 from gpumerge_cli.cluster.connect import Connection
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker, Ticket
 from gpumerge_cli.cluster.fit import FitWorkers
-from gpumerge_cli.cluster.local import _START
 from gpumerge_cli.cluster.machines import Machines
 from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment
 from gpumerge_cli.engine.merge import merge_files
@@ -32,8 +30,7 @@ from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.engine.task import TaskResult
 from gpumerge_cli.errors import ClusterError
 from gpumerge_cli.measure import Stopwatch
-
-ROOT = str(Path(__file__).parents[2])
+from tests.cluster.joining import started_worker
 
 
 @pytest.fixture
@@ -57,11 +54,8 @@ def _await(found: Callable[[], Any]) -> None:
 @contextmanager
 def _worker_of_another_version(cluster: Connection) -> Iterator[None]:
     before = len(workers_of(cluster.client))
-    code = f"import gpumerge_cli as g; g.__version__ = '0.0.7'; {_START}"
-    words = [cluster.client.scheduler.address, "--name", "late", "--no-nanny", "--no-dashboard", "--nthreads", "1"]
-    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    environment = os.environ | {"PYTHONPATH": ROOT}
-    with subprocess.Popen([sys.executable, "-c", code, ROOT, *words], env=environment, **quiet) as process:
+    ahead = "import gpumerge_cli as g; g.__version__ = '0.0.7'; "
+    with started_worker(cluster, "--name", "late", "--nthreads", "1", ahead=ahead) as process:
         try:
             _await(lambda: len(workers_of(cluster.client)) > before)
             yield

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,13 +15,13 @@ pytest.importorskip("distributed")
 from gpumerge_cli.cluster import crew, sorting
 from gpumerge_cli.cluster.calls import workers_of
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.local import _START
 from gpumerge_cli.cluster.machines import Machines
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, MergeRequest, SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.report.model import MergeReport
-from tests.cluster.test_fit_workers import ROOT, _await
+from tests.cluster.joining import started_worker
+from tests.cluster.test_fit_workers import _await
 
 _ITEMS = 300_000
 _ON_GPU = {"upload", "download"}
@@ -34,10 +32,7 @@ _ON_GPU = {"upload", "download"}
 def _worker_with_gpu(cluster: Connection) -> Iterator[None]:
     """A worker of two threads that has the resource, beside those that have not."""
     before = len(workers_of(cluster.client))
-    words = [cluster.client.scheduler.address, "--name", "gpu", "--no-nanny", "--no-dashboard", "--nthreads", "2"]
-    words += ["--resources", "GPU=1", "--host", "127.0.0.1"]
-    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen([sys.executable, "-c", _START, ROOT, *words], **quiet) as process:
+    with started_worker(cluster, "--name", "gpu", "--nthreads", "2", "--resources", "GPU=1") as process:
         try:
             _await(lambda: len(workers_of(cluster.client)) > before)
             yield
