@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from gpumerge_cli.backends.base import Backend
 from tests.cpu.libraries import ROOT
 
 pytestmark = pytest.mark.gpu
@@ -19,12 +20,12 @@ def _survives(*ahead: str) -> None:
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 
-def test_public_calls_keep_their_guards() -> None:
+def test_public_calls_keep_their_guards(gpu_backend: Backend) -> None:
     _survives()
 
 
 @pytest.mark.thorough
-def test_public_calls_stay_in_their_arrays() -> None:
+def test_public_calls_stay_in_their_arrays(gpu_backend: Backend) -> None:
     tool = shutil.which("compute-sanitizer")
     if tool is None:
         pytest.skip("needs compute-sanitizer")
