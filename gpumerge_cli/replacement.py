@@ -120,7 +120,7 @@ class Replacement:
         )
 
     def _judge_place(self) -> None:
-        """Raise PlacementError if the place does not hold the new file after the rename. What it holds stays."""
+        """Raise PlacementError if another file has taken the place since the rename. That file is left alone."""
         if _identity_of(self.place) == self._identity:
             return
         self.in_place, self._foreign = False, True

@@ -64,7 +64,7 @@ CPU_ONLY = {
     "backends.cpu.comparison": {
         "engine.rank", "engine.ranks",
         "cli.gnu_debug", "compare.oracle", "compare.sets", "engine.disorder", "engine.heads", "engine.steps",
-        "trace.items",
+        "engine.ways_out", "trace.items",
     },
 }  # fmt: skip
 # Rooms that load all their files by their names.

@@ -109,7 +109,6 @@ def _margin(values: Values) -> Margin | None:
 
 
 def _plan(request: MergeRequest) -> None:
-
     from gpumerge_cli.engine.merge import plan_files
 
     print(dumps(plan_files(request).as_dict()))

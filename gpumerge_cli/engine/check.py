@@ -15,7 +15,7 @@ from gpumerge_cli.engine.disorder import disorder_error
 from gpumerge_cli.engine.inputs import Inputs, formats_of, judge_memory, look_at, opened, same_headers
 from gpumerge_cli.engine.machines import Machines
 from gpumerge_cli.engine.request import BackendRequest, CheckRequest
-from gpumerge_cli.engine.resources import chunk_bytes_for, cores, default_memory
+from gpumerge_cli.engine.resources import ITEM_COPIES, chunk_bytes_for, cores, default_memory
 from gpumerge_cli.engine.steps import falls_at, read_chunk
 from gpumerge_cli.errors import DisorderError, InputError
 from gpumerge_cli.formats.base import Source
@@ -28,7 +28,6 @@ from gpumerge_cli.urls import is_url
 Advance = Callable[[int, int], None]
 
 _SHORT_LINE = 8
-_COPIES = 4  # of an item that is compared with the one ahead of it
 
 
 def check_files(request: CheckRequest, machines: Machines | None = None) -> tuple[InputFile, ...]:
@@ -113,7 +112,7 @@ def raise_disorder(
 
     unique, memory: see CheckRequest. advance: see Search.
     """
-    judge_memory(inputs, memory or default_memory(), _COPIES)
+    judge_memory(inputs, memory or default_memory())
     device = 0 if on.backend == "cpu" else device_numbers(on.devices)[0]
     backend = select(on.backend, device, inputs.order, inputs.nbytes, sharing=on.sharing).backend
     search = Search(backend, on.threads or cores(), unique, memory)
@@ -144,21 +143,23 @@ class Search:
         advance: Advance = lambda done, total: None,
         *,
         beside: Sequence[Source] = (),
+        command: str = "",
     ) -> DisorderError | None:
         """The error for the first disorder of a source, None if it is in order.
 
-        beside: the inputs that an order which the error proposes must fit, too.
+        beside: the inputs that an order which the error proposes must fit, too. command: see disorder_error.
         """
         offset = self.first_in(source, order, advance)
         if offset is None:
             return None
-        return disorder_error(source, offset, order, partial(self.first_in, source), unique=self.unique, beside=beside)
+        first_in = partial(self.first_in, source)
+        return disorder_error(source, offset, order, first_in, unique=self.unique, beside=beside, command=command)
 
     def first_in(self, source: Source, order: Order, advance: Advance = lambda done, total: None) -> int | None:
         """The position of the first item out of order, None if there is none."""
         pace = self.backend.pace(order, 1, order.item_bytes or _SHORT_LINE)
         memory = self.memory or default_memory()
-        workers = max(1, min(self.workers, memory // (max(1, order.item_bytes) * _COPIES)))
+        workers = max(1, min(self.workers, memory // (max(1, order.item_bytes) * ITEM_COPIES)))
         blocks = blocks_of(source, chunk_bytes_for(pace, source.size, 1, workers, memory))
         pending, counted = iter(blocks), count()
         lock = threading.Lock()

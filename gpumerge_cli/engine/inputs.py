@@ -17,14 +17,13 @@ import numpy as np
 
 from gpumerge_cli.engine.opening import Advance, Passes, is_packed
 from gpumerge_cli.engine.request import ItemRequest
-from gpumerge_cli.engine.resources import cores
+from gpumerge_cli.engine.resources import ITEM_COPIES, LARGE_ITEM, cores
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.extents import Copy
 from gpumerge_cli.formats.base import STDIO, Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
-from gpumerge_cli.formats.csv_quotes import BOM
 from gpumerge_cli.formats.format import Content
-from gpumerge_cli.formats.line_source import LineSource
+from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.naming import look_at as look_at_input
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.output import look_at as look_at_output
@@ -46,7 +45,6 @@ _LARGEST = 8
 _LOOKS = 64
 _LOOK_BYTES = 1 << 12
 _LOOK_APART = 1 << 15  # in what is smaller, memory is no matter
-_LARGE_ITEM = 1 << 20  # what is smaller fits any limit's slack
 _OPENED_AT_ONCE = 16  # objects of stores, whose answers take a while
 
 
@@ -235,7 +233,7 @@ def _warn(inputs: Inputs) -> None:
     """
     if inputs.format.plain and (sys.stderr is None or not sys.stderr.isatty()):
         return
-    from gpumerge_cli.engine.disorder import doubt_of_keys
+    from gpumerge_cli.engine.ways_out import doubt_of_keys
 
     told: dict[str, list[str]] = {}
     for source in inputs.sources:
@@ -319,17 +317,18 @@ def _open_all(
     return sources
 
 
-def judge_memory(inputs: Inputs, memory: int, copies: int) -> None:
-    """Raise InputError if the memory, in bytes, has no room for that many copies of one item."""
+def judge_memory(inputs: Inputs, memory: int) -> None:
+    """Raise InputError if the memory, in bytes, has no room for one item on its way."""
     item = inputs.order.item_bytes
-    if item <= _LARGE_ITEM or item * copies <= memory:
+    if item <= LARGE_ITEM or item * ITEM_COPIES <= memory:
         return
+    room = format_bytes(memory)
     for source in inputs.sources:
         if source.size:
             raise InputError(
-                f"an item has {format_bytes(item)}, and {copies} of them exceed the memory of {format_bytes(memory)}",
+                f"an item has {format_bytes(item)}, and {ITEM_COPIES} of them exceed the memory of {room}",
                 where=source.name,
-                way_out=f"allow {-(-item * copies // (1 << 20))}M with -S",
+                way_out=f"allow {-(-item * ITEM_COPIES // (1 << 20))}M with -S",
             )
 
 

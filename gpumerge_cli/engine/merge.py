@@ -30,7 +30,6 @@ from gpumerge_cli.order.joins import Join
 from gpumerge_cli.plan import Chunk, Plan, Planner, plan_in_spans
 from gpumerge_cli.report.model import MergeReport, OutputPart
 
-_COPIES = 4  # of an item that comes in, goes out, and is compared with others
 _BY_CPU = "auto has the CPU make sets and counts"
 
 
@@ -63,7 +62,7 @@ def merge_files(
     ):
         advance = inputs.rest(advance)
         request, inputs = _judged(request, inputs, by_cluster=machines is not None)
-        judge_memory(inputs, _memory(request), _COPIES)
+        judge_memory(inputs, _memory(request))
         parts = _parts(request, inputs, stopwatch)
         sizes = [part.nbytes for part in parts] or [inputs.nbytes]
         choice = _choice(request, inputs, sum(sizes)) if machines is None else Choice(None, (), machines.why)
@@ -200,15 +199,14 @@ def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired, memory:
 
     backend = hired.station.backend if hired.station is not None else select.host()
     threads = hired.station.shares.workers if hired.station is not None else cores()
+    command = ""
+    if isinstance(site.work.join, Join):
+        header = " --header 1" * (site.work.items.header_lines > 0)
+        command = f"gpumerge sort{header} {site.work.join.sorting(found.source)}"
     error = Search(backend, threads, memory=memory).error_in(
-        site.sources[found.source], site.order_of(found.source), beside=() if site.work.join else site.sources
+        site.sources[found.source], site.order_of(found.source), beside=site.sources, command=command
     )
     assert error is not None
-    if isinstance(site.work.join, Join) and not error.way_out.startswith("check "):
-        header = " --header 1" * (site.work.items.header_lines > 0)
-        headed = "if line 1 is a header, add --header; else " * error.way_out.startswith("if line 1 is a header")
-        if not error.way_out.startswith(("it looks like UTF-", "remove its byte order mark")):
-            error.way_out = f"{headed}sort it first: gpumerge sort{header} {site.work.join.sorting(found.source)}"
     return error
 
 

@@ -24,7 +24,10 @@ _LEAST_ITEMS = 1 << 10
 _SLACK = 1.5
 _M_MMAP_THRESHOLD = -3  # of <malloc.h>
 _LARGE_BLOCK = 1 << 20
-_LARGE_ITEM, _COPIES = 1 << 20, 3  # of an item in a chunk: as it came in, as it goes out, and one to compare
+LARGE_ITEM = 1 << 20
+"""Bytes of an item from which the memory is judged item by item. Smaller ones fit any limit's slack."""
+ITEM_COPIES = 4
+"""Copies of an item that one worker may hold: as it comes in, as it goes out, and two to compare."""
 
 
 def cores() -> int:
@@ -59,9 +62,9 @@ def shares(
 
 def with_room_for(item: int, given: Shares, memory: int) -> Shares:
     """The share with no more workers than the memory has room for: a chunk has at least one item of `item` bytes."""
-    if item <= _LARGE_ITEM:
+    if item <= LARGE_ITEM:
         return given
-    return Shares(max(1, min(given.workers, memory // (item * _COPIES))), given.chunk_bytes)
+    return Shares(max(1, min(given.workers, memory // (item * ITEM_COPIES))), given.chunk_bytes)
 
 
 def chunk_bytes_for(

@@ -35,7 +35,6 @@ from gpumerge_cli.report.model import MergeReport
 _LEAST_PIECE = 64 << 10
 _LEAST_ROOM = 32 << 20  # for the piece of each worker, beside runs that stay in memory
 _PART, _MOST_HANDS = 8 << 20, 8  # of a sort at once: what one thread reads or writes, and how many feed a device
-_COPIES = 4  # of an item that is compared and moved
 _OWN_BYTES = 96 << 20
 """Bytes of the interpreter and its libraries, with room to spare: small sorts take half of it in all."""
 
@@ -67,7 +66,7 @@ def sort_files(
         ExitStack() as stack,
     ):
         advance = inputs.rest(advance)
-        judge_memory(inputs, available_memory() // 2 if request.memory is None else request.memory, _COPIES)
+        judge_memory(inputs, available_memory() // 2 if request.memory is None else request.memory)
         judge_margin(request.margin, inputs)
         if request.margin is not None:
             judge_place(by_cluster=machines is not None)

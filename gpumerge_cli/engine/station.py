@@ -32,8 +32,8 @@ from gpumerge_cli.errors import DeviceError, DeviceMemoryError
 from gpumerge_cli.measure import Span
 from gpumerge_cli.plan import Chunk
 
+_MOST_WARMED = 1 << 16  # bytes of an item: reading larger ones takes far longer than the start
 # A device without memory for a chunk of this size has none for the merge.
-_LARGE_ITEM = 1 << 16
 _LEAST_CHUNK = 64 << 10
 
 
@@ -103,10 +103,10 @@ class Station:
         """Merge two items, so that compiling and loading code counts as start-up and not as the first chunk's work."""
         work = self.site.work
         order, items = work.order, int(self.shares.chunk_bytes / work.item_bytes)
-        if not work.nbytes and order.item_bytes > _LARGE_ITEM:
+        if not work.nbytes and order.item_bytes > _MOST_WARMED:
             return
         self.backend.prepare(order, self.policy, items, check=work.check, equals=work.equals)
-        if order.item_bytes > _LARGE_ITEM:  # reading them takes far longer than the start
+        if order.item_bytes > _MOST_WARMED:
             return
         item = order.sample()
         workspace = self.backend.workspace(order, 2 * len(item))

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import IO
 
 from gpumerge_cli.errors import InputError
-from gpumerge_cli.formats.csv_quotes import BOM
 from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.rules import NUL, SEPARATOR
 
 MARK, END = bytes([SEPARATOR]), bytes([NUL])

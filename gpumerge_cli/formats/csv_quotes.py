@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.line_source import BOM as BOM
+from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.rules import NUL
 
 _BLOCK = 1 << 18

@@ -20,9 +20,9 @@ from typing import IO
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary
 from gpumerge_cli.formats.csv_parser import END, MARK, Parser, write_fields
-from gpumerge_cli.formats.csv_quotes import BOM, shape_of, write_records
+from gpumerge_cli.formats.csv_quotes import shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.line_source import LineSource
+from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.order.rules import NUL, SEPARATOR, LineKey, LineOrder
 

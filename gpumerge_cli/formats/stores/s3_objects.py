@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from functools import cache
 from logging import getLogger
@@ -34,6 +35,8 @@ _SENDING_SECONDS = 5.0
 """Seconds for which an upload that is dropped waits for parts that are under way."""
 _UNDER_WAY_BYTES, _MOST_UNDER_WAY = 128 << 20, 8
 _MOST_PARTS = 10_000
+_CLOCK_SLACK = 2.0
+"""Seconds by which moments of the store are rounded."""
 _LOOKS = 3
 """Looks for parts that arrive after an upload was aborted."""
 _CREDENTIALS = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -66,37 +69,30 @@ class Multipart:
             with _told():
                 answer = _client().create_multipart_upload(Bucket=bucket, Key=key)
         except _UncertainError:
-            cls(bucket, key, "")._drop_begun(start)
+            cls(bucket, key, "")._drop_lost(start)
             raise
         begun = cls(bucket, key, answer["UploadId"])
         if answer["ResponseMetadata"].get("RetryAttempts"):
-            begun._drop_lost(time.monotonic() - start)
+            begun._drop_lost(start)
         return begun
 
-    def _drop_lost(self, seconds: float) -> None:
-        """Drop uploads of this key that began in the last `seconds`: the requests whose answers were lost began them.
+    def _drop_lost(self, start: float) -> None:
+        """Drop the other uploads of this key that began since `start`, a monotonic moment; warn of what may stay.
 
-        A store that does not list its uploads keeps them.
+        The requests whose answers were lost began them. By the store's clock: this upload's own beginning is the last
+        moment, or the time of the answer where there is no upload.
         """
-        with suppress(StoreError):
-            with _told():
-                listed = _client().list_multipart_uploads(Bucket=self.bucket, Prefix=self.key).get("Uploads", [])
-            began = {one["UploadId"]: one["Initiated"] for one in listed if one["Key"] == self.key}
-            ours = began.pop(self.upload_id, None)
-            for other, moment in began.items():
-                if ours is not None and 0 <= (ours - moment).total_seconds() <= seconds + 1:
-                    replace(self, upload_id=other).abort()
-
-    def _drop_begun(self, start: float) -> None:
-        """Drop uploads of this key that began since `start`, a monotonic moment; warn of what may stay."""
+        seconds = time.monotonic() - start + _CLOCK_SLACK
         try:
             with _told():
                 answer = _client().list_multipart_uploads(Bucket=self.bucket, Prefix=self.key)
-            now = parsedate_to_datetime(answer["ResponseMetadata"]["HTTPHeaders"]["date"])
-            for one in answer.get("Uploads", []):
-                age = (now - one["Initiated"]).total_seconds()
-                if one["Key"] == self.key and age <= time.monotonic() - start + 2:
-                    replace(self, upload_id=one["UploadId"]).abort()
+            began = {one["UploadId"]: one["Initiated"] for one in answer.get("Uploads", []) if one["Key"] == self.key}
+            last = began.pop(self.upload_id, None)
+            if last is None:
+                last = parsedate_to_datetime(answer["ResponseMetadata"]["HTTPHeaders"]["date"]) + timedelta(seconds=1)
+            for other, moment in began.items():
+                if 0 <= (last - moment).total_seconds() <= seconds:
+                    replace(self, upload_id=other).abort()
         except (StoreError, KeyError, ValueError) as error:
             what = error.what if isinstance(error, StoreError) else "the store does not tell its time"
             told = f"s3://{self.bucket}/{self.key}: warning: unfinished uploads of it may stay ({what})"
@@ -292,7 +288,6 @@ _making = threading.Lock()
 
 def _client() -> Any:
     with _making, _told():
-        _judge_variables()
         try:
             return _made()
         except ValueError as error:  # its text may hold a password of a configuration file
@@ -302,6 +297,7 @@ def _client() -> Any:
 
 @cache
 def _made() -> Any:
+    _judge_variables()
     told: dict[str, Any] = {} if "AWS_MAX_ATTEMPTS" in os.environ else {"total_max_attempts": _ATTEMPTS}
     custom = any(os.environ.get(name) for name in _ENDPOINTS)
     config = Config(
