@@ -4,47 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.cli.batch_tasks import commands
 from gpumerge_cli.cli.options import COMMANDS, options_of
 from gpumerge_cli.cli.settings import Settings, variable_name
-from gpumerge_cli.errors import UsageError
-from gpumerge_cli.trust import tell_once
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """place(project=..., user=..., NAME=value): the two files and the environment."""
-    (tmp_path / "project" / "deep").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "project" / "deep")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
-
-    def make(project: str = "", user: str = "", **variables: str) -> None:
-        if project:
-            (tmp_path / "project" / "gpumerge.toml").write_text(project)
-        if user:
-            (tmp_path / "home" / "gpumerge").mkdir(parents=True, exist_ok=True)
-            (tmp_path / "home" / "gpumerge" / "config.toml").write_text(user)
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-
-    yield make
-    commands.cache_clear()
-
-
-def used(command: str, name: str) -> tuple[object, str]:
-    """The setting of an option and the name of its source, without folders."""
-    settings = Settings()
-    option = next(option for option in options_of(command) if option.name == name)
-    found = settings.find(command, option)
-    return (None, "") if found is None else (found[0], found[1].source.rpartition("/")[2])
-
+from tests.settings import used
 
 EVERYWHERE = {
     "user": "threads = 1\n[merge]\nthreads = 2\n",
@@ -395,62 +364,6 @@ def test_info_shows_what_came_from_where(place: Callable[..., None], capsys: pyt
     assert "/project/gpumerge.toml" in table
 
 
-OF_PROJECTS = """
-    algorithm backend batch-size block-size blocks columns csv debug device device-memory dictionary-order
-    dtype empty fan-in field field-separator format general-numeric-sort human-numeric-sort ignore-case
-    ignore-leading-blanks ignore-nonprinting items-per-thread json kernel key key-1 key-2 key-offset key-size
-    last-resort memory month-sort numeric-sort output-delimiter progress quiet random-sort random-source rank
-    record-size reverse rounds sort stable temporary-directory threads tile-load tile-size total traceback
-    transfer verbose version-sort without-both without-first without-second zero-terminated
-"""
-NOT_OF_PROJECTS = """
-    check cluster cluster-wait compare compress-program config count distinct dry-run dtypes figures
-    files0-from fsync header items joblog jobs keep-going kernels measure only-unpaired output plan quick
-    render repeat report resume resume-failed runs seed shape shapes sizes sorted type unique unpaired
-"""
-
-
-def test_what_a_project_may_set_is_listed() -> None:
-    """A new option is put into one of the lists only after a look at what a foreign folder could do with it."""
-    settable = [option for command in COMMANDS for option in command.options if option.settable]
-    assert sorted({option.name for option in settable if option.project}) == OF_PROJECTS.split()
-    assert sorted({option.name for option in settable if not option.project}) == NOT_OF_PROJECTS.split()
-
-
-def test_a_project_names_no_program_no_file_to_write_and_no_address() -> None:
-    for option in (option for command in COMMANDS for option in command.options if option.project):
-        assert not option.written
-        assert option.kind != "program"
-        assert option.placeholder not in ("URL", "ADDRESS|FILE|local[:N]")
-
-
-@pytest.mark.parametrize(
-    ("command", "name"),
-    sorted({(c.name, o.name) for c in COMMANDS for o in c.options if o.settable and not o.project}),
-)
-def test_a_project_cannot_set_the_others(place: Callable[..., None], command: str, name: str) -> None:
-    option = next(option for option in options_of(command) if option.name == name)
-    value = "true" if option.kind == "flag" else "1" if option.kind == "number" else "'1'"
-    place(f"[{command}]\n{name} = {value}")
-    with pytest.raises(UsageError, match="a project's file may not set") as refused:
-        Settings().find(command, option)
-    assert refused.value.where.endswith("gpumerge.toml:2")
-    Path("../gpumerge.toml").unlink()
-    place(user=f"[{command}]\n{name} = {value}")
-    found = Settings().find(command, option)
-    assert found is not None
-    assert found[1].layer == "user"
-
-
-def test_a_relative_place_of_the_users_file_is_that_of_no_folder(place: Callable[..., None]) -> None:
-    """Otherwise a folder could bring a file that counts as the user's own."""
-    Path("gpumerge").mkdir()
-    Path("gpumerge/config.toml").write_text("threads = 7\n")
-    for relative in (".", "gpumerge/..", "./"):
-        place(XDG_CONFIG_HOME=relative, HOME="/nowhere")
-        assert used("merge", "threads") == (None, "")
-
-
 def test_names_stay_whole_in_80_columns(
     place: Callable[..., None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -469,39 +382,3 @@ def test_debug_can_be_set(place: Callable[..., None], capsys: pytest.CaptureFixt
     for command in ("check", "sort"):
         assert run([command, "missing.txt"]) == 2
         assert capsys.readouterr().err.startswith("Traceback")
-
-
-def test_a_project_file_that_others_may_have_written_is_not_read(
-    place: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place("threads = 3")
-    file, folder, below = (tmp_path / name for name in ("project/gpumerge.toml", "project", "project/deep"))
-    for path in (file, folder, below):
-        before = path.stat().st_mode
-        for mode in (before | 0o002, before | 0o022):
-            path.chmod(mode)
-            tell_once.cache_clear()
-            assert used("merge", "threads") == (None, "")
-            assert used("merge", "threads") == (None, "")
-            told = capsys.readouterr().err
-            assert told == f"gpumerge: {file} is not read: others may write to {path}; chmod go-w mends that\n"
-        path.chmod(before)
-    assert used("merge", "threads") == (3, "gpumerge.toml:1")
-    user = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: user + 1)
-    if user:
-        assert used("merge", "threads") == (None, "")
-        assert f"{file} is not read: {file} belongs to somebody else" in capsys.readouterr().err
-    else:  # what root set up is everybody's
-        assert used("merge", "threads") == (3, "gpumerge.toml:1")
-        os.chown(file, user + 2, -1)
-        assert used("merge", "threads") == (None, "")
-        assert f"{file} is not read: {file} belongs to somebody else" in capsys.readouterr().err
-
-
-def test_a_group_of_ones_own_is_nobody_else(place: Callable[..., None], tmp_path: Path) -> None:
-    place("threads = 3")
-    file = tmp_path / "project" / "gpumerge.toml"
-    file.chmod(0o664)
-    own = file.stat().st_gid == file.stat().st_uid
-    assert used("merge", "threads") == ((3, "gpumerge.toml:1") if own else (None, ""))
