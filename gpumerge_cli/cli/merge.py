@@ -11,7 +11,6 @@ from gpumerge_cli.cli.said import say_merged
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.json_text import dumps
 from gpumerge_cli.order.equals import SETS, Equals
 
 if TYPE_CHECKING:
@@ -110,6 +109,7 @@ def _margin(values: Values) -> Margin | None:
 
 def _plan(request: MergeRequest) -> None:
     from gpumerge_cli.engine.merge import plan_files
+    from gpumerge_cli.json_text import dumps
 
     print(dumps(plan_files(request).as_dict()))
 

@@ -233,14 +233,15 @@ def _warn(inputs: Inputs) -> None:
     """
     if inputs.format.plain and (sys.stderr is None or not sys.stderr.isatty()):
         return
-    from gpumerge_cli.engine.ways_out import doubt_of_keys
-
     told: dict[str, list[str]] = {}
     for source in inputs.sources:
         if isinstance(source, LineSource):
             start, plain = source.file.read(0, LOOKED_AT), inputs.format.plain and not inputs.format.csv
             doubt = doubt_of(start, inputs.order, inputs.format.header_lines, plain=plain)
-            doubt = doubt or doubt_of_keys(start, inputs.order, inputs.format.header_lines)
+            if not doubt and inputs.order.by_key():
+                from gpumerge_cli.engine.ways_out import doubt_of_keys
+
+                doubt = doubt_of_keys(start, inputs.order, inputs.format.header_lines)
             if doubt:
                 told.setdefault(doubt, []).append(source.name)
     for doubt, names in told.items():

@@ -242,35 +242,3 @@ print(*sorted(set(sys.modules) - before))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) <= {"__future__", "gc", "gpumerge_cli", "gpumerge_cli.__main__", "time"}
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_at_any_moment_after_the_program_has_begun_gives_its_exit_code(number: signal.Signals) -> None:
-    """The interpreter's own start, which no program can guard, ends by the signal or with its own traceback."""
-    code = """
-import sys
-from gpumerge_cli.__main__ import main
-import os, threading, time
-def later():
-    time.sleep(float(sys.argv.pop(1)))
-    os.kill(os.getpid(), int(os.environ["NUMBER"]))
-begun = threading.Thread(target=later, daemon=True)
-really = os.environ.setdefault
-def setdefault(*words):
-    begun.start()
-    return really(*words)
-os.environ.setdefault = setdefault
-main()
-"""
-    for delay in range(0, 200, 20):
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(delay / 1000), "sort", "/dev/stdin"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-            input="b\na\n",
-            env={**os.environ, "NUMBER": str(int(number))},
-        )
-        assert "Traceback" not in done.stderr, (delay, done.stderr)
-        assert done.returncode in (0, 128 + number), (delay, done)
