@@ -57,7 +57,8 @@ ONLY = {
 # Most of the program sees a backend as base has it. These, and no others, go to rooms of the CPU's own: its library
 # cuts, moves and compares what lies in files for every backend.
 CPU_ONLY = {
-    "backends.cpu": {"backends.select", "engine.heads"},
+    "backends.cpu": {"backends.select"},
+    "backends.cpu.heads": {"engine.heads"},
     "backends.cpu.cuts": {"plan"},
     "backends.cpu.joins": {"engine.joining"},
     "backends.cpu.mapping": {"compare.writing", "formats.output", "formats.output_range"},

@@ -6,25 +6,18 @@ result is that of every merge. This merge goes on where a merge in chunks has me
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
-from gpumerge_cli.backends import cpu
-from gpumerge_cli.backends.base import Bytes, Unique
 from gpumerge_cli.backends.cpu.comparison import key_by
-from gpumerge_cli.engine.parts import by_lines
-from gpumerge_cli.engine.resources import cores
+from gpumerge_cli.backends.cpu.heads import Heads, Wanted
 from gpumerge_cli.engine.site import Site
-from gpumerge_cli.engine.steps import read_chunk
 from gpumerge_cli.engine.stream import Filled, Outcome
 from gpumerge_cli.formats.base import Sink
-from gpumerge_cli.measure import Stopwatch
-from gpumerge_cli.order import Order
-from gpumerge_cli.plan import Chunk
+from gpumerge_cli.measure import Span, Stopwatch
 
-_LEAST, _MOST_LEAST = 1 << 12, 1 << 16
-_LEAST_ROOM = 1 << 20  # below it, more goes into starting on windows than into merging them
-_MOST_ROOM, _GOOD_WINDOW = 2 << 20, 256 << 10  # what is larger leaves the caches, and the merge is slower
-_MORE = 18  # bytes a line, beyond what any merge takes
+_LEAST_WINDOW, _WINDOW = 4 << 10, 256 << 10
+_OWN = 2  # the windows that the result, and the line that went out last, take
 
 
 def merge_heads(
@@ -42,90 +35,64 @@ def merge_heads(
     assert outcome.rest is not None
     sources, work, unique = site.sources, site.work, not site.work.equals.keeps_all
     starts, position = [start for start, _ in outcome.rest.ranges], outcome.rest.offset
-    last = _last_before(site, starts) if unique else None
-    end = work.order.end[0]
-    windows = _Windows(site, memory)
-    backend = cpu.create()
-    workspace = backend.workspace(work.order, min(windows.room, work.nbytes), threads=cores())
+    windows = _Windows(site, starts, memory)
+    reading = 0.0
+    heads = Heads(work.order, len(sources), windows.size, unique=unique)
     try:
-        while any(start < source.size for start, source in zip(starts, sources, strict=True)):
-            chunk = windows.next(starts)
-            stopwatch.add(read_chunk(sources, chunk, workspace))
-            workspace.upload(chunk.lengths)
-            goes_on = [stop < source.size for (_, stop), source in zip(chunk.ranges, sources, strict=True)]
-            taken = workspace.merge_heads(goes_on, _first_of_equals(site, starts, last))
-            outputs = workspace.outputs() if workspace.merged_bytes else ()
-            for merged in by_lines(outputs, end if unique else sink.line_end):
-                if unique:
-                    last = _last_line(merged, work.order)
-                data = sink.encode(merged)
-                sink.write_at(position, data)
-                position += len(data)
-            outcome.dropped += workspace.dropped
-            outcome.largest = max(outcome.largest, chunk.nbytes)
+        last = _last_before(site, starts) if unique else None
+        if last is not None:
+            heads.follow(last)
+        while (found := heads.next()) is not None:
+            if isinstance(found, Wanted):
+                start = time.perf_counter()
+                windows.fill(heads, found)
+                reading += time.perf_counter() - start
+                continue
+            data = sink.encode(found)
+            sink.write_at(position, data)
+            position += len(data)
             outcome.chunks += 1
-            starts = [start + nbytes for start, nbytes in zip(starts, taken, strict=True)]
-            windows.taken = taken
-            stopwatch.add(*workspace.spans)
-            workspace.spans.clear()
             if advance is not None:
-                advance(sum(starts), work.nbytes)
+                advance(sum(windows.ends), work.nbytes)
+        outcome.dropped += heads.dropped
+        merged = heads.counts
     finally:
-        workspace.close()
-    outcome.counts[:] = [source.count() for source in sources]
+        heads.close()
+    stopwatch.add(Span("read", reading, work.nbytes - sum(starts)))
+    outcome.largest = max(outcome.largest, windows.largest)
+    outcome.counts[:] = [
+        source.count(start) + count for source, start, count in zip(sources, starts, merged, strict=True)
+    ]
     outcome.written = position
     outcome.parts = {0: Filled(sum(outcome.counts) - outcome.dropped, position)}
 
 
 class _Windows:
-    """The bytes to look at in each source: more, if more of it went out last.
+    """The bytes of each source that are in memory.
 
-    room: bytes of all windows together. taken: bytes that went out of each source's last window.
+    size: bytes of a window. ends: what lies ahead of them in each source was read. largest: bytes of the largest one.
     """
 
-    def __init__(self, site: Site, memory: int) -> None:
-        item_bytes = site.work.item_bytes
-        pace = cpu.create().pace(site.work.order, len(site.sources), item_bytes)
+    def __init__(self, site: Site, starts: Sequence[int], memory: int) -> None:
         self._sources = site.sources
-        most = max(_MOST_ROOM, len(site.sources) * _GOOD_WINDOW)
-        self.room = max(1, min(most, int(memory / (pace.footprint + _MORE / item_bytes))))
-        self._least = min(_MOST_LEAST, max(_LEAST, max(_LEAST_ROOM, self.room) // len(site.sources)))
-        self.taken: Sequence[int] = [source.size for source in site.sources]
+        self.ends = list(starts)
+        self.size = max(_LEAST_WINDOW, min(_WINDOW, memory // (len(starts) + _OWN)))
+        self.largest = 0
 
-    def next(self, starts: Sequence[int]) -> Chunk:
-        """The next windows, from `starts` on: whole lines, at least one of each source that has one."""
-        scale = self.room / max(1, sum(self.taken))
-        rests = [source.size - start for source, start in zip(self._sources, starts, strict=True)]
-        if sum(rests) > self.room:
-            shares = [max(self._least, int(taken * scale)) for taken in self.taken]
-            rests = [min(rest, share) for rest, share in zip(rests, shares, strict=True)]
-        ends = [
-            source.item_start(start + size) for source, start, size in zip(self._sources, starts, rests, strict=True)
-        ]
-        return Chunk(tuple(zip(starts, ends, strict=True)), sum(starts))
-
-
-def _first_of_equals(site: Site, starts: Sequence[int], last: bytes | None) -> Unique:
-    """The lines that go out of several that compare equal. `last` was the last line that went out."""
-    if site.work.equals.keeps_all:
-        return None
-    if last is None:
-        return "first"
-    key = key_by(site.work.order)
-    places = zip(site.sources, starts, strict=True)
-    head = min(key(source.item_at(at)) for source, at in places if at < source.size)
-    return "ahead" if head == key(last) else "first"
+    def fill(self, heads: Heads, wanted: Wanted) -> None:
+        """Read the next bytes that are wanted; all of a line that is longer than half of a window."""
+        source, start = self._sources[wanted.run], self.ends[wanted.run]
+        end = min(start + self.size - min(wanted.held, self.size // 2), source.size)
+        if wanted.held > self.size // 2:
+            end = max(end, source.item_end(start))
+        room = heads.room(wanted.run, end - start, last=end == source.size)
+        if end > start:
+            source.read_into(start, room)
+        self.ends[wanted.run] = end
+        self.largest = max(self.largest, wanted.held + end - start)
 
 
 def _last_before(site: Site, starts: Sequence[int]) -> bytes | None:
     """The line that a merge put out last when it had come to `starts`, of sources in order up to there."""
     ahead = [source.item_before(start) for source, start in zip(site.sources, starts, strict=True) if start > 0]
     return max(ahead, key=key_by(site.work.order), default=None)
-
-
-def _last_line(merged: Bytes, order: Order) -> bytes:
-    """The last of the merged lines, without its end."""
-    end, size = order.end, _LEAST
-    while size < len(merged) and end not in merged[-size:-1].tobytes():
-        size *= 2
-    return merged[-size:-1].tobytes().rpartition(end)[2]

@@ -55,8 +55,8 @@ class Source(Protocol):
     def place(self, start: int) -> str:
         """ "FILE:LINE" or "FILE@ITEM" of the item at `start`, counted as users count: lines from 1, items from 0."""
 
-    def count(self) -> int:
-        """The number of items. Lines are counted by reading them."""
+    def count(self, stop: int | None = None) -> int:
+        """The number of items, or of those ahead of `stop`. Lines are counted by reading them."""
 
     def check_unchanged(self) -> None:
         """Raise InputError if the file was written to, or replaced by another, since it was opened."""

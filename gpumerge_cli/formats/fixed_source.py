@@ -52,8 +52,8 @@ class FixedSource:
     def place(self, start: int) -> str:
         return f"{self.name}@{start // self._width}"
 
-    def count(self) -> int:
-        return self.size // self._width
+    def count(self, stop: int | None = None) -> int:
+        return (self.size if stop is None else stop) // self._width
 
     def check_unchanged(self) -> None:
         self._file.check_unchanged()

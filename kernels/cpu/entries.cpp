@@ -122,14 +122,6 @@ int64_t gm_sort(Workspace* workspace, const LaunchSpec* launch, int64_t equals)
     });
 }
 
-int64_t gm_merge_heads(Workspace* workspace, const int64_t* goes_on, int64_t equals, int64_t* taken)
-{
-    return guarded([&] {
-        workspace->merge_heads(goes_on, static_cast<Equals>(equals), taken);
-        return DONE;
-    });
-}
-
 int64_t gm_sort_rows(Workspace* workspace, const LaunchSpec* launch, int64_t equals)
 {
     return guarded([&] {

@@ -3,7 +3,8 @@
  *
  * Addresses lie in the host's memory. Sizes and positions are in bytes, unless they say items, and positions count from 0.
  * Functions that can fail return a Status and fill a Failure, and leave no memory behind. Only functions that take a
- * Workspace, a Gate or a mapping keep state. One thread at a time may use a Workspace, any number the others.
+ * Workspace, a Join, Heads, a Gate or a mapping keep state. One thread at a time may use one of the first three, any number
+ * the others.
  * Whether items are sorted or not, no memory outside of the arguments is touched. A merge of items that are not sorted is
  * some permutation of them.
  */
@@ -145,11 +146,6 @@ int64_t gm_disorder(struct Workspace* workspace, int64_t strict, struct Failure*
 /* Merge or sort the items. equals: an Equals. The runs do not change. */
 int64_t gm_merge(struct Workspace* workspace, const struct LaunchSpec* launch, int64_t equals);
 int64_t gm_sort(struct Workspace* workspace, const struct LaunchSpec* launch, int64_t equals);
-/* Merge lines as sort -m does, whether they are in order or not: only the next lines of the runs are compared.
- * goes_on[run]: 1 if more lines of this run follow that are not here; the merge ends where the first of these runs ends.
- * equals: an Equals, for neighbours in the result. taken[run]: becomes the bytes of the run that were merged; gm_counts gives
- * their lines. */
-int64_t gm_merge_heads(struct Workspace* workspace, const int64_t* goes_on, int64_t equals, int64_t* taken);
 /* The result of the last merge or sort; nbytes and items may be null. */
 unsigned char* gm_result(struct Workspace* workspace, int64_t* nbytes, int64_t* items);
 /* With a margin of COUNT_APART: the number of equals of each item of the result, until the next call; null otherwise. */
@@ -158,6 +154,26 @@ int64_t* gm_equals(struct Workspace* workspace);
  * result. For keys this is gm_sort and a copy. */
 int64_t gm_sort_rows(struct Workspace* workspace, const struct LaunchSpec* launch, int64_t equals);
 void gm_receive(struct Workspace* workspace, int64_t position, int64_t nbytes, unsigned char* out);
+
+/* Merge lines as sort -m does, whether they are in order or not: only the next lines of the runs, the heads, are compared.
+ * equals: KEEP_ALL or KEEP_FIRST, for neighbours in the result. room: bytes of the result that are held. Null if there is no
+ * memory. One thread at a time uses it. */
+struct Heads* gm_heads_open(const struct OrderSpec* order, int64_t runs, int64_t equals, int64_t room);
+void gm_heads_close(struct Heads* heads);
+/* The line that went out last before this merge, without its terminator. Call it first. */
+int64_t gm_heads_follow(struct Heads* heads, const unsigned char* line, int64_t size);
+/* What the caller does next: it takes nbytes of the result at `at`, or, if there are none, gives more bytes of `run`, of whose
+ * next line `held` bytes are there. run: -1 if the merge is over. dropped: the lines that were left out. */
+struct HeadsResult {
+    const unsigned char* at;
+    int64_t nbytes, run, held, dropped;
+};
+void gm_heads_next(struct Heads* heads, struct HeadsResult* result);
+/* The place for the next `nbytes` bytes of a run, which the caller fills before gm_heads_next; null if there is no memory.
+ * last: 1 if no more follow. */
+unsigned char* gm_heads_room(struct Heads* heads, int64_t run, int64_t nbytes, int64_t last);
+/* The lines of each run that were merged. */
+void gm_heads_counts(struct Heads* heads, int64_t* counts);
 
 /* One chunk, from its first read to its last write. ranges: start and stop in each of `inputs` sources. check: whether
  * disorder is an error (also between a range's first item and the one ahead of it). sorts: sort instead of merging.

@@ -81,65 +81,6 @@ public:
         put_out(equals, false);
     }
 
-    // The next rows of all runs lie in a heap, the least one on top. Source: Knuth, The Art of Computer Programming 3, 5.4.1.
-    void merge_heads(const int64_t* goes_on, Equals equals, int64_t* taken) final
-    {
-        const size_t runs = edges_.size() - 1;
-        std::vector<int64_t> next(edges_.begin(), edges_.end() - 1), heap;
-        const Item* const rows = rows_.data();
-        const auto compare = [&](const Item& a, const Item& b) {
-            if (a.prefix != b.prefix) return a.prefix < b.prefix ? -1 : 1;
-            return lines_.have_ties ? compare_rows(lines_, a.line, b.line) : 0;
-        };
-        const auto behind = [&](int64_t x, int64_t y) {  // whether the next row of run x goes after the one of run y
-            const int found = compare(rows[next[x]], rows[next[y]]);
-            return found > 0 || (found == 0 && y < x);
-        };
-        for (size_t run = 0; run < runs; ++run)
-            if (edges_[run] < edges_[run + 1]) heap.push_back(static_cast<int64_t>(run));
-        std::sort(heap.begin(), heap.end(), [&](int64_t x, int64_t y) { return behind(y, x); });  // is a heap, too
-        Item* const out = merged_.reserve(static_cast<size_t>(count_));
-        sorted_ = out;
-        kept_ = 0;
-        Item last{};
-        bool has_last = equals == KEEP_NONE_LIKE_FIRST && !heap.empty();
-        if (has_last) last = rows[next[heap.front()]];
-        int64_t merged = 0;
-        // Moves the top, whose next row is another one, to its place, with half the compares of a pop and a push.
-        const auto sink = [&] {
-            const size_t size = heap.size();
-            const int64_t run = heap[0];
-            size_t at = 0;
-            for (size_t child; (child = 2 * at + 1) < size; at = child) {
-                if (child + 1 < size && behind(heap[child], heap[child + 1])) ++child;
-                if (!behind(run, heap[child])) break;
-                heap[at] = heap[child];
-            }
-            heap[at] = run;
-        };
-        while (!heap.empty()) {
-            const int64_t run = heap.front();
-            const Item row = rows[next[run]++];
-            ++merged;
-            const bool drops = equals != KEEP_ALL && has_last && compare(last, row) == 0;
-            if (!drops) out[kept_++] = last = row;
-            has_last = true;
-            if (next[run] == edges_[run + 1]) {
-                if (goes_on[run]) break;
-                heap.front() = heap.back();
-                heap.pop_back();
-                if (heap.empty()) break;
-            }
-            sink();
-        }
-        for (size_t run = 0; run < runs; ++run) {
-            counts_[run] = next[run] - edges_[run];
-            const int64_t stop = next[run] < count_ ? start_of_row(lines_, rows[next[run]].line) : starts_.back();
-            taken[run] = counts_[run] > 0 ? stop - starts_[run] : 0;
-        }
-        finish(merged, true);
-    }
-
     void receive(int64_t position, int64_t nbytes, unsigned char* out) final
     {
         if (result != nullptr) {

@@ -24,7 +24,6 @@ struct Workspace {
     virtual void sort_rows(const LaunchSpec& launch, Equals equals) { sort(launch, equals); }
     virtual void merge_rows(const LaunchSpec& launch, Equals equals) { merge(launch, equals); }
     virtual void receive(int64_t position, int64_t nbytes, unsigned char* out);
-    virtual void merge_heads(const int64_t*, Equals, int64_t*) {}
 
     OrderSpec order;
     Team team;

@@ -44,7 +44,7 @@ class Launch(ctypes.Structure):
 def loaded() -> Any:
     """The library, with the types that its entries return."""
     library = ctypes.CDLL(str(libraries.path()))
-    for name in ("gm_open", "gm_staging", "gm_result"):
+    for name in ("gm_open", "gm_staging", "gm_result", "gm_heads_open", "gm_heads_room"):
         getattr(library, name).restype = ctypes.c_void_p
     for name in ("gm_compare", "gm_disorder"):
         getattr(library, name).restype = ctypes.c_int64
@@ -93,13 +93,9 @@ class Rows:
         return (failure.input, failure.position) if status else None
 
     def run(self, name: str, equals: int = KEEP_ALL, launch: Launch | None = None) -> bytes:
-        """The result of gm_merge, gm_sort or gm_merge_heads."""
+        """The result of gm_merge or gm_sort."""
         launch = launch or Launch(PATH, 1, 0, 1 << 14, RADIX, 1)
-        if name == "gm_merge_heads":
-            none, taken = ((ctypes.c_int64 * self._runs)() for _ in range(2))
-            self._library.gm_merge_heads(self._room, none, ctypes.c_int64(equals), taken)
-        else:
-            getattr(self._library, name)(self._room, ctypes.byref(launch), ctypes.c_int64(equals))
+        getattr(self._library, name)(self._room, ctypes.byref(launch), ctypes.c_int64(equals))
         nbytes, items = ctypes.c_int64(), ctypes.c_int64()
         address = self._library.gm_result(self._room, ctypes.byref(nbytes), ctypes.byref(items))
         self.nbytes = nbytes.value

@@ -60,7 +60,7 @@ def kept(items: list[bytes], order: Order, equals: int) -> list[bytes]:
 
 
 def agrees(library: Any, order: Order, runs: list[list[bytes]], end: bytes, threads: int) -> None:
-    """Merges, sorts, checks and merges of heads of these items."""
+    """Merges, sorts and checks of these items."""
 
     def joined(items: list[bytes]) -> bytes:
         return b"".join(item + end for item in items)
@@ -86,24 +86,10 @@ def agrees(library: Any, order: Order, runs: list[list[bytes]], end: bytes, thre
             for size in (1, 50, len(result)):
                 part = result[first : first + size]
                 assert unsorted.receive(first, len(part)) == part
-        if end and equals != KEEP_NONE_LIKE_FIRST:
-            heads = by_heads(order, runs)
-            assert unsorted.run("gm_merge_heads", equals) == joined(kept(heads, order, equals))
     for launch in MERGES:
         assert sorted(unsorted.run("gm_merge", KEEP_ALL, launch)) == sorted(joined(everything))
     merged.close()
     unsorted.close()
-
-
-def by_heads(order: Order, runs: list[list[bytes]]) -> list[bytes]:
-    """The next item is always the least of the runs' next items; among equal ones, the one of the first run."""
-    heads, found = [list(run) for run in runs], []
-    while any(heads):
-        at = min(
-            (number for number, run in enumerate(heads) if run), key=lambda number: item_key(order, heads[number][0])
-        )
-        found.append(heads[at].pop(0))
-    return found
 
 
 def first_disorder(order: Order, runs: list[list[bytes]], end: int, strict: bool) -> tuple[int, int] | None:

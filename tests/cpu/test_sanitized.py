@@ -15,7 +15,9 @@ from gpumerge_cli.backends.cpu.library import processor_levels
 from tests.cpu import libraries
 
 HERE = Path(__file__).parent
-FILES = [str(HERE / f"test_{name}.py") for name in ("keys", "rows", "sets", "cuts", "chunk", "mapping", "joins")]
+FILES = [
+    str(HERE / f"test_{name}.py") for name in ("keys", "rows", "heads", "sets", "cuts", "chunk", "mapping", "joins")
+]
 LEAST, BEST = processor_levels()[0], processor_levels()[-1]
 RUNTIMES = {"address,undefined": "libasan.so", "thread": "libtsan.so"}
 # Of tests that take long under a sanitizer, one of each kind; threads share what these few work on.

@@ -75,8 +75,7 @@ def test_heads_are_merged_as_line_by_line(tmp_path: Path, data: st.DataObject, u
     end = bytes([case.order.terminator])
     names = write(tmp_path, runs, end)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(heads, "_LEAST", 1)
-        patch.setattr(heads, "_LEAST_ROOM", 0)
+        patch.setattr(heads, "_LEAST_WINDOW", 1)
         found, outcome = merged(tmp_path, names, case.order, unique=unique, memory=memory)
     expected = plainly(runs, case.order, unique=unique)
     assert found == b"".join(line + end for line in expected)
@@ -102,8 +101,7 @@ def disordered(rng: np.random.Generator, lines: int) -> list[bytes]:
 def test_disorder_anywhere_gives_what_sort_gives(
     tmp_path: Path, rng: np.random.Generator, options: list[str], to: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(heads, "_MOST_LEAST", 1 << 12)
-    monkeypatch.setattr(heads, "_LEAST_ROOM", 0)
+    monkeypatch.setattr(heads, "_WINDOW", int(rng.choice([1 << 12, 1 << 18])))
     for number in range(6):
         folder = tmp_path / str(number)
         folder.mkdir()

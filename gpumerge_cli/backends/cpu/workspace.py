@@ -108,23 +108,6 @@ class CpuWorkspace:
     def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
         self._put_out(self._own.gm_merge, launch_spec(policy), equals(unique))
 
-    def merge_heads(self, goes_on: Sequence[bool], unique: Unique = None) -> list[int]:
-        """Merge the uploaded rows, in order or not, as engine/heads.py describes; returns the bytes merged of each run.
-
-        goes_on: for each run, whether more of its rows follow later. Such a run has at least one row here, and the
-        merge ends where the first such run ends. `counts` becomes the merged rows. unique: the same as for `merge`, but
-        only for equal neighbours.
-        """
-        runs = len(self.counts)
-        taken, counts = (ctypes.c_int64 * runs)(), (ctypes.c_int64 * runs)()
-        with self._timed("kernel"):
-            follows = (ctypes.c_int64 * runs)(*goes_on)
-            judge(self._own.gm_merge_heads(self._handle, follows, equals(unique), taken))
-        self._own.gm_counts(self._handle, counts)
-        self.counts = list(counts)
-        self._take_result()
-        return list(taken)
-
     def sort(self, policy: SortPolicy, unique: Unique = None, *, by_parts: bool = False) -> None:
         if policy.algorithm == "recursive":
             judge_recursion(sum(self.counts))
