@@ -79,7 +79,7 @@ class ChunkWorker(Protocol):
         """
 
     def outputs(self) -> Iterable[Bytes]:
-        """The result of the last `run`, valid until the next."""
+        """The result of the last `run` by parts, each valid until the next one is asked for."""
 
     def close(self) -> None:
         """Give its memory back."""

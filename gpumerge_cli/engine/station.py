@@ -201,6 +201,8 @@ class Hand:
             done.largest = max(done.largest, piece.nbytes)
         done.spans += map(_named_sort, merged.spans) if task.work.action == "sort" else merged.spans
         merged.spans.clear()
+        if piece.nbytes > 2 * self._capacity:  # a long line; whoever looks back at it reads it again
+            self.close()
 
     def _merged(self, piece: Chunk, place: Place) -> Merged:
         """The merge of the piece by one call, which also writes the result to its place or keeps it."""

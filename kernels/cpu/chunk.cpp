@@ -96,8 +96,8 @@ public:
     void put_together(const LaunchSpec& launch, Equals equals, const SinkSpec& sink)
     {
         // A long line may make the chunk much larger than foreseen. Then there should be only one copy of it. Rows that go
-        // to a mapping are gathered there.
-        const bool by_parts = sink.memory != nullptr || (sink.descriptor >= 0 && nbytes_ > 2 * workspace_.capacity);
+        // to a mapping are gathered there, those that go nowhere yet when they are received.
+        const bool by_parts = sink.memory != nullptr || nbytes_ > 2 * workspace_.capacity;
         const bool mapped_keys = sink.memory != nullptr && equals == KEEP_ALL && workspace_.order.kind < RECORDS;
         const bool aligned = mapped_keys && sink.start % workspace_.order.width == 0;
         workspace_.place = aligned ? sink.memory + sink.start : nullptr;

@@ -88,7 +88,8 @@ struct SourceSpec {
 };
 
 /* The place of a chunk's result: byte `start` of a file. Calls end at multiples of `piece` bytes, and hold a permit of the
- * gate (gate may be null). descriptor < 0: the result stays in the workspace. swap: as in SourceSpec. memory: null, or what
+ * gate (gate may be null). descriptor < 0: the result stays in the workspace. gm_result is then null if
+ * the chunk is far larger than the capacity, and gm_receive gives the result. swap: as in SourceSpec. memory: null, or what
  * gm_map returned for the file; then the result goes there without a call. */
 struct SinkSpec {
     int64_t descriptor, start, piece, swap;

@@ -137,6 +137,16 @@ def cut(
     return status, cuts, failure
 
 
+def result_of(library: c.CDLL, workspace: int, nbytes: int) -> bytes:
+    """The result of a chunk that went nowhere."""
+    address = library.gm_result(c.c_void_p(workspace), None, None)
+    if address is not None or not nbytes:
+        return c.string_at(address, nbytes) if nbytes else b""
+    room = c.create_string_buffer(nbytes)
+    library.gm_receive(c.c_void_p(workspace), I64(0), I64(nbytes), room)
+    return room.raw
+
+
 def chunk(
     library: c.CDLL, workspace: int, sources: Sequence[SourceSpec], ranges: Sequence[tuple[int, int]], sink: SinkSpec,
     *, check: bool = True, sorts: bool = False, equals: int = 0,

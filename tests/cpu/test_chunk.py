@@ -52,7 +52,7 @@ def in_chunks(library: c.CDLL, order: Order, items: Items, size: int, **options:
         ranges = list(zip(low, high, strict=True))
         status, result, failure = harness.chunk(library, workspace, sources, ranges, NOWHERE, **options)
         assert status == DONE, (status, failure.input, failure.position)
-        out += c.string_at(library.gm_result(c.c_void_p(workspace), None, None), result.nbytes)
+        out += harness.result_of(library, workspace, result.nbytes)
         count += result.items
         dropped += result.dropped
     library.gm_close(c.c_void_p(workspace))
@@ -106,7 +106,7 @@ def test_what_went_out_before_counts_among_equals(library: c.CDLL) -> None:
     ):
         status, result, _ = harness.chunk(library, workspace, sources, ranges, NOWHERE, equals=1)
         assert status == DONE
-        assert c.string_at(library.gm_result(c.c_void_p(workspace), None, None), result.nbytes) == expected
+        assert harness.result_of(library, workspace, result.nbytes) == expected
     library.gm_close(c.c_void_p(workspace))
 
 

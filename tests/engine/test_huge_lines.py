@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -94,6 +95,23 @@ def test_a_merge_holds_a_long_line_once(tmp_path: Path, place: str) -> None:
     where = ["sort", "-m", "--backend=cpu", str(tmp_path / "a"), str(tmp_path / "b"), "-o", str(tmp_path / "c")]
     assert peak_of(where) < 2.2 * size + (200 << 20)
     assert (tmp_path / "c").read_bytes() == b"".join(line + b"\n" for line in sorted([*runs[0], *runs[1]]))
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_merge_to_a_stream_holds_a_long_line_once(tmp_path: Path, *, ordered: bool) -> None:
+    """Whether it lies among lines in order, which are merged in chunks, or others."""
+    size = 200 * MB
+    (tmp_path / "a").write_bytes(b"m" * size + b"\n")
+    (tmp_path / "b").write_bytes(b"a\nz\n" if ordered else b"z\na\n")
+    with open(tmp_path / "c", "w+b") as out:
+        where = ["sort", "-m", "--backend=cpu", "-S", "50M", str(tmp_path / "a"), str(tmp_path / "b")]
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        with subprocess.Popen(["cat", str(pipe)], stdout=out):
+            peak = peak_of([*where, "-o", str(pipe)])
+    assert peak < 1.3 * size + (100 << 20)
+    lines = [b"a", b"m" * size, b"z"] if ordered else [b"m" * size, b"z", b"a"]
+    assert (tmp_path / "c").read_bytes() == b"".join(line + b"\n" for line in lines)
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from gpumerge_cli.backends.launch import SortPolicy
 from gpumerge_cli.errors import lost_output, output_error
 from gpumerge_cli.measure import Span
 
+_PART = 8 << 20
 _STAGES = ("read", "index", "check", "kernel", "write")
 
 
@@ -104,8 +105,19 @@ class CpuChunkWorker:
             stopped -= seconds
         self.spans.reverse()
 
-    def outputs(self) -> list[Bytes]:
-        return [view(self._own.gm_result(self._handle, None, None), self.merged_bytes)]
+    def outputs(self) -> Iterable[Bytes]:
+        address = self._own.gm_result(self._handle, None, None)
+        if address is not None or not self.merged_bytes:
+            return [view(address, self.merged_bytes)]
+        return self._parts()
+
+    def _parts(self) -> Iterator[Bytes]:
+        """The result of a chunk that holds a long line, which has no room for a second copy."""
+        room = np.empty(min(_PART, self.merged_bytes), np.uint8)
+        for position in range(0, self.merged_bytes, _PART):
+            part = room[: min(_PART, self.merged_bytes - position)]
+            self._own.gm_receive(self._handle, position, len(part), part.ctypes.data)
+            yield part
 
     def equals(self) -> Bytes:
         return view(self._own.gm_equals(self._handle), 8 * self._items)
