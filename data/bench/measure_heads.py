@@ -2,9 +2,9 @@
 
 python data/bench/measure_heads.py FOLDER OUT.md [--gigabytes 1] [--repeat 5] [--only text]
 
-Files of random letters and of random integers, two or sixteen; and two files in order but for their first lines. Outputs go
-nowhere and to a file, and are compared once. Times are wall clock, and the CPU time of the process, which a busy machine
-changes less.
+Files of random letters and of random integers, two or sixteen; and two files in order but for their first lines.
+Outputs go nowhere and to a file, and are compared once. Times are wall clock, and the CPU time of the process, which a
+busy machine changes less.
 """
 
 from __future__ import annotations
