@@ -121,6 +121,16 @@ def as_os_error(error: Exception) -> OSError:
     return error if isinstance(error, OSError) else OSError(errno.EBADF, os.strerror(errno.EBADF))
 
 
+NO_ROOM_TO_LOAD = "not enough memory to load a library", "close other programs, or raise a limit (ulimit -v)"
+"""The problem, and the way out, where `lacks_memory`."""
+_NO_ROOM = ("failed to map segment", "annot allocate memory", "cannot map", "cannot create", "cannot change memory")
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether a library could not be loaded because the system's loader got no memory, as its message tells."""
+    return any(one in str(error) for one in _NO_ROOM)
+
+
 def _reason(error: OSError) -> str:
     text = os.strerror(error.errno) if error.errno else str(error)
     return text[:1].lower() + text[1:]

@@ -42,6 +42,8 @@ class Spot:
     start: int
     dtype: Any = None
     mapped: int = 0
+    identity: tuple[int, int] | None = None
+    """The device and the number of the file, which may have lost its name to another one. Device 0: of any device."""
 
 
 @dataclass(frozen=True)

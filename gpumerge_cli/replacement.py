@@ -31,8 +31,9 @@ class PlacementError(OSError):
 class Replacement:
     """A new file for the place that `name` says, open to read and write as `descriptor`; a link stays a link.
 
-    The file that it replaces passes its owner and permissions on. mode: permissions where there is none, before the
-    umask. Raises OSError; where the folder takes no new file, its `filename` is the new file's, not the place.
+    identity: its device and number. The file that it replaces passes its owner and permissions on. mode: permissions
+    where there is none, before the umask. Raises OSError; where the folder takes no new file, its `filename` is the new
+    file's, not the place.
     """
 
     def __init__(self, name: str | Path, mode: int = 0o666) -> None:
@@ -55,8 +56,8 @@ class Replacement:
         except OSError:
             _unfinished.pop(self.temporary, None)
             raise
-        self._identity = _identity(os.fstat(self.descriptor))
-        _unfinished[self.temporary] = self._identity
+        self.identity = _identity(os.fstat(self.descriptor))
+        _unfinished[self.temporary] = self.identity
         try:
             if before is not None:
                 _be_like(self.descriptor, before)
@@ -110,7 +111,7 @@ class Replacement:
     def _judge_temporary(self) -> None:
         """Raise PlacementError if the temporary file's name is that of another file, which stays as it is."""
         found = _identity_of(self.temporary)
-        if found == self._identity:
+        if found == self.identity:
             return
         what = "removed" if found is None else "replaced"
         stays = "" if found is None else f"; {self.temporary} is not of this run, and stays"
@@ -121,7 +122,7 @@ class Replacement:
 
     def _judge_place(self) -> None:
         """Raise PlacementError if another file has taken the place since the rename. That file is left alone."""
-        if _identity_of(self.place) == self._identity:
+        if _identity_of(self.place) == self.identity:
             return
         self.in_place, self._foreign = False, True
         _unfinished.pop(self.temporary, None)
@@ -141,7 +142,7 @@ class Replacement:
         """After a commit that kept what there was, have the place as it was before; whether that could be."""
         if not self.in_place:
             return not self._foreign
-        if not self._returns or _identity_of(self.place) != self._identity:
+        if not self._returns or _identity_of(self.place) != self.identity:
             return False
         try:
             if self._kept is None:
@@ -178,7 +179,7 @@ class Replacement:
         """Remove what was written, unless it is in its place, as after `commit`, and what was kept; whether it is."""
         if self.descriptor >= 0:
             # A signal may come with the rename, and others may have taken the temporary name.
-            self.in_place = self.in_place or _identity_of(self.place) == self._identity
+            self.in_place = self.in_place or _identity_of(self.place) == self.identity
             _remove(self.temporary)
             with contextlib.suppress(OSError):  # nothing more is to be lost
                 self._close()

@@ -12,7 +12,8 @@ PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
 # Longest prefix wins. 0 words, 1 things, 2 thought, 3 motion, 4 intent, 5 door.
 LAYERS = {
     "errors": 0, "urls": 0, "units": 0, "words": 0, "order": 0, "corank": 0, "measure": 0,
-    "cache": 0, "trust": 0, "compiling": 0, "extents": 0, "replacement": 0, "line_file": 0, "json_text": 0,
+    "cache": 0, "trust": 0, "unshown": 0, "compiling": 0, "extents": 0, "replacement": 0, "line_file": 0,
+    "json_text": 0,
     "formats": 1, "backends": 1, "report.model": 1, "report.compared": 1, "report.path_model": 1,
     "plan": 2,
     "engine": 3, "cluster": 3,

@@ -50,6 +50,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if asked is not None:
         print(help_text(asked), end="")
         return 0
+    from gpumerge_cli.unshown import begin
+
+    begin(arguments)
     settings = None
     if anything_set():
         from gpumerge_cli.cli.settings import Settings
@@ -95,6 +98,8 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
         if sys.stderr is None:
             return code
         try:
+            from gpumerge_cli.unshown import concealed
+
             wishes = {wish, "--traceback"}
             taken_back = any(f"--no-{name[2:]}" in arguments for name in wishes)
             # Long options may be shortened.
@@ -104,7 +109,7 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
 
                 from gpumerge_cli.units import visible_lines
 
-                told = visible_lines(redacted("".join(traceback.format_exception(error))))
+                told = visible_lines(concealed(redacted("".join(traceback.format_exception(error)))))
                 print(told, end="", file=sys.stderr)
             print("gpumerge:", one_line(message), file=sys.stderr, flush=True)
         except BrokenPipeError:
@@ -115,10 +120,11 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
 
 
 def one_line(message: str) -> str:
-    """`message` on one line, with the escape sequences that file names may hold made visible."""
+    """`message` on one line, without values of variables, and with the escape sequences of file names made visible."""
     from gpumerge_cli.units import visible
+    from gpumerge_cli.unshown import concealed
 
-    return visible(message.replace("\n", " "))
+    return visible(concealed(message).replace("\n", " "))
 
 
 def _flush(code: int) -> int:

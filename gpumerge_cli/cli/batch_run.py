@@ -23,8 +23,8 @@ from gpumerge_cli.json_text import dumps
 from gpumerge_cli.line_file import LineFile
 from gpumerge_cli.replacement import sweep
 from gpumerge_cli.units import format_counted, visible_lines
+from gpumerge_cli.unshown import concealed
 from gpumerge_cli.urls import is_url, redacted
-from gpumerge_cli.words import without_value
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.batch_view import BatchBar
@@ -108,12 +108,10 @@ class _Batch:
             raise
         except Exception as error:
             if self._wishes.debug and sys.stderr is not None:
-                told = visible_lines(redacted("".join(traceback.format_exception(error))))
+                told = visible_lines(concealed(redacted("".join(traceback.format_exception(error)))))
                 print(told, end="", file=sys.stderr)
             message, code = verdict(error)
-            for name, value in job.variables:
-                message = without_value(message, value, name)
-            raise JobError(message, code) from error
+            raise JobError(concealed(message), code) from error
 
     def told(self, result: Result) -> None:
         # The log comes last: jobs that it holds are not done again.

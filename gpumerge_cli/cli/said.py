@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.units import visible
+from gpumerge_cli.unshown import concealed
 
 if TYPE_CHECKING:
     from gpumerge_cli.report.model import MergeReport
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 def say(text: object) -> None:
     """Print `text` on one line of standard error, as errors are printed."""
     if sys.stderr is not None:
-        print("gpumerge:", visible(str(text).replace("\n", " ")), file=sys.stderr, flush=True)
+        print("gpumerge:", visible(concealed(str(text)).replace("\n", " ")), file=sys.stderr, flush=True)
 
 
 def say_merged(report: MergeReport, *, stats: bool) -> None:

@@ -17,9 +17,11 @@ from typing import Any, Literal
 from gpumerge_cli.cli.options import COMMANDS, Command, Option, options_of
 from gpumerge_cli.cli.places import PREFIX, project_file, set_variables, user_file
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.unshown import conceal
 from gpumerge_cli.urls import is_url
 from gpumerge_cli.words import nearest, without_value
 
+_NUMBER = re.compile(r"[0-9.^*,%]+ ?[A-Za-z]{0,3}")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _Layer = Literal["environment", "project", "user"]
 _LAYERS: tuple[_Layer, ...] = ("environment", "project", "user")
@@ -65,6 +67,8 @@ class Settings:
                 for name in option.setting_names:
                     setting = self._said.get((layer, scope, name))
                     if setting is not None:
+                        if layer == "environment" and not _is_plain(option, setting.value):
+                            conceal(f"${setting.source}", setting.value)
                         return _value(option, setting), setting
         return None
 
@@ -245,6 +249,11 @@ def _value(option: Option, setting: Setting) -> Any:
         raise _refused(setting.name, setting.source)
     value = _from_text(option, setting) if setting.layer == "environment" else _from_toml(option, setting)
     return [_path(option, setting, one) for one in value] if isinstance(value, list) else _path(option, setting, value)
+
+
+def _is_plain(option: Option, text: str) -> bool:
+    """Whether a variable's value is a word or number that the option knows, which anybody may see."""
+    return option.kind == "flag" or text in option.choices or bool(_NUMBER.fullmatch(text))
 
 
 def _from_text(option: Option, setting: Setting) -> Any:

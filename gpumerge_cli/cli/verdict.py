@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 
-from gpumerge_cli.errors import GpumergeError, Interrupted, output_error
+from gpumerge_cli.errors import NO_ROOM_TO_LOAD, GpumergeError, Interrupted, lacks_memory, output_error
 from gpumerge_cli.urls import redacted
 
 
@@ -20,7 +20,13 @@ def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
         error = output_error(error, str(error.filename or ""))
     if isinstance(error, GpumergeError):
         return str(error), error.exit_code
-    if isinstance(error, MemoryError) or str(error) == "can't start new thread":
+    while isinstance(error, ImportError) and error.__cause__ is not None:
+        error = error.__cause__  # NumPy explains at length that it could not be imported
+    if isinstance(error, ImportError | OSError) and lacks_memory(error):
+        return f"{NO_ROOM_TO_LOAD[0]}; {NO_ROOM_TO_LOAD[1]}", 2
+    # Where an allocation fails, parts of Python end without an exception.
+    no_reason = isinstance(error, SystemError) and "without" in str(error)
+    if isinstance(error, MemoryError) or no_reason or str(error) == "can't start new thread":
         return "not enough memory; merge less at once, or close other programs", 2
     return f"{type(error).__name__}: {redacted(str(error))}; run again with {wish} for the traceback", 2
 

@@ -219,4 +219,9 @@ def spots_of(output: Output, *, here: bool) -> tuple[Spot | PartsSpot, ...]:
     found = tuple(spot for spot in spots if spot is not None)
     if len(found) < len(spots):
         raise not_written(output.sinks[0].name)
-    return found if here else tuple(replace(one, mapped=0) if isinstance(one, Spot) else one for one in found)
+    return found if here else tuple(_from_afar(one) if isinstance(one, Spot) else one for one in found)
+
+
+def _from_afar(spot: Spot) -> Spot:
+    """The place for other machines, where the same file system has another device."""
+    return replace(spot, mapped=0, identity=None if spot.identity is None else (0, spot.identity[1]))

@@ -75,7 +75,7 @@ class _Bench:
         sinks: list[Sink] = []
         spots = () if shipment.folder else shipment.spots
         for spot in (one for one in spots if isinstance(one, Spot)):
-            self._ranges.append(OutputRange(spot.name, spot.path, spot.mapped))
+            self._ranges.append(OutputRange(spot))
             self._stack.callback(self._ranges[-1].abort)
             sinks.append(ItemSink(self._ranges[-1], dtype=spot.dtype, start=spot.start))
         self.outlet = RangeOutlet(sinks, planned=work.equals.keeps_all)
@@ -253,7 +253,7 @@ def probe(packed: Packed, dask_worker: Any = None) -> Standing | GpumergeError:
             _await(spot.path, "the output's folder", _SHARED)
             if not os.access(spot.path, os.W_OK):
                 raise _unwritten(spot.name)
-            OutputRange(spot.name, spot.path).abort()
+            OutputRange(replace(spot, mapped=0)).abort()
         if shipment.folder:
             _await(shipment.folder, "the folder for temporary files", "name one with -T that all machines see")
             if not os.access(shipment.folder, os.W_OK | os.X_OK):

@@ -73,7 +73,7 @@ class OutputFile:
     def spot(self, start: int, dtype: Any) -> Spot:
         """The temporary file, to which other processes can write items from byte `start` on."""
         mapped = 0 if self._mapping is None else self._mapping.nbytes
-        return Spot(self.name, str(self._made.temporary), start, dtype, mapped)
+        return Spot(self.name, str(self._made.temporary), start, dtype, mapped, self._made.identity)
 
     def sent(self, start: int, nbytes: int, tag: str) -> None:
         """Nobody sends parts of it."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from gpumerge_cli.backends.cpu.mapping import Mapping
@@ -14,32 +16,41 @@ from gpumerge_cli.formats.output_stream import FEW_CORES, LARGEST_WRITE
 
 
 class OutputRange:
-    """The file at `path`, which must be there, opened to write at any position. It is never cut, and stays as it is.
+    """The file of a place, which must be there, opened to write at any position. It is never cut, and stays as it is.
 
-    name: the name in messages. mapped: bytes of the file, which are all there, to be written by a mapping; 0 to write
-    by calls, which take turns on one file. Raises OutputError.
+    Bytes that the place has mapped are written by a mapping if they are all there; else calls write, and take turns on
+    one file. Raises OutputError, also if another file has the name by now: nothing is written to that.
     """
 
     seekable = True
 
-    def __init__(self, name: str, path: str, mapped: int = 0) -> None:
-        self.name = name
-        self.path = path
+    def __init__(self, place: Spot) -> None:
+        self.name = place.name
+        self._place = place
         self._mapping: Mapping | None = None
         self._writers = 1 if len(os.sched_getaffinity(0)) <= FEW_CORES else 2
+        # Opening a pipe would wait for who reads it.
+        how = (os.O_RDWR if place.mapped else os.O_WRONLY) | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
-            self._descriptor = os.open(path, (os.O_RDWR if mapped else os.O_WRONLY) | os.O_CLOEXEC)
+            self._descriptor = os.open(place.path, how)
         except FileNotFoundError:
-            raise _removed(name) from None
+            raise _removed(place.name) from None
         except OSError as error:
-            raise output_error(error, name) from None
-        if mapped and os.fstat(self._descriptor).st_size >= mapped:
+            if error.errno in (errno.ELOOP, errno.ENXIO):  # a link, or a pipe or socket
+                raise _replaced(place.name) from None
+            raise output_error(error, place.name) from None
+        status = os.fstat(self._descriptor)
+        if not _is_same(status, place.identity):
+            self.abort()
+            raise _replaced(place.name)
+        if place.mapped and status.st_size >= place.mapped:
             with suppress(OSError):  # then it is written by calls
-                self._mapping = Mapping(self._descriptor, mapped)
+                self._mapping = Mapping(self._descriptor, place.mapped)
 
     def spot(self, start: int, dtype: Any) -> Spot:
         """The same place."""
-        return Spot(self.name, self.path, start, dtype, 0 if self._mapping is None else self._mapping.nbytes)
+        mapped = 0 if self._mapping is None else self._mapping.nbytes
+        return replace(self._place, start=start, dtype=dtype, mapped=mapped)
 
     def sent(self, start: int, nbytes: int, tag: str) -> None:
         """Nobody sends parts of it."""
@@ -111,6 +122,16 @@ class OutputRange:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def _is_same(status: os.stat_result, identity: tuple[int, int] | None) -> bool:
+    """Whether a file is the one that a place names. Device 0 stands for any."""
+    return identity is None or (identity[0] in (0, status.st_dev) and identity[1] == status.st_ino)
+
+
+def _replaced(name: str) -> OutputError:
+    way_out = "write to a folder that nobody else may change, and run it again"
+    return OutputError("another program replaced its temporary file", where=name, way_out=way_out)
 
 
 def _removed(name: str) -> OutputError:

@@ -14,7 +14,8 @@ from gpumerge_cli.formats.part_names import FIELD, part_names
 from gpumerge_cli.jobs.document import Document, Entry, Mistake, Table
 from gpumerge_cli.jobs.expand import Folder, fields_of, variables_in, with_fields, with_variables
 from gpumerge_cli.jobs.spec import JobOption, Operation
-from gpumerge_cli.words import did_you_mean, without_value
+from gpumerge_cli.unshown import conceal
+from gpumerge_cli.words import did_you_mean
 
 OWN_KEYS = ("name", "operation", "inputs", "output")
 _PARTS = "parts"
@@ -55,13 +56,6 @@ class Drafting:
         self.folder = folder
         self.operations = operations
         self._environ = environ
-        self._variables: set[str] = set()
-        """The variables that the file names, whose values no mistake shows."""
-
-    def variables(self) -> tuple[tuple[str, str], ...]:
-        """The variables that the file names so far, as it names them, and their values, the longest one first."""
-        names = sorted(self._variables, key=lambda name: (-len(self._environ[name]), name))
-        return tuple((f"${{{name}}}", self._environ[name]) for name in names)
 
     @contextmanager
     def judging(self, draft: Draft, line: int) -> Iterator[None]:
@@ -70,8 +64,6 @@ class Drafting:
             yield
         except GpumergeError as error:
             what = f"{error.where}: {error.what}" if error.where else error.what
-            for name, value in self.variables():
-                what = without_value(what, value, name)
             self.mistakes.append(Mistake(line, what, error.way_out))
             draft.sound = False
 
@@ -114,7 +106,8 @@ class Drafting:
         if not isinstance(value, str):
             return value
         text = with_variables(value, self._environ)
-        self._variables.update(variables_in(value))
+        for name in variables_in(value):
+            conceal(f"${{{name}}}", self._environ[name])
         try:
             possible = b"\0" not in os.fsencode(text)
         except UnicodeEncodeError:

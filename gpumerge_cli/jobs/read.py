@@ -110,7 +110,6 @@ def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Job:
         after=frozenset(after),
         nbytes=nbytes,
         task=task,
-        variables=drafting.variables(),
     )
 
 

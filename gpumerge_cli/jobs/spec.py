@@ -60,8 +60,7 @@ class Job:
     number: its place in the file, from 1. line: its first line there. inputs, outputs: paths as they are opened, files
     of counts among the outputs. words: the words behind "gpumerge OPERATION" on a command line that does the same.
     command: that line for a shell, with absolute paths and settings. after: numbers of the jobs that make its inputs.
-    nbytes: of the inputs that exist. variables: names and values of the environment's variables that the file
-    names, which no error shows. task: None if making it needs a look into files that do not exist yet.
+    nbytes: of the inputs that exist. task: None if making it needs a look into files that do not exist yet.
     """
 
     number: int
@@ -75,7 +74,6 @@ class Job:
     after: frozenset[int] = frozenset()
     nbytes: int = 0
     task: JobTask | None = None
-    variables: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def test_workers_write_what_calls_would_write(made: OutputFile, rng: np.random.G
     spot = made.spot(0, None)
     expected = np.frombuffer(rng.bytes(_BYTES), np.uint8)
     edges = [0, *sorted(rng.integers(0, _BYTES, 20).tolist()), _BYTES]
-    writers = [OutputRange("out", spot.path, spot.mapped), OutputRange("out", spot.path)]
+    writers = [OutputRange(spot), OutputRange(replace(spot, mapped=0))]
     assert [writer.spot(0, None).mapped for writer in writers] == [_BYTES, 0]
     for turn, (low, high) in enumerate(pairwise(edges)):
         writers[turn % 2].write_at(low, expected[low:high])
@@ -63,14 +63,14 @@ def test_workers_write_what_calls_would_write(made: OutputFile, rng: np.random.G
 
 def test_bytes_that_are_lost_in_a_worker_are_told(made: OutputFile) -> None:
     spot = made.spot(0, None)
-    writer = OutputRange("out", spot.path, spot.mapped)
+    writer = OutputRange(spot)
     os.truncate(spot.path, 1000)
     with pytest.raises(OutputError, match="out: the file system lost the file's bytes"):
         writer.write_at(_BYTES // 2, np.ones(100, np.uint8))
     with pytest.raises(OutputError, match="out: the file system lost the file's bytes"):
         writer.finish()
     writer.abort()
-    late = OutputRange("out", spot.path, spot.mapped)  # shorter than it should be, so it is not mapped
+    late = OutputRange(spot)  # shorter than it should be, so it is not mapped
     assert not late.spot(0, None).mapped
     late.abort()
     made.abort()
@@ -135,9 +135,9 @@ def test_a_mapped_output_that_is_cut_is_told(monkeypatch: pytest.MonkeyPatch, tm
         return answer
 
     class Noted(OutputRange):
-        def __init__(self, name: str, path: str, mapped_bytes: int = 0) -> None:
-            super().__init__(name, path, mapped_bytes)
-            mapped.append(mapped_bytes)
+        def __init__(self, place: Spot) -> None:
+            super().__init__(place)
+            mapped.append(place.mapped)
 
     monkeypatch.setattr(Troubled, "_do", cut)
     monkeypatch.setattr(f"{_Bench.__module__}.OutputRange", Noted)

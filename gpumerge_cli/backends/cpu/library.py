@@ -17,7 +17,7 @@ from typing import Any
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends.cpu.declarations import parse
-from gpumerge_cli.errors import DeviceError, UsageError
+from gpumerge_cli.errors import NO_ROOM_TO_LOAD, DeviceError, UsageError, lacks_memory
 
 VARIABLE = "GPUMERGE_CPU_LEVEL"
 # The flags that each level adds to the one ahead of it, in the words of /proc/cpuinfo.
@@ -62,6 +62,8 @@ def load(folder: Path, level: str) -> Any:
         loaded.gm_version.restype = ctypes.c_char_p
         version = loaded.gm_version().decode()
     except (OSError, AttributeError) as error:
+        if lacks_memory(error):
+            raise DeviceError(NO_ROOM_TO_LOAD[0], way_out=NO_ROOM_TO_LOAD[1]) from None
         what = str(error).removeprefix(f"{path}: ") if path.exists() else "it is missing from this installation"
         raise DeviceError(f"the CPU's library {path.name} cannot be loaded: {what}", way_out=_REINSTALL) from None
     if version != expected_version(text):
