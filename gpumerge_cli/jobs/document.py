@@ -66,6 +66,7 @@ def read_document(data: bytes) -> Document:
     found = Document()
     try:
         values, lines = _json_lines(text, found.mistakes) if text.lstrip()[:1] == b"{" else parse_toml(text)
+        values = restored(values)
     except Mistake as mistake:
         return Document(mistakes=[mistake])
     for name, value in values.items():
@@ -155,7 +156,6 @@ def _json_object(line: bytes, number: int) -> dict[str, Any]:
     try:
         values = json.loads(line, object_pairs_hook=_without_twins)
         _refuse_deep(values)
-        values = restored(values)
     except RecursionError:
         raise Mistake(number, _TOO_DEEP, way_out) from None
     except ValueError as error:

@@ -68,6 +68,18 @@ def test_answers_and_jobs_name_a_file_whose_name_is_no_utf8(
     assert "\\udc" not in Path("told.jsonl").read_text()
 
 
+def test_jobs_of_toml_name_a_file_whose_name_is_no_utf8(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """JSON's form of a string is one of TOML's, too."""
+    monkeypatch.chdir(tmp_path)
+    Path(UNDECODED).write_text("1\n2\n")
+    name, out = dumps(UNDECODED), dumps(f"{UNDECODED}.out.txt")
+    Path("jobs.toml").write_text(f'[[job]]\noperation = "merge"\ninputs = [{name}]\noutput = {out}\n')
+    assert run(["batch", "jobs.toml", "-q"]) == 0, capsys.readouterr().err
+    assert Path(f"{UNDECODED}.out.txt").read_text() == "1\n2\n"
+
+
 @pytest.mark.parametrize("words", [["-c"], ["-cz"]])
 def test_a_line_that_is_out_of_order_is_shown_without_control_bytes(tmp_path: Path, words: list[str]) -> None:
     place = tmp_path / "a\x1b[2J.txt"

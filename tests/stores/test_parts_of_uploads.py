@@ -14,7 +14,7 @@ from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats import stored_output
 from gpumerge_cli.formats.stored_output import StoredOutput, part_bytes_for
 from gpumerge_cli.formats.stores.blocks import BLOCK, Blocks
-from gpumerge_cli.formats.stores.other_objects import OtherUpload
+from gpumerge_cli.formats.stores.other_objects import OtherObject, OtherUpload
 from gpumerge_cli.urls import is_url, redacted, shown
 
 
@@ -169,7 +169,7 @@ def test_whoever_waits_for_a_part_comes_back_when_the_upload_stops() -> None:
         def __exit__(self, *args: object) -> None:
             pass
 
-    upload = OtherUpload(Writer())
+    upload = OtherUpload(Writer(), OtherObject(None, "a"), None)
     threads = [threading.Thread(target=upload.send, args=(number, bytearray(1))) for number in range(1, 30)]
     for thread in threads:
         thread.start()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,6 +16,14 @@ class StoreError(Exception):
         self.way_out = way_out
 
 
+class MissingError(StoreError):
+    """There is no such object."""
+
+
+class UncertainError(StoreError):
+    """No answer tells whether the store did what it was asked for."""
+
+
 class ChangedError(StoreError):
     """The object is not the one that was looked at."""
 
@@ -25,11 +33,15 @@ class ChangedError(StoreError):
 
 @dataclass(frozen=True)
 class Found:
-    """An object as a look finds it. size: bytes. tag: changes with its content, "" if none. ranged: parts are read."""
+    """An object as a look finds it. size: bytes. tag: changes with its content, "" if none. ranged: parts are read.
+
+    dated: the tag is a date, since the store gives no ETag. No request can ask for it.
+    """
 
     size: int
     tag: str
     ranged: bool = True
+    dated: bool = False
 
 
 class WrongAnswerError(StoreError):
@@ -52,6 +64,38 @@ def check_answer(
         raise WrongAnswerError("the store answered for another range than it was asked for", "try later")
     if length != asked[1] - asked[0]:
         raise WrongAnswerError(f"the store gave {length} bytes of {asked[1] - asked[0]}", "try later")
+
+
+@dataclass(frozen=True)
+class State:
+    """The state of an object, as a look tells it. told: a clause of an error.
+
+    ours: it is for certain the one that was written.
+    """
+
+    told: str
+    ours: bool = False
+
+
+def state_of(look: Callable[[], Found], *, size: int = -1, tag: str = "", before: Found | None = None) -> State:
+    """The state of an object, for when no answer tells whether it was written.
+
+    look: looks at it. size, tag: of what was written, -1 and "" if unknown. before: the object that it replaces.
+    """
+    try:
+        found = look()
+    except MissingError:
+        return State("no object is there")
+    except StoreError as error:
+        return State(f"whether the new object is in place is not known (a look at it: {error.what})")
+    there = f"{found.size} bytes, " + ("no ETag" if found.dated else f"ETag {found.tag}")
+    given = "" if found.dated else found.tag.strip('"')
+    if tag and given == tag:
+        return State(f"the new object is in place all the same ({there})", ours=True)
+    # Tags of objects in parts have a hyphen. Some stores make tags in their own ways.
+    other = bool(tag and given) and ("-" in tag) == ("-" in given)
+    old = other or size not in (-1, found.size) or (before is not None and found.tag and found == before)
+    return State(f"an object is there that {'is not' if old else 'may be'} the new one ({there})")
 
 
 class Sendable(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
 from typing import Any
@@ -13,15 +13,28 @@ from urllib.parse import unquote, urlsplit
 import obstore
 from obstore import exceptions as failures
 
-from gpumerge_cli.formats.stores.base import ChangedError, Found, StoreError, WrongAnswerError, check_answer
+from gpumerge_cli.formats.stores.base import (
+    ChangedError,
+    Found,
+    MissingError,
+    StoreError,
+    UncertainError,
+    WrongAnswerError,
+    check_answer,
+    state_of,
+)
+from gpumerge_cli.formats.stores.variables import judge_others, without_values
 from gpumerge_cli.urls import redacted, scheme_of
 
 _RETRIES = {"max_retries": 8, "retry_timeout": timedelta(seconds=120)}
 _TIMES = {"connect_timeout": timedelta(seconds=10), "timeout": timedelta(seconds=60)}
+_TRY = "check the name and the network, or try later"
 _AT_ONCE = 8
 _WRONG_ANSWERS = 3
 """Answers for another range or of another length, after which a read fails."""
 _WEB = ("http", "https")
+_PREFIXES: Mapping[str, str] = {"gs": "GOOGLE_", "az": "AZURE_"}
+"""By scheme: how the names of the variables begin that the library reads."""
 
 
 class OtherObject:
@@ -47,7 +60,7 @@ class OtherObject:
 
     def read(self, start: int, stop: int, found: Found) -> bytes:
         options: dict[str, Any] = {"range": (start, stop)}
-        if not self._web:  # many servers compare tags in their own ways
+        if found.tag and not found.dated and not self._web:  # many servers compare tags in their own ways
             options["if_match"] = found.tag
         for attempt in range(_WRONG_ANSWERS):
             with _told():
@@ -78,18 +91,25 @@ class OtherObject:
 
     def upload(self, part_bytes: int) -> OtherUpload:
         # A bucket that is missing looks like a missing object, and shows with the first part.
-        with _told(), suppress(FileNotFoundError):
-            obstore.head(self._store, self._path)
+        before = None
+        with suppress(MissingError):
+            before = self.look()
         writer = obstore.open_writer(self._store, self._path, buffer_size=part_bytes, max_concurrency=_AT_ONCE)
-        return OtherUpload(writer)
+        return OtherUpload(writer, self, before)
 
 
 class OtherUpload:
-    """See Upload. The writer makes parts of its own of what it is given in order, and sends several at once."""
+    """See Upload. The writer makes parts of its own of what it is given in order, and sends several at once.
+
+    place: the object that it writes. before: the one that is there, None if there is none.
+    """
 
     any_order = False
 
-    def __init__(self, writer: Any) -> None:
+    def __init__(self, writer: Any, place: OtherObject, before: Found | None) -> None:
+        self._place = place
+        self._before = before
+        self._size = 0
         self._stack = ExitStack()
         self._writer = self._stack.enter_context(writer)
         self._next = 0
@@ -106,12 +126,14 @@ class OtherUpload:
             self._waiting[number] = data
             try:
                 while self._next in self._waiting:
+                    part = bytes(self._waiting.pop(self._next))
                     with _told():
-                        self._writer.write(bytes(self._waiting.pop(self._next)))
+                        self._writer.write(part)
+                    self._size += len(part)
                     self._next += 1
-            except StoreError:
+            except StoreError as error:
                 self._ended = True
-                raise
+                raise _with_upload(error) from None
             finally:
                 self._changed.notify_all()
 
@@ -131,8 +153,14 @@ class OtherUpload:
 
     def complete(self) -> None:
         assert not self._waiting, "every part was sent"
-        with _told():
-            self._stack.close()
+        try:
+            with _told():
+                self._stack.close()
+        except StoreError as error:
+            # The store may have done what it was asked for, and only its answer be lost.
+            state = state_of(self._place.look, size=self._size, before=self._before)
+            error = _with_upload(error)
+            raise StoreError(f"{error.what}; {state.told}", error.way_out) from None
         self._ended = True
 
     def abort(self) -> None:
@@ -142,11 +170,20 @@ class OtherUpload:
             stack.__exit__(StoreError, error, None)
 
 
+def _with_upload(error: StoreError) -> StoreError:
+    """The error of an upload. The library names no upload, so one that a lost answer began cannot be found."""
+    if not isinstance(error, UncertainError):
+        return error
+    return StoreError(f"{error.what}; an unfinished upload of it may stay", error.way_out)
+
+
 def open_object(url: str) -> OtherObject:
     """The object of a URL: gs://BUCKET/KEY, az://CONTAINER/KEY, or any http(s) URL."""
     from obstore.store import HTTPStore, from_url
 
     options: dict[str, Any] = dict(_TIMES)
+    if scheme_of(url) in _PREFIXES:
+        judge_others(_PREFIXES[scheme_of(url)])
     with _told():
         if scheme_of(url) not in _WEB:
             bucket, _, key = url.partition("://")[2].partition("/")
@@ -164,7 +201,8 @@ def open_object(url: str) -> OtherObject:
 
 def _found(meta: Any) -> Found:
     changed = meta["last_modified"]  # 1970 where the server does not tell
-    return Found(meta["size"], meta["e_tag"] or (str(changed) if changed.timestamp() else ""))
+    tag = meta["e_tag"] or ""
+    return Found(meta["size"], tag or (str(changed) if changed.timestamp() else ""), dated=not tag)
 
 
 @contextmanager
@@ -173,7 +211,7 @@ def _told() -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise StoreError("there is no such object", "check the name") from None
+        raise MissingError("there is no such object", "check the name") from None
     except failures.PreconditionError:
         raise ChangedError from None
     except (failures.PermissionDeniedError, failures.UnauthenticatedError):
@@ -182,9 +220,21 @@ def _told() -> Iterator[None]:
         if _status(error) in (401, 403):
             raise StoreError("access is denied", "check the credentials and their permissions") from None
         if _status(error):  # what else the answer says may repeat the query
-            raise StoreError(f"the store answers {_status(error)}", "check the name, or try later") from None
-        first = redacted(str(error).partition("\n")[0])[:300].rstrip(".")
-        raise StoreError(f"the store failed ({first})", "check the name and the network, or try later") from None
+            kind = UncertainError if _status(error) >= 500 else StoreError
+            raise kind(f"the store answers {_status(error)}", "check the name, or try later") from None
+        raise UncertainError(f"the store failed ({_words_of(error)})", _TRY) from None
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # the library's own, which it gives no name
+            raise
+        raise UncertainError(f"the store's library failed ({_words_of(error)})", _TRY) from None
+
+
+def _words_of(error: BaseException) -> str:
+    """The first line of an error of the library, without what may be secret."""
+    first = redacted(str(error).partition("\n")[0])
+    first = without_values(first, ("SERVICE_ACCOUNT", *_PREFIXES.values()))
+    head, found, _ = first.partition("Unable to decode service account file")  # what follows repeats its values
+    return (head + found if found else first)[:300].rstrip(".")
 
 
 def _status(error: BaseException) -> int:

@@ -14,18 +14,30 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import cache
 from logging import getLogger
 from typing import Any
-from urllib.parse import urlsplit
 
 from botocore import exceptions as failures
 from botocore.config import Config
+from botocore.parsers import ResponseParserError
 from botocore.session import get_session
+from urllib3.exceptions import HTTPError
 
-from gpumerge_cli.formats.stores.base import ChangedError, Found, StoreError, WrongAnswerError, check_answer
+from gpumerge_cli.formats.stores.base import (
+    ChangedError,
+    Found,
+    MissingError,
+    State,
+    StoreError,
+    UncertainError,
+    WrongAnswerError,
+    check_answer,
+    state_of,
+)
+from gpumerge_cli.formats.stores.variables import is_store, names_of, without_values
 
 _ATTEMPTS = 8
 """Tries of a request, with longer and longer pauses, unless AWS_MAX_ATTEMPTS says otherwise."""
@@ -37,12 +49,14 @@ _UNDER_WAY_BYTES, _MOST_UNDER_WAY = 128 << 20, 8
 _MOST_PARTS = 10_000
 _CLOCK_SLACK = 2.0
 """Seconds by which moments of the store are rounded."""
+_MOST_PAGES = 1000
+"""Pages of a list of uploads, after which it is one without an end."""
 _LOOKS = 3
 """Looks for parts that arrive after an upload was aborted."""
 _CREDENTIALS = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 _SETTINGS = "check the name and the settings of AWS"
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
-_SHORT = 3
+_PREFIXES = ("AWS_",)
 _REFUSED = (
     "InvalidAccessKeyId",
     "SignatureDoesNotMatch",
@@ -50,7 +64,13 @@ _REFUSED = (
     "InvalidToken",
     "AuthorizationHeaderMalformed",
 )
-_NO_ANSWER = (failures.HTTPClientError, failures.EndpointConnectionError, failures.ConnectionError)
+_NO_ANSWER = (
+    failures.HTTPClientError,
+    failures.EndpointConnectionError,
+    failures.ConnectionError,
+    HTTPError,
+)
+"""The library lets some errors of the one below it through."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +88,11 @@ class Multipart:
         try:
             with _told():
                 answer = _client().create_multipart_upload(Bucket=bucket, Key=key)
-        except _UncertainError:
+                name = _told_in(answer, "UploadId")
+        except UncertainError:
             cls(bucket, key, "")._drop_lost(start)
             raise
-        begun = cls(bucket, key, answer["UploadId"])
+        begun = cls(bucket, key, name)
         if answer["ResponseMetadata"].get("RetryAttempts"):
             begun._drop_lost(start)
         return begun
@@ -84,52 +105,61 @@ class Multipart:
         """
         seconds = time.monotonic() - start + _CLOCK_SLACK
         try:
-            with _told():
-                answer = _client().list_multipart_uploads(Bucket=self.bucket, Prefix=self.key)
-            began = {one["UploadId"]: one["Initiated"] for one in answer.get("Uploads", []) if one["Key"] == self.key}
+            began, now = self._under_way()
             last = began.pop(self.upload_id, None)
             if last is None:
-                last = parsedate_to_datetime(answer["ResponseMetadata"]["HTTPHeaders"]["date"]) + timedelta(seconds=1)
+                last = parsedate_to_datetime(now) + timedelta(seconds=1)
             for other, moment in began.items():
                 if 0 <= (last - moment).total_seconds() <= seconds:
                     replace(self, upload_id=other).abort()
-        except (StoreError, KeyError, ValueError) as error:
+        except (StoreError, ValueError, TypeError) as error:
             what = error.what if isinstance(error, StoreError) else "the store does not tell its time"
             told = f"s3://{self.bucket}/{self.key}: warning: unfinished uploads of it may stay ({what})"
             getLogger("gpumerge").warning("gpumerge: %s; remove them by the store's own tools", told)
+
+    def _under_way(self) -> tuple[dict[str, datetime], str]:
+        """The moments at which the uploads of this key began, by their names, and the store's time of now."""
+        began: dict[str, datetime] = {}
+        place: dict[str, str] = {}
+        for _ in range(_MOST_PAGES):
+            with _told():
+                answer = _client().list_multipart_uploads(Bucket=self.bucket, Prefix=self.key, **place)
+            for one in answer.get("Uploads", []):
+                if _told_in(one, "Key") == self.key:
+                    began[_told_in(one, "UploadId")] = _told_in(one, "Initiated")
+            if not _told_in(answer, "IsTruncated"):
+                return began, answer["ResponseMetadata"]["HTTPHeaders"].get("date", "")
+            last, place = place, {"KeyMarker": _told_in(answer, "NextKeyMarker")}
+            if answer.get("NextUploadIdMarker"):
+                place["UploadIdMarker"] = answer["NextUploadIdMarker"]
+            if place == last:
+                break
+        raise StoreError("the store's list of uploads has no end", "try later")
 
     def send(self, number: int, data: bytes | bytearray) -> str:
         """Send part `number`, counted from 0, in place of an earlier one of this number; its tag."""
         with _told():
             answer = _client().upload_part(**self._named, PartNumber=number + 1, Body=data)
-        tag: str = answer["ETag"]
-        return tag
+        return str(_told_in(answer, "ETag"))
 
-    def complete(self, tags: Mapping[int, str]) -> None:
-        """Show the object. tags: of all its parts, by number."""
+    def complete(self, tags: Mapping[int, str], size: int = -1) -> None:
+        """Show the object. tags: of all its parts, by number. size: its bytes, -1 if unknown."""
         parts = [{"PartNumber": number + 1, "ETag": tags[number]} for number in sorted(tags)]
         try:
             with _told():
                 _client().complete_multipart_upload(**self._named, MultipartUpload={"Parts": parts})
         except _GoneError as error:
             # A first answer may have been lost: then the request that was sent again finds no upload.
-            if S3Object(self.bucket, self.key).look().tag.strip('"') != _tag_of([tags[one] for one in sorted(tags)]):
-                raise StoreError("the upload vanished ahead of its end", "write it again") from error
-        except _UncertainError as error:
-            raise StoreError(f"{error.what}; {self._there(tags)}", error.way_out) from None
+            there = self._state(tags, size)
+            if not there.ours:
+                what = f"the upload vanished ahead of its end; {there.told}"
+                raise StoreError(what, "write it again") from error
+        except UncertainError as error:
+            raise StoreError(f"{error.what}; {self._state(tags, size).told}", error.way_out) from None
 
-    def _there(self, tags: Mapping[int, str]) -> str:
-        """The state of the object, for when no answer tells whether the upload was completed."""
-        try:
-            found = S3Object(self.bucket, self.key).look()
-        except StoreError as error:
-            return f"a look at the object: {error.what}"
-        ours = _tag_of([tags[one] for one in sorted(tags)])
-        if ours and found.tag.strip('"') == ours:
-            return f"the new object is in place all the same ({found.size} bytes, ETag {found.tag})"
-        return f"an object of {found.size} bytes is there, ETag {found.tag}, " + (
-            "not the new one" if ours else "which may be the new one"
-        )
+    def _state(self, tags: Mapping[int, str], size: int) -> State:
+        tag = _tag_of([tags[one] for one in sorted(tags)])
+        return state_of(S3Object(self.bucket, self.key).look, size=size, tag=tag)
 
     def judge(self) -> None:
         """See Sendable. A store may deny to list parts, and still take them."""
@@ -148,6 +178,16 @@ class Multipart:
                 _client().list_parts(**self._named, MaxParts=1)
                 _client().abort_multipart_upload(**self._named)
 
+    def put_nothing(self) -> None:
+        """Show an empty object, which has no parts."""
+        try:
+            with _told():
+                _client().put_object(Bucket=self.bucket, Key=self.key, Body=b"")
+        except UncertainError as error:
+            nothing = hashlib.md5(usedforsecurity=False).hexdigest()
+            state = state_of(S3Object(self.bucket, self.key).look, size=0, tag=nothing)
+            raise StoreError(f"{error.what}; {state.told}", error.way_out) from None
+
     @property
     def _named(self) -> dict[str, str]:
         return {"Bucket": self.bucket, "Key": self.key, "UploadId": self.upload_id}
@@ -165,6 +205,7 @@ class S3Upload:
         self._room = threading.BoundedSemaphore(at_once)
         self._sending: list[Future[None]] = []
         self._tags: dict[int, str] = {}
+        self._sizes: dict[int, int] = {}
         self._failed: StoreError | None = None
         self._ended = self._stopped = self._lent = False
 
@@ -183,6 +224,7 @@ class S3Upload:
     def _send(self, number: int, data: bytearray) -> None:
         try:
             if not self._stopped and self._failed is None:
+                self._sizes[number] = len(data)
                 self._tags[number] = self.parts.send(number, data)
         except StoreError as error:
             self._failed = self._failed or error
@@ -211,12 +253,11 @@ class S3Upload:
     def complete(self) -> None:
         self.arrive()
         if self._tags:
-            self.parts.complete(self._tags)
+            self.parts.complete(self._tags, -1 if self._lent else sum(self._sizes.values()))
             self._ended = True
         else:
             self.abort()
-            with _told():
-                _client().put_object(Bucket=self.parts.bucket, Key=self.parts.key, Body=b"")
+            self.parts.put_nothing()
         self._pool.shutdown()
 
     def abort(self) -> None:
@@ -241,24 +282,26 @@ class S3Object:
     def look(self) -> Found:
         with _told():
             answer = _client().head_object(**self._named)
-        return Found(answer["ContentLength"], answer["ETag"])
+        return _found(answer, int(_told_in(answer, "ContentLength")))
 
     def read(self, start: int, stop: int, found: Found) -> bytes:
         attempts = int(_client().meta.config.retries["total_max_attempts"])
         wrong: WrongAnswerError | None = None
+        same = {} if found.dated or not found.tag else {"IfMatch": found.tag}
         for attempt in range(attempts):
             if attempt:
                 time.sleep(min(0.1 * 2**attempt, _LONGEST_PAUSE))
             with _told():
-                answer = _client().get_object(**self._named, Range=f"bytes={start}-{stop - 1}", IfMatch=found.tag)
+                answer = _client().get_object(**self._named, Range=f"bytes={start}-{stop - 1}", **same)
                 body = answer["Body"]
                 try:
                     data: bytes = body.read()
-                except (failures.HTTPClientError, failures.IncompleteReadError, failures.FlexibleChecksumError):
+                except (*_NO_ANSWER, failures.IncompleteReadError, failures.FlexibleChecksumError):
                     # The library sends requests again, but answers that break off are the caller's.
                     body.close()
                     continue
-            given, tag = _range_of(answer.get("ContentRange", "")), answer.get("ETag", "")
+            given = _range_of(answer.get("ContentRange", ""))
+            tag = _found(answer, 0).tag if found.dated else answer.get("ETag", "")
             try:
                 check_answer((start, stop), found, given=given, tag=tag, length=len(data))
             except WrongAnswerError as error:
@@ -277,6 +320,19 @@ class S3Object:
         return S3Upload(Multipart.begun(self._named["Bucket"], self._named["Key"]), part_bytes)
 
 
+def _found(answer: Mapping[str, Any], size: int) -> Found:
+    """An object of so many bytes, by the headers of an answer. Some stores give no ETag: the date stands for it."""
+    tag = answer.get("ETag", "")
+    return Found(size, tag or str(answer.get("LastModified", "")), dated=not tag)
+
+
+def _told_in(answer: Mapping[str, Any], name: str) -> Any:
+    """The value of a field of an answer. Raises UncertainError if it is missing: half an answer may have come."""
+    if answer.get(name) in (None, ""):
+        raise UncertainError(f"the store's answer lacks {name}", "try later")
+    return answer[name]
+
+
 def open_object(url: str) -> S3Object:
     """The object s3://BUCKET/KEY."""
     bucket, _, key = url.partition("://")[2].partition("/")
@@ -291,7 +347,7 @@ def _client() -> Any:
         try:
             return _made()
         except ValueError as error:  # its text may hold a password of a configuration file
-            names = [name for name in _secrets() if os.environ[name] in str(error)] or ["a setting of AWS"]
+            names = [name for name in names_of(_PREFIXES) if os.environ[name] in str(error)] or ["a setting of AWS"]
             raise StoreError(f"{', '.join(names)}: the value is not valid", _SETTINGS) from None
 
 
@@ -313,39 +369,15 @@ def _made() -> Any:
 def _judge_variables() -> None:
     """Raise StoreError for values that the library would fail with, without showing them: they may hold passwords."""
     for name in _ENDPOINTS:
-        value = os.environ.get(name)
-        try:
-            place = urlsplit(value or "http://host")
-            valid = place.scheme in ("http", "https") and bool(place.hostname) and place.port != 0
-        except ValueError:
-            valid = False
-        if not valid:
+        if os.environ.get(name) and not is_store(os.environ[name]):
             raise StoreError(f"{name} is not the URL of a store", "write for example http://HOST:9000")
     attempts = os.environ.get("AWS_MAX_ATTEMPTS")
     if attempts is not None and not (attempts.strip().isdecimal() and 0 < len(attempts) < 10 and int(attempts)):
         raise StoreError("AWS_MAX_ATTEMPTS is not a number of tries", "write a whole number from 1 on, or unset it")
 
 
-def _secrets() -> list[str]:
-    """The variables of AWS whose values no error shows, the longest value first. A value of few letters is no secret,
-    and occurs in other words.
-    """
-    found = [name for name, value in os.environ.items() if name.startswith("AWS_") and len(value) > _SHORT]
-    return sorted(found, key=lambda name: -len(os.environ[name]))
-
-
-def _without_values(text: str) -> str:
-    for name in _secrets():
-        text = text.replace(os.environ[name], f"${name}")
-    return text
-
-
 class _GoneError(StoreError):
     """There is no such upload."""
-
-
-class _UncertainError(StoreError):
-    """No answer tells whether the store did what it was asked for."""
 
 
 class _DeniedError(StoreError):
@@ -365,9 +397,11 @@ def _told() -> Iterator[None]:
         raise StoreError("the credentials are not complete", _CREDENTIALS) from None
     except _NO_ANSWER as error:
         what = f"the store does not answer ({type(error).__name__})"
-        raise _UncertainError(what, "check the network, AWS_REGION and AWS_ENDPOINT_URL") from None
+        raise UncertainError(what, "check the network, AWS_REGION and AWS_ENDPOINT_URL") from None
+    except ResponseParserError:
+        raise UncertainError("the store's answer is no whole XML", "try later") from None
     except failures.BotoCoreError as error:
-        text = _without_values(" ".join(str(error).split()).rstrip("."))
+        text = without_values(" ".join(str(error).split()).rstrip("."), _PREFIXES)
         raise StoreError(text[:1].lower() + text[1:], _SETTINGS) from None
 
 
@@ -382,7 +416,7 @@ def _answered(error: failures.ClientError) -> StoreError:
     if code in _REFUSED:
         return StoreError(f"the store refuses the credentials ({code})", _CREDENTIALS)
     if status == 404:
-        return StoreError("there is no such object, or no such bucket", "check the name")
+        return MissingError("there is no such object, or no such bucket", "check the name")
     if status == 403:
         return _DeniedError("access is denied", "check the permissions of the credentials")
     if status in (412, 416):
@@ -390,7 +424,7 @@ def _answered(error: failures.ClientError) -> StoreError:
     if status >= 500 or code in ("SlowDown", "RequestTimeout", "Throttling"):
         tries = error.response.get("ResponseMetadata", {}).get("RetryAttempts", 0) + 1
         what = f"the store answered {code or status} {tries} times"
-        return _UncertainError(what, "try later, or raise AWS_MAX_ATTEMPTS")
+        return UncertainError(what, "try later, or raise AWS_MAX_ATTEMPTS")
     text = str(error.response.get("Error", {}).get("Message", "")).rstrip(".")
     return StoreError(f"the store answers {code or status}" + (f" ({text})" if text else ""), "check the name")
 
