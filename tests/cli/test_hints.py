@@ -85,7 +85,8 @@ def test_utf_16_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
         ("utf-32", "UTF-32"),
     ):
         told = _told(capfd, tmp_path, {"a": "b9\nb10\nb8\nb7\na1\n".encode(encoding)})
-        assert f"{name}: convert it first, for example with iconv -f {name} " in told
+        assert name in told
+        assert f"convert it first, for example with iconv -f {name} " in told
 
 
 def test_no_stable_order_is_proposed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
