@@ -28,20 +28,6 @@ _DELIMITERS = ((".csv", b",", ""), (".csv", b";", " -t ';'"), (".tsv", b"\t", r"
 """Suffixes of tables, what separates their fields, and the option that says so."""
 
 
-def doubt_of_keys(start: bytes, order: Order, header_lines: int) -> str:
-    """A warning if the lines at a file's start have no key at all, so that they all compare equal; else ""."""
-    keys = order.by_key()
-    if not keys or order.item_word != "line":
-        return ""
-    lines = start.split(order.end)[header_lines:-1]
-    if len(lines) < 2:  # one line may well have an empty key
-        return ""
-    for line in lines:
-        if any(begin < end for begin, end in (key_bounds(order, number, line) for number in range(len(keys)))):
-            return ""
-    return "its first lines have an empty key, and so compare equal; check -t and the number of the field"
-
-
 def order_way(
     sources: Sequence[Source],
     order: Order,

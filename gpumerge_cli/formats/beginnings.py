@@ -16,7 +16,7 @@ from gpumerge_cli.order import Order
 LOOKED_AT = 512
 """Bytes at a file's start that tell."""
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
-"""How texts of two and of four bytes a unit begin, if they begin with a mark."""
+"""The byte order marks of texts of two and of four bytes a unit."""
 _MANY = 4  # at least one byte of so many is 0
 
 
