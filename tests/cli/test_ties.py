@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.options import COMMANDS
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -173,3 +174,23 @@ def test_a_join_looks_for_the_keys_of_each_file(tmp_path: Path, caplog: pytest.L
         assert "warning" not in caplog.text
     assert run(["join", "-1", "3", "-2", "2n", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
     assert f"{tmp_path / 'b'}: warning: its first lines have {NO_NUMBER}" in caplog.text
+
+
+def test_commands_with_keys_take_both_options_for_ties() -> None:
+    with_keys = [one for one in COMMANDS if any(option.name == "key" for option in one.options)]
+    assert {"merge", "sort", "join", "check", "union", "compare", "rank", "path"} <= {one.name for one in with_keys}
+    for one in with_keys:
+        assert {"stable", "last-resort"} <= {option.name for option in one.options}, one.name
+
+
+@pytest.mark.parametrize("options", [[], ["-s"], ["--stable"], ["--last-resort"], ["-s", "--last-resort"]])
+def test_a_join_compares_keys_alone(options: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["join", "-q", "--csv", "--field", "t:n", *options, "loose.csv", "other.csv"]) == 0
+    assert capfd.readouterr().out == "t,who,who\n1,bob,dan\n1,ann,dan\n"
+
+
+def test_sort_breaks_ties_by_all_bytes(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["sort", "--field", "t:n", "--last-resort", "loose.csv"]) == 0
+    assert capfd.readouterr().out == "t,who\n1,ann\n1,bob\n2,cy\n"
+    assert run(["sort", "--field", "t:n", "--last-resort", "-s", "loose.csv"]) == 2
+    assert "-s and --last-resort contradict each other" in capfd.readouterr().err
