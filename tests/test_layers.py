@@ -65,8 +65,8 @@ CPU_ONLY = {
     "backends.cpu.mapping": {"compare.writing", "formats.output", "formats.output_range"},
     "backends.cpu.comparison": {
         "engine.rank", "engine.ranks",
-        "cli.gnu_debug", "compare.oracle", "compare.sets", "engine.disorder", "engine.heads", "engine.steps",
-        "engine.ways_out", "trace.items",
+        "cli.gnu_debug", "compare.oracle", "compare.sets", "engine.disorder", "engine.doubts", "engine.heads",
+        "engine.steps", "engine.ways_out", "trace.items",
     },
 }  # fmt: skip
 # Rooms that load all their files by their names.

@@ -161,6 +161,8 @@ class _Reading:
         values = Values("sort", self.said, given, tuple(self.sequence))
         if self.files and values.files0_from is not None:
             raise UsageError(f"{self.files[0]}: files are named by --files0-from already", way_out="use one of the two")
+        if values.stable and values.last_resort:
+            raise UsageError("-s and --last-resort contradict each other", way_out="leave one of them out")
         separator = None if values.field_separator is None else parse_separator(values.field_separator)
         self._look_up(values, separator)
         if self.named:

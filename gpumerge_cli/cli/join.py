@@ -68,7 +68,7 @@ def _of_lines(values: Values, names: tuple[str, ...]) -> tuple[ItemRequest, Join
     header = values.header or needs_header(values)
     items = ItemRequest(
         values.format, lines=rules.rules[0], header_lines=int(header), csv=values.csv,
-        folders=values.temporary_directory,
+        folders=values.temporary_directory, lines_of_others=rules.rules[1],
     )  # fmt: skip
     return items, rules
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -15,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from gpumerge_cli.engine.doubts import warn
 from gpumerge_cli.engine.opening import Advance, Passes, is_packed
 from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.resources import ITEM_COPIES, LARGE_ITEM, cores
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.extents import Copy
 from gpumerge_cli.formats.base import STDIO, Source
-from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
 from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.naming import look_at as look_at_input
@@ -222,33 +221,8 @@ def opened(
         inputs = Inputs(tuple(sources), order, first, dtype, passes.rest, tuple(names), copies=items.copies)
         if alike:
             same_headers([(source.name, inputs.shown_header(source)) for source in sources], items)
-        _warn(inputs)
+        warn(inputs.sources, inputs.order, inputs.format, items.lines_of_others)
         yield inputs
-
-
-def _warn(inputs: Inputs) -> None:
-    """Say on standard error what of the lines will surprise: one line for each kind of trouble.
-
-    Commands that are as silent as GNU sort warn only on a terminal.
-    """
-    if inputs.format.plain and (sys.stderr is None or not sys.stderr.isatty()):
-        return
-    told: dict[str, list[str]] = {}
-    for source in inputs.sources:
-        if isinstance(source, LineSource):
-            start, plain = source.file.read(0, LOOKED_AT), inputs.format.plain and not inputs.format.csv
-            doubt = doubt_of(start, inputs.order, inputs.format.header_lines, plain=plain)
-            if not doubt and inputs.order.by_key():
-                from gpumerge_cli.engine.ways_out import doubt_of_keys
-
-                doubt = doubt_of_keys(start, inputs.order, inputs.format.header_lines)
-            if doubt:
-                told.setdefault(doubt, []).append(source.name)
-    for doubt, names in told.items():
-        from logging import getLogger
-
-        others = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-        getLogger("gpumerge").warning("gpumerge: %s%s: warning: %s", names[0], others, doubt)
 
 
 def _records(sources: Sequence[Source], items: ItemRequest, stopwatch: Stopwatch, passes: Passes) -> CsvRecords:

@@ -29,7 +29,8 @@ class ItemRequest:
     fixed-size records. plain: the names of files say nothing about their content, so none is compressed; for lines
     alone. shown: turns whole lines into the text to write, not compressed; without `csv`. folders: for copies of
     inputs that are compressed or pipes, in turn; none for the system's. others: in place of `records`, for the inputs
-    behind the first one; () if it holds for all. copies: see Content.copy, for each input; () if there are none.
+    behind the first one; () if it holds for all. lines_of_others: in place of `lines`, for the inputs behind the first
+    one; None if they hold for all. copies: see Content.copy, for each input; () if there are none.
     """
 
     format: FormatChoice | None = None
@@ -43,6 +44,7 @@ class ItemRequest:
     shown: Callable[[bytes], bytes] | None = None
     folders: tuple[str, ...] = ()
     others: tuple[RecordRequest, ...] = ()
+    lines_of_others: LineOrder | None = None
     copies: tuple[Copy | None, ...] = ()
 
     @property

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 
+import numpy as np
+
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_bounds
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, wide_encoding
@@ -28,20 +30,6 @@ _DELIMITERS = ((".csv", b",", ""), (".csv", b";", " -t ';'"), (".tsv", b"\t", r"
 """Suffixes of tables, what separates their fields, and the option that says so."""
 
 
-def doubt_of_keys(start: bytes, order: Order, header_lines: int) -> str:
-    """A warning if the lines at a file's start have no key at all, so that they all compare equal; else ""."""
-    keys = order.by_key()
-    if not keys or order.item_word != "line":
-        return ""
-    lines = start.split(order.end)[header_lines:-1]
-    if len(lines) < 2:  # one line may well have an empty key
-        return ""
-    for line in lines:
-        if any(begin < end for begin, end in (key_bounds(order, number, line) for number in range(len(keys)))):
-            return ""
-    return "its first lines have an empty key, and so compare equal; check -t and the number of the field"
-
-
 def order_way(
     sources: Sequence[Source],
     order: Order,
@@ -53,7 +41,7 @@ def order_way(
 
     by: the number of the key that told the items apart, None if no key did. first_in: see disorder_error.
     """
-    samples = [_sample(source) for source in sources] if order.item_word else []
+    samples = [_sample(source, order) for source in sources]
 
     def first(proposed: Sequence[Meant]) -> str:
         for other in proposed:
@@ -67,11 +55,13 @@ def order_way(
 
 def _tells_nothing(order: Order, by: int | None, samples: Sequence[Sequence[Sequence[bytes]]]) -> bool:
     """Whether an order that the sampled lines are in may be so by chance."""
+    if not order.item_word:
+        return False
     lines = {_part(order, by, line) for stretches in samples for stretch in stretches for line in stretch}
     if any(map(_TIME.search, lines)) or any(_is_header(stretches[0]) for stretches in samples if stretches):
         return True
     few = len(lines) < _ENOUGH or any(map(_FRACTION.search, lines))
-    return bool(order.item_word) and few and not all(map(_WHOLE.match, lines))
+    return few and not all(map(_WHOLE.match, lines))
 
 
 def _part(order: Order, by: int | None, line: bytes) -> bytes:
@@ -85,18 +75,20 @@ def _in_order(stretches: Sequence[Sequence[bytes]], order: Order) -> bool:
     return all(compare(a, b) <= 0 for lines in stretches for a, b in pairwise(lines))
 
 
-def _sample(source: Source) -> list[list[bytes]]:
-    """Whole lines from the first, the middle and the last stretch of a source."""
+def _sample(source: Source, order: Order) -> list[list[bytes]]:
+    """Whole items from the first, the middle and the last stretch of a source."""
     starts = sorted({0, max(0, source.size // 2 - _STRETCH // 2), max(0, source.size - _STRETCH)})
-    return [_lines(source, source.item_start(start)) for start in starts]
+    return [_items(source, source.item_start(start), order) for start in starts]
 
 
-def _lines(source: Source, start: int) -> list[bytes]:
-    lines, at = [], start
-    while at < source.size and at < start + _STRETCH:
-        lines.append(source.item_at(at))
-        at = source.item_end(at)
-    return lines
+def _items(source: Source, start: int, order: Order) -> list[bytes]:
+    """Whole items from `start` on. They are read at once, since a read of a store is a request."""
+    look = np.empty(min(_STRETCH, source.size - start), np.uint8)
+    source.read_into(start, look)
+    data, size = look.tobytes(), order.item_bytes
+    if order.end:
+        return data.split(order.end)[:-1]
+    return [data[at : at + size] for at in range(0, len(data) - size + 1, size)]
 
 
 def _is_header(lines: Sequence[bytes]) -> bool:
@@ -124,7 +116,7 @@ def table_way(sources: Sequence[Source], order: Order) -> str:
     if order.item_word != "line" or order.by_key() or any(_has_header(source) for source in sources):
         return ""
     firsts = {source.item_at(0).rstrip(b"\r") for source in sources if source.size}
-    if len(firsts) != 1 or not all(_is_header(_sample(source)[0]) for source in sources if source.size):
+    if len(firsts) != 1 or not all(_is_header(_sample(source, order)[0]) for source in sources if source.size):
         return ""
     (first,) = firsts
     names_of_files = [source.name.lower() for source in sources]
@@ -137,7 +129,7 @@ def table_way(sources: Sequence[Source], order: Order) -> str:
         return ""
     name = names[0].decode()
     for field in (f"{name}:n", name):
-        if _sorted_by_first(sources, delimiter, numeric=field.endswith(":n")):
+        if _sorted_by_first(sources, order, delimiter, numeric=field.endswith(":n")):
             return f"line 1 is a header: use --field {field}{option}"
     return f"line 1 is a header: sort each file by gpumerge sort --field NAME{option}, and use --field NAME"
 
@@ -146,10 +138,10 @@ def _has_header(source: Source) -> bool:
     return isinstance(source, LineSource) and source.header_asked > 0
 
 
-def _sorted_by_first(sources: Sequence[Source], delimiter: bytes, *, numeric: bool) -> bool:
+def _sorted_by_first(sources: Sequence[Source], order: Order, delimiter: bytes, *, numeric: bool) -> bool:
     """Whether stretches of all sources are in the order of their first fields, which have no quotes."""
     for source in sources:
-        for number, lines in enumerate(_sample(source)):
+        for number, lines in enumerate(_sample(source, order)):
             fields = [line.split(delimiter, 1)[0] for line in lines[number == 0 or lines[:1] == [source.item_at(0)] :]]
             if any(b'"' in field or (numeric and not re.fullmatch(rb"-?[0-9]{1,15}", field)) for field in fields):
                 return False

@@ -15,6 +15,8 @@ from gpumerge_cli.order import Order
 
 LOOKED_AT = 512
 """Bytes at a file's start that tell."""
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
+"""The byte order marks of texts of two and of four bytes a unit."""
 _MANY = 4  # at least one byte of so many is 0
 
 
@@ -28,6 +30,21 @@ def refuse_binary(name: str, start: bytes, *, plain: bool) -> None:
         kind, way_out = found
         way_out += "; --format text takes it as it is"
         raise InputError(f"it holds {kind} data, not lines of text", where=name, way_out=way_out)
+
+
+def refuse_wide(name: str, start: bytes, *, csv: bool) -> None:
+    """Raise InputError if a text that begins with `start` has units of several bytes.
+
+    Lines that end at a byte would break such text, even where they are not moved: each file has a mark, and a newline
+    is half a unit. csv: no mark is needed, since the text is no CSV with keys anyway.
+    """
+    wide = wide_encoding(start)
+    if wide and (csv or start.startswith(_WIDE_MARKS)):
+        way_out = f"convert it first, for example with iconv -f {wide} -t UTF-8"
+        way_out += "" if csv else "; --format text takes it as it is"
+        raise InputError(
+            f"it holds {wide} text, whose lines cannot be taken apart by bytes", where=name, way_out=way_out
+        )
 
 
 def _kind(start: bytes, name: str, plain: bool) -> tuple[str, str] | None:

@@ -18,7 +18,7 @@ from operator import or_
 from typing import IO
 
 from gpumerge_cli.errors import InputError, UsageError
-from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary
+from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_wide
 from gpumerge_cli.formats.csv_parser import END, MARK, Parser, write_fields
 from gpumerge_cli.formats.csv_quotes import shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
@@ -103,7 +103,9 @@ def header_fields(name: str, separator: int | None, number: int, *, plain: bool 
     """
     file = open_input(name, plain=plain)
     try:
-        refuse_binary(name, file.read(0, LOOKED_AT), plain=plain)
+        start = file.read(0, LOOKED_AT)
+        refuse_binary(name, start, plain=plain)
+        refuse_wide(name, start, csv=True)
         parser = Parser(file, separator_of(LineOrder(separator=separator)))
         records = chain.from_iterable(map(parser.records, parser.blocks))
         for _, fields in islice(records, number - 1, None):

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Sink, Source
-from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary
+from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_wide
 from gpumerge_cli.formats.compressed import compression_of, compressor, inner_name, suffix_of
 from gpumerge_cli.formats.foreign import Foreign, foreign_of
 from gpumerge_cli.formats.format import FORMATS, Content, Format
@@ -157,8 +157,12 @@ def open_source(name: str, chosen: Content, told: Callable[[float], None] = lamb
     """
     file = open_input(name, plain=chosen.plain, told=told, folder=chosen.folder, copy=chosen.copy)
     try:
-        if chosen.format.items == "lines" and not chosen.said:
-            refuse_binary(name, file.read(0, LOOKED_AT), plain=chosen.plain)
+        if chosen.format.items == "lines":
+            start = file.read(0, LOOKED_AT)
+            if not chosen.said:
+                refuse_binary(name, start, plain=chosen.plain)
+            if chosen.csv or not (chosen.plain or chosen.said):
+                refuse_wide(name, start, csv=chosen.csv)
         return chosen.format.open(file, chosen)
     except BaseException:
         file.close()

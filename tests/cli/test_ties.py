@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.options import COMMANDS
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -126,3 +127,70 @@ def test_keys_that_no_line_has_are_told(tmp_path: Path, caplog: pytest.LogCaptur
         caplog.clear()
     run(["merge", "-t;", "-k1,1", *files])
     assert told not in caplog.text
+
+
+NO_NUMBER = "no number in their keys, and so compare equal"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "data", "told"),
+    [
+        (["merge", "-n"], "abc\nbcd\n", NO_NUMBER),
+        (["merge", "-u", "-n"], "abc\nbcd\n", NO_NUMBER),
+        (["merge", "-g"], "abc\nbcd\n", NO_NUMBER),
+        (["merge", "-h", "-r"], "K\nM\n", NO_NUMBER),
+        (["merge", "-M"], "1\n2\n", "no month in their keys"),
+        (["union", "-t;", "-k2,2n"], "1;a\n2;b\n", NO_NUMBER),
+        (["check", "-n"], "abc\nbcd\n", NO_NUMBER),
+        (["join", "-j", "1n"], "abc\nbcd\n", NO_NUMBER),
+        (["merge", "--csv", "-k2,2n"], '"1","x,1"\n"2","y,2"\n', NO_NUMBER),
+        (["merge", "--field", "name:n"], "id,name\n1,x\n2,y\n", NO_NUMBER),
+        (["merge", "--field", "id:n"], 'id,name\n"1","x"\n"2","y"\n', ""),
+        (["merge", "-n", "--last-resort"], "abc\nbcd\n", ""),
+        (["merge", "-k2,2n", "-k1,1"], "a x\nb y\n", ""),
+        (["merge", "-n"], "#\n" * 2000 + "1\n2\n", ""),
+        (["merge", "-n"], "#\n" * 600 + "1\n" * 600 + "2b\n" * 600, ""),
+        (["merge", "-n"], "abc\n", ""),
+        (["merge", "-g"], "-inf\n 0x10\n", ""),
+        (["merge", "-M"], " jan\nFEB\n", ""),
+    ],
+)
+def test_keys_without_the_number_that_is_asked_for_are_told(
+    arguments: list[str], data: str, told: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """All lines compare equal then, so files come one after the other, and -u writes one line."""
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(data)
+    assert run([*arguments, str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]) == 0
+    assert told in caplog.text
+    assert ("warning" in caplog.text) == bool(told)
+
+
+def test_a_join_looks_for_the_keys_of_each_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "a").write_text("x y 1\nx y 2\n")
+    (tmp_path / "b").write_text("1 x\n2 y\n")
+    for options in ((), ("--csv", "-t", " ")):
+        assert run(["join", "-1", "3", "-2", "1n", *options, str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+        assert "warning" not in caplog.text
+    assert run(["join", "-1", "3", "-2", "2n", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert f"{tmp_path / 'b'}: warning: its first lines have {NO_NUMBER}" in caplog.text
+
+
+def test_commands_with_keys_take_both_options_for_ties() -> None:
+    with_keys = [one for one in COMMANDS if any(option.name == "key" for option in one.options)]
+    assert {"merge", "sort", "join", "check", "union", "compare", "rank", "path"} <= {one.name for one in with_keys}
+    for one in with_keys:
+        assert {"stable", "last-resort"} <= {option.name for option in one.options}, one.name
+
+
+@pytest.mark.parametrize("options", [[], ["-s"], ["--stable"], ["--last-resort"], ["-s", "--last-resort"]])
+def test_a_join_compares_keys_alone(options: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["join", "-q", "--csv", "--field", "t:n", *options, "loose.csv", "other.csv"]) == 0
+    assert capfd.readouterr().out == "t,who,who\n1,bob,dan\n1,ann,dan\n"
+
+
+def test_sort_breaks_ties_by_all_bytes(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["sort", "--field", "t:n", "--last-resort", "loose.csv"]) == 0
+    assert capfd.readouterr().out == "t,who\n1,ann\n1,bob\n2,cy\n"
+    assert run(["sort", "--field", "t:n", "--last-resort", "-s", "loose.csv"]) == 2
+    assert "-s and --last-resort contradict each other" in capfd.readouterr().err

@@ -222,6 +222,22 @@ ORDER = (
         letter="s", project=True,
     ),
     Option(
+        "stable", "Order", ("join",),
+        "Changes nothing, because a join compares keys alone. It may be given as for sort.",
+        letter="s", project=True,
+    ),
+    Option(
+        "last-resort", "Order", ("sort",),
+        "All bytes decide between lines with equal keys. This is the default, so it does not go with -s.",
+        project=True,
+    ),
+    Option(
+        "last-resort", "Order", ("join",),
+        "Changes nothing, because a join compares keys alone: the files may be in the order of GNU sort, with -s or "
+        "without.",
+        project=True,
+    ),
+    Option(
         "last-resort", "Order", ("merge", "check"),
         "All bytes decide between lines with equal keys, as in GNU sort without -s. With -u, keys alone decide.",
         project=True,
