@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.calls import Readable
 from gpumerge_cli.backends.cpu.cuts import Cuts, Row
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order import Order
 

@@ -7,7 +7,6 @@ A backend does not know where they come from or where they go. Comparisons ask f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -30,6 +29,7 @@ from gpumerge_cli.backends.launch import (
     judge_recursion,
 )
 from gpumerge_cli.backends.splits import Splits
+from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.cluster import node
 from gpumerge_cli.cluster.calls import asked
 from gpumerge_cli.cluster.shipment import Packed
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import GpumergeError
 from gpumerge_cli.plan import Chunk, Planner
 

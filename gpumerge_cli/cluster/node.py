@@ -14,7 +14,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -31,6 +30,7 @@ from gpumerge_cli.cluster.runs import run_sources
 from gpumerge_cli.cluster.seeing import judge_inputs
 from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment, Standing, shifted
 from gpumerge_cli.cluster.unpacker import Unpacker
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.check import disorder_between
 from gpumerge_cli.engine.resources import Shares, shares
 from gpumerge_cli.engine.site import Site, opened_site

@@ -6,7 +6,6 @@ import os
 import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -20,6 +19,7 @@ from gpumerge_cli.cluster.outlets import run_name
 from gpumerge_cli.cluster.runlog import RunLog, piece_of, sort_name
 from gpumerge_cli.cluster.runs import run_source
 from gpumerge_cli.cluster.shipment import Answer, Known, Seen, Shipment
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.machines import Sorting
 from gpumerge_cli.engine.outlet import RunsOutlet, SinkOutlet

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from math import inf
 from statistics import median
@@ -16,6 +15,7 @@ from gpumerge_cli.compare.contest import Effort, contest, environment, untimed
 from gpumerge_cli.compare.launches import variants
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.stats import relative_spread
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.resources import available_memory
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
 from gpumerge_cli.report.compared import CCCL, BenchReport, BenchRow, Measured

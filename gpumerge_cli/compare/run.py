@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from gpumerge_cli.compare.oracle import Oracle, oracle
 from gpumerge_cli.compare.sets import SetOracle
 from gpumerge_cli.compare.stats import with_ratios
 from gpumerge_cli.compare.whole import whole_sorts
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.report.compared import CompareReport

@@ -8,13 +8,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.opening import Advance, Passes, is_packed
 from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.resources import ITEM_COPIES, LARGE_ITEM, cores

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpumerge_cli.backends.cpu.joins import Joins, JoinWorker
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import Inputs, formats_of
 from gpumerge_cli.engine.request import MergeRequest
 from gpumerge_cli.errors import InputError, UsageError

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.check import raise_disorder
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.request import MergeRequest

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import threading
 from collections import deque
-from dataclasses import replace
 from functools import cached_property
 from typing import cast
 
@@ -22,6 +21,7 @@ from gpumerge_cli.backends.base import (
     Workspace,
 )
 from gpumerge_cli.backends.calls import ChunkCalls, ChunkWork, ChunkWorker, Disordered
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.counted import CountedLines
 from gpumerge_cli.engine.outlet import HalfWrittenError, Merged
 from gpumerge_cli.engine.resources import Shares

@@ -7,10 +7,10 @@ process, which opens the inputs by their names (engine.site.opened_site).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.engine.plain import plain, restored
 from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.measure import Span

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 import numpy as np
 
 from gpumerge_cli.backends.base import Backend, Bytes, SortPolicy, Workspace
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.executor import WorkerLog
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.parallel import for_each

@@ -6,9 +6,9 @@ NumPy is imported neither here nor there until a file is opened, since help list
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.extents import Copy
 from gpumerge_cli.order.rules import NEWLINE
 

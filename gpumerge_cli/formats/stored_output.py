@@ -10,9 +10,9 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import Interrupted, OutputError
 from gpumerge_cli.extents import PartsSpot, Target
 from gpumerge_cli.formats.base import Bytes

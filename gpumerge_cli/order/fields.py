@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import PREFIX_BYTES, Layout, Macros, Meant, Order, Ways
 from gpumerge_cli.order.keys import Equal
 from gpumerge_cli.order.records import RECORDS, Records

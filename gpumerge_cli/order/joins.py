@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Join:
     """
 
     fields: tuple[tuple[int, ...], tuple[int, ...]] = ((0,), (0,))
-    key: LineOrder = LineOrder()  # noqa: RUF009 - it is frozen
+    key: LineOrder = LineOrder()
     separator: int | None = None
     between: int = _SPACE
     quoted: bool = False

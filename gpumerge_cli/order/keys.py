@@ -9,12 +9,12 @@ keep input order. Twin of kernels/keys.cuh.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.base import Layout, Macros, Order
 from gpumerge_cli.order.key_types import DTYPES, TYPES, type_name

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import Order
 from gpumerge_cli.order.fields import Fields
 from gpumerge_cli.order.joins import ONLY_B, PAIRS, Join

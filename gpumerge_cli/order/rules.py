@@ -6,8 +6,9 @@ is said there and nowhere else. Source of the rules: POSIX sort and GNU coreutil
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, get_args
+
+from gpumerge_cli.dataclass import dataclass, field, replace
 
 if TYPE_CHECKING:
     import numpy as np

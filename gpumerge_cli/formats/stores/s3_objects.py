@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -25,6 +24,7 @@ from botocore import exceptions as failures
 from botocore.config import Config
 from botocore.session import get_session
 
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.formats.stores.base import ChangedError, Found, StoreError, WrongAnswerError, check_answer
 
 _ATTEMPTS = 8
