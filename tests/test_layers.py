@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
 
 # Longest prefix wins. 0 words, 1 things, 2 thought, 3 motion, 4 intent, 5 door.
 LAYERS = {
-    "dataclass": 0, "errors": 0, "urls": 0, "units": 0, "words": 0, "order": 0, "corank": 0, "measure": 0,
+    "buffers": 0, "dataclass": 0, "errors": 0, "urls": 0, "units": 0, "words": 0, "order": 0, "corank": 0, "measure": 0,
     "cache": 0, "trust": 0, "compiling": 0, "extents": 0, "replacement": 0, "line_file": 0, "json_text": 0,
     "formats": 1, "backends": 1, "report.model": 1, "report.compared": 1, "report.path_model": 1,
     "plan": 2,
@@ -22,9 +22,21 @@ LAYERS = {
 # Below their own layer, these see no more than this.
 ONLY = {
     "report": {"report", "dataclass", "units", "errors", "replacement", "json_text"},
-    "backends": {"backends", "dataclass", "errors", "units", "order", "measure", "cache", "compiling", "extents"},
+    "backends": {
+        "backends",
+        "buffers",
+        "dataclass",
+        "errors",
+        "units",
+        "order",
+        "measure",
+        "cache",
+        "compiling",
+        "extents",
+    },
     "formats": {
         "formats",
+        "buffers",
         "dataclass",
         "errors",
         "urls",
@@ -46,6 +58,7 @@ ONLY = {
         "backends.splits",
         "backends.variants",
         "backends.cpu",
+        "buffers",
         "dataclass",
         "errors",
         "order",
@@ -54,7 +67,7 @@ ONLY = {
     },
     "order": {"order", "dataclass", "errors"},
     "order.rules": {"dataclass"},
-    "order.key_types": set(),
+    "order.key_types": {"dataclass"},
 }
 # Most of the program sees a backend as base has it. These, and no others, go to rooms of the CPU's own: its library
 # cuts, moves and compares what lies in files for every backend.

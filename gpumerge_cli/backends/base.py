@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gpumerge_cli.backends.calls import ChunkCalls, ChunkWork
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.backends.launch import (
@@ -29,6 +26,7 @@ from gpumerge_cli.backends.launch import (
     judge_recursion,
 )
 from gpumerge_cli.backends.splits import Splits
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
@@ -58,7 +56,6 @@ __all__ = [
     "judge_recursion",
 ]
 
-Bytes = NDArray[np.uint8]
 Unique = Literal["first", "ahead"] | Equals | None
 """Equal items that go out: all (None), the first one, or the first one unless it equals the chunk's first item. An
 Equals says it for sets, and on the CPU for every merge."""

@@ -9,8 +9,7 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import repeat
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends import select
 from gpumerge_cli.cluster.crew import Crew, note_part, spots_of
@@ -34,6 +33,9 @@ from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, Planner
 from gpumerge_cli.urls import is_url, shown
+
+if TYPE_CHECKING:
+    from gpumerge_cli.order.key_types import Dtype
 
 _LEAST_PIECE = 1 << 20
 _MEMORY = "/dev/shm"
@@ -124,7 +126,7 @@ def _merged(
     return merge(site, hired, job.stopwatch, advance, waits=True)
 
 
-def _native(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
+def _native(dtype: Dtype) -> Dtype:
     return dtype if dtype.kind in "SV" else dtype.newbyteorder("=")
 
 

@@ -8,6 +8,8 @@ from functools import cache
 from math import inf
 from statistics import median
 
+import numpy as np
+
 from gpumerge_cli.backends.base import KERNELS, Algorithm, KernelName, LaunchPolicy, SortPolicy, SortRequest
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.compare.bench_cases import Case
@@ -103,7 +105,7 @@ def _run(
 ) -> list[BenchRow]:
     workspace: ComparedWorkspace = backend.workspace(case.items.order, case.nbytes, threads=effort.threads)
     try:
-        runs = case.fill(workspace.staging(case.nbytes), effort.seed, effort.threads)
+        runs = case.fill(np.asarray(workspace.staging(case.nbytes)), effort.seed, effort.threads)
         truth = oracle(runs, case.items.order, threads=effort.threads)
         workspace.upload([run.size for run in runs])
         found = contest(workspace, policies, truth, case.nbytes, effort.repeat)

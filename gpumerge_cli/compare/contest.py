@@ -106,7 +106,7 @@ def _judged(contestant: _Contestant, workspace: ComparedWorkspace, truth: Oracle
     try:
         workspace.poison()
         contestant.work()
-        merged = workspace.download()
+        merged = np.asarray(workspace.download())
         right = truth.equal_by_key(merged) if row.library else truth.exact(merged)
         verdict = replace(row, right=right, problem="" if right else "its output is not what it should be")
     except (MemoryError, DeviceError) as error:

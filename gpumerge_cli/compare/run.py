@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gpumerge_cli.backends.base import (
     ALGORITHMS,
     Bytes,
@@ -136,7 +138,7 @@ def compare_sorts(
 
 
 def _upload(workspace: ComparedWorkspace, runs: Sequence[Bytes]) -> None:
-    staging = workspace.staging(sum(run.size for run in runs))
+    staging = np.asarray(workspace.staging(sum(run.size for run in runs)))
     start = 0
     for run in runs:
         staging[start : start + run.size] = run

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpumerge_cli.backends import cpu
-from gpumerge_cli.backends.base import Bytes, Unique
+from gpumerge_cli.backends.base import Unique
 from gpumerge_cli.backends.cpu.comparison import key_by
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.engine.site import Site
@@ -126,6 +127,6 @@ def _last_before(site: Site, starts: Sequence[int]) -> bytes | None:
 def _last_line(merged: Bytes, order: Order) -> bytes:
     """The last of the merged lines, without its end."""
     end, size = order.end, _LEAST
-    while size < len(merged) and end not in merged[-size:-1].tobytes():
+    while size < len(merged) and end not in bytes(merged[-size:-1]):
         size *= 2
-    return merged[-size:-1].tobytes().rpartition(end)[2]
+    return bytes(merged[-size:-1]).rpartition(end)[2]

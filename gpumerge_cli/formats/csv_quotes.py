@@ -12,9 +12,9 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError
-from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.rules import NUL

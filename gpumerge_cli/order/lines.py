@@ -165,7 +165,7 @@ class _Ended(Sequence[bytes]):
         import numpy as np  # only here: what reads command lines reads orders, too
 
         self._run = run
-        self._ends = np.flatnonzero(run == terminator)
+        self._ends = np.flatnonzero(np.asarray(run) == terminator)
 
     def __len__(self) -> int:
         return len(self._ends)

@@ -22,7 +22,7 @@ def order_spec(order: Order) -> Any:
     spec = library().OrderSpec(**numbers)
     if layout.table is not None:
         spec.kept = layout.table
-        spec.table = layout.table.ctypes.data
+        spec.table = layout.table.buffer_info()[0]
     return spec
 
 
