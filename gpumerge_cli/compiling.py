@@ -9,8 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.measure import COMPILE, Span
 
 PATIENCE = 0.3

@@ -9,8 +9,9 @@ Varman et al., Merging Multiple Lists on Hierarchical-Memory Multiprocessors (19
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from gpumerge_cli.dataclass import dataclass
 
 
 class Run(Protocol):

@@ -6,8 +6,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from itertools import repeat
+
+from gpumerge_cli.dataclass import dataclass, field, replace
 
 MOST_STRETCHES = 2000
 COMPILE = "compile"

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, zip_longest
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gpumerge_cli.backends.calls import Readable
-from gpumerge_cli.backends.cpu.cuts import Cuts, Row
+from gpumerge_cli.backends.cpu.cuts import Cut as Cut
+from gpumerge_cli.backends.cpu.cuts import Cuts
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order import Order
 
@@ -46,18 +45,17 @@ class Chunk:
 class Plan:
     """Chunks that partition every input and the output, in output order. Pure data: may be pickled or printed.
 
-    cuts: byte positions, one row a cut and one column an input, from all zeros to the sizes; a chunk lies between two
-    neighbouring rows.
+    cuts: byte positions in each input, from all zeros to the sizes; a chunk lies between two neighbours.
     """
 
-    cuts: NDArray[np.int64]
+    cuts: tuple[Cut, ...]
 
     def __len__(self) -> int:
         return len(self.cuts) - 1
 
     def chunk(self, number: int) -> Chunk:
         """Chunk `number`, counted from 0."""
-        start, stop = self.cuts[number].tolist(), self.cuts[number + 1].tolist()
+        start, stop = self.cuts[number], self.cuts[number + 1]
         return Chunk(tuple(zip(start, stop, strict=True)), sum(start))
 
     @property
@@ -68,7 +66,7 @@ class Plan:
     @property
     def nbytes(self) -> int:
         """Bytes of the whole output."""
-        return int(self.cuts[-1].sum())
+        return sum(self.cuts[-1])
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain values, for JSON: per chunk its place in the output and its range of every input."""
@@ -90,7 +88,7 @@ class Planner:
 
     def __init__(
         self, sources: Sequence[Readable], order: Order, grid: tuple[int, int] = (1, 0), *, groups: bool = False,
-        keys: Sequence[NDArray[np.int64]] = (),
+        keys: Sequence[array[int]] = (),
     ) -> None:  # fmt: skip
         self._block, self._start = grid
         self._cuts = Cuts(sources, order, groups=groups, tables=keys)
@@ -99,7 +97,7 @@ class Planner:
 
     def whole(self) -> Chunk:
         """All of the sources."""
-        return Chunk(tuple((0, size) for size in self._sizes.tolist()), 0)
+        return Chunk(tuple((0, size) for size in self._sizes), 0)
 
     def parts(self, number: int, of: Chunk | None = None) -> list[Chunk]:
         """All of the sources, or a chunk of them, cut into so many parts.
@@ -107,23 +105,32 @@ class Planner:
         Each is the equal share of the bytes but for an item or a line. With more parts than items some are empty.
         """
         chunk = of or self.whole()
-        low, high = np.array(chunk.ranges, np.int64).reshape(-1, 2).T
-        targets = chunk.offset + np.array(even_edges(chunk.nbytes, self._item, number)[1:-1], np.int64)
-        return list(Plan(np.vstack([low, self._cuts.at(targets, low, high), high])).chunks)
+        low, high = ends_of(chunk)
+        targets = [chunk.offset + edge for edge in even_edges(chunk.nbytes, self._item, number)[1:-1]]
+        return list(Plan((low, *self.near(targets, low, high), high)).chunks)
 
-    def near(self, targets: Sequence[int] | Row, low: Row | None = None, high: Row | None = None) -> NDArray[np.int64]:
-        """Cuts, a row each, as near as the edges of items allow to `targets`, ascending bytes of all sources.
+    def near(self, targets: Sequence[int], low: Cut | None = None, high: Cut | None = None) -> list[Cut]:
+        """Cuts as near as the edges of items allow to `targets`, ascending bytes of all sources.
 
         low, high: two cuts that the new ones lie between; by default all zeros and the sizes.
         """
-        return self._cuts.at(np.asarray(targets, np.int64), low, high)
+        return self._rows(self._cuts.at(targets, low, high))
 
-    def bounds(self, item: bytes) -> tuple[Row, Row]:
+    def near_in_rows(
+        self, targets: array[int], low: Iterable[int] | None = None, high: Iterable[int] | None = None
+    ) -> array[int]:
+        """The same for many targets: the positions of one cut after the other."""
+        return self._cuts.at(targets, low, high)
+
+    def _rows(self, positions: array[int]) -> list[Cut]:
+        return list(zip(*[iter(positions)] * len(self._sizes), strict=True))
+
+    def bounds(self, item: bytes) -> tuple[Cut, Cut]:
         """The cuts ahead of all items that equal `item`, and behind them. See Cuts."""
         return self._cuts.bounds(item)
 
     @property
-    def sizes(self) -> Row:
+    def sizes(self) -> Cut:
         """Bytes of each source: the last cut."""
         return self._sizes
 
@@ -138,20 +145,19 @@ class Planner:
     def plan(self, chunk: Chunk, chunk_bytes: int) -> Plan:
         """See `split`. Chunks are exact for any keys, ties included. A chunk is longer than about 1.2 times
         `chunk_bytes` only if it holds a longer line, or a longer group of items that must not be cut."""
-        low, high = np.array(chunk.ranges, np.int64).reshape(-1, 2).T
+        low, high = ends_of(chunk)
         targets = self.targets(chunk, chunk_bytes)
         inner = self._cuts.between(low, high, targets) if self._block == 1 else self._cuts.at(targets, low, high)
-        cuts = np.vstack([low, inner, high])
-        moved = (np.diff(cuts, axis=0) != 0).any(axis=1)
-        return Plan(cuts[np.concatenate([[True], moved])])
+        return Plan((low, *(cut for ahead, cut in pairwise((low, *self._rows(inner), high)) if cut != ahead)))
 
-    def targets(self, chunk: Chunk, chunk_bytes: int) -> Row:
-        """The places of the cuts inside a chunk that `plan` searches: ascending bytes of all sources, int64."""
-        number = -(-chunk.nbytes // max(1, chunk_bytes))
-        targets: Row = chunk.offset + chunk.nbytes * np.arange(1, number, dtype=np.int64) // max(1, number)
+    def targets(self, chunk: Chunk, chunk_bytes: int) -> list[int]:
+        """The places of the cuts inside a chunk that `plan` searches: ascending bytes of all sources."""
+        nbytes = chunk.nbytes
+        number = -(-nbytes // max(1, chunk_bytes))
+        targets = [chunk.offset + nbytes * at // number for at in range(1, number)]
         if self._block > 1:
-            targets = np.unique((targets + self._start) // self._block * self._block - self._start)
-            targets = targets[targets > chunk.offset]
+            starts = {(target + self._start) // self._block * self._block - self._start for target in targets}
+            targets = sorted(start for start in starts if start > chunk.offset)
         return targets
 
     def spans(self, chunk_bytes: int, parts: Sequence[Chunk] = ()) -> Iterator[list[list[Chunk]]]:
@@ -168,8 +174,13 @@ class Planner:
 def plan_in_spans(sources: Sequence[Source], order: Order, chunk_bytes: int, *, groups: bool = False) -> Plan:
     """All chunks of about `chunk_bytes` each that a merge works on, as a Plan. groups: as of Planner."""
     spans = Planner(sources, order, groups=groups).spans(chunk_bytes)
-    ends = [[stop for _, stop in chunk.ranges] for (span,) in spans for chunk in span]
-    return Plan(np.array([[0] * len(sources), *ends], np.int64).reshape(-1, len(sources)))
+    ends = [ends_of(chunk)[1] for (span,) in spans for chunk in span]
+    return Plan(((0,) * len(sources), *ends))
+
+
+def ends_of(chunk: Chunk) -> tuple[Cut, Cut]:
+    """The cuts that a chunk lies between."""
+    return tuple(low for low, _ in chunk.ranges), tuple(high for _, high in chunk.ranges)
 
 
 def even_edges(nbytes: int, item: int, parts: int) -> list[int]:

@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
 
 # Longest prefix wins. 0 words, 1 things, 2 thought, 3 motion, 4 intent, 5 door.
 LAYERS = {
-    "errors": 0, "urls": 0, "units": 0, "words": 0, "order": 0, "corank": 0, "measure": 0,
+    "buffers": 0, "dataclass": 0, "errors": 0, "urls": 0, "units": 0, "words": 0, "order": 0, "corank": 0, "measure": 0,
     "cache": 0, "trust": 0, "unshown": 0, "compiling": 0, "extents": 0, "replacement": 0, "line_file": 0,
     "json_text": 0,
     "formats": 1, "backends": 1, "report.model": 1, "report.compared": 1, "report.path_model": 1,
@@ -22,10 +22,23 @@ LAYERS = {
 }  # fmt: skip
 # Below their own layer, these see no more than this.
 ONLY = {
-    "report": {"report", "units", "errors", "replacement", "json_text"},
-    "backends": {"backends", "errors", "units", "order", "measure", "cache", "compiling", "extents"},
+    "report": {"report", "dataclass", "units", "errors", "replacement", "json_text"},
+    "backends": {
+        "backends",
+        "buffers",
+        "dataclass",
+        "errors",
+        "units",
+        "order",
+        "measure",
+        "cache",
+        "compiling",
+        "extents",
+    },
     "formats": {
         "formats",
+        "buffers",
+        "dataclass",
         "errors",
         "urls",
         "units",
@@ -36,7 +49,7 @@ ONLY = {
         "backends.costs",
         "backends.cpu.mapping",
     },
-    "plan": {"plan", "order", "backends.calls", "backends.cpu.cuts", "formats.base", "errors"},
+    "plan": {"plan", "dataclass", "order", "backends.calls", "backends.cpu.cuts", "formats.base", "errors"},
     "backends.cpu": {
         "backends.base",
         "backends.calls",
@@ -46,14 +59,16 @@ ONLY = {
         "backends.splits",
         "backends.variants",
         "backends.cpu",
+        "buffers",
+        "dataclass",
         "errors",
         "order",
         "measure",
         "extents",
     },
-    "order": {"order", "errors"},
-    "order.rules": set(),
-    "order.key_types": set(),
+    "order": {"order", "dataclass", "errors"},
+    "order.rules": {"dataclass"},
+    "order.key_types": {"dataclass"},
 }
 # Most of the program sees a backend as base has it. These, and no others, go to rooms of the CPU's own: its library
 # cuts, moves and compares what lies in files for every backend.

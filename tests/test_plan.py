@@ -253,10 +253,10 @@ def test_an_error_of_a_source_is_raised_whichever_thread_read_it() -> None:
         def __init__(self, number: int) -> None:
             self.name = f"source {number}"
 
-        def read_into(self, start: int, out: np.ndarray[Any, Any]) -> None:
+        def read_into(self, start: int, out: memoryview) -> None:
             if self.name == "source 390":
                 raise InputError("cannot be read", where=self.name)
-            out.view(np.int64)[:] = np.arange(start // 8, (start + len(out)) // 8)
+            np.asarray(out).view(np.int64)[:] = np.arange(start // 8, (start + len(out)) // 8)
 
     sources: list[Any] = [Failing(number) for number in range(400)]
     planner = Planner(sources, Order.of("int64"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from gpumerge_cli.arrays.options import judge_place
 from gpumerge_cli.arrays.payload import joined
 from gpumerge_cli.backends.base import Backend, LaunchRequest, SortRequest, Workspace
 from gpumerge_cli.backends.select import select
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
 

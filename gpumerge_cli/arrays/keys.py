@@ -8,7 +8,6 @@ merges, and are put in their place afterwards.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.options import as_line, direction
 from gpumerge_cli.arrays.taking import judge_mask
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.order import Order

@@ -7,11 +7,7 @@ A backend does not know where they come from or where they go. Comparisons ask f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from gpumerge_cli.backends.calls import ChunkCalls, ChunkWork
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
@@ -30,6 +26,8 @@ from gpumerge_cli.backends.launch import (
     judge_recursion,
 )
 from gpumerge_cli.backends.splits import Splits
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
@@ -58,7 +56,6 @@ __all__ = [
     "judge_recursion",
 ]
 
-Bytes = NDArray[np.uint8]
 Unique = Literal["first", "ahead"] | Equals | None
 """Equal items that go out: all (None), the first one, or the first one unless it equals the chunk's first item. An
 Equals says it for sets, and on the CPU for every merge."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from gpumerge_cli.cache import cache_folder, read_own, write_own
+from gpumerge_cli.dataclass import dataclass, field, names_of
 
 BACKENDS = ("cpu", "gpu")
 _ADDED = ("written", "mapped", "cpu_sorted_keys", "cpu_sorted_lines", "gpu_sorted_keys", "gpu_sorted_lines")
@@ -143,7 +143,7 @@ def costs_file() -> Path:
 
 def load(path: Path | None = None) -> Costs:
     """The costs measured on this machine; the built-in constants if those cannot be read or make no sense."""
-    names = {field.name for field in fields(Costs)}
+    names = set(names_of(Costs))
     try:
         data = read_own(path or costs_file())
         import json
@@ -161,6 +161,7 @@ def load(path: Path | None = None) -> Costs:
 def save(costs: Costs, path: Path | None = None) -> Path:
     """Keep measured costs for `load`. Raises OSError."""
     import json
+    from dataclasses import asdict
 
     place = path or costs_file()
     write_own(place, (json.dumps(asdict(costs), indent=2) + "\n").encode())

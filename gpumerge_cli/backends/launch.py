@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
+from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError
 
 KernelName = str

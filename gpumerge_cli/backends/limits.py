@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 
 MAX_GRID = 2**31 - 1

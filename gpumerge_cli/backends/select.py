@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
 from gpumerge_cli import units
@@ -12,6 +11,7 @@ from gpumerge_cli.backends import costs, cpu, gpu
 from gpumerge_cli.backends.base import DeviceInfo
 from gpumerge_cli.backends.compared import ComparedBackend
 from gpumerge_cli.backends.costs import Mix
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.order import Order
 

@@ -63,8 +63,14 @@ def _dispatch(arguments: Sequence[str]) -> int:
             from gpumerge_cli.cli.sort import sort as sort_files
 
             return sort_files(arguments[1:], settings)
-        from gpumerge_cli.cli.application import invoke
+        from gpumerge_cli.cli.usual import read_usual
         from gpumerge_cli.cli.work import work_of
+
+        values = read_usual(arguments) if settings is None else None
+        if values is not None:
+            work_of(values.command)(values)
+            return 0
+        from gpumerge_cli.cli.application import invoke
 
         return invoke(arguments, settings, work_of)
     except UsageError as error:

@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.cli import tasks
@@ -14,6 +14,7 @@ from gpumerge_cli.cli.batch_tasks import commands
 from gpumerge_cli.cli.said import say
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.cli.verdict import verdict
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import Interrupted
 from gpumerge_cli.jobs.joblog import JobLog, Standing, standing_of

@@ -80,9 +80,8 @@ def _measure(values: Values) -> BenchReport:
 
 def _cases(values: Values, found: Preset) -> list[Case]:
     """The preset's cases, or all combinations of the values named. Raises UsageError for a value that names no case."""
-    from dataclasses import replace
-
     from gpumerge_cli.compare.bench_cases import items_named
+    from gpumerge_cli.dataclass import replace
 
     named: dict[str, Any] = {}
     axes = {"items": "dtypes", "sizes": "sizes", "shapes": "shapes", "runs": "runs"}

@@ -6,7 +6,6 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 from gpumerge_cli.cli.fields import resolve_fields
@@ -26,6 +25,7 @@ from gpumerge_cli.cli.keyspec import (
 )
 from gpumerge_cli.cli.options import Option
 from gpumerge_cli.cli.values import Values, read_value
+from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import LineOrder
 

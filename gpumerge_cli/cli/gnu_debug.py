@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from gpumerge_cli.cli.keyspec import KeySpec
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 

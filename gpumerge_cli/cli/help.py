@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator, Sequence
-from textwrap import wrap
 
 from gpumerge_cli.cli.options import COMMANDS, GROUPS, Command, Option, command
 
@@ -29,18 +27,20 @@ def wanted_help(arguments: Sequence[str]) -> str | None:
 def help_text(name: str, width: int | None = None) -> str:
     """The help of a command, or of gpumerge itself for "". width: columns; those of the terminal by default."""
     if width is None:
+        import shutil
+
         width = shutil.get_terminal_size().columns
     width = max(_NARROWEST, min(width, _WIDEST))
     return "\n".join(_lines(command(name), width)) + "\n"
 
 
 def _lines(shown: Command, width: int) -> Iterator[str]:
-    yield from wrap(f"Usage: {shown.path} {shown.usage}", width, subsequent_indent="       ", break_on_hyphens=False)
+    yield from wrap(f"Usage: {shown.path} {shown.usage}", width, subsequent_indent="       ")
     yield from paragraphs(shown.about, width)
     if shown.examples:
         yield from ("", "Examples:")
         for line, about in shown.examples:
-            yield from wrap(about, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+            yield from wrap(about, width, initial_indent="  ", subsequent_indent="  ")
             yield from _command_line(line, width)
     if not shown.name:
         yield from ("", "Commands:")
@@ -63,7 +63,14 @@ def paragraphs(text: str, width: int) -> Iterator[str]:
         if paragraph.startswith("\b"):
             yield from paragraph.removeprefix("\b").strip("\n").split("\n")
         else:
-            yield from wrap(paragraph, width, break_on_hyphens=False)
+            yield from wrap(paragraph, width)
+
+
+def wrap(text: str, width: int, **options: str) -> list[str]:
+    """The text in lines of so many columns. options: of textwrap's function."""
+    import textwrap
+
+    return textwrap.wrap(text, width, break_on_hyphens=False, **options)  # type: ignore[arg-type]
 
 
 def written(option: Option) -> str:
@@ -96,7 +103,7 @@ def _command_line(line: str, width: int) -> Iterator[str]:
 def _columns(rows: Sequence[tuple[str, str]], width: int, at: int = 0) -> Iterator[str]:
     at = at or max(len(name) for name, _ in rows) + 4
     for name, text in rows:
-        lines = wrap(text, width - at, break_on_hyphens=False)
+        lines = wrap(text, width - at)
         if len(name) + 4 > at or not lines:
             yield f"  {name}"
         else:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
 from gpumerge_cli.cli.keyspec import LETTERS as SORT_LETTERS
 from gpumerge_cli.cli.keyspec import KeySpec, csv_names, line_order, parse_columns
 from gpumerge_cli.cli.values import Values
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import LineOrder
 

@@ -83,9 +83,8 @@ def _drawing(output: str | None, inputs: tuple[str, ...]) -> Callable[[PathRepor
 
 
 def _loaded(names: tuple[str, ...], items: ItemRequest, on: BackendRequest) -> LoadedRuns:
-    from dataclasses import replace
-
     from gpumerge_cli.backends.base import LaunchRequest
+    from gpumerge_cli.dataclass import replace
     from gpumerge_cli.engine.load import load_runs
     from gpumerge_cli.engine.request import MergeRequest
 
@@ -93,8 +92,7 @@ def _loaded(names: tuple[str, ...], items: ItemRequest, on: BackendRequest) -> L
 
 
 def _words(words: list[str], text: LineOrder | None, items: ItemRequest) -> LoadedRuns:
-    from dataclasses import replace
-
+    from gpumerge_cli.dataclass import replace
     from gpumerge_cli.engine.request import ItemRequest
     from gpumerge_cli.order import Order
     from gpumerge_cli.trace.items import runs_of_words

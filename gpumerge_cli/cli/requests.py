@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import keyspec
@@ -12,6 +11,7 @@ from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.options import command
 from gpumerge_cli.cli.salt import read_salt
 from gpumerge_cli.cli.values import Values
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.rules import LineOrder
@@ -136,11 +136,10 @@ def counts_equals(values: Values) -> bool:
 
 def launch_request(values: Values) -> LaunchRequest:
     """The kernel and its launch, as far as the command has options for them."""
-    from dataclasses import fields
-
     from gpumerge_cli.backends.base import LaunchRequest
+    from gpumerge_cli.dataclass import names_of
 
-    said = {each.name: values.get(each.name, each.default) for each in fields(LaunchRequest)}
+    said = {name: values.get(name, getattr(LaunchRequest, name)) for name in names_of(LaunchRequest)}
     return LaunchRequest(**said)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import merge
 from gpumerge_cli.cli.comparing import compare as compare_ways
 from gpumerge_cli.cli.comparing import judge_comparison
 from gpumerge_cli.cli.values import Values
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals, Margin
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 from gpumerge_cli.cli.options import COMMANDS, Command, Option, options_of
 from gpumerge_cli.cli.places import PREFIX, project_file, set_variables, user_file
+from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.unshown import conceal
 from gpumerge_cli.urls import is_url

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import tasks
@@ -14,6 +13,7 @@ from gpumerge_cli.cli.notices import notices
 from gpumerge_cli.cli.requests import backend_request, counts_equals, margin_of, record_request, salted, sort_request
 from gpumerge_cli.cli.said import say
 from gpumerge_cli.cli.signals import ignore_signals
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import DisorderError, GpumergeError, UsageError
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.units import visible

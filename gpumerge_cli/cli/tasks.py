@@ -6,9 +6,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
 
 if TYPE_CHECKING:

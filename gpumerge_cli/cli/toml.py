@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError, input_error
 from gpumerge_cli.jobs.document import KeyPath, Mistake, parse_toml
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import ClusterError
 
 if TYPE_CHECKING:

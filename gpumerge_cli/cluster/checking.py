@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 
 from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.cluster.crew import Crew, task_bytes
 from gpumerge_cli.cluster.outlets import CountOutlet
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.disorder import disorder_error
 from gpumerge_cli.engine.executor import Job
 from gpumerge_cli.engine.inputs import Inputs

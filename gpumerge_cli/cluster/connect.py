@@ -11,11 +11,11 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.cluster.calls import asked, await_workers, of_each, workers_of
 from gpumerge_cli.cluster.local import LocalWorkers
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import ClusterError, UsageError
 

@@ -6,7 +6,6 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cluster.folder import SharedFolder, place_of
@@ -14,6 +13,7 @@ from gpumerge_cli.cluster.outlets import CountOutlet
 from gpumerge_cli.cluster.seeing import seen_of
 from gpumerge_cli.cluster.shipment import Answer
 from gpumerge_cli.cluster.unpacker import copy_name, unpacking
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.executor import Job
 from gpumerge_cli.engine.opening import is_packed
 from gpumerge_cli.engine.request import BackendRequest

@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, pairwise, zip_longest
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from gpumerge_cli.cluster import node
 from gpumerge_cli.cluster.calls import asked
 from gpumerge_cli.cluster.shipment import Packed
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import GpumergeError
-from gpumerge_cli.plan import Chunk, Planner
+from gpumerge_cli.plan import Chunk, Cut, Planner, ends_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -61,16 +58,20 @@ class FarCuts:
 
     def _of(self, part: Chunk, nbytes: int) -> Iterator[list[Chunk]]:
         """The chunks of a part, some at a time."""
-        low, high = np.array(part.ranges, np.int64).reshape(-1, 2).T
-        for rows in chain(self._rows(part, nbytes), [high[None]]):
-            # Inputs that are not in order may have cuts that are not, either: no byte must be lost with them.
-            rows = np.minimum(np.maximum.accumulate(np.vstack([low, rows])), high)
-            yield [_chunk(*pair) for pair in pairwise(rows) if (pair[0] != pair[1]).any()]
-            low = rows[-1]
+        low, end = ends_of(part)
+        for found in chain(self._cuts(part, nbytes), [[end]]):
+            chunks = []
+            for cut in found:
+                # Inputs that are not in order may have cuts that are not, either: no byte must be lost with them.
+                high = tuple(min(max(ahead, at), last) for ahead, at, last in zip(low, cut, end, strict=True))
+                if high != low:
+                    chunks.append(Chunk(tuple(zip(low, high, strict=True)), sum(low)))
+                low = high
+            yield chunks
 
-    def _rows(self, part: Chunk, nbytes: int) -> Iterator[NDArray[np.int64]]:
+    def _cuts(self, part: Chunk, nbytes: int) -> Iterator[list[Cut]]:
         """The inner cuts of a part, in order, some at a time."""
-        targets = self.planner.targets(part, nbytes).tolist()
+        targets = self.planner.targets(part, nbytes)
         threads = max(1, sum(self.fit.threads().values()))
         size = max(1, min(_MOST, len(targets) // (2 * threads)))
         batches = (targets[at : at + size] for at in range(0, len(targets), size))
@@ -92,19 +93,14 @@ class FarCuts:
         key = f"gpumerge-cut-{self.packed.digest}-{os.urandom(6).hex()}"
         return _Batch(part, targets, client.submit(node.cuts, self.packed, part, targets, key=key, **options))
 
-    def _found(self, batch: _Batch) -> NDArray[np.int64]:
+    def _found(self, batch: _Batch) -> list[Cut]:
         """The cuts that a worker has made; made here if it was lost."""
         if batch.future is not None:
             try:
-                found: NDArray[np.int64] = asked(self.fit.client, batch.future.result, _ANSWER)
+                found: list[Cut] = asked(self.fit.client, batch.future.result, _ANSWER)
                 return found
             except GpumergeError:
                 raise
             except Exception:  # whatever Dask raises for a worker that is lost
                 pass
-        low, high = np.array(batch.chunk.ranges, np.int64).reshape(-1, 2).T
-        return self.planner.near(batch.targets, low, high)
-
-
-def _chunk(low: NDArray[np.int64], high: NDArray[np.int64]) -> Chunk:
-    return Chunk(tuple(zip(low.tolist(), high.tolist(), strict=True)), int(low.sum()))
+        return self.planner.near(batch.targets, *ends_of(batch.chunk))

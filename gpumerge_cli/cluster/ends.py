@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
+from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.engine.task import ChunkTask, Place
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Protocol
 
 from gpumerge_cli.cluster.ends import Ends
 from gpumerge_cli.cluster.shipment import Answer, shifted
+from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.engine.executor import Job, WorkerLog
 from gpumerge_cli.engine.task import ChunkTask
 from gpumerge_cli.engine.workers import About, Member

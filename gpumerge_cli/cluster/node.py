@@ -14,12 +14,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends import select
@@ -31,6 +27,7 @@ from gpumerge_cli.cluster.runs import run_sources
 from gpumerge_cli.cluster.seeing import judge_inputs
 from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment, Standing, shifted
 from gpumerge_cli.cluster.unpacker import Unpacker
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.check import disorder_between
 from gpumerge_cli.engine.resources import Shares, shares
 from gpumerge_cli.engine.site import Site, opened_site
@@ -41,7 +38,7 @@ from gpumerge_cli.extents import PartsSpot, Spot
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.formats.sink import ItemSink
-from gpumerge_cli.plan import Chunk, Planner
+from gpumerge_cli.plan import Chunk, Cut, Planner, ends_of
 
 _MOST_SITES = 4
 """Runs that a worker keeps open. Those of clients that went away without a word are closed when others come."""
@@ -228,12 +225,11 @@ def do(packed: Packed, turn: int, ranges: Ranges, place: Place) -> Answer:
     return answer
 
 
-def cuts(packed: Packed, chunk: Chunk, targets: Sequence[int]) -> NDArray[np.int64]:
+def cuts(packed: Packed, chunk: Chunk, targets: Sequence[int]) -> list[Cut]:
     """Cuts of the inputs of a run inside a chunk, near to targets. See Planner.near. Raises GpumergeError."""
-    low, high = np.array(chunk.ranges, np.int64).reshape(-1, 2).T
     with _bench(packed) as bench:
         assert isinstance(bench, _Bench)
-        return bench.planner.near(targets, low, high)
+        return bench.planner.near(targets, *ends_of(chunk))
 
 
 def probe(packed: Packed, dask_worker: Any = None) -> Standing | GpumergeError:

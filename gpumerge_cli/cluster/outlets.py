@@ -97,7 +97,7 @@ class PartsOutlet(RangeOutlet):
     def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
         written = 0
         for piece in merged.outputs():
-            self._own.data += in_order_of(self._foreign[place.part], piece).data
+            self._own.data += memoryview(in_order_of(self._foreign[place.part], piece))
             written += len(piece)
         return written
 
@@ -154,7 +154,7 @@ class FolderOutlet(RangeOutlet):
             with open(path, "xb", buffering=0) as file:
                 try:
                     for part in merged.outputs():
-                        view = part.data
+                        view = memoryview(part)
                         if self._sums:
                             self._own.crc = crc32(view, self._own.crc)
                         while len(view):

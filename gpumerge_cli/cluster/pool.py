@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from gpumerge_cli.cluster.calls import ANSWERS, asked, judge_alive, no_package, 
 from gpumerge_cli.cluster.executor import Ticket
 from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.shipment import Answer, Shipment
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import ClusterError
 
 if TYPE_CHECKING:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.cluster.shipment import Shipment
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
+
+if TYPE_CHECKING:
+    from gpumerge_cli.order.key_types import Dtype
 
 
 def run_sources(shipment: Shipment) -> list[Source]:
@@ -26,7 +27,7 @@ def run_sources(shipment: Shipment) -> list[Source]:
     return found
 
 
-def run_source(path: str, dtype: np.dtype[Any] | None, end: bytes) -> Source:
+def run_source(path: str, dtype: Dtype | None, end: bytes) -> Source:
     """A run as a source. dtype: of its items, in native byte order; None for lines that end with `end`."""
     file = SeekableInput(path, plain=True)
     return LineSource(file, end[0]) if dtype is None else FixedSource(file, dtype, 0, file.size)

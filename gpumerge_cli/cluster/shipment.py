@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
+from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.engine.request import BackendRequest
 from gpumerge_cli.engine.task import TaskResult, TaskWork
 from gpumerge_cli.errors import GpumergeError

@@ -6,12 +6,10 @@ import os
 import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends import select
 from gpumerge_cli.cluster.crew import Crew, note_part, spots_of
@@ -20,6 +18,7 @@ from gpumerge_cli.cluster.outlets import run_name
 from gpumerge_cli.cluster.runlog import RunLog, piece_of, sort_name
 from gpumerge_cli.cluster.runs import run_source
 from gpumerge_cli.cluster.shipment import Answer, Known, Seen, Shipment
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.machines import Sorting
 from gpumerge_cli.engine.outlet import RunsOutlet, SinkOutlet
@@ -34,6 +33,9 @@ from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, Planner
 from gpumerge_cli.urls import is_url, shown
+
+if TYPE_CHECKING:
+    from gpumerge_cli.order.key_types import Dtype
 
 _LEAST_PIECE = 1 << 20
 _MEMORY = "/dev/shm"
@@ -124,7 +126,7 @@ def _merged(
     return merge(site, hired, job.stopwatch, advance, waits=True)
 
 
-def _native(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
+def _native(dtype: Dtype) -> Dtype:
     return dtype if dtype.kind in "SV" else dtype.newbyteorder("=")
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from math import inf
 from statistics import median
+
+import numpy as np
 
 from gpumerge_cli.backends.base import KERNELS, Algorithm, KernelName, LaunchPolicy, SortPolicy, SortRequest
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
@@ -16,6 +17,7 @@ from gpumerge_cli.compare.contest import Effort, contest, environment, untimed
 from gpumerge_cli.compare.launches import variants
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.stats import relative_spread
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.resources import available_memory
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
 from gpumerge_cli.report.compared import CCCL, BenchReport, BenchRow, Measured
@@ -103,7 +105,7 @@ def _run(
 ) -> list[BenchRow]:
     workspace: ComparedWorkspace = backend.workspace(case.items.order, case.nbytes, threads=effort.threads)
     try:
-        runs = case.fill(workspace.staging(case.nbytes), effort.seed, effort.threads)
+        runs = case.fill(np.asarray(workspace.staging(case.nbytes)), effort.seed, effort.threads)
         truth = oracle(runs, case.items.order, threads=effort.threads)
         workspace.upload([run.size for run in runs])
         found = contest(workspace, policies, truth, case.nbytes, effort.repeat)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import inf
 from typing import Any
@@ -14,6 +13,7 @@ from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.compare.cases import SHAPES, Family
 from gpumerge_cli.compare.oracle import SORTED
 from gpumerge_cli.compare.records import blocks_of
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 from gpumerge_cli.units import format_counted

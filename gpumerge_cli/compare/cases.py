@@ -8,12 +8,12 @@ no sort and no more memory than a block.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.order import Order
 
 Shape = Literal["uniform", "few", "equal", "disjoint", "blocky", "one-sided"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -17,6 +16,7 @@ from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.compare.oracle import Oracle
 from gpumerge_cli.compare.sets import SetOracle
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import DeviceError, GpumergeError
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.report.compared import Measured
@@ -106,7 +106,7 @@ def _judged(contestant: _Contestant, workspace: ComparedWorkspace, truth: Oracle
     try:
         workspace.poison()
         contestant.work()
-        merged = workspace.download()
+        merged = np.asarray(workspace.download())
         right = truth.equal_by_key(merged) if row.library else truth.exact(merged)
         verdict = replace(row, right=right, problem="" if right else "its output is not what it should be")
     except (MemoryError, DeviceError) as error:

@@ -9,12 +9,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gpumerge_cli.backends.costs import BACKENDS, Costs
 from gpumerge_cli.compare.writing import MAPPED, RESERVED, writing_seconds
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import GpumergeError
 from gpumerge_cli.formats.output import FORCED

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import combinations
 
 from gpumerge_cli.backends.base import Backend, KernelName, LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.variants import NAMES, named
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gpumerge_cli.backends.base import (
     ALGORITHMS,
@@ -24,6 +25,7 @@ from gpumerge_cli.compare.oracle import Oracle, oracle
 from gpumerge_cli.compare.sets import SetOracle
 from gpumerge_cli.compare.stats import with_ratios
 from gpumerge_cli.compare.whole import whole_sorts
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.report.compared import CompareReport
@@ -136,7 +138,7 @@ def compare_sorts(
 
 
 def _upload(workspace: ComparedWorkspace, runs: Sequence[Bytes]) -> None:
-    staging = workspace.staging(sum(run.size for run in runs))
+    staging = np.asarray(workspace.staging(sum(run.size for run in runs)))
     start = 0
     for run in runs:
         staging[start : start + run.size] = run

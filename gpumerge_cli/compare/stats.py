@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import median
 
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.report.compared import Measured
 
 

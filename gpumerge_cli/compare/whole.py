@@ -6,12 +6,12 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
 
 from gpumerge_cli.backends.base import SortRequest
 from gpumerge_cli.backends.compared import ComparedBackend
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.request import SortFilesRequest
 from gpumerge_cli.engine.sort import sort_files

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.select import device_numbers, select
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.disorder import disorder_error
 from gpumerge_cli.engine.inputs import Inputs, formats_of, judge_memory, look_at, opened, same_headers
 from gpumerge_cli.engine.machines import Machines

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import Bytes, CountingWorkspace
+from gpumerge_cli.backends.base import CountingWorkspace
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Margin
@@ -23,7 +24,7 @@ class CountedLines:
     def __init__(self, workspace: CountingWorkspace, margin: Margin, order: Order) -> None:
         self._workspace = workspace
         self._end, self._ahead = order.end[0], margin.count == "ahead"
-        self._numbers = workspace.equals().view(np.int64)
+        self._numbers = np.asarray(workspace.equals()).view(np.int64)
         self.counts, self.dropped, self.spans = workspace.counts, workspace.dropped, workspace.spans
         blocks = (self._numbers[at : at + _BLOCK] for at in range(0, len(self._numbers), _BLOCK))
         self.merged_bytes = workspace.merged_bytes + sum(int(self._widths(block).sum()) for block in blocks)
@@ -31,7 +32,7 @@ class CountedLines:
     def outputs(self) -> Iterator[Bytes]:
         """See Merged."""
         first = 0
-        for lines in by_lines(self._blocks(), self._end):
+        for lines in map(np.asarray, by_lines(self._blocks(), self._end)):
             ends = np.flatnonzero(lines == self._end)
             yield self._beside(lines, np.diff(ends, prepend=-1), self._numbers[first : first + len(ends)])
             first += len(ends)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
+from gpumerge_cli.buffers import room
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
 from gpumerge_cli.formats.format import Content
@@ -90,6 +89,6 @@ def _samples(source: LineSource, start: bytes, end: bytes) -> Iterator[bytes]:
     yield from start.split(end)[source.header_asked : -1]
     for place in (source.size // 2, source.size - LOOKED_AT):
         if place > LOOKED_AT:
-            look = np.empty(min(LOOKED_AT, source.size - place), np.uint8)
+            look = room(min(LOOKED_AT, source.size - place))
             source.read_into(place, look)
             yield from look.tobytes().split(end)[1:-1]

@@ -10,9 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Protocol
 
+from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.engine.supply import Supply
 from gpumerge_cli.engine.task import ChunkTask, TaskResult, UnfinishedError, run
 from gpumerge_cli.engine.workers import Member, Worker

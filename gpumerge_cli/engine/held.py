@@ -6,17 +6,14 @@ Each is read as an input is: these classes stand in for formats.input.SeekableIn
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 
-import numpy as np
-
+from gpumerge_cli.buffers import Bytes, room
 from gpumerge_cli.engine.packing import BlockCodec
 from gpumerge_cli.errors import OutputError, output_error
 from gpumerge_cli.extents import Extent
-from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.units import format_bytes
 
 _KEPT_BLOCKS = 4  # of each run, unpacked
@@ -34,8 +31,8 @@ class MemoryFile:
     @classmethod
     def of(cls, parts: Iterable[Bytes]) -> MemoryFile:
         """A copy of the parts."""
-        copies = [part.copy() for part in parts]
-        return cls(copies[0] if len(copies) == 1 else np.concatenate(copies))
+        copies = [_joined([part]) for part in parts]
+        return cls(copies[0] if len(copies) == 1 else _joined(copies))
 
     def extent(self, start: int, held: int, swap: int = 0) -> Extent | None:
         """See SeekableInput."""
@@ -43,11 +40,11 @@ class MemoryFile:
 
     def read_into(self, position: int, out: Bytes) -> None:
         """See SeekableInput."""
-        out[:] = self._data[position : position + len(out)]
+        memoryview(out)[:] = self._data[position : position + len(out)]
 
     def read(self, position: int, count: int) -> bytes:
         """See SeekableInput."""
-        return self._data[position : position + count].tobytes()
+        return bytes(self._data[position : position + count])
 
     read_exactly = read
 
@@ -56,7 +53,7 @@ class MemoryFile:
 
     def close(self) -> None:
         """Give the memory back."""
-        self._data = np.empty(0, np.uint8)
+        self._data = room(0)
 
 
 class SpilledFile:
@@ -74,7 +71,7 @@ class SpilledFile:
 
     def read_into(self, position: int, out: Bytes) -> None:
         """See SeekableInput."""
-        view = out.data
+        view = memoryview(out)
         while len(view):
             count = os.preadv(self._descriptor, [view[:_LARGEST_CALL]], position)
             if count == 0:
@@ -91,9 +88,9 @@ class SpilledFile:
         data = self.read(position, count)
         if len(data) == count:
             return data
-        out = np.empty(count, np.uint8)
+        out = bytearray(count)
         self.read_into(position, out)
-        return out.tobytes()
+        return bytes(out)
 
     def check_unchanged(self) -> None:
         """Nothing to check: it has no name by which anybody could write to it."""
@@ -128,7 +125,7 @@ class PackedFile:
         while done < len(out):
             number, skipped = divmod(position + done, self._codec.block)
             part = self._block(number)[skipped : skipped + len(out) - done]
-            out[done : done + len(part)] = np.frombuffer(part, np.uint8)
+            memoryview(out)[done : done + len(part)] = part
             done += len(part)
 
     def read(self, position: int, count: int) -> bytes:
@@ -137,9 +134,9 @@ class PackedFile:
 
     def read_exactly(self, position: int, count: int) -> bytes:
         """See SeekableInput."""
-        out = np.empty(count, np.uint8)
+        out = bytearray(count)
         self.read_into(position, out)
-        return out.tobytes()
+        return bytes(out)
 
     def check_unchanged(self) -> None:
         """See SpilledFile."""
@@ -154,7 +151,7 @@ class PackedFile:
             data = self._codec.pack(block)
             self.size += len(block)
             self._ends.append(self._ends[-1] + len(data))
-            yield np.frombuffer(data, np.uint8)
+            yield data
 
     def _block(self, number: int) -> bytes:
         with self._lock:
@@ -179,7 +176,11 @@ class Spill:
     """Takes runs that should not stay in memory, to temporary folders in turn."""
 
     def __init__(self, folders: Sequence[str], program: str | None) -> None:
-        self._folders = tuple(folders) or (tempfile.gettempdir(),)
+        self._folders = tuple(folders)
+        if not folders:
+            import tempfile
+
+            self._folders = (tempfile.gettempdir(),)
         self._codec = BlockCodec.of(program)
         self._lock = threading.Lock()
         self._next = 0
@@ -217,26 +218,37 @@ class Spill:
         return SpilledFile(parts, folder) if self._codec is None else PackedFile(parts, folder, self._codec)
 
 
+def _joined(parts: Sequence[Bytes]) -> memoryview:
+    """A copy of the parts, one behind the other."""
+    copy, at = room(sum(map(len, parts))), 0
+    for part in parts:
+        copy[at : at + len(part)] = part
+        at += len(part)
+    return copy
+
+
 def _blocks(parts: Iterable[Bytes], size: int) -> Iterator[bytes]:
     """The parts' bytes in blocks of that size. The last one may be shorter."""
-    rest = np.empty(0, np.uint8)
+    rest = b""
     for part in parts:
-        rest = np.concatenate([rest, part])
+        rest = b"".join([rest, part])
         whole = len(rest) // size * size
         for at in range(0, whole, size):
-            yield rest[at : at + size].tobytes()
+            yield rest[at : at + size]
         rest = rest[whole:]
-    if len(rest):
-        yield rest.tobytes()
+    if rest:
+        yield rest
 
 
 def _written(parts: Iterable[Bytes], folder: str) -> tuple[int, int]:
     """(the descriptor of a new unnamed file in `folder` that holds the parts, their bytes)."""
+    import tempfile
+
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             size = 0
             for part in parts:
-                view = part.data
+                view = memoryview(part)
                 size += len(view)
                 while len(view):
                     view = view[os.write(file.fileno(), view[:_LARGEST_CALL]) :]

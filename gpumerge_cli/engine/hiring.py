@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.select import Choice
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.executor import Executor, ExecutorOf
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.site import Site

@@ -7,13 +7,11 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.doubts import warn
 from gpumerge_cli.engine.opening import Advance, Passes, is_packed
 from gpumerge_cli.engine.request import ItemRequest
@@ -37,6 +35,7 @@ from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.csv_records import CsvRecords
+    from gpumerge_cli.order.key_types import Dtype
 
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 _SHOWN = 60
@@ -76,7 +75,7 @@ class Inputs:
     sources: tuple[Source, ...]
     order: Order
     format: Content
-    dtype: np.dtype[Any] | None
+    dtype: Dtype | None
     rest: Callable[[Advance | None], Advance | None] = lambda advance: advance
     names: tuple[str, ...] = ()
     new_head: bytes | None = None
@@ -247,7 +246,7 @@ def known_ahead(names: Sequence[str], items: ItemRequest) -> tuple[Content, Orde
     return first, None if first.format.items == "told" and first.dtype is None else _order(items, first, first.dtype)
 
 
-def _order(items: ItemRequest, first: Content, dtype: np.dtype[Any] | None) -> Order:
+def _order(items: ItemRequest, first: Content, dtype: Dtype | None) -> Order:
     if dtype is not None:
         return order_of(dtype, first.key, descending=items.reverse)
     lines = items.lines or LineOrder(reverse=items.reverse)
@@ -331,9 +330,9 @@ def read_names(name: str) -> tuple[str, ...]:
 
 def _mean_line(source: Source, position: float, end: int) -> float:
     start = int(source.size * position)
-    look = np.empty(min(_LOOK_BYTES, source.size - start), np.uint8)
+    look = bytearray(min(_LOOK_BYTES, source.size - start))
     source.read_into(start, look)
-    return max(1.0, len(look) / max(1, int(np.count_nonzero(look == end))))
+    return max(1.0, len(look) / max(1, look.count(end)))
 
 
 def _same_items(sources: Sequence[Source]) -> None:
@@ -376,7 +375,7 @@ def _shown_header(header: bytes) -> str:
     return repr(text[:_SHOWN]) + ("..." if len(text) > _SHOWN else "")
 
 
-def _same(dtype: np.dtype[Any] | None, first: np.dtype[Any] | None) -> bool:
+def _same(dtype: Dtype | None, first: Dtype | None) -> bool:
     if dtype is None or first is None or dtype.kind in "SV" or first.kind in "SV":
         return dtype == first
     return dtype.newbyteorder("=") == first.newbyteorder("=")

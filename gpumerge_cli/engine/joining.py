@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpumerge_cli.backends.cpu.joins import Joins, JoinWorker
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import Inputs, formats_of
 from gpumerge_cli.engine.request import MergeRequest
 from gpumerge_cli.errors import InputError, UsageError
@@ -12,7 +11,7 @@ from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.record_options import order_of
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.joins import Join
-from gpumerge_cli.order.record_joins import RecordJoin, as_records, joined_dtype, parts_of, turned_alike
+from gpumerge_cli.order.record_joins import RecordJoin, as_records, joined_type, parts_of, turned_alike
 
 
 def prepared(request: MergeRequest, inputs: Inputs) -> tuple[MergeRequest, Inputs]:
@@ -54,7 +53,7 @@ def _of_records(request: MergeRequest, join: RecordJoin, inputs: Inputs) -> tupl
     join = replace(join, orders=turned_alike(orders))
     # Numbers come in native byte order, and go out in that of the output's file.
     first, second = (dtype if dtype.kind in "SV" else dtype.newbyteorder("=") for dtype in dtypes)
-    joined = joined_dtype(first, second, b) if join.has_rest else first
+    joined = joined_type(first, second, b) if join.has_rest else first
     dtype = dtypes[0] if joined == first else joined
     return replace(request, join=join), replace(inputs, order=join.orders[0], dtype=dtype)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.check import raise_disorder
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.request import MergeRequest
-from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Protocol
 
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.hiring import Hired
 from gpumerge_cli.engine.inputs import Copier, Inputs
 from gpumerge_cli.engine.output import Output

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.select import Choice, choose
 from gpumerge_cli.compiling import timed
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.hiring import Hired, hire
 from gpumerge_cli.engine.inputs import Inputs, judge_memory, opened
 from gpumerge_cli.engine.joining import prepared

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
-from gpumerge_cli.backends.base import Bytes, CountingWorkspace
+from gpumerge_cli.backends.base import CountingWorkspace
 from gpumerge_cli.backends.calls import CountingWorker
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.places import Places
 from gpumerge_cli.engine.task import Place

@@ -6,8 +6,6 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
-import numpy as np
-
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.outlet import CountingOutlet, SinkOutlet
 from gpumerge_cli.engine.resources import available_memory, cores
@@ -19,13 +17,14 @@ from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.part_names import judge_parts, part_names
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals, Margin
+from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.replacement import sweep
 from gpumerge_cli.report.model import OutputPart
 from gpumerge_cli.urls import is_url
 
 _MOST_AHEAD = 8  # 8 processes bring as many pages into memory as 16 do
 _SHARE = 4  # of the memory that is available
-COUNTS = Content("raw", np.dtype("<u8"), said=True)
+COUNTS = Content("raw", ItemType("u", 8), said=True)
 """The content of a file of counts."""
 _COUNT_BYTES = 8
 
@@ -121,7 +120,7 @@ class Output:
     def end_with(self, text: bytes, outcome: Outcome) -> None:
         """Write `text` behind all items of the last part. Raises OutputError."""
         part, sink = outcome.parts.setdefault(len(self.sinks) - 1, Filled()), self.sinks[-1]
-        data = sink.encode(np.frombuffer(text, np.uint8))
+        data = sink.encode(text)
         sink.write_at(part.nbytes, data)
         part.nbytes += len(data)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import threading
 import zlib
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import OutputError, output_error
+
+if TYPE_CHECKING:
+    import subprocess
 
 _BLOCK = 1 << 20
 _PROGRAM_BLOCK = 8 << 20
@@ -42,6 +44,8 @@ class BlockCodec:
             return None
         if program == "builtin":
             return cls(lambda data: zlib.compress(data, 1), zlib.decompress, _BLOCK)
+        import shutil
+
         if shutil.which(program) is None:
             raise OutputError("no such program", where=program, way_out="install it, or leave --compress-program out")
         calls = _Program(program)
@@ -85,6 +89,8 @@ class _Program:
                 process.kill()
 
     def _started(self, command: list[str]) -> subprocess.Popen[bytes]:
+        import subprocess
+
         pipe = subprocess.PIPE
         with self._lock:
             if self._stopped:

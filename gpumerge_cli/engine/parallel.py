@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 T = TypeVar("T")
 
@@ -48,6 +50,8 @@ class Crew:
     """Threads that each do `work` once; as many as the system lets start, `workers` at most."""
 
     def __init__(self, work: Callable[[], None], workers: int) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
         self._work = work
         self._workers = max(1, workers)
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="gpumerge")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
-from gpumerge_cli.backends.base import Bytes, Workspace
+from gpumerge_cli.backends.base import Workspace
+from gpumerge_cli.buffers import Bytes
 
 _TAIL = 1 << 16
 
@@ -16,16 +15,16 @@ def by_lines(parts: Iterable[Bytes], end: int | None) -> Iterator[Bytes]:
 
     Each is valid until the next is asked for. An empty result gives one empty part.
     """
-    held: list[Bytes] = []
+    held: list[bytes] = []
     for part in parts:
         cut = len(part) if end is None else _behind_last(part, end)
         if cut:
-            yield np.concatenate([*held, part[:cut]]) if held else part[:cut]
+            yield memoryview(b"".join([*held, part[:cut]])) if held else part[:cut]
             held.clear()
         if cut < len(part) or not cut:
-            held.append(part[cut:].copy())
+            held.append(bytes(part[cut:]))
     if held:
-        yield np.concatenate(held)
+        yield memoryview(b"".join(held))
 
 
 def lines_that_begin(workspace: Workspace, low: int, high: int, end: int) -> Bytes:
@@ -40,15 +39,15 @@ def lines_that_begin(workspace: Workspace, low: int, high: int, end: int) -> Byt
         part = part[_behind_first(part, end) or len(part) :]
     if high >= total or not len(part) or part[-1] == end:
         return part
-    whole, at, block = [part.copy()], high, _TAIL
+    whole, at, block = [bytes(part)], high, _TAIL
     while at < total:
         more = workspace.receive(at, min(block, total - at))
         cut = _behind_first(more, end)
-        whole.append(more[: cut or len(more)].copy())
+        whole.append(bytes(more[: cut or len(more)]))
         if cut:
             break
         at, block = at + len(more), 2 * block
-    return np.concatenate(whole)
+    return memoryview(b"".join(whole))
 
 
 def nearest_line_edge(workspace: Workspace, target: int, end: int) -> int:
@@ -77,8 +76,8 @@ def nearest_line_edge(workspace: Workspace, target: int, end: int) -> int:
 
 def _behind_first(data: Bytes, end: int) -> int:
     """The position behind the first `end`, 0 if there is none."""
-    return data.tobytes().find(end) + 1
+    return bytes(data).find(end) + 1
 
 
 def _behind_last(data: Bytes, end: int) -> int:
-    return data.tobytes().rfind(end) + 1
+    return bytes(data).rfind(end) + 1

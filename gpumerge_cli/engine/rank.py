@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
 from gpumerge_cli.backends.cpu.comparison import key_by
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.item_text import is_number, item_of, text_of
 from gpumerge_cli.engine.ranks import Cut, Ranks, ranks_of

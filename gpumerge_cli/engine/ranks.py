@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -78,7 +79,7 @@ class _Cutter(ABC):
 
     def __init__(self, sources: Sequence[Readable], order: Order) -> None:
         self._planner = Planner(sources, order)
-        self._sizes = self._planner.sizes
+        self._sizes: Row = np.array(self._planner.sizes, np.int64)
         self._zeros = np.zeros_like(self._sizes)
 
     @abstractmethod
@@ -95,6 +96,11 @@ class _Cutter(ABC):
         if high.sum() < low.sum():
             high = low
         return Chunk(tuple(zip(low.tolist(), high.tolist(), strict=True)), int(low.sum()))
+
+    def _near(self, targets: Row | Sequence[int], low: Row | None = None, high: Row | None = None) -> NDArray[np.int64]:
+        """Cuts, a row each. See Planner."""
+        wanted = array("q", np.asarray(targets, np.int64).tobytes())
+        return np.array(self._planner.near_in_rows(wanted, low, high)).reshape(-1, len(self._sizes))
 
     def _edge(self, rank: int) -> Row:
         return self.cut(rank).positions if rank >= 0 else self.from_end(-rank)
@@ -117,7 +123,7 @@ class FixedRanks(_Cutter):
     def cuts(self, ranks: Row) -> NDArray[np.int64]:
         """The positions behind so many items, ascending; int64, shape (ranks, sources)."""
         targets = ranks * self._item
-        cuts = self._planner.near(targets)
+        cuts = self._near(targets)
         for number in np.flatnonzero(cuts.sum(axis=1) != targets).tolist():
             cuts[number] = self._nearer(int(targets[number]), cuts[number])
         return cuts
@@ -130,14 +136,14 @@ class FixedRanks(_Cutter):
             if found == target:
                 return cut
             low, high = (cut, high) if found < target else (low, cut)
-            (cut,) = self._planner.near([target], low, high)
+            (cut,) = self._near([target], low, high)
         raise InputError(f"the item of rank {target // self._item} was not found", way_out=_OUT_OF_ORDER)
 
     def from_end(self, count: int) -> Row:
         return self.cut(max(0, self.all().rank - count)).positions
 
     def bounds(self, item: bytes) -> tuple[Cut, Cut]:
-        ahead, behind = self._planner.bounds(item)
+        ahead, behind = (np.array(cut, np.int64) for cut in self._planner.bounds(item))
         return self._counted(ahead), self._counted(behind)
 
     def _counted(self, positions: Row) -> Cut:
@@ -215,7 +221,7 @@ class LineRanks(_Cutter):
         return self._found(bracket, -count).positions
 
     def bounds(self, item: bytes) -> tuple[Cut, Cut]:
-        ahead, behind = self._planner.bounds(item)
+        ahead, behind = (np.array(cut, np.int64) for cut in self._planner.bounds(item))
         first = Cut(ahead, self._lines(self._zeros, ahead))
         return first, Cut(behind, first.counts + self._lines(ahead, behind))
 
@@ -254,7 +260,7 @@ class LineRanks(_Cutter):
     def _middle(self, at: _Bracket, rank: int) -> Row | None:
         """A cut inside the bracket, or its open end; None if it takes another guess."""
         target = at.guess(rank)
-        (middle,) = self._planner.near([target], at.low, at.high)
+        (middle,) = self._near([target], at.low, at.high)
         inside = bool((middle > at.low).any() and (middle < at.high).any())
         if inside:
             return np.asarray(middle)
@@ -265,7 +271,7 @@ class LineRanks(_Cutter):
         # A line as long as most of the bracket lies there. Its ends are cuts, and lie near those of the bracket.
         base, behind, steps = int(at.low.sum()), int(at.high.sum()), range(1, at.nbytes.bit_length())
         targets = sorted({one for step in steps for one in (base + (at.nbytes >> step), behind - (at.nbytes >> step))})
-        cuts = self._planner.near(targets, at.low, at.high)
+        cuts = self._near(targets, at.low, at.high)
         within = cuts[(cuts > at.low).any(axis=1) & (cuts < at.high).any(axis=1)]
         if not len(within):
             raise InputError(f"the line of rank {rank} was not found", way_out=_OUT_OF_ORDER)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends import costs
 from gpumerge_cli.backends.costs import Mix
+from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.engine.executor import WorkerLog
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.resources import cores, peak_memory

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal
 
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.extents import Copy
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals, Margin

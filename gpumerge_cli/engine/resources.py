@@ -7,10 +7,10 @@ import os
 import resource
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 
 from gpumerge_cli import BEGUN
 from gpumerge_cli.backends.base import Pace
+from gpumerge_cli.dataclass import dataclass
 
 # Cutting and reading cost per input and chunk: chunks grow with the inputs so that each gives this much, up to a size
 # that still stays near the cores, and beyond that so that each gives the least that is not mostly overhead.

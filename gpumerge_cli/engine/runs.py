@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.executor import WorkerLog
 from gpumerge_cli.engine.held import MemoryFile, PackedFile, Spill, SpilledFile
 from gpumerge_cli.engine.hiring import hired_here

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.costs import Mix
 from gpumerge_cli.backends.select import Selected, one_of, sorts_on_devices
 from gpumerge_cli.compiling import timed
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.inputs import Inputs, judge_memory, opened
 from gpumerge_cli.engine.machines import Machines, Sorting

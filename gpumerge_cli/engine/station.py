@@ -5,11 +5,8 @@ from __future__ import annotations
 import operator
 import threading
 from collections import deque
-from dataclasses import replace
 from functools import cached_property
 from typing import cast
-
-import numpy as np
 
 from gpumerge_cli.backends.base import (
     FAN_INS,
@@ -22,7 +19,7 @@ from gpumerge_cli.backends.base import (
     Workspace,
 )
 from gpumerge_cli.backends.calls import ChunkCalls, ChunkWork, ChunkWorker, Disordered
-from gpumerge_cli.engine.counted import CountedLines
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.outlet import HalfWrittenError, Merged
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.site import Site
@@ -111,7 +108,7 @@ class Station:
         item = order.sample()
         workspace = self.backend.workspace(order, 2 * len(item))
         try:
-            workspace.staging(2 * len(item))[:] = np.frombuffer(2 * item, np.uint8)
+            memoryview(workspace.staging(2 * len(item)))[:] = 2 * item
             workspace.upload([len(item), len(item)])
             if work.check:
                 workspace.disorder()
@@ -240,7 +237,11 @@ class Hand:
             counting = cast(CountingWorkspace, workspace)
             counting.merge_counted(policy, equals)
             workspace.spans.insert(0, read)
-            return counting if work.margin.count == "apart" else CountedLines(counting, work.margin, work.order)
+            if work.margin.count == "apart":
+                return counting
+            from gpumerge_cli.engine.counted import CountedLines  # whose lines are arrays
+
+            return CountedLines(counting, work.margin, work.order)
         unique: Unique = equals
         if equals is None and not work.equals.keeps_all:
             unique = first_of_equals(site.sources, piece, work.order)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import operator
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 
+from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.engine.executor import Executor, Job, WorkerLog
 from gpumerge_cli.engine.hiring import Hired
 from gpumerge_cli.engine.outlet import Outlet

@@ -7,11 +7,10 @@ process, which opens the inputs by their names (engine.site.opened_site).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
-from gpumerge_cli.engine.plain import plain, restored
+from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
@@ -76,6 +75,8 @@ class TaskWork:
 
     def as_dict(self) -> dict[str, Any]:
         """The work as plain values, for JSON. Filters of what is written (`items.shown`) stay with the output."""
+        from gpumerge_cli.engine.plain import plain
+
         told: dict[str, Any] = plain(replace(self, items=replace(self.items, shown=None)))
         del told["items"]["shown"]
         return told
@@ -83,6 +84,8 @@ class TaskWork:
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> TaskWork:
         """The work that `as_dict` wrote. Raises InputError for anything else."""
+        from gpumerge_cli.engine.plain import restored
+
         return restored(cls, told)
 
 
@@ -120,6 +123,8 @@ class ChunkTask:
 
     def as_dict(self) -> dict[str, Any]:
         """The task as plain values, for JSON."""
+        from gpumerge_cli.engine.plain import plain
+
         return {
             "work": self.work.as_dict(),
             "turn": self.turn,
@@ -130,6 +135,8 @@ class ChunkTask:
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> ChunkTask:
         """The task that `as_dict` wrote. Raises InputError for anything else."""
+        from gpumerge_cli.engine.plain import restored
+
         return restored(cls, told)
 
 

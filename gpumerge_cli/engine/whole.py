@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
-import numpy as np
-
-from gpumerge_cli.backends.base import Backend, Bytes, SortPolicy, Workspace
+from gpumerge_cli.backends.base import Backend, SortPolicy, Workspace
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.executor import WorkerLog
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.parallel import for_each
@@ -200,7 +199,7 @@ class WholeWorker:
             items, rest = divmod(len(data), order.item_bytes)
             assert rest == 0, "pieces hold whole items"
             return items
-        return int(np.count_nonzero(data == order.end[0])) if len(self.filled) > 1 else 0
+        return data.tobytes().count(order.end) if len(self.filled) > 1 else 0
 
     def _took(self, stage: str, start: float, nbytes: int) -> None:
         self._stopwatch.name_lane(self.name)

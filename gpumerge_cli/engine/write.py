@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,14 @@ from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.units import format_bytes
 
+if TYPE_CHECKING:
+    from gpumerge_cli.order.key_types import Dtype
+
 
 def write_array(
     path: str,
     format: Content,
-    dtype: np.dtype[Any] | None,
+    dtype: Dtype | None,
     count: int,
     blocks: Iterable[NDArray[Any]],
     *,

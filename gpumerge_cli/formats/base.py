@@ -7,14 +7,14 @@ stream, and cuts are positions at which an item starts (or the stream's end).
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.extents import Extent, PartsSpot, Spot, Target
 
-Bytes = NDArray[np.uint8]
+if TYPE_CHECKING:
+    from gpumerge_cli.order.key_types import Dtype
+
 STDIO = "-"
 """The name of standard input and output."""
 
@@ -26,8 +26,8 @@ class Source(Protocol):
     """The name in messages: the path, or "-"."""
     size: int
     """Bytes of the stream."""
-    dtype: np.dtype[Any] | None
-    """The items' dtype, native or not, as the file has it; V, S or structured for records; None for lines."""
+    dtype: Dtype | None
+    """The items' type, native or not, as the file has it; V, S or structured for records; None for lines."""
 
     @property
     def tag(self) -> str:

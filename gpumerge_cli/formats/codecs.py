@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import IO, Any, Protocol
 
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 
 _ISAL_LEVEL = 2  # levels go from 0 to 3; this one makes files about as small as zlib's 1

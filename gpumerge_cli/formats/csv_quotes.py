@@ -7,14 +7,14 @@ quotes is written twice: the first closes what the second opens again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError
-from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.rules import NUL

@@ -11,12 +11,12 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain, islice
 from operator import or_
 from typing import IO
 
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_wide
 from gpumerge_cli.formats.csv_parser import END, MARK, Parser, write_fields

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.extents import Extent
-from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.input import SeekableInput
+
+if TYPE_CHECKING:
+    from gpumerge_cli.order.key_types import Dtype
 
 
 class FixedSource:
     """Items of one dtype, from byte `header` of a file on. Keys are shown in native byte order, records as they are."""
 
-    def __init__(self, file: SeekableInput, dtype: np.dtype[Any], header: int, size: int) -> None:
+    def __init__(self, file: SeekableInput, dtype: Dtype, header: int, size: int) -> None:
         self.name = file.name
         self.size = size
-        self.dtype: np.dtype[Any] | None = dtype
+        self.dtype: Dtype | None = dtype
         self._file = file
         self._header = header
         self._width = dtype.itemsize
@@ -34,7 +35,9 @@ class FixedSource:
     def read_into(self, start: int, out: Bytes) -> None:
         self._file.read_into(self._header + start, out)
         if self._native is not None:
-            out.view(self._native).byteswap(inplace=True)
+            import numpy as np
+
+            np.asarray(out).view(self._native).byteswap(inplace=True)
 
     def item_start(self, position: int) -> int:
         return min(self.size, -(-position // self._width) * self._width)
@@ -62,6 +65,6 @@ class FixedSource:
         self._file.close()
 
 
-def foreign_keys(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
-    """The native dtype of keys that are in foreign byte order; None for other keys, and for records."""
+def foreign_keys(dtype: Dtype) -> Dtype | None:
+    """The native type of keys that are in foreign byte order; None for other keys, and for records."""
     return None if dtype.isnative or dtype.kind in "SV" else dtype.newbyteorder("=")

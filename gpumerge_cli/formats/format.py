@@ -6,18 +6,17 @@ NumPy is imported neither here nor there until a file is opened, since help list
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.extents import Copy
 from gpumerge_cli.order.rules import NEWLINE
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from gpumerge_cli.formats.base import Source
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.record_options import Key
+    from gpumerge_cli.order.key_types import Dtype
 
 Items = Literal["lines", "said", "told"]
 
@@ -39,7 +38,7 @@ class Format:
     items: Items
     open: Callable[[SeekableInput, Content], Source]
     begins: bytes = b""
-    header: Callable[[np.dtype[Any], int], bytes] | None = None
+    header: Callable[[Dtype, int], bytes] | None = None
     about: str = ""
 
 
@@ -55,7 +54,7 @@ class Content:
     """
 
     name: str
-    dtype: np.dtype[Any] | None = None
+    dtype: Dtype | None = None
     key: Key | None = None
     terminator: int = NEWLINE
     header_lines: int = 0

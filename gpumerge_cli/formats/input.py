@@ -6,7 +6,6 @@ import contextlib
 import errno
 import os
 import resource
-import shutil
 import stat
 import sys
 import threading
@@ -14,12 +13,11 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import IO
 
-import numpy as np
-
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import GpumergeError, InputError, as_os_error, input_error
 from gpumerge_cli.extents import Copy, Extent
 from gpumerge_cli.formats import compressed
-from gpumerge_cli.formats.base import STDIO, Bytes
+from gpumerge_cli.formats.base import STDIO
 
 # One call moves at most 2^31 - 4096 bytes on Linux.
 _LARGEST_READ = 1 << 30
@@ -103,7 +101,7 @@ class SeekableInput:
 
     def read_into(self, position: int, out: Bytes) -> None:
         """Fill `out` from byte `position` on. Raises InputError if the file ends before that."""
-        view = out.data
+        view = memoryview(out)
         at = self.start + position
         with self._opened() as descriptor:
             while len(view):
@@ -136,9 +134,9 @@ class SeekableInput:
         """`count` bytes from byte `position` on. Raises InputError if the file ends before that."""
         data = self.read(position, count)
         if len(data) < count:
-            out = np.empty(count, np.uint8)
+            out = bytearray(count)
             self.read_into(position, out)
-            return out.tobytes()
+            return bytes(out)
         return data
 
     def check_unchanged(self) -> None:
@@ -245,6 +243,8 @@ class _SharedSpool:
         """Move what is in the file `descriptor`, which is closed, to the end of the shared one: (that one, where)."""
         with cls._lock, os.fdopen(descriptor, "rb", buffering=0) as copy:
             shared = cls._only() if cls._only is not None else None
+            import shutil
+
             try:
                 shared = shared or cls(folder)
                 start = os.lseek(shared.descriptor, 0, os.SEEK_END)
@@ -334,6 +334,8 @@ def _copy(raw: IO[bytes], spool: IO[bytes], name: str, packed: str, told: Callab
     if packed:
         compressed.unpack(raw, spool, name, os.fstat(raw.fileno()).st_size, told)
     else:
+        import shutil
+
         shutil.copyfileobj(raw, spool, 1 << 20)
 
 

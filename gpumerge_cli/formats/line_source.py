@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.extents import Extent
-from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.input import SeekableInput
+
+if TYPE_CHECKING:
+    from gpumerge_cli.order.key_types import Dtype
 
 BOM = b"\xef\xbb\xbf"
 """The UTF-8 byte order mark."""
@@ -24,7 +25,7 @@ class LineSource:
     far as it has so many. marked: a byte order mark at the file's start belongs to no item, even without a header.
     """
 
-    dtype: np.dtype[Any] | None = None
+    dtype: Dtype | None = None
 
     def __init__(
         self, file: SeekableInput, terminator: int = 10, header_lines: int = 0, *, marked: bool = False
@@ -76,8 +77,8 @@ class LineSource:
 
     def read_into(self, start: int, out: Bytes) -> None:
         inside = max(0, min(len(out), self._held - start))
-        self._file.read_into(self._base + start, out[:inside])
-        out[inside:] = self._end[0]
+        self._file.read_into(self._base + start, memoryview(out)[:inside])
+        memoryview(out)[inside:] = self._end * (len(out) - inside)
 
     def item_start(self, position: int) -> int:
         return 0 if position <= 0 else self.item_end(position - 1)
@@ -123,8 +124,7 @@ class LineSource:
     def _lines_before(self, stop: int) -> int:
         lines, held = 0, min(stop, self._held)
         for at in range(0, held, _COUNTED):
-            block = np.frombuffer(self._read(at, min(_COUNTED, held - at)), np.uint8)
-            lines += int(np.count_nonzero(block == self._end[0]))
+            lines += self._read(at, min(_COUNTED, held - at)).count(self._end)
         return lines + (stop > self._held)
 
     def check_unchanged(self) -> None:

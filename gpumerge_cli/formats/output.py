@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli import replacement
 from gpumerge_cli.backends import costs
 from gpumerge_cli.backends.cpu.mapping import Mapping
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import OutputError, lost_output, output_error
 from gpumerge_cli.extents import Spot, Target
-from gpumerge_cli.formats.base import STDIO, Bytes
+from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.output_stream import FEW_CORES, LARGEST_WRITE, OutputStream, begun, descriptor_named
 from gpumerge_cli.replacement import Replacement
 from gpumerge_cli.urls import is_url
@@ -143,7 +144,7 @@ class OutputFile:
             if not self._mapping.write(position, data):
                 raise lost_output(self.name)
             return
-        view = data.data
+        view = memoryview(data)
         with self._writing:
             if self._takes_room and not self._held:
                 self._take_room(position + len(view))

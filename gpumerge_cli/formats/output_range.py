@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from gpumerge_cli.backends.cpu.mapping import Mapping
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import OutputError, lost_output, output_error
 from gpumerge_cli.extents import Spot, Target
-from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.output_stream import FEW_CORES, LARGEST_WRITE
 
 
@@ -81,7 +81,7 @@ class OutputRange:
             if not self._mapping.write(position, data):
                 raise lost_output(self.name)
             return
-        view = data.data
+        view = memoryview(data)
         while len(view):
             try:
                 count = os.pwrite(self._descriptor, view[: LARGEST_WRITE - position % LARGEST_WRITE], position)

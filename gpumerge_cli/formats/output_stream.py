@@ -7,9 +7,10 @@ import re
 import sys
 from typing import Any
 
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import as_os_error, output_error
 from gpumerge_cli.extents import Target
-from gpumerge_cli.formats.base import STDIO, Bytes
+from gpumerge_cli.formats.base import STDIO
 
 # A call fills page cache in pieces of its own size, as large as its alignment allows. On ext4 calls of 1 MiB wrote 4.5
 # to 4.8 GB/s where those of 128 KiB, which cat makes, wrote 2.7 to 4.2: a machine of 16 cores with its memory at hand.
@@ -68,7 +69,7 @@ class OutputStream:
     def write_at(self, position: int, data: Bytes) -> None:
         """Write all of `data`, which must follow what was written before."""
         assert position == self._position, "a stream is written in order"
-        view = data.data
+        view = memoryview(data)
         if len(view) and self.name not in begun:
             begun.append(self.name)
         self._position += len(view)

@@ -5,17 +5,19 @@ Records are opaque: they are read and written as they are, whatever byte order t
 
 from __future__ import annotations
 
-import ast
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES, Fields, Order, Records
+from gpumerge_cli.order.key_types import ItemType, of_dtype
 from gpumerge_cli.words import did_you_mean, nearest
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpumerge_cli.order.key_types import Dtype
 
 LARGEST = 2**31 - 1
 """The bytes of the largest record. NumPy has no larger dtype."""
@@ -58,7 +60,7 @@ class Key:
     field: str | None = None
     offset: int = 0
     width: int | None = None
-    dtype: np.dtype[Any] | None = None
+    dtype: Dtype | None = None
     fields: tuple[str, ...] = ()
 
     @property
@@ -67,11 +69,19 @@ class Key:
         return self.field or ",".join(self.fields)
 
 
-def parse_dtype(text: str) -> np.dtype[Any]:
+def parse_dtype(text: str) -> Dtype:
     """The dtype that NumPy's spelling says: "int32", "u4,f8", "[('id', '<u4'), ('name', 'S10')]".
 
     Raises UsageError if it is neither one of keys nor a structured one.
     """
+    plain = ItemType.of(text)
+    if plain is not None:
+        return plain
+    import ast
+    import warnings
+
+    import numpy as np
+
     listed = text.lstrip().startswith("[")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy warns of spellings that it will drop
@@ -80,7 +90,7 @@ def parse_dtype(text: str) -> np.dtype[Any]:
                 Order.of(text)
             except UsageError as error:
                 raise UsageError(error.what, way_out=did_you_mean(text, DTYPES, error.way_out)) from None
-            return np.dtype(text)
+            return of_dtype(np.dtype(text))
         try:
             dtype = np.dtype(ast.literal_eval(text) if listed else text)
         except (TypeError, ValueError, SyntaxError, MemoryError, RecursionError):
@@ -97,7 +107,7 @@ def parse_dtype(text: str) -> np.dtype[Any]:
     return dtype
 
 
-def record_format(dtype: str | None, request: RecordRequest) -> tuple[np.dtype[Any] | None, Key | None]:
+def record_format(dtype: str | None, request: RecordRequest) -> tuple[Dtype | None, Key | None]:
     """(the dtype of a record, its key) as options say them; (None, None) if they say nothing of records.
 
     The first is None if it is for a header to say. dtype: as --dtype has it. Raises UsageError for options that do not
@@ -126,7 +136,7 @@ def record_format(dtype: str | None, request: RecordRequest) -> tuple[np.dtype[A
         return None, key
     if not 0 < request.size <= LARGEST:
         raise UsageError(f"--record-size {request.size}: records have 1 to {LARGEST} bytes")
-    items = np.dtype(f"V{request.size}")
+    items = ItemType("V", request.size)
     order_of(items, key)
     return items, key
 
@@ -138,7 +148,7 @@ def _refuse(request: RecordRequest, names: tuple[str, ...], why: str) -> None:
             raise UsageError(f"{options[name]} {getattr(request, name)}: {why}", way_out="leave one of them out")
 
 
-def order_of(items: np.dtype[Any], key: Key | None, *, descending: bool = False) -> Order:
+def order_of(items: Dtype, key: Key | None, *, descending: bool = False) -> Order:
     """The order of items of a dtype, by their key. key None: nothing is said of it.
 
     S and V items are bytes, by default their own key. Raises UsageError for items without an order, for a key that is
@@ -167,7 +177,7 @@ def order_of(items: np.dtype[Any], key: Key | None, *, descending: bool = False)
     return Order.records(items.itemsize, place.offset, kind, descending=descending)
 
 
-def _named(items: np.dtype[Any], text: str) -> list[tuple[str, bool]]:
+def _named(items: Dtype, text: str) -> list[tuple[str, bool]]:
     """The fields that a text of --field names, each with whether it is reversed.
 
     Raises UsageError for a text that can be read in two ways, and for letters that records do not take.
@@ -203,9 +213,10 @@ def _refuse_twice(named: Sequence[tuple[str, bool]]) -> None:
         raise UsageError(f"--field {','.join(names)}: {twice} is named twice", way_out="name each field once")
 
 
-def _place(items: np.dtype[Any], field: str) -> tuple[np.dtype[Any], int] | None:
+def _place(items: Dtype, field: str) -> tuple[np.dtype[Any], int] | None:
     """(the dtype of a field, where it starts in the items); None if there is none of that name."""
-    inside, offset, rest = items, 0, field
+    inside: Any = items
+    offset, rest = 0, field
     while inside is items or rest:
         fields: Mapping[str, Any] = inside.fields or {}
         name, _, behind = (rest, "", "") if rest in fields else rest.partition(".")
@@ -216,7 +227,7 @@ def _place(items: np.dtype[Any], field: str) -> tuple[np.dtype[Any], int] | None
     return inside, offset
 
 
-def _order_of_field(items: np.dtype[Any], field: str, descending: bool) -> Records:
+def _order_of_field(items: Dtype, field: str, descending: bool) -> Records:
     found = _place(items, field)
     if found is None:
         names = _names(items)
@@ -244,7 +255,7 @@ def _order_of_field(items: np.dtype[Any], field: str, descending: bool) -> Recor
         ) from None
 
 
-def _names(items: np.dtype[Any], ahead: str = "") -> list[str]:
+def _names(items: Any, ahead: str = "") -> list[str]:
     """The names of all fields, those inside others too."""
     names = []
     for name in items.names or ():
@@ -252,10 +263,10 @@ def _names(items: np.dtype[Any], ahead: str = "") -> list[str]:
     return names
 
 
-def item_name(dtype: np.dtype[Any]) -> str:
+def item_name(dtype: Any) -> str:
     """The name of items of a dtype in messages. It tells the byte order for records alone."""
     if dtype.kind not in "SV":
-        return dtype.newbyteorder("=").name
+        return str(dtype.newbyteorder("=").name)
     fields = ", ".join(f"{name} {dtype[name].str}" for name in dtype.names or ())
     fields = fields if len(fields) <= _SHOWN else f"{fields[:_SHOWN]}..."
     return f"records of {dtype.itemsize} bytes" + (f" ({fields})" if fields else "")

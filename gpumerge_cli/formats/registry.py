@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Sink, Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_wide
@@ -22,7 +20,11 @@ from gpumerge_cli.formats.output import open_output
 from gpumerge_cli.formats.output_stream import is_terminal
 from gpumerge_cli.formats.record_options import Key, RecordRequest, item_name, parse_dtype, record_format
 from gpumerge_cli.formats.sink import ItemSink
+from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.order.rules import NEWLINE, NUL, LineOrder
+
+if TYPE_CHECKING:
+    from gpumerge_cli.order.key_types import Dtype
 
 _RECORDS_WAY_OUT = "say --record-size, or --dtype with fields, if it holds records"
 
@@ -84,11 +86,11 @@ def _resolved(
     if one.items == "told":
         return Content(one.name, wanted)
     named = dtype_of(suffix)
-    if wanted is not None and named and np.dtype(named) != wanted.newbyteorder("="):
+    if wanted is not None and named and ItemType.of(named) != wanted.newbyteorder("="):
         raise UsageError(f"{name}: its suffix says {named}, --dtype says {dtype}", way_out="leave one of them out")
     if wanted is None and not named:
         raise UsageError(f"{name}: {one.name} items need a dtype", way_out="say --dtype, for example --dtype int32")
-    return Content(one.name, np.dtype(named) if wanted is None else wanted)
+    return Content(one.name, ItemType.of(named) if wanted is None else wanted)
 
 
 def _of_options() -> Format:
@@ -122,7 +124,7 @@ def _records(
     name: str,
     format: Format | None,
     one: Format | None,
-    items: np.dtype[Any] | None,
+    items: Dtype | None,
     key: Key,
     said: str,
     text: bool,
@@ -169,7 +171,7 @@ def open_source(name: str, chosen: Content, told: Callable[[float], None] = lamb
         raise
 
 
-def judge_suffix(name: str, source_content: Content, dtype: np.dtype[Any] | None) -> str:
+def judge_suffix(name: str, source_content: Content, dtype: Dtype | None) -> str:
     """The suffix of an output, "" if it means nothing.
 
     dtype: of the items, None for lines. Raises OutputError for a name that says something other than that.
@@ -199,7 +201,7 @@ def judge_suffix(name: str, source_content: Content, dtype: np.dtype[Any] | None
     if named and (foreign is not None or not (tells or source_content.said)):
         raise _says_otherwise(name, source_content, dtype, foreign)
     says = dtype_of(suffix)
-    if says and np.dtype(says) != dtype.newbyteorder("="):
+    if says and ItemType.of(says) != dtype.newbyteorder("="):
         raise OutputError(f"its suffix says {says}, the items are {item_name(dtype)}", where=name, way_out="rename it")
     if suffix and format_of(suffix) is not None and not is_binary(suffix):
         own, _ = _own_name(source_content, dtype)
@@ -207,7 +209,7 @@ def judge_suffix(name: str, source_content: Content, dtype: np.dtype[Any] | None
     return suffix
 
 
-def _says_otherwise(name: str, source_content: Content, dtype: np.dtype[Any], foreign: Foreign | None) -> OutputError:
+def _says_otherwise(name: str, source_content: Content, dtype: Dtype, foreign: Foreign | None) -> OutputError:
     told = "a name without a suffix says lines of text"
     if suffix_of(name):
         told = f"its suffix says {'nothing' if foreign is None else foreign.name}"
@@ -225,18 +227,18 @@ def _keeps_bytes(name: str) -> bool:
     )
 
 
-def _own_name(source_content: Content, dtype: np.dtype[Any]) -> tuple[str, str]:
+def _own_name(source_content: Content, dtype: Dtype) -> tuple[str, str]:
     """The suffix that says what the items of a file are, and the option that does."""
     one = source_content.format
     if one.items == "told":
         return next(iter(one.suffixes)), f"--format {one.name}"
     native = dtype.newbyteorder("=")
-    suffix = next((suffix for suffix, says in one.suffixes.items() if says and np.dtype(says) == native), ".bin")
+    suffix = next((suffix for suffix, says in one.suffixes.items() if says and ItemType.of(says) == native), ".bin")
     return suffix, f"--dtype {item_name(dtype)}" if dtype.kind not in "SV" else "--record-size"
 
 
 def open_sink(
-    name: str, source_content: Content, dtype: np.dtype[Any] | None, count: int | None, *, head: bytes = b"",
+    name: str, source_content: Content, dtype: Dtype | None, count: int | None, *, head: bytes = b"",
     most: int = 0,
 ) -> Sink:  # fmt: skip
     """Open an output for `count` items (None: known only at `commit`) of `dtype` (V, S: records; None: lines).

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.extents import PartsSpot, Spot, Target
-from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.fixed_source import foreign_keys
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.formats.output_range import OutputRange
@@ -16,6 +14,7 @@ from gpumerge_cli.formats.output_stream import OutputStream
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.stored_output import StoredOutput
+    from gpumerge_cli.order.key_types import Dtype
 
 
 class ItemSink:
@@ -30,7 +29,7 @@ class ItemSink:
         self,
         output: OutputFile | OutputRange | OutputStream | StoredOutput,
         *,
-        dtype: np.dtype[Any] | None = None,
+        dtype: Dtype | None = None,
         header: Callable[[int], bytes] | None = None,
         count: int | None = None,
         compress: Callable[[Any], bytes] | None = None,
@@ -51,7 +50,7 @@ class ItemSink:
         self._empty = True
         self._finished = False
         if header is not None:
-            head = self._packed(np.frombuffer(header(count or 0), np.uint8))
+            head = self._packed(header(count or 0))
             self._output.write_at(0, head)
             self._start = start + len(head)
             self._empty = False
@@ -109,11 +108,11 @@ class ItemSink:
         if self._finished:
             return
         if self._empty and not self.exact:
-            self._output.write_at(0, self._packed(np.empty(0, np.uint8)))
+            self._output.write_at(0, self._packed(b""))
         if self._header is not None and count is not None:
             head = self._header(count)
             if head != self._header(self._count or 0):
-                self._output.write_at(0, np.frombuffer(head, np.uint8))
+                self._output.write_at(0, head)
         self._output.finish(durable=durable)
         self._finished = True
 
@@ -135,9 +134,13 @@ class ItemSink:
         self._output.abort()
 
     def _packed(self, data: Bytes) -> Bytes:
-        return data if self._compress is None else np.frombuffer(self._compress(data), np.uint8)
+        return data if self._compress is None else self._compress(data)
 
 
-def in_order_of(native: np.dtype[Any] | None, data: Bytes) -> Bytes:
+def in_order_of(native: Dtype | None, data: Bytes) -> Bytes:
     """The file's bytes for whole items in native byte order. native: see foreign_keys; None leaves them as they are."""
-    return data if native is None else data.view(native).byteswap().view(np.uint8)
+    if native is None:
+        return data
+    import numpy as np
+
+    return np.asarray(data).view(native).byteswap().view(np.uint8)

@@ -9,12 +9,10 @@ from contextlib import contextmanager
 from functools import cache
 from typing import IO, Any
 
-import numpy as np
-
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats import compressed
-from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.stores import object_of
 from gpumerge_cli.formats.stores.base import StoreError
@@ -64,13 +62,13 @@ class StoredInput(SeekableInput):
     def read_into(self, position: int, out: Bytes) -> None:
         """See SeekableInput."""
         if len(out) < _DIRECT:
-            out[:] = np.frombuffer(self._blocks_of(position, position + len(out)), np.uint8)
+            memoryview(out)[:] = self._blocks_of(position, position + len(out))
             return
         pieces = [(at, min(at + _REQUEST, len(out))) for at in range(0, len(out), _REQUEST)]
 
         def read(piece: tuple[int, int]) -> None:
             low, high = piece
-            out[low:high] = np.frombuffer(self._read(position + low, position + high), np.uint8)
+            memoryview(out)[low:high] = self._read(position + low, position + high)
 
         for _ in map(read, pieces) if len(pieces) == 1 else _readers().map(read, pieces):
             pass
@@ -80,9 +78,9 @@ class StoredInput(SeekableInput):
         count = max(0, min(count, self.size - position))
         if count < _DIRECT:
             return self._blocks_of(position, position + count)
-        out = np.empty(count, np.uint8)
+        out = bytearray(count)
         self.read_into(position, out)
-        return out.tobytes()
+        return bytes(out)
 
     def check_unchanged(self) -> None:
         """Raise InputError if the object is another one than when it was opened."""

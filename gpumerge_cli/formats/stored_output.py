@@ -10,12 +10,12 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import Interrupted, OutputError
 from gpumerge_cli.extents import PartsSpot, Target
-from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.formats.stores import object_of
 from gpumerge_cli.formats.stores.base import StoreError, Upload
 from gpumerge_cli.urls import shown
@@ -122,7 +122,7 @@ class StoredOutput:
 
     def write_at(self, position: int, data: Bytes) -> None:
         """Write all of `data` at byte `position`. It may wait for parts that are sent."""
-        view, size = data.data, self._part_bytes
+        view, size = memoryview(data), self._part_bytes
         while len(view):
             number, low = divmod(position, size)
             piece = view[: size - low]

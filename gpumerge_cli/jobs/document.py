@@ -6,9 +6,9 @@ import json
 import re
 import tomllib
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
 
+from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.json_text import restored
 
 _DEEPEST = 16

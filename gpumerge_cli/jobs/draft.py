@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.engine.inputs import read_names
 from gpumerge_cli.errors import GpumergeError, UsageError
 from gpumerge_cli.formats.part_names import FIELD, part_names

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from typing import Literal
 
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError, input_error
 from gpumerge_cli.jobs.spec import Job, Result
 from gpumerge_cli.line_file import LineFile, whole_lines

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.jobs.document import Entry, Mistake, read_document
 from gpumerge_cli.jobs.draft import Draft, Drafting

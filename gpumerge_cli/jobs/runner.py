@@ -7,10 +7,10 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from graphlib import TopologicalSorter
 from typing import Any, Protocol
 
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.jobs.joblog import Standing
 from gpumerge_cli.jobs.spec import Job, Limits, Result
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
+
+from gpumerge_cli.dataclass import dataclass, field
 
 State = Literal["done", "skipped", "failed", "left"]
 

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
+from gpumerge_cli.dataclass import dataclass, field
+
 if TYPE_CHECKING:
+    from array import array
+
     import numpy as np
     from numpy.typing import NDArray
 
+    from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.rules import LineOrder
 
 Kind = str
@@ -45,13 +49,13 @@ class Meant(NamedTuple):
 class Of(Protocol):
     """See Keys.of."""
 
-    def __call__(self, dtype: np.dtype[Any] | str, *, descending: bool = False) -> Order: ...
+    def __call__(self, dtype: Dtype | str, *, descending: bool = False) -> Order: ...
 
 
 class OfRecords(Protocol):
     """See Records.of."""
 
-    def __call__(self, size: int, offset: int, key: np.dtype[Any] | int, *, descending: bool = False) -> Order: ...
+    def __call__(self, size: int, offset: int, key: Dtype | int, *, descending: bool = False) -> Order: ...
 
 
 class OfLines(Protocol):
@@ -82,7 +86,7 @@ class Layout:
     key_kind: int = 0
     big_endian: bool = False
     terminator: int = 0
-    table: NDArray[np.int64] | None = field(default=None, compare=False)
+    table: array[int] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ rules.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
+
+from gpumerge_cli.dataclass import dataclass
 
 
 class Equals(Enum):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import PREFIX_BYTES, Layout, Macros, Meant, Order, Ways
 from gpumerge_cli.order.keys import Equal
 from gpumerge_cli.order.records import RECORDS, Records
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _SHOWN = 40
 
@@ -43,6 +45,8 @@ class Fields(Order):
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        import numpy as np
+
         return np.dtype(f"S{self.width}")
 
     @property
@@ -50,6 +54,8 @@ class Fields(Order):
         return 0
 
     def keys(self, items: NDArray[np.uint8]) -> NDArray[Any]:
+        import numpy as np
+
         images = [_most_significant_first(part.image(part.keys(items))) for part in self.parts]
         return np.ascontiguousarray(np.concatenate(images, axis=1)).view(self.dtype).reshape(-1)
 
@@ -61,7 +67,7 @@ class Fields(Order):
 
     def layout(self) -> Layout:
         fields = [number for part in self.parts for number in part.field]
-        return Layout(RECORDS, self.width, record=self.record, table=np.array([len(self.parts), *fields], np.int64))
+        return Layout(RECORDS, self.width, record=self.record, table=array("q", [len(self.parts), *fields]))
 
     def macros(self, *, rows: bool) -> Macros:
         fields = ",".join("{" + ",".join(map(str, part.field)) + "}" for part in self.parts)
@@ -114,6 +120,8 @@ class Fields(Order):
 
 def _most_significant_first(images: NDArray[Any]) -> NDArray[np.uint8]:
     """The bytes of images, a row each."""
+    import numpy as np
+
     if images.dtype.kind != "S":
         images = images.astype(images.dtype.newbyteorder(">"))
     return np.ascontiguousarray(images).view(np.uint8).reshape(len(images), images.dtype.itemsize)

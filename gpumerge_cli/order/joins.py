@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from array import array
 
     from gpumerge_cli.order import Order
 
@@ -43,7 +42,7 @@ class Join:
     """
 
     fields: tuple[tuple[int, ...], tuple[int, ...]] = ((0,), (0,))
-    key: LineOrder = LineOrder()  # noqa: RUF009 - it is frozen
+    key: LineOrder = LineOrder()
     separator: int | None = None
     between: int = _SPACE
     quoted: bool = False
@@ -62,7 +61,7 @@ class Join:
     @property
     def orders(self) -> tuple[Order, ...]:
         """The same as orders."""
-        from gpumerge_cli.order import Order  # only here: command lines are read without NumPy
+        from gpumerge_cli.order import Order
 
         return tuple(map(Order.lines, self.rules))
 
@@ -78,7 +77,7 @@ class Join:
         return Order.lines(replace(self.key, keys=tuple(keys), separator=separator, quoted=self.quoted))
 
     @property
-    def tables(self) -> tuple[NDArray[np.int64], ...]:
+    def tables(self) -> tuple[array[int], ...]:
         """The places of the keys in items of A and B: see SourceSpec of kernels/cpu/entries.h."""
         return tuple(rules.table() for rules in self.rules)
 

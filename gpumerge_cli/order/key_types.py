@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
+from gpumerge_cli.dataclass import dataclass, replace
+
+TYPE_CHECKING = False  # see gpumerge_cli
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
+    import numpy as np
+
 TYPES: dict[str, tuple[str, tuple[int, ...], int]] = {
     "int": ("i", (1, 2, 4, 8), 1),
     "uint": ("u", (1, 2, 4, 8), 0),
@@ -22,3 +32,71 @@ SUFFIXES: dict[str, str] = {
     f".{letter}{8 * width}": type_name(kind, width) for kind, (letter, widths, _) in TYPES.items() for width in widths
 }
 """NumPy's names of all key dtypes by the suffix of raw files, ".i32" of "int32"."""
+
+_FOREIGN = ">" if sys.byteorder == "little" else "<"
+_LETTERS = {letter: kind for kind, (letter, _, _) in TYPES.items()}
+
+
+@dataclass(frozen=True)
+class ItemType:
+    """The type of items in a file, without NumPy, whose dtypes have attributes of the same names.
+
+    kind: NumPy's letter of numbers (i, u, f), or S or V for records without fields; those with fields have a dtype.
+    itemsize: the bytes of an item. isnative: whether a number has this machine's byte order.
+    """
+
+    kind: str
+    itemsize: int
+    isnative: bool = True
+
+    names: ClassVar[None] = None
+    fields: ClassVar[None] = None
+    subdtype: ClassVar[None] = None
+    hasobject: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, name: str) -> ItemType | None:
+        """The type of a key that a text says in a plain way, "int32" or "<i4"; None for any other text."""
+        if name in DTYPES:
+            return _NAMED[name]
+        order, letter = (name[:1], name[1:]) if name[:1] in ("<", ">", "=") else ("=", name)
+        kind = _LETTERS.get(letter[:1])
+        if kind is None or letter[1:] not in map(str, TYPES[kind][1]):
+            return None
+        return cls(letter[0], int(letter[1:]), order != _FOREIGN or letter[1:] == "1")
+
+    @property
+    def name(self) -> str:
+        """NumPy's name, which does not tell the byte order."""
+        return type_name(_LETTERS[self.kind], self.itemsize) if self.kind in _LETTERS else str(self.dtype.name)
+
+    def __str__(self) -> str:
+        return str(self.dtype)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype. NumPy takes the type itself for it where it wants one."""
+        import numpy as np
+
+        found = np.dtype(f"{self.kind}{self.itemsize}")
+        return found if self.isnative else found.newbyteorder()
+
+    def newbyteorder(self, _: str = "=") -> ItemType:
+        """The type in this machine's byte order."""
+        return replace(self, isnative=True)
+
+
+def of_dtype(dtype: np.dtype[Any]) -> Dtype:
+    """The type that says the same as a dtype; the dtype itself if there is none."""
+    if dtype.kind not in "iufSV" or dtype.subdtype is not None or dtype.names is not None:
+        return dtype
+    return ItemType(dtype.kind, dtype.itemsize, dtype.isnative)
+
+
+_NAMED = {type_name(kind, width): ItemType(letter, width)
+          for kind, (letter, widths, _) in TYPES.items() for width in widths}  # fmt: skip
+
+
+if TYPE_CHECKING:
+    Dtype = ItemType | np.dtype[Any]
+    """The type of items: a dtype only where fields or NumPy's other kinds are in it."""

@@ -9,15 +9,18 @@ keep input order. Twin of kernels/keys.cuh.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.base import Layout, Macros, Order
-from gpumerge_cli.order.key_types import DTYPES, TYPES, type_name
+from gpumerge_cli.order.key_types import DTYPES, TYPES, ItemType, type_name
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gpumerge_cli.order.key_types import Dtype
 
 BYTES_KIND = 0
 """The KEY_KIND of keys that are bytes: their prefix is an unsigned number."""
@@ -32,12 +35,16 @@ class Keys(Order):
     is_rows = False
 
     @classmethod
-    def of_dtype(cls, dtype: np.dtype[Any] | str, *, descending: bool = False) -> Keys:
-        """The order of a NumPy dtype; byte order is not part of it. Raises UsageError for a dtype without one."""
-        try:
-            resolved = np.dtype(dtype)
-        except (TypeError, ValueError, SyntaxError):  # NumPy's parser has its own ways to fail
-            raise _unknown_dtype(str(dtype)) from None
+    def of_dtype(cls, dtype: Dtype | str, *, descending: bool = False) -> Keys:
+        """The order of a type; byte order is not part of it. Raises UsageError for a type without one."""
+        resolved = ItemType.of(dtype) if isinstance(dtype, str) else dtype
+        if not isinstance(resolved, ItemType):
+            import numpy as np
+
+            try:
+                resolved = np.dtype(dtype)
+            except (TypeError, ValueError, SyntaxError):  # NumPy's parser has its own ways to fail
+                raise _unknown_dtype(str(dtype)) from None
         kind = _KINDS.get(resolved.kind)
         if kind is None or resolved.itemsize not in TYPES[kind][1]:
             raise _unknown_dtype(str(dtype))
@@ -58,10 +65,24 @@ class Keys(Order):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return np.dtype(type_name(self.kind, self.width))
+        import numpy as np
+
+        return np.dtype(self.name)
+
+    @property
+    def item_type(self) -> ItemType:
+        """The type of keys."""
+        return ItemType(TYPES[self.kind][0], self.width)
+
+    @property
+    def name(self) -> str:
+        """NumPy's name of the type."""
+        return type_name(self.kind, self.width)
 
     @property
     def unsigned(self) -> np.dtype[Any]:
+        import numpy as np
+
         return np.dtype(f"uint{8 * self.width}")
 
     @property
@@ -77,6 +98,8 @@ class Keys(Order):
     @property
     def alike(self) -> NDArray[Any]:
         """A key of each kind that has keys of other bits compare equal to it: zero and NaN of floats."""
+        import numpy as np
+
         return np.array([] if self.infinity is None else [0.0, np.nan], self.dtype)
 
     @property
@@ -88,10 +111,14 @@ class Keys(Order):
         return (1 << (8 * self.width)) - 1
 
     def keys(self, items: NDArray[np.uint8]) -> NDArray[Any]:
+        import numpy as np
+
         count = len(items) // self.width
         return np.ndarray((count,), self.dtype, np.ascontiguousarray(items))
 
     def image(self, keys: NDArray[Any]) -> NDArray[Any]:
+        import numpy as np
+
         return np.asarray(self.image_of_bits(np.ascontiguousarray(keys, self.dtype).view(self.unsigned)))
 
     def image_of_bits(self, bits: Any) -> Any:
@@ -124,9 +151,11 @@ class Keys(Order):
         return True
 
     def describe(self) -> str:
-        return f"{self.dtype.name}, descending" if self.descending else self.dtype.name
+        return f"{self.name}, descending" if self.descending else self.name
 
     def number(self, item: bytes, *, short: bool = False) -> str | None:
+        import numpy as np
+
         key = self.keys(np.frombuffer(item, np.uint8))[0]
         return str(key) if self.infinity is None or not short else f"{key:.6g}"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import Bounds, Layout, Macros, Meant, Order, Ways
 from gpumerge_cli.order.rules import Comparison, LineKey, LineOrder
 
@@ -25,7 +25,7 @@ _OTHER_KEYS = {"-f": LineKey(fold=True), "-h": LineKey("human"), "-V": LineKey("
 class Lines(Order):
     """The order of lines: `rules`."""
 
-    rules: LineOrder = LineOrder()  # noqa: RUF009 - it is frozen
+    rules: LineOrder = LineOrder()
 
     costs_as = "lines"
 
@@ -165,7 +165,7 @@ class _Ended(Sequence[bytes]):
         import numpy as np  # only here: what reads command lines reads orders, too
 
         self._run = run
-        self._ends = np.flatnonzero(run == terminator)
+        self._ends = np.flatnonzero(np.asarray(run) == terminator)
 
     def __len__(self) -> int:
         return len(self._ends)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import Order
 from gpumerge_cli.order.fields import Fields
 from gpumerge_cli.order.joins import ONLY_B, PAIRS, Join
+from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.order.keys import Keys
 from gpumerge_cli.order.records import Records
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gpumerge_cli.order.key_types import Dtype
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class RecordJoin:
         return Fields.by([replace(part, size=ends[-1], offset=end - part.width, name="") for part, end in places])
 
     @property
-    def tables(self) -> tuple[NDArray[np.int64], ...]:
+    def tables(self) -> tuple[array[int], ...]:
         """See Join."""
         return tuple(_table(order) for order in self.orders)
 
@@ -65,7 +69,9 @@ def parts_of(order: Order) -> tuple[Records, ...]:
 def as_records(order: Order) -> Order:
     """The order of numbers in native byte order as that of records; another one as it is."""
     return (
-        Records.of_key(order.width, 0, order.dtype, descending=order.descending) if isinstance(order, Keys) else order
+        Records.of_key(order.width, 0, order.item_type, descending=order.descending)
+        if isinstance(order, Keys)
+        else order
     )
 
 
@@ -79,8 +85,8 @@ def turned_alike(orders: Sequence[Order]) -> tuple[Order, ...]:
     )
 
 
-def joined_dtype(a: np.dtype[Any], b: np.dtype[Any], key: Sequence[Records]) -> np.dtype[Any]:
-    """The dtype of a record of A and the rest of one of B, whose key has these fields.
+def joined_type(a: Dtype, b: Dtype, key: Sequence[Records]) -> Dtype:
+    """The type of a record of A and the rest of one of B, whose key has these fields.
 
     It has the fields of both if both have any. A field of B whose name A has, too, gets _2 behind its name.
     """
@@ -95,7 +101,9 @@ def joined_dtype(a: np.dtype[Any], b: np.dtype[Any], key: Sequence[Records]) -> 
         return a
     size = a.itemsize + rest
     if b.names is None or (a.names is None and a.kind in "SV"):
-        return np.dtype(f"V{size}")
+        return ItemType("V", size)
+    import numpy as np
+
     if a.names is None:
         a = np.dtype([(key[0].name or "key", a)])
     names, formats, offsets = list(a.names or ()), [a[name] for name in a.names or ()], _offsets(a)
@@ -117,6 +125,8 @@ def _without(dtype: np.dtype[Any], place: int, taken: Sequence[tuple[int, int]])
     gone = sum(max(0, stop - start) for start, stop in inside)
     if gone == 0:
         return dtype
+    import numpy as np
+
     return np.dtype(f"V{dtype.itemsize - gone}") if gone < dtype.itemsize else None
 
 
@@ -125,7 +135,7 @@ def _offsets(dtype: np.dtype[Any]) -> list[int]:
     return [dtype.fields[name][1] for name in dtype.names or ()]
 
 
-def _table(order: Order) -> NDArray[np.int64]:
+def _table(order: Order) -> array[int]:
     parts = parts_of(order)
     fields = (number for part in parts for number in part.field)
-    return np.array([order.item_bytes, len(parts), *fields], np.int64)
+    return array("q", [order.item_bytes, len(parts), *fields])

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.base import PREFIX_BYTES, Layout, Macros, Order
 from gpumerge_cli.order.keys import BYTES_KIND, Equal, Keys, record_macros
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gpumerge_cli.order.key_types import Dtype
 
 _FOREIGN: Literal["little", "big"] = "big" if sys.byteorder == "little" else "little"
 RECORDS = 3  # ItemKind of kernels/cpu/entries.h
@@ -33,8 +36,9 @@ class Records(Order):
 
     @classmethod
     def of_key(
-        cls, size: int, offset: int, key: np.dtype[Any] | int, *, descending: bool = False, name: str = ""
-    ) -> Records:
+        cls, size: int, offset: int, key: Dtype | int, *, descending: bool = False,
+        name: str = "",
+    ) -> Records:  # fmt: skip
         """The order of records of `size` bytes by the key at `offset`: of a dtype, or so many bytes.
 
         The byte order of a dtype counts; S and V are bytes. name: of the key's field. Raises UsageError for a dtype
@@ -72,10 +76,14 @@ class Records(Order):
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        import numpy as np
+
         return np.dtype(f"S{self.width}") if self.key is None else self.key.dtype
 
     @property
     def unsigned(self) -> np.dtype[Any]:
+        import numpy as np
+
         return np.dtype(f"uint{8 * self.width}")
 
     @property
@@ -90,6 +98,8 @@ class Records(Order):
         return None if self.key is None else self.key.infinity
 
     def keys(self, items: NDArray[np.uint8]) -> NDArray[Any]:
+        import numpy as np
+
         stored = self.dtype.newbyteorder() if self.swapped else self.dtype
         count = len(items) // self.size
         place = self.offset if count else 0
@@ -99,16 +109,22 @@ class Records(Order):
     def image(self, keys: NDArray[Any]) -> NDArray[Any]:
         if self.key is not None:
             return self.key.image(keys)
+        import numpy as np
+
         values = np.ascontiguousarray(keys, self.dtype).view(np.uint8)
         return np.asarray((values ^ np.uint8(255 * self.descending)).view(self.dtype))
 
     @property
     def made_of(self) -> np.dtype[Any]:
         """The dtype of the numbers that `put` takes. For bytes it is the widest unsigned one that the key holds."""
+        import numpy as np
+
         return np.dtype(f"u{1 << (self.prefix_bytes.bit_length() - 1)}") if self.key is None else self.key.dtype
 
     def put(self, numbers: NDArray[Any], records: NDArray[np.uint8]) -> None:
         """Write numbers of `made_of` as the keys of as many records, a row each; bytes end in zeros."""
+        import numpy as np
+
         width = self.width
         if self.key is None:
             numbers = numbers.astype(numbers.dtype.newbyteorder(">"))
@@ -150,7 +166,7 @@ class Records(Order):
             name = f"bytes {self.offset} to {self.offset + self.width - 1}"
         else:
             order = f"{_FOREIGN}-endian " if self.swapped else ""
-            name = f"{order}{self.dtype.name} at byte {self.offset}"
+            name = f"{order}{self.key.name} at byte {self.offset}"
         return f"{name}, descending" if self.descending else name
 
     def key_of(self, item: bytes) -> bytes:
@@ -169,6 +185,8 @@ class Records(Order):
         return f"--field {self.name}{':r' if self.descending else ''}"
 
     def _keys_of(self, item: bytes) -> NDArray[Any]:
+        import numpy as np
+
         return self.keys(np.frombuffer(item, np.uint8))
 
     def quoted(self, part: bytes) -> str:

@@ -6,12 +6,10 @@ is said there and nowhere else. Source of the rules: POSIX sort and GNU coreutil
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from array import array
+from typing import Literal, get_args
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from gpumerge_cli.dataclass import dataclass, field, replace
 
 Comparison = Literal["bytes", "numeric", "human", "general", "month", "version", "random"]
 COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
@@ -133,7 +131,7 @@ class LineOrder:
         ways = {COMPARISONS.index(key.compare) for key in self.keys} or {NO_KEYS}
         return sum(1 << way for way in ways)
 
-    def table(self) -> NDArray[np.int64]:
+    def table(self) -> array[int]:
         """The order as int64 words, for compiled code.
 
         0: flags. 1: number of keys. 2: separator or -1, see QUOTED. 3: terminator. 4 and 5: the salt, little-endian.
@@ -143,12 +141,10 @@ class LineOrder:
         plain = not self.keys
         numeric = len(self.keys) == 1 and replace(self.keys[0], reverse=False) == LineKey("numeric")
         flags = STABLE * self.stable | REVERSE * self.reverse | PLAIN * plain | NUMERIC * numeric
-        import numpy as np  # only here: what reads command lines reads orders, too
-
-        salt = np.frombuffer(self.salt, np.int64).tolist()
+        salt = array("q", self.salt)
         separator = -1 if self.separator is None else self.separator + QUOTED * self.quoted
         head = [flags, len(self.keys), separator, self.terminator, *salt, 0, 0]
-        return np.array([*head, *(word for key in self.keys for word in key.words())], np.int64)
+        return array("q", [*head, *(word for key in self.keys for word in key.words())])
 
     def record_of(self, line: bytes) -> bytes:
         """A line as users know it: a line that the parser of CSV made is a record, then its fields."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.report.compared import BenchRow, CompareReport, Measured
 from gpumerge_cli.report.markup import Part, lane, picture, rectangle, tag, upright
 from gpumerge_cli.report.merge_tables import stage_name

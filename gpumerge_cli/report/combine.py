@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.report.compared import CCCL, BenchReport, BenchRow
 
 

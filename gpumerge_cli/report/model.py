@@ -5,9 +5,9 @@ Times are seconds, sizes are bytes, counts are plain integers. `schema` grows wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.measure import COMPILE as COMPILE
 from gpumerge_cli.measure import Stretch as Stretch
 

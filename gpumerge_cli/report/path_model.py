@@ -6,7 +6,7 @@ are merged. Keys are text, cut to the length of a label.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gpumerge_cli.dataclass import dataclass
 
 
 @dataclass(frozen=True)

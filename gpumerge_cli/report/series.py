@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.report.compared import BenchRow
 from gpumerge_cli.report.tables import format_size
 from gpumerge_cli.units import format_counted

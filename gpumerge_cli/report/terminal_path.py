@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from rich.box import SIMPLE_HEAD
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.report.path_model import Buffer, Cut, CutLevel, InputAxis, PathReport, Round, Search
 from gpumerge_cli.units import format_counted, visible
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.backends.cpu.comparison import key_by
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.engine.load import LoadedRuns
 from gpumerge_cli.errors import DisorderError, UsageError
-from gpumerge_cli.formats.base import Bytes
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpumerge_cli.backends.launch import LaunchPolicy
 from gpumerge_cli.backends.variants import LADDER, named
 from gpumerge_cli.corank import co_rank
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.report.path_model import Buffer, Place, Round
 from gpumerge_cli.trace.items import Items, b_first

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.splits import Split, Splits
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.request import BackendRequest
 from gpumerge_cli.order import Order
 

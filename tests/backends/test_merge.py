@@ -224,7 +224,7 @@ def test_baselines_and_copy(backend: Backend, rng: np.random.Generator) -> None:
     for name, baseline in workspace.baselines().items():
         workspace.poison()
         assert workspace.time(baseline) >= 0
-        result = workspace.download().view(np.float32)
+        result = np.asarray(workspace.download()).view(np.float32)
         assert np.array_equal(order.image(result), order.image(merged_keys(runs, descending=True))), name
     workspace.poison()
     assert workspace.time(workspace.copy) >= 0

@@ -183,7 +183,7 @@ def test_a_run_that_is_there_stays_as_it_is(
     outlet, data = FolderOutlet(str(tmp_path), sums=sums), np.arange(100, dtype=np.int32)
 
     def put() -> tuple[int, bytes]:
-        piece = SimpleNamespace(data=memoryview(data).cast("B"))
+        piece = memoryview(data).cast("B")
         merged: Any = SimpleNamespace(outputs=lambda: [piece], merged_bytes=data.nbytes, spans=[])
         assert outlet.put(0, Place(3, 0), merged, last=True) == data.nbytes
         assert outlet.crc == (crc32(data) if sums else 0)

@@ -72,7 +72,7 @@ def spec_of(order: Order) -> OrderSpec:
     """The order as the library has it; keeps the table alive."""
     if order.text is not None:
         table = order.text.table()
-        spec = OrderSpec(4, terminator=order.text.terminator, table=table.ctypes.data)
+        spec = OrderSpec(4, terminator=order.text.terminator, table=table.buffer_info()[0])
         spec.kept = table
         return spec
     layout = order.layout()

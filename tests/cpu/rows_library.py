@@ -58,7 +58,8 @@ class Spec:
         self.spec = OrderSpec()
         if order.text is not None:
             self.table = order.text.table()
-            self.spec.kind, self.spec.terminator, self.spec.table = LINES, order.text.terminator, self.table.ctypes.data
+            self.spec.kind, self.spec.terminator = LINES, order.text.terminator
+            self.spec.table = self.table.buffer_info()[0]
         else:
             self.spec.kind, self.spec.key_kind, self.spec.width = RECORDS, KINDS[order.kind], order.width
             self.spec.descending, self.spec.record, self.spec.offset = order.descending, order.record, order.offset

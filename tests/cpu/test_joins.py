@@ -20,7 +20,7 @@ from gpumerge_cli.backends.cpu.library import load
 from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRS, TYPES, Join
-from gpumerge_cli.order.record_joins import RecordJoin, joined_dtype, parts_of, turned_alike
+from gpumerge_cli.order.record_joins import RecordJoin, joined_type, parts_of, turned_alike
 from gpumerge_cli.order.rules import LineOrder
 from tests.cpu import libraries
 
@@ -200,7 +200,7 @@ def test_records_of_other_layouts(types: list[str], kind: str, seed: int) -> Non
         worker.run([(0, each.size) for each in held], 0, 0)
         found = b"".join(part.tobytes() for part in worker.outputs())
         worker.close()
-        dtype = joined_dtype(a.dtype, b.dtype, parts_of(orders[1])) if join.has_rest else a.dtype
+        dtype = np.dtype(joined_type(a.dtype, b.dtype, parts_of(orders[1]))) if join.has_rest else a.dtype
         assert found == _records_expected(a, b, dtype, join)
 
 

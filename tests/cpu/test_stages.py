@@ -19,7 +19,7 @@ from gpumerge_cli.order import Order
 def test_rows_only_are_indexed(order: Order, indexed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = cpu.create()
     data = np.frombuffer(b"1\n2\n\0\0\0\n", np.uint8)
-    source = SimpleNamespace(name="a", size=8, extent=None, read_into=lambda start, out: np.copyto(out, data))
+    source = SimpleNamespace(name="a", size=8, extent=None, read_into=lambda _, out: np.copyto(np.asarray(out), data))
     work = ChunkWork([source], order, backend.resolve(LaunchRequest(), order), False, None, ())
     worker = CpuChunkWorker(Chunks(work), 100)
     merge = library().gm_chunk

@@ -249,7 +249,7 @@ def combined(order: Order, equals: Equals, runs: list[Any]) -> Any:
     workspace.staging(sum(map(len, runs)))[:] = np.concatenate(runs)
     workspace.upload(list(map(len, runs)))
     workspace.merge(backend.resolve(LaunchRequest(), order), equals)
-    found = workspace.download().copy()
+    found = np.array(workspace.download())
     workspace.close()
     return found
 

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from gpumerge_cli.backends.base import (
     DeviceInfo,
     LaunchPolicy,
@@ -23,7 +21,6 @@ from gpumerge_cli.backends.base import (
 )
 from gpumerge_cli.backends.calls import ChunkCalls, ChunkWork
 from gpumerge_cli.backends.cpu import policy as policies
-from gpumerge_cli.backends.cpu.baselines import versions
 from gpumerge_cli.backends.cpu.chunks import Chunks
 from gpumerge_cli.backends.cpu.joins import Joins
 from gpumerge_cli.backends.cpu.library import library
@@ -71,7 +68,7 @@ class CpuBackend:
     def info(self) -> DeviceInfo:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         level = self._own.gm_level().decode()
-        details = {"cores": str(len(os.sched_getaffinity(0))), "level": level, "numpy": np.__version__}
+        details = {"cores": str(len(os.sched_getaffinity(0))), "level": level}
         return DeviceInfo("cpu", _cpu_name(), memory, details)
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2, equals: Equals = Equals.ALL) -> LaunchPolicy:
@@ -90,6 +87,8 @@ class CpuBackend:
 
     def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
         _judge(policy, len(items))
+        import numpy as np
+
         ranks = np.empty(len(items), np.int64)
         where = (items.ctypes.data, len(items), ranks.ctypes.data)
         judge(self._own.gm_sort_ranks(order_spec(order), sort_spec(policy), *where, threads))
@@ -131,6 +130,8 @@ class CpuBackend:
         return Chunks(work) if work.join is None else Joins.of(work)
 
     def versions(self) -> dict[str, str]:
+        from gpumerge_cli.backends.cpu.baselines import versions
+
         return versions()
 
     def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
@@ -157,8 +158,11 @@ def _judge(policy: SortPolicy, items: int) -> None:
 
 def _copy_seconds(nbytes: int, team: Team) -> float:
     """The median of a few copies between two arrays whose pages exist already."""
-    source, target = np.ones(nbytes, np.uint8), np.ones(nbytes, np.uint8)
     from statistics import median
+
+    import numpy as np
+
+    source, target = np.ones(nbytes, np.uint8), np.ones(nbytes, np.uint8)
 
     found = []
     for _ in range(_COPIES):

@@ -5,17 +5,17 @@ from __future__ import annotations
 import ctypes
 import os
 import time
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
-import numpy as np
-
-from gpumerge_cli.backends.calls import Bytes, ChunkWork, Disordered
+from gpumerge_cli.backends.calls import ChunkWork, Disordered
 from gpumerge_cli.backends.cpu.library import library
-from gpumerge_cli.backends.cpu.memory import view
 from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.backends.cpu.specs import equals, launch_spec, margin_spec, order_spec, sort_spec
 from gpumerge_cli.backends.launch import SortPolicy
+from gpumerge_cli.buffers import Bytes, address_of, room, view
 from gpumerge_cli.errors import lost_output, output_error
 from gpumerge_cli.measure import Span
 
@@ -70,8 +70,10 @@ class CpuChunkWorker:
     def run(self, ranges: Sequence[tuple[int, int]], part: int, offset: int) -> None:
         own, chunks, work = self._own, self._chunks, self._chunks.work
         count = len(ranges)
-        edges = np.array(ranges, np.int64)
-        spec = own.ChunkSpec(chunks.sources.specs, edges.ctypes.data, count, work.check, chunks.sorts, chunks.equals)
+        edges = array("q", chain.from_iterable(ranges))
+        spec = own.ChunkSpec(
+            chunks.sources.specs, edges.buffer_info()[0], count, work.check, chunks.sorts, chunks.equals
+        )
         sink = own.SinkSpec(descriptor=-1)
         if work.targets:
             target, gate = work.targets[part], chunks.gates[part]
@@ -91,7 +93,7 @@ class CpuChunkWorker:
         own.gm_counts(self._handle, counts)
         self.counts, self.dropped, self.merged_bytes = list(counts), result.dropped, result.nbytes
         self._items = result.items
-        self._tell(result, int((edges[:, 1] - edges[:, 0]).sum()), stopped)
+        self._tell(result, sum(high - low for low, high in ranges), stopped)
 
     def _tell(self, result: Any, nbytes: int, stopped: float) -> None:
         self.spans = []
@@ -113,10 +115,10 @@ class CpuChunkWorker:
 
     def _parts(self) -> Iterator[Bytes]:
         """The result of a chunk that holds a long line, which has no room for a second copy."""
-        room = np.empty(min(_PART, self.merged_bytes), np.uint8)
+        held = room(min(_PART, self.merged_bytes))
         for position in range(0, self.merged_bytes, _PART):
-            part = room[: min(_PART, self.merged_bytes - position)]
-            self._own.gm_receive(self._handle, position, len(part), part.ctypes.data)
+            part = held[: min(_PART, self.merged_bytes - position)]
+            self._own.gm_receive(self._handle, position, len(part), address_of(part))
             yield part
 
     def equals(self) -> Bytes:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from array import array
+from collections.abc import Iterable, Sequence
 
 from gpumerge_cli.backends.calls import Readable
 from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.backends.cpu.specs import order_spec
+from gpumerge_cli.buffers import address_of
 from gpumerge_cli.order import Order
 
-Row = NDArray[np.int64]
+Cut = tuple[int, ...]
+"""A position in each source."""
 
 
 class Cuts:
@@ -26,56 +26,68 @@ class Cuts:
         order: Order,
         *,
         groups: bool = False,
-        tables: Sequence[NDArray[np.int64]] = (),
+        tables: Sequence[array[int]] = (),
     ) -> None:
         self._own = library()
         self._groups = groups
         self._sources = Sources(sources, tables)
         self._order = order_spec(order)
-        self.sizes: Row = np.array([source.size for source in sources], np.int64)
+        self.sizes: Cut = tuple(source.size for source in sources)
 
-    def between(self, low: Row, high: Row, targets: Row) -> NDArray[np.int64]:
-        """A cut for each target: a row of positions, one in each source. Shape (targets, sources), int64, ascending.
+    def between(self, low: Iterable[int], high: Iterable[int], targets: Sequence[int]) -> array[int]:
+        """The positions of a cut for each target, ascending, cut after cut.
 
         low, high: two cuts; the new ones lie between them. targets: about so many bytes of all sources lie ahead of a
         cut. A cut is exact under (key, source, position). Raises InputError, MemoryError.
         """
         inputs, count = len(self.sizes), len(targets)
-        rows = [np.ascontiguousarray(row, np.int64) for row in (low, high, targets)]
-        cuts = np.empty((count, inputs), np.int64)
+        rows = [array("q", row) for row in (low, high, targets)]
+        cuts = array("q", bytes(8 * inputs * count))
         numbers = (inputs, count, len(os.sched_getaffinity(0)), self._groups)
-        spec = self._own.CutSpec(self._sources.specs, *(row.ctypes.data for row in rows), *numbers)
+        spec = self._own.CutSpec(self._sources.specs, *(row.buffer_info()[0] for row in rows), *numbers)
         failure = self._own.Failure()
-        self._sources.judge(self._own.gm_cut(self._order, spec, cuts.ctypes.data, failure), failure)
+        self._sources.judge(self._own.gm_cut(self._order, spec, cuts.buffer_info()[0], failure), failure)
         return cuts
 
-    def at(self, targets: Row, low: Row | None = None, high: Row | None = None) -> NDArray[np.int64]:
-        """One cut for each target, as near to it as the edges of items allow, between two cuts if they are given."""
-        low, high = np.zeros_like(self.sizes) if low is None else low, self.sizes if high is None else high
-        # A cut may miss its target by a part of the way to the next target. So each target is there twice.
-        return self.between(low, high, np.repeat(targets, 2))[::2]
+    def at(
+        self, targets: Sequence[int], low: Iterable[int] | None = None, high: Iterable[int] | None = None
+    ) -> array[int]:
+        """The same, each as near to its target as the edges of items allow.
 
-    def bounds(self, item: bytes) -> tuple[Row, Row]:
+        low, high: by default all zeros and the sizes.
+        """
+        low, high = (0,) * len(self.sizes) if low is None else low, self.sizes if high is None else high
+        inputs, wanted = len(self.sizes), array("q", targets)
+        # A cut may miss its target by a part of the way to the next target. So each target is there twice.
+        twice = array("q", bytes(16 * len(wanted)))
+        twice[::2] = twice[1::2] = wanted
+        found = self.between(low, high, twice)
+        cuts = array("q", bytes(8 * inputs * len(wanted)))
+        for number in range(inputs):
+            cuts[number::inputs] = found[number :: 2 * inputs]
+        return cuts
+
+    def bounds(self, item: bytes) -> tuple[Cut, Cut]:
         """The places of an item in each source: (ahead of all items that equal it, behind all of them).
 
         item: the native bytes of a key, a record, or a line without its terminator. Raises InputError, MemoryError.
         """
-        kept = np.frombuffer(item or b"\0", np.uint8)
-        spec = self._own.BoundSpec(self._sources.specs, kept.ctypes.data, len(self.sizes), len(item))
-        ahead, behind = np.empty_like(self.sizes), np.empty_like(self.sizes)
+        kept = item or b"\0"
+        spec = self._own.BoundSpec(self._sources.specs, address_of(kept), len(self.sizes), len(item))
+        ahead, behind = array("q", self.sizes), array("q", self.sizes)
         failure = self._own.Failure()
-        status = self._own.gm_bounds(self._order, spec, ahead.ctypes.data, behind.ctypes.data, failure)
+        status = self._own.gm_bounds(self._order, spec, ahead.buffer_info()[0], behind.buffer_info()[0], failure)
         self._sources.judge(status, failure)
-        return ahead, behind
+        return tuple(ahead), tuple(behind)
 
     def is_cut(self, positions: Sequence[int]) -> bool:
         """True if the bytes ahead of `positions`, which must be in order, are the first ones of the merge.
 
         A plan's cuts may fail this if sources are out of order. Raises InputError, MemoryError.
         """
-        row = np.array(positions, np.int64)
+        row = array("q", positions)
         failure = self._own.Failure()
-        status = self._own.gm_is_cut(self._order, self._sources.specs, row.ctypes.data, len(row), failure)
+        status = self._own.gm_is_cut(self._order, self._sources.specs, row.buffer_info()[0], len(row), failure)
         if status != self._own.DISORDER:
             self._sources.judge(status, failure)
         return bool(status == self._own.DONE)

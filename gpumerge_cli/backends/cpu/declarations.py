@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import re
-from dataclasses import dataclass, field
 from typing import Any
+
+from gpumerge_cli.dataclass import dataclass, field
 
 _SKIPPED = re.compile(r"/\*.*?\*/|^#[^\n]*|^extern \"C\" \{|^\}$", re.DOTALL | re.MULTILINE)
 _ENUMERATION = re.compile(r"enum \w+ \{(.*)\}", re.ASCII | re.DOTALL)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 
-from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.cpu.library import library
-from gpumerge_cli.backends.cpu.memory import view
 from gpumerge_cli.backends.cpu.specs import equals, judge, order_spec
+from gpumerge_cli.buffers import Bytes, view
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.order import Order
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
-import numpy as np
-
-from gpumerge_cli.backends.calls import Bytes, ChunkWork, Disordered, Readable
+from gpumerge_cli.backends.calls import ChunkWork, Disordered, Readable
 from gpumerge_cli.backends.cpu.library import library
-from gpumerge_cli.backends.cpu.memory import view
 from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.backends.cpu.specs import judge, order_spec
+from gpumerge_cli.buffers import Bytes, address_of, view
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order.record_joins import JoinRules
 
@@ -29,13 +29,13 @@ class Joins:
         self.check = check
         self.sources = Sources(sources, join.tables)
         self._key = order_spec(join.compared)
-        self._columns = None if join.columns is None else np.array(join.columns, np.int64).reshape(-1, 2)
-        self._filler = np.frombuffer(join.filler, np.uint8)
+        self._columns = None if join.columns is None else array("q", chain.from_iterable(join.columns))
+        self._filler = join.filler
         self.spec = own.JoinSpec(
             sources=self.sources.specs,
-            columns=None if self._columns is None else self._columns.ctypes.data,
-            filler=self._filler.ctypes.data,
-            count=0 if self._columns is None else len(self._columns),
+            columns=None if self._columns is None else self._columns.buffer_info()[0],
+            filler=address_of(self._filler),
+            count=0 if self._columns is None else len(self._columns) // 2,
             filler_bytes=len(join.filler),
             separator=join.between,
             shows=join.shows,
@@ -72,11 +72,11 @@ class JoinWorker:
 
     def run(self, ranges: Sequence[tuple[int, int]], part: int, offset: int) -> None:
         self.counts, self.dropped, self.spans = [0, 0], 0, []
-        edges, result, failure = np.array(ranges, np.int64), self._own.JoinResult(), self._own.Failure()
-        status = self._own.gm_join_start(self._handle, edges.ctypes.data, self._joins.check, result, failure)
+        edges, result, failure = array("q", chain.from_iterable(ranges)), self._own.JoinResult(), self._own.Failure()
+        status = self._own.gm_join_start(self._handle, edges.buffer_info()[0], self._joins.check, result, failure)
         stopped = time.perf_counter()
         self._judge(status, failure)
-        self.spans.append(Span("read", result.read_ns / 1e9, int((edges[:, 1] - edges[:, 0]).sum()), stopped))
+        self.spans.append(Span("read", result.read_ns / 1e9, sum(high - low for low, high in ranges), stopped))
 
     def outputs(self) -> Iterator[Bytes]:
         lines, over = 0, False

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 
-from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.cpu.library import library
+from gpumerge_cli.buffers import Bytes, address_of
 
 
 class Mapping:
@@ -31,7 +31,7 @@ class Mapping:
         """Copy `data` to byte `position`; False if bytes of the mapping were lost. Any thread may call it."""
         assert 0 <= position <= self.nbytes - len(data), "beyond the mapping"
         own = library()
-        return bool(own.gm_map_write(self.address, position, data.ctypes.data, len(data)) == own.DONE)
+        return bool(own.gm_map_write(self.address, position, address_of(data), len(data)) == own.DONE)
 
     def populate(self, processes: int) -> None:
         """Start so many processes that bring its pages into memory, the first ones first, until `close`.

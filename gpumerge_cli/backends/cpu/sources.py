@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gpumerge_cli.backends.calls import Readable
 from gpumerge_cli.backends.cpu.library import library
-from gpumerge_cli.backends.cpu.memory import view
+from gpumerge_cli.buffers import address_of, view
 from gpumerge_cli.errors import InputError, input_error
 
 
@@ -21,14 +19,14 @@ class Sources:
     tables: for each source the place of the key in an item, as SourceSpec has it; none if items compare as a whole.
     """
 
-    def __init__(self, sources: Sequence[Readable], tables: Sequence[NDArray[np.int64]] = ()) -> None:
+    def __init__(self, sources: Sequence[Readable], tables: Sequence[array[int]] = ()) -> None:
         own = library()
         self.sources = sources
         self.specs = (own.SourceSpec * max(1, len(sources)))()
         self._caught: dict[int, BaseException] = {}  # by numbers of sources: the library has threads of its own
         self._kept: list[Any] = [dict(own.SourceSpec._fields_)["read"](self._read)]
         for spec, table in zip(self.specs, tables, strict=False):
-            spec.key = table.ctypes.data
+            spec.key = address_of(table)
             self._kept.append(table)
         for number, (source, spec) in enumerate(zip(sources, self.specs, strict=False)):
             spec.size, spec.held, extent = source.size, source.size, source.extent
@@ -40,7 +38,7 @@ class Sources:
                 extent.descriptor, extent.start, extent.held, extent.swap,
             )  # fmt: skip
             if extent.memory is not None:
-                spec.memory = extent.memory.ctypes.data
+                spec.memory = address_of(extent.memory)
                 self._kept.append(extent.memory)
 
     def _read(self, number: int, position: int, address: int, nbytes: int) -> int:
@@ -62,6 +60,6 @@ class Sources:
             raise self._caught.pop(failure.input, lost)
         if status in (own.READ_FAILED, own.INPUT_SHRANK):
             source = self.sources[failure.input]
-            source.read_into(failure.position, np.empty(min(1, source.size - failure.position), np.uint8))
+            source.read_into(failure.position, bytearray(min(1, source.size - failure.position)))
             raise input_error(OSError(failure.error, os.strerror(failure.error)), source.name)
         raise MemoryError

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import fields
 from typing import Any
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.backends.cpu.library import library
+from gpumerge_cli.dataclass import names_of
 from gpumerge_cli.errors import DeviceError
-from gpumerge_cli.order import Order
+from gpumerge_cli.order import Layout, Order
 from gpumerge_cli.order.equals import Equals, Margin
 
 _EQUALS = {None: "KEEP_ALL", "first": "KEEP_FIRST", "ahead": "KEEP_NONE_LIKE_FIRST"}
@@ -18,11 +18,11 @@ _EQUALS = {None: "KEEP_ALL", "first": "KEEP_FIRST", "ahead": "KEEP_NONE_LIKE_FIR
 def order_spec(order: Order) -> Any:
     """The OrderSpec of an order. It keeps the table alive that it points to."""
     layout = order.layout()
-    numbers = {field.name: getattr(layout, field.name) for field in fields(layout) if field.name != "table"}
+    numbers = {name: getattr(layout, name) for name in names_of(Layout) if name != "table"}
     spec = library().OrderSpec(**numbers)
     if layout.table is not None:
         spec.kept = layout.table
-        spec.table = layout.table.ctypes.data
+        spec.table = layout.table.buffer_info()[0]
     return spec
 
 

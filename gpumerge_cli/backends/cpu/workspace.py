@@ -9,26 +9,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, SortPolicy, Unique, judge_recursion
-from gpumerge_cli.backends.cpu import baselines
+from gpumerge_cli.backends.base import Disorder, LaunchPolicy, SortPolicy, Unique, judge_recursion
 from gpumerge_cli.backends.cpu.library import library
-from gpumerge_cli.backends.cpu.memory import view
 from gpumerge_cli.backends.cpu.specs import equals, judge, launch_spec, order_spec, sort_spec
 from gpumerge_cli.backends.cpu.team import Team
+from gpumerge_cli.buffers import Bytes, address_of, room, view
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _PART = 8 << 20  # of an output that is far larger than the capacity
 
 
 class CpuWorkspace:
-    """See ComparedWorkspace. Its arrays are memory of the library, and are gone when it is closed."""
+    """See ComparedWorkspace. Its views are of memory of the library, and are gone when it is closed."""
 
     remote = False
 
@@ -45,13 +44,13 @@ class CpuWorkspace:
         self._lengths: list[int] = []
         self._by_parts = False
         self._parts = threading.local()
-        self._copied: Bytes = np.empty(0, np.uint8)
+        self._copied: Bytes = room(0)
         self._by_library: NDArray[Any] | None = None  # the output of a baseline, if it ran last
         self._own = library()
         self._handle: int | None = self._own.gm_open(self._spec, capacity, threads)
         if self._handle is None:
             raise MemoryError
-        self._room: Bytes = np.empty(0, np.uint8)
+        self._room: Bytes = room(0)
         self.staging(capacity)
 
     def staging(self, nbytes: int) -> Bytes:
@@ -78,11 +77,11 @@ class CpuWorkspace:
         address = self._own.gm_result(self._handle, None, None)
         if address is not None:
             return view(address + position, nbytes)
-        room: Bytes = getattr(self._parts, "room", self._room[:0])
-        if len(room) < nbytes:
-            room = self._parts.room = np.empty(nbytes, np.uint8)
-        self._own.gm_receive(self._handle, position, nbytes, room.ctypes.data)
-        return room[:nbytes]
+        own: Bytes = getattr(self._parts, "room", self._room[:0])
+        if len(own) < nbytes:
+            own = self._parts.room = room(nbytes)
+        self._own.gm_receive(self._handle, position, nbytes, address_of(own))
+        return own[:nbytes]
 
     def upload(self, lengths: Sequence[int]) -> None:
         self._lengths = list(lengths)
@@ -131,6 +130,8 @@ class CpuWorkspace:
 
     def download(self) -> Bytes:
         if self._by_library is not None:
+            import numpy as np
+
             return np.ascontiguousarray(self._by_library).view(np.uint8)
         return self._result()
 
@@ -138,8 +139,8 @@ class CpuWorkspace:
         nbytes = ctypes.c_int64()
         address = self._own.gm_result(self._handle, ctypes.byref(nbytes), None)
         if address is None and nbytes.value:  # sorted rows that are not gathered yet
-            whole = np.empty(nbytes.value, np.uint8)
-            self._own.gm_receive(self._handle, 0, len(whole), whole.ctypes.data)
+            whole = room(nbytes.value)
+            self._own.gm_receive(self._handle, 0, len(whole), address_of(whole))
             return whole
         return view(address, nbytes.value)
 
@@ -150,19 +151,25 @@ class CpuWorkspace:
         return (self.receive(position, min(_PART, self.merged_bytes - position)) for position in parts)
 
     def copy(self) -> None:
+        import numpy as np  # which lets other threads copy meanwhile
+
         if len(self._copied) < self._nbytes:
-            self._copied = np.empty(self._nbytes, np.uint8)
-        out = self._copied
-        self._team.run(np.copyto, [(out[a:b], self._room[a:b]) for a, b in self._team.pieces(self._nbytes)])
+            self._copied = room(self._nbytes)
+        out, given = np.asarray(self._copied), np.asarray(self._room)
+        self._team.run(np.copyto, [(out[a:b], given[a:b]) for a, b in self._team.pieces(self._nbytes)])
 
     def poison(self) -> None:
-        result = self._result()
-        if not np.may_share_memory(result, self._room):  # the union of one run is the run where it lies
+        import numpy as np
+
+        result = np.asarray(self._result())
+        if not np.may_share_memory(result, np.asarray(self._room)):  # the union of one run is the run where it lies
             result[:] = 0xA5
         self._by_library = None
 
     def _keys(self) -> NDArray[Any]:
-        return self._room[: self._nbytes].view(self._order.dtype)
+        import numpy as np
+
+        return np.asarray(self._room[: self._nbytes]).view(self._order.dtype)
 
     def _runs(self) -> list[NDArray[Any]]:
         keys, ends = self._keys(), accumulate(self.counts, initial=0)
@@ -171,18 +178,24 @@ class CpuWorkspace:
     def baselines(self) -> Mapping[str, Callable[[], None]]:
         if self._order.is_rows or not self._nbytes:
             return {}
+        from gpumerge_cli.backends.cpu import baselines
+
         found = baselines.baselines(self._runs(), self._order)
         return {name: partial(self._run_library, work) for name, work in found.items()}
 
     def sort_baselines(self) -> Mapping[str, Callable[[], None]]:
         if self._order.is_rows or not self._nbytes:
             return {}
+        from gpumerge_cli.backends.cpu import baselines
+
         found = baselines.sorts(self._keys(), self._order)
         return {name: partial(self._run_library, work) for name, work in found.items()}
 
     def set_baselines(self, equals: Equals) -> Mapping[str, Callable[[], None]]:
         if self._order.is_rows or not self._nbytes:
             return {}
+        from gpumerge_cli.backends.cpu import baselines
+
         found = baselines.sets(self._runs(), self._order, equals)
         return {name: partial(self._run_library, work) for name, work in found.items()}
 
@@ -203,7 +216,7 @@ class CpuWorkspace:
         if handle is not None:
             self._team.close()
             self._by_library = None
-            self._room = self._copied = np.empty(0, np.uint8)
+            self._room = self._copied = room(0)
             self._own.gm_close(handle)
 
     def __del__(self) -> None:

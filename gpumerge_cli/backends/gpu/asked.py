@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.backends.gpu.tree import Run
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.order import Order
 
 

@@ -17,7 +17,6 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from gpumerge_cli.backends.gpu.compile_time import kernels_folder
 from gpumerge_cli.backends.gpu.source import kernel_directory
 from gpumerge_cli.cache import read_own, write_own
 from gpumerge_cli.compiling import compiling
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order import Keys
 

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.backends.gpu import shares
 from gpumerge_cli.backends.gpu.asked import Devices, Hands, Place, Plan, Room
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs, passes
+from gpumerge_cli.dataclass import dataclass, field
 
 _SAMPLES = 1 << 14
 _UNIT = 16

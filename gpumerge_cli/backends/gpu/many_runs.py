@@ -7,7 +7,6 @@ runs there are. This file decides which way is faster, from counts alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
@@ -16,6 +15,7 @@ from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.tree import Copy, Merge, Run, merge_runs
 from gpumerge_cli.backends.launch import LaunchPolicy
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.order import Order
 
 _MERGED = {1: 1.7e-12, 2: 7.2e-12, 4: 4.6e-12, 8: 8.6e-12, 12: 12.9e-12, 16: 17.2e-12}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from math import gcd
 from typing import Any
@@ -55,6 +54,7 @@ from gpumerge_cli.backends.gpu.tree import Level
 from gpumerge_cli.backends.launch import Transfer
 from gpumerge_cli.backends.limits import STATIC_SHARED, DeviceLimits
 from gpumerge_cli.backends.variants import named
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.base import Macros
 

@@ -5,14 +5,13 @@ The functions are pure and need no device. Each variant makes its own decisions 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits, check_request
 from gpumerge_cli.backends.splits import ceil_div
 from gpumerge_cli.backends.variants import asked_for, named
 from gpumerge_cli.backends.variants.variant import Wish
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 

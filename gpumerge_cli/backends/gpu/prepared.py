@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import cupy
@@ -27,6 +26,7 @@ from gpumerge_cli.backends.gpu.rank_sort import RankSort, most_by_rank
 from gpumerge_cli.backends.gpu.sort_policy import pair_order
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order import Order
 
 Operation = Literal["merge", "sort", "argsort", "is_sorted"]

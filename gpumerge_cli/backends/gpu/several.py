@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import count
 from typing import Any
@@ -29,6 +28,7 @@ from gpumerge_cli.backends.gpu.spread import SeveralWorkspace
 from gpumerge_cli.backends.gpu.team import Team
 from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
 from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.order import Order
 
 _HOME = 1.2

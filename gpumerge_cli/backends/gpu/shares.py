@@ -7,12 +7,13 @@ device's share; runs are numbered in the order of the input, so ties go by run, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gpumerge_cli.dataclass import dataclass
 
 Range = tuple[int, int]
 """Items from the first number up to, but not including, the second."""

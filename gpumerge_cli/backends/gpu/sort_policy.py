@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from functools import lru_cache
 
 from gpumerge_cli.backends.gpu.policy import item_bytes, resolve
@@ -16,6 +16,7 @@ from gpumerge_cli.backends.launch import (
 )
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.variants import LADDER, asked_for, named
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 

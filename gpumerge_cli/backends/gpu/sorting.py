@@ -5,12 +5,12 @@ This file decides the launches, from addresses and counts alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.gpu.sort_policy import judge_count, of_fan_in
 from gpumerge_cli.backends.gpu.tree import Level, fan_ins
+from gpumerge_cli.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class TextKernels:
         """
         layout = self._order.layout()
         assert layout.table is not None
-        terminator, ahead = layout.terminator, lines_order(layout.table)
+        terminator, ahead = layout.terminator, lines_order(np.array(layout.table))
         blocks = self._text_blocks(nbytes)
         ends = cupy.empty(blocks, cupy.int64)
         self._launch(

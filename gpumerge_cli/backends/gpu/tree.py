@@ -6,9 +6,10 @@ This file decides the launches, from addresses and counts alone. The caller laun
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
+
+from gpumerge_cli.dataclass import dataclass
 
 Run = tuple[int, int]
 """A sorted run: its address, and its number of items."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -18,6 +17,7 @@ from gpumerge_cli.backends.gpu.sort_policy import TileShape
 from gpumerge_cli.backends.gpu.source import partition_macros, shape_macros, walk_macros
 from gpumerge_cli.backends.gpu.text_kernels import NO_TEXT, Context
 from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.base import Macros

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.equals import SETS
 
 Kind = Literal["flag", "number", "numbers", "size", "count", "text", "file", "folder", "program"]

@@ -6,16 +6,16 @@ import io
 import threading
 import warnings
 from tokenize import TokenError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 from gpumerge_cli.formats.format import Content, Format, register
+from gpumerge_cli.order.key_types import of_dtype
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from gpumerge_cli.formats.fixed_source import FixedSource
     from gpumerge_cli.formats.input import SeekableInput
+    from gpumerge_cli.order.key_types import Dtype
 
 _no_warnings = threading.Lock()
 """Threads share Python's setting for warnings, so one thread at a time may change it."""
@@ -41,7 +41,7 @@ def _open(file: SeekableInput, content: Content) -> FixedSource:
     return source
 
 
-def _same_layout(there: np.dtype[Any], said: np.dtype[Any]) -> bool:
+def _same_layout(there: Dtype, said: Dtype) -> bool:
     if said.kind == "V" and said.names is None:
         return there.kind in "SV" and there.itemsize == said.itemsize
     if said.names is not None or there.kind in "SV":
@@ -95,15 +95,16 @@ def _open_array(file: SeekableInput) -> FixedSource:
             where=file.name,
             way_out="the file is truncated" if there < size else "the file has been added to; save it again",
         )
-    return FixedSource(file, dtype, header, size)
+    return FixedSource(file, of_dtype(dtype), header, size)
 
 
-def npy_header(dtype: np.dtype[Any], count: int) -> bytes:
+def npy_header(dtype: Dtype, count: int) -> bytes:
     """The header of a 1-D, C-order .npy file. Raises OutputError for records whose fields it cannot say."""
+    import numpy as np
     from numpy.lib import format as npy
 
     head = io.BytesIO()
-    said = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)}
+    said = {"descr": npy.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (count,)}
     try:
         npy.write_array_header_1_0(head, said)
     except ValueError:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
+
+from gpumerge_cli.dataclass import dataclass
 
 
 class StoreError(Exception):

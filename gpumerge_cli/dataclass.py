@@ -1,0 +1,150 @@
+"""Dataclasses that take no time to make.
+
+The standard library compiles all methods of a dataclass as the class is made. That takes half a millisecond, a merge
+has a hundred of them, and what the library imports for it takes as long as ten more. Here classes share their methods,
+but for `__init__`, which is compiled by the first call. The standard library's functions take the classes for its own.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+TYPE_CHECKING = False  # see gpumerge_cli
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from dataclasses import dataclass, field, replace
+    from typing import Any
+else:
+
+    def dataclass(kind=None, /, *, frozen=False, eq=True, unsafe_hash=False):
+        """As the standard library has it, for these arguments."""
+
+        def made(kind):
+            return _made(kind, frozen, eq, unsafe_hash or (eq and frozen))
+
+        return made if kind is None else made(kind)
+
+    def field(*, default=..., default_factory=None, init=True, compare=True, repr=True):
+        """As the standard library has it, for these arguments."""
+        return _Field(default, default_factory, init, compare, repr)
+
+    def replace(value, /, **changes):
+        """As the standard library has it."""
+        kind = type(value)
+        for name, one in kind._fields_.items():
+            if one.init and name not in changes:
+                changes[name] = getattr(value, name)
+        return kind(**changes)
+
+
+__all__ = ["dataclass", "field", "names_of", "replace"]
+
+
+def names_of(kind: type[Any]) -> tuple[str, ...]:
+    """The names of a dataclass's fields."""
+    return tuple(kind._fields_)
+
+
+class _Field:
+    """A field. default: ... if there is none."""
+
+    def __init__(self, default: Any, factory: Callable[[], Any] | None, init: bool, compare: bool, shown: bool) -> None:
+        self.default, self.factory, self.init, self.compare, self.shown = default, factory, init, compare, shown
+
+
+class _Standard:
+    """The fields as the standard library has them, for those who ask for them."""
+
+    def __get__(self, _: Any, kind: Any) -> Any:
+        import dataclasses
+
+        told = []
+        for name, one in kind._fields_.items():
+            value = {} if one.default is ... else {"default": one.default}
+            value |= {} if one.factory is None else {"default_factory": one.factory}
+            told.append((name, object, dataclasses.field(init=one.init, compare=one.compare, kw_only=True, **value)))
+        found = dataclasses.make_dataclass(kind.__name__, told).__dataclass_fields__  # type: ignore[attr-defined]
+        kind.__dataclass_fields__ = found
+        return found
+
+
+def _made(kind: Any, frozen: bool, eq: bool, hashed: bool) -> Any:
+    fields: dict[str, _Field] = {}
+    for base in reversed(kind.__mro__[1:]):
+        fields |= base.__dict__.get("_fields_", {})
+    for name, annotation in kind.__annotations__.items():
+        if annotation.startswith("ClassVar"):
+            continue
+        given = kind.__dict__.get(name, ...)
+        fields[name] = given if isinstance(given, _Field) else _Field(given, None, init=True, compare=True, shown=True)
+        if given is not fields[name]:
+            continue
+        if given.default is ...:
+            delattr(kind, name)
+        else:
+            setattr(kind, name, given.default)
+    kind._fields_ = fields
+    kind.__dataclass_fields__ = _Standard()
+    own = kind.__dict__
+    if "__init__" not in own:
+        kind.__init__ = _first_init(kind)
+    if "__repr__" not in own:
+        kind.__repr__ = _repr
+    if frozen:
+        kind.__setattr__, kind.__delattr__ = _refuse, _refuse
+    if eq and "__eq__" not in own:
+        _compare_by(kind, [name for name, one in fields.items() if one.compare], hashed)
+    return kind
+
+
+def _first_init(kind: Any) -> Callable[..., None]:
+    def first_init(self: Any, *given: Any, **named: Any) -> None:
+        kind.__init__ = _compiled_init(kind)
+        kind.__init__(self, *given, **named)
+
+    return first_init
+
+
+def _compiled_init(kind: Any) -> Any:
+    # Not by the object's __dict__: objects whose __dict__ was looked at have slower attributes from then on.
+    known: dict[str, Any] = {"_set": object.__setattr__}
+    taken, lines = ["self"], [" pass"]
+    for name, one in kind._fields_.items():
+        value = name
+        if one.factory is not None:
+            known[f"_of_{name}"] = one.factory
+            value = f"_of_{name}() if {name} is ... else {name}" if one.init else f"_of_{name}()"
+        elif not one.init and one.default is ...:
+            continue
+        known[f"_{name}"] = ... if one.factory is not None else one.default
+        if one.init:
+            has_default = one.factory is not None or one.default is not ...
+            taken.append(f"{name}=_{name}" if has_default else name)
+        lines.append(f" _set(self, {name!r}, {value if one.init or one.factory else f'_{name}'})")
+    if hasattr(kind, "__post_init__"):
+        lines.append(" self.__post_init__()")
+    exec(f"def __init__({', '.join(taken)}):\n" + "\n".join(lines), known)
+    return known["__init__"]
+
+
+def _compare_by(kind: Any, names: list[str], hashed: bool) -> None:
+    values: Callable[[Any], Any] = attrgetter(*names) if names else type
+
+    def is_equal(self: Any, other: Any) -> Any:
+        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
+
+    def hash_of(self: Any) -> int:
+        return hash(values(self))
+
+    kind.__eq__ = is_equal
+    if "__hash__" not in kind.__dict__ or kind.__dict__["__hash__"] is None:
+        kind.__hash__ = hash_of if hashed else None
+
+
+def _repr(self: Any) -> str:
+    told = ", ".join(f"{name}={getattr(self, name)!r}" for name, one in type(self)._fields_.items() if one.shown)
+    return f"{type(self).__qualname__}({told})"
+
+
+def _refuse(self: Any, name: str, _value: object = None) -> None:
+    raise AttributeError(f"cannot change field {name!r} of a frozen {type(self).__name__}")

@@ -1,0 +1,67 @@
+"""The way of a file through the CPU loads little: modules take time, for small files all of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+NEVER = (
+    "numpy", "typer", "rich", "cupy", "dataclasses", "inspect", "json", "subprocess", "tempfile", "shutil", "logging",
+    "concurrent.futures", "gpumerge_cli.cluster", "gpumerge_cli.arrays", "gpumerge_cli.compare",
+)  # fmt: skip
+"""What no such way loads."""
+WAYS = {
+    "merge of numbers": "merge a.i32 b.i32 -o c.i32",
+    "merge of lines": "merge a.txt b.txt -o c.txt",
+    "merge by a key": "merge a.txt b.txt -k 1n -o c.txt",
+    "merge of records": "merge a.bin b.bin --record-size 8 --key-size 4 -o c.bin",
+    "unique": "merge a.txt b.txt --unique --output c.txt",
+    "union": "union a.i32 b.i32 -o c.i32",
+    "join": "join a.txt b.txt --output c.txt",
+    "sort of lines": "sort a.txt -o c.txt",
+    "sort by a key": "sort -k1,1n b.txt -o c.txt",
+    "merge to a pipe": "merge a.i32 b.i32 --format raw",
+}
+ASK = """
+import sys
+from gpumerge_cli.cli.app import run
+code = run(sys.argv[2:])
+print(code, *(name for name in sys.argv[1].split(",") if name in sys.modules), file=sys.stderr)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for number, name in enumerate("ab"):
+        np.arange(number, 200, 2, dtype=np.int32).tofile(tmp_path / f"{name}.i32")
+        np.arange(number, 200, 2, dtype=">u8").tofile(tmp_path / f"{name}.bin")
+        (tmp_path / f"{name}.txt").write_text("".join(f"{key:05} x\n" for key in range(number, 200, 2)))
+    return tmp_path
+
+
+def loaded(folder: Path, words: str, asked: tuple[str, ...]) -> list[str]:
+    """Those of the modules that a command has loaded at its end."""
+    done = subprocess.run(
+        [sys.executable, "-c", ASK, ",".join(asked), *words.split(), "--backend", "cpu"],
+        cwd=folder, capture_output=True, check=True,
+    )  # fmt: skip
+    code, *found = done.stderr.decode().splitlines()[-1].split()
+    assert code == "0", done.stderr
+    return found
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_few_modules_are_loaded(folder: Path, way: str) -> None:
+    assert loaded(folder, WAYS[way], NEVER) == []
+
+
+def test_a_sort_of_numbers_needs_no_numpy(folder: Path) -> None:
+    assert loaded(folder, "sort a.i32 -o c.i32", ("numpy", "typer", "dataclasses")) == []
+
+
+def test_what_is_loaded_is_seen(folder: Path) -> None:
+    assert loaded(folder, "sort a.txt -o c.txt", ("re", "gpumerge_cli.plan")) == ["re", "gpumerge_cli.plan"]

@@ -1,0 +1,80 @@
+"""Usual command lines are read without Typer, and give what Typer gives."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from gpumerge_cli.cli.application import read_task
+from gpumerge_cli.cli.options import COMMANDS, Command, Option, command
+from gpumerge_cli.cli.usual import read_usual
+from gpumerge_cli.cli.values import Values
+from gpumerge_cli.errors import GpumergeError
+
+SEEDS = 30
+READ = [one for one in COMMANDS if one.name not in ("", "sort") and len(one.arguments) == 1 and one.arguments[0].many]
+TEXTS = {"number": "3", "numbers": "1,2", "size": "64M", "count": "100"}
+
+
+def by_typer(row: Command, words: list[str]) -> Values | None:
+    """The values, None if Typer refuses the words."""
+    try:
+        values: Any = read_task(row.name, lambda values: values, words, None)  # type: ignore[arg-type, return-value]
+    except GpumergeError:
+        return None
+    assert isinstance(values, Values)
+    return values
+
+
+def written(option: Option, random: random.Random) -> list[str]:
+    """An option as command lines have it, in one of its ways."""
+    name = random.choice(option.names)
+    if not option.takes_value:
+        return [name]
+    value = random.choice([random.choice(option.choices or (TEXTS.get(option.kind, "text"),)), "wrong", "-", "-x", ""])
+    return [f"{name}={value}"] if name.startswith("--") and random.random() < 0.5 else [name, value]
+
+
+def words_of(row: Command, random: random.Random) -> list[str]:
+    options = random.choices([one for one in row.options if one.name not in ("help", "version")], k=random.randrange(4))
+    pieces = [written(one, random) for one in options]
+    pieces += random.choices(
+        [["a.txt"], ["-"], ["b"], ["--"], ["--outp=c"], ["--no-quiet"], ["-qx"]], k=random.randrange(4)
+    )
+    random.shuffle(pieces)
+    return [word for piece in pieces for word in piece]
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("name", [one.name for one in READ])
+def test_it_reads_what_typer_reads(name: str, seed: int) -> None:
+    row, rng = command(name), random.Random(f"{name} {seed}")
+    parameters = [*(one.parameter for one in row.options), row.arguments[0].parameter]
+    for _ in range(10):
+        words = words_of(row, rng)
+        read = read_usual([name, *words])
+        if read is None:
+            continue
+        other = by_typer(row, words)
+        assert other is not None, words
+        assert {one: getattr(read, one) for one in parameters} == {one: getattr(other, one) for one in parameters}, (
+            words
+        )
+        assert (read.given, read.sequence) == (other.given, other.sequence), words
+
+
+@pytest.mark.parametrize("name", [one.name for one in READ])
+def test_it_reads_the_usual(name: str) -> None:
+    assert read_usual([name, "a", "b", "-q"][: 3 + ("-q" in {n for o in command(name).options for n in o.names})])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["--help"], ["merge", "--help"], ["merge", "a", "--unsure"], ["merge", "a", "-o"], ["merge", "--count", "a"],
+     ["merge", "a", "-uq"], ["merge", "a", "--", "-b"], ["merge", "a", "--threads", "x"], ["sort", "a"], ["mrege", "a"],
+     ["merge", "a", "-o", "b", "-o", "c"], ["merge", "a", "--no-quiet"], ["merge", "a", "--quiet=yes"]],
+)  # fmt: skip
+def test_all_else_is_left_to_typer(words: list[str]) -> None:
+    assert read_usual(words) is None
