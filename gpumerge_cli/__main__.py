@@ -20,6 +20,9 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
+    # kernels/launcher.cpp held SIGINT back; a mask that a parent process set stays.
+    if os.environ.pop("_GPUMERGE_HELD_SIGINT", "") == str(os.getpid()):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     # NumPy's library for linear algebra, which nothing here uses, would start a thread a core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Importing makes many objects and drops few, so the collector would look through them in vain, again and again.

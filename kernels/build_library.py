@@ -1,5 +1,7 @@
 """Compiles kernels/cpu into one shared library for each level of the processor, by the ziglang wheel.
 
+An installation has the command compiled, too, from launcher.cpp.
+
 By hand: python kernels/build_library.py [--levels x86-64-v3,x86-64-v4] [--out DIR] [--objects DIR]
 
 CXX names another compiler, whose own C++ library is then linked; CXXFLAGS are added to every call. Unchanged
@@ -37,6 +39,7 @@ KERNELS = Path(__file__).resolve().parent
 ROOT = KERNELS.parent
 LIBRARIES = ROOT / "gpumerge_cli" / "lib"
 OBJECTS = ROOT / "build" / "cpu" / "objects"
+LAUNCHER = ROOT / "build" / "launcher" / "gpumerge"
 GLIBC = "2.17"
 _STALE = 24 * 3600.0  # seconds
 
@@ -297,6 +300,21 @@ class Build:
         self._forget()
         return done
 
+    def launcher(self, target: Path) -> Path:
+        """The program of launcher.cpp at `target`. Raises BuildError."""
+        source = KERNELS / "launcher.cpp"
+        # It needs nothing of the C++ library, whichever that is.
+        flags: list[str | Path] = [*self._compiler.flags(""), "-fno-exceptions", "-fno-rtti", "-s", "-Wl,--as-needed"]
+        flags += ["-nostdlib++", "-rtlib=none"] if self._compiler.zig else []
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self._objects.mkdir(parents=True, exist_ok=True)
+            self._copy(self._make("launcher", "", [*flags, source], source.read_bytes()), target)
+        except OSError as error:
+            raise BuildError(f"{error.filename}: {error.strerror}") from None
+        self._forget()
+        return target
+
     def _parts(self, level: str, made: dict[tuple[str, Unit], Future[Path]]) -> list[Future[Path]]:
         """The objects of a level's library, the best first: the linker keeps the first copy of an inline function."""
         ordered = sorted(units(), key=lambda unit: levels().index(unit.compiled_for(level)), reverse=True)
@@ -352,14 +370,17 @@ class Build:
 
     def _put(self, level: str, made: Path, out: Path) -> Path:
         target = out / f"gpumerge-{level}.so"
+        self._copy(made, target)
+        os.utime(target)  # newer than its sources
+        return target
+
+    def _copy(self, made: Path, target: Path) -> None:
         if not target.exists() or target.read_bytes() != made.read_bytes():
             # Another process may have the old one mapped.
             part = target.with_suffix(".part")
             part.write_bytes(made.read_bytes())
             part.chmod(0o755)
             os.replace(part, target)
-        os.utime(target)  # newer than its sources
-        return target
 
     def _make(
         self,
@@ -405,6 +426,11 @@ def build(
     objects: where units are kept, of one compiler and its CXXFLAGS: those of others take their place.
     """
     return Build(find_compiler(), tell, objects).libraries(wanted or levels(), out)
+
+
+def build_launcher(target: Path = LAUNCHER, objects: Path = OBJECTS) -> Path:
+    """The program that becomes the command `gpumerge`, at `target`. Raises BuildError."""
+    return Build(find_compiler(), lambda what: None, objects).launcher(target)
 
 
 def _levels_of(text: str) -> Iterator[str]:

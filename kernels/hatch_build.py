@@ -1,4 +1,4 @@
-"""Has the CPU's libraries built before hatchling packs or links the package."""
+"""Has the CPU's libraries and the command built before hatchling packs or links the package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from build_library import GLIBC, LIBRARIES, ROOT, BuildError, build
+from build_library import GLIBC, LIBRARIES, ROOT, BuildError, build, build_launcher
 
 
 class LibraryHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -21,6 +21,7 @@ class LibraryHook(BuildHookInterface):  # type: ignore[type-arg]
         """Build, and say what belongs into the wheel and which machines it is for."""
         try:
             build()
+            launcher = build_launcher()
         except BuildError as error:
             self.app.abort(f"gpumerge: {error}")
         # Through ctypes any Python will do. Another compiler takes the glibc of this system.
@@ -28,3 +29,5 @@ class LibraryHook(BuildHookInterface):  # type: ignore[type-arg]
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{system}_{platform.machine()}"
         build_data["artifacts"].append(f"/{LIBRARIES.relative_to(ROOT)}/*.so")
+        # It runs the script gpumerge-start, which pyproject.toml names.
+        build_data["shared_scripts"][str(launcher)] = "gpumerge"

@@ -58,6 +58,7 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
         "share/zsh/site-functions/_gpumerge",
         "share/fish/vendor_completions.d/gpumerge.fish",
     }
+    assert [name.split(".data/scripts/")[1] for name in names if ".data/scripts/" in name] == ["gpumerge"]
     venv.create(tmp_path / "venv", with_pip=True)
     programs = tmp_path / "venv" / "bin"
     subprocess.run([programs / "python", "-m", "pip", "install", "-q", str(wheel)], check=True, cwd=tmp_path)
@@ -69,6 +70,8 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert np.fromfile(tmp_path / "out.i32", np.int32).tolist() == sorted([*range(10), *range(10)])
+    assert (programs / "gpumerge").read_bytes()[:4] == b"\x7fELF"
+    assert (programs / "gpumerge-start").read_bytes()[:2] == b"#!"
     assert (tmp_path / "venv" / "share" / "man" / "man1" / "gpumerge.1").exists()
     find = "from gpumerge_cli.backends.gpu.source import flatten"
     located = subprocess.run(

@@ -95,7 +95,7 @@ class Settings:
 
     def placed(self, error: UsageError) -> UsageError:
         """`error`, with the place of the setting if it is about an option whose value is a setting."""
-        named = re.findall(r"(?<![\w-])--?[A-Za-z][a-z0-9-]*", str(error))
+        named = re.findall(r"(?<![\w-])--?[A-Za-z0-9][a-z0-9-]*", str(error))
         source = next((self.used[name] for name in named if name in self.used), "")
         if not source or error.where:
             return error
@@ -312,6 +312,10 @@ def _path(option: Option, setting: Setting, value: Any) -> Any:
         return value
     if not option.takes_path or value == "-":
         return value
+    if not value:  # joined to the folder, it would name the folder
+        raise UsageError(
+            f"{setting.name} is empty", where=setting.source, way_out="name a place, or leave the setting out"
+        )
     folder = os.path.dirname(setting.file)
     path = value
     if not is_url(value):

@@ -81,7 +81,7 @@ class Case:
 
     def __post_init__(self) -> None:
         if self.shape not in BENCH_SHAPES:
-            raise UsageError(f"{self.shape!r} is no shape", way_out=f"use {', '.join(BENCH_SHAPES)}")
+            raise UsageError(f"--shapes: {self.shape!r} is no shape", way_out=f"use {', '.join(BENCH_SHAPES)}")
         if self.runs < 1:
             raise UsageError(f"{self.runs} runs cannot be merged", way_out="use 1 or more")
         if self.sorts and self.runs > 1:

@@ -89,7 +89,7 @@ def parse_dtype(text: str) -> Dtype:
             try:
                 Order.of(text)
             except UsageError as error:
-                raise UsageError(error.what, way_out=did_you_mean(text, DTYPES, error.way_out)) from None
+                raise UsageError(f"--dtype {error.what}", way_out=did_you_mean(text, DTYPES, error.way_out)) from None
             return of_dtype(np.dtype(text))
         try:
             dtype = np.dtype(ast.literal_eval(text) if listed else text)

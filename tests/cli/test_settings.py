@@ -135,6 +135,12 @@ def test_a_flag_hides_what_is_wrong_with_a_setting(place: Callable[..., None]) -
         ("temporary-directory = '/tmp'", {}, ["merge", "a"], "gpumerge.toml:1: ", ["leads out"]),
         ("joblog = 'a'", {}, ["batch", "a"], "gpumerge.toml:1: ", ["may not set"]),
         ("figures = 'a'", {}, ["bench"], "gpumerge.toml:1: ", ["may not set"]),
+        ("[merge]\ndtype = 'int33'", {}, ["merge", "a.i32"], "gpumerge.toml:2: ", ["--dtype 'int33' is no", "int32?"]),
+        ("", {"GPUMERGE_DTYPE": "int33"}, ["check", "a.bin"], "GPUMERGE_DTYPE: ", ["--dtype $GPUMERGE_DTYPE is no"]),
+        ("[join]\nkey-1 = 'name'", {}, ["join", "a", "b"], "gpumerge.toml:2: ", ["-1: 'name' is no number"]),
+        ("[join]\nkey-2 = '1,x'", {}, ["join", "a", "b"], "gpumerge.toml:2: ", ["-2: 'x' is no number"]),
+        ("", {"GPUMERGE_BENCH_SHAPES": "x"}, ["bench"], "GPUMERGE_BENCH_SHAPES: ", ["--shapes: "]),
+        ("temporary-directory = ''", {}, ["merge", "a"], "gpumerge.toml:1: ", ["temporary-directory is empty"]),
     ],
 )
 def test_what_cannot_be_is_one_line_that_says_where(
@@ -271,6 +277,18 @@ def test_help_needs_no_settings(place: Callable[..., None], capsys: pytest.Captu
     for command in ("merge", "sort"):
         assert run([command, "--help"]) == 0
     assert capsys.readouterr().out.startswith(before)
+
+
+@pytest.mark.parametrize(("command", "name"), [("merge", "output"), ("sort", "report"), ("batch", "joblog")])
+def test_an_empty_place_is_not_the_files_folder(
+    place: Callable[..., None], capfd: pytest.CaptureFixture[str], command: str, name: str
+) -> None:
+    place(user=f"[{command}]\n{name} = ''")
+    Path("a").write_text("1\n")
+    assert run([command, "a"]) == 2
+    told = capfd.readouterr().err
+    assert told.endswith(f"config.toml:2: {name} is empty; name a place, or leave the setting out\n")
+    assert told.count("\n") == 1
 
 
 def test_a_files_paths_start_from_its_folder(place: Callable[..., None], tmp_path: Path) -> None:

@@ -43,6 +43,19 @@ def _told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> str:
         ("AWS_MAX_ATTEMPTS", "-3"),
         ("AWS_MAX_ATTEMPTS", "1.5"),
         ("AWS_MAX_ATTEMPTS", "9" * 5000),
+        ("AWS_ACCESS_KEY_ID", f"{SECRET}\n"),
+        ("AWS_ACCESS_KEY_ID", f"{SECRET} 2"),
+        ("AWS_SECRET_ACCESS_KEY", f"{SECRET}\r"),
+        ("AWS_SECRET_ACCESS_KEY", f"{SECRET}\xe9"),
+        ("AWS_SECRET_ACCESS_KEY", f"{SECRET}\udcff"),
+        ("AWS_SESSION_TOKEN", f"{SECRET}\n{SECRET}"),
+        ("AWS_SESSION_TOKEN", f"{SECRET}\u2028"),
+        ("AWS_SECURITY_TOKEN", f"{SECRET}\x7f"),
+        ("AWS_REGION", f"us-{SECRET}\n"),
+        ("AWS_DEFAULT_REGION", f"us-{SECRET}\x1b[2J"),
+        ("AWS_PROFILE", f"{SECRET}\n2"),
+        ("AWS_DEFAULT_PROFILE", f"{SECRET}\r"),
+        ("AWS_CA_BUNDLE", f"/{SECRET}\n"),
         ("AWS_REGION", f"{SECRET}/2"),
         ("AWS_PROFILE", SECRET),
         ("AWS_METADATA_SERVICE_TIMEOUT", SECRET),
@@ -87,3 +100,35 @@ def test_a_password_of_a_configuration_file_is_not_shown(
     told = _told(tmp_path, capfd)
     assert "a setting of AWS: the value is not valid" in told
     assert SECRET not in told
+
+
+@pytest.mark.parametrize(
+    ("access", "secret", "token", "told"),
+    [
+        (f"{SECRET}\xe9", "b", "c", "the access key in a file of AWS has characters"),
+        ("a", f"{SECRET} b", "c", "the secret key in a file of AWS has characters"),
+        ("a", f"{SECRET}\n  b", "c", "the secret key in a file of AWS has characters"),
+        ("a", "b", f"{SECRET}\u2028c", "the token in a file of AWS has characters"),
+    ],
+)
+def test_a_malformed_key_of_a_credentials_file_is_one_line(
+    access: str,
+    secret: str,
+    token: str,
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    text = f"[default]\naws_access_key_id = {access}\naws_secret_access_key = {secret}\naws_session_token = {token}\n"
+    (tmp_path / "credentials").write_text(text, "utf-8")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    line = _told(tmp_path, capfd)
+    assert told in line
+    assert SECRET not in line

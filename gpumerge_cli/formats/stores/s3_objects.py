@@ -56,6 +56,10 @@ _LOOKS = 3
 _CREDENTIALS = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 _SETTINGS = "check the name and the settings of AWS"
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN")
+_AS_KEYS_ARE = "write it without blanks and line ends, in ASCII"
+_KEY = re.compile(r"[\x21-\x7e]+")
+_TEXTS = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_CA_BUNDLE")
 _PREFIXES = ("AWS_",)
 _REFUSED = (
     "InvalidAccessKeyId",
@@ -363,7 +367,20 @@ def _made() -> Any:
         retries={"mode": "standard", **told},
         s3={"addressing_style": "path"} if custom else None,  # few other stores have a host name for each bucket
     )
-    return get_session().create_client("s3", region_name=os.environ.get("AWS_REGION"), config=config)
+    session = get_session()
+    client = session.create_client("s3", region_name=os.environ.get("AWS_REGION"), config=config)
+    _judge_files(session.get_credentials())
+    return client
+
+
+def _judge_files(found: Any) -> None:
+    """Raise StoreError for keys of a file of AWS, without showing them, that no request can have."""
+    if getattr(found, "method", None) not in ("shared-credentials-file", "config-file"):
+        return
+    for name in ("access_key", "secret_key", "token"):
+        if getattr(found, name) and not _KEY.fullmatch(getattr(found, name)):
+            what = f"the {name.replace('_', ' ')} in a file of AWS has characters that no key has"
+            raise StoreError(what, _AS_KEYS_ARE)
 
 
 def _judge_variables() -> None:
@@ -374,6 +391,12 @@ def _judge_variables() -> None:
     attempts = os.environ.get("AWS_MAX_ATTEMPTS")
     if attempts is not None and not (attempts.strip().isdecimal() and 0 < len(attempts) < 10 and int(attempts)):
         raise StoreError("AWS_MAX_ATTEMPTS is not a number of tries", "write a whole number from 1 on, or unset it")
+    for name in _KEYS:  # they become fields of every request, which the library could not send
+        if os.environ.get(name) and not _KEY.fullmatch(os.environ[name]):
+            raise StoreError(f"{name} has characters that no key has", _AS_KEYS_ARE)
+    for name in _TEXTS:
+        if not os.environ.get(name, "").isprintable():
+            raise StoreError(f"{name} has characters that cannot be printed", "write it in one line")
 
 
 class _GoneError(StoreError):
