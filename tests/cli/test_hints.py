@@ -29,6 +29,17 @@ def test_a_table_is_named_by_its_header(tmp_path: Path, capfd: pytest.CaptureFix
     assert capfd.readouterr().out == "id\tname\n0\ta\n1\tb\n2\tc\n3\td\n"
 
 
+def test_a_table_is_sorted_and_merged_by_the_same_options(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    told = _told(capfd, tmp_path, {"a.tsv": b"id\tname\n3\ta\n2\tb\n", "b.tsv": b"id\tname\n1\tb\n"})
+    wanted = r"sort each file by gpumerge sort --field NAME -t '\t', and use --field NAME -t '\t'"
+    assert told.endswith(f"line 1 is a header: {wanted}\n")
+
+
+def test_one_file_does_not_show_a_header(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    told = _told(capfd, tmp_path, {"a.csv": b"Sun;ab;cd\nSat;85;46\nThu;33;33\n"})
+    assert " line 1 is a header" not in told.replace("if line 1 is a header", "")
+
+
 def test_words_in_the_first_line_are_no_header(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     files = {"p.csv": b"smith,john\nadams,amy\nbaker,bob\n", "q.csv": b"smith,john\nclark,carl\n"}
     assert "--field" not in _told(capfd, tmp_path, files)
@@ -53,6 +64,46 @@ def test_no_order_is_proposed_for_times_fractions_and_few_lines(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], lines: list[bytes]
 ) -> None:
     assert " add -" not in _told(capfd, tmp_path, {"a": b"".join(lines)})
+
+
+@pytest.mark.parametrize(
+    ("files", "options"),
+    [
+        ({"a": b"754\n728\n72\n", "b": b"-4\n-219\n", "c": b"1\n"}, "-k1,1d"),
+        ({"a": b"987\n6969\n", "b": b"4021\n20946\n"}, "-k1,1d"),
+        ({"a": b"2019-W4\n2019-W10\n2020-W1\n"}, ""),
+        ({"a": b"59s\n1m3s\n2m5s\n3m9s\n12m1s\n"}, "-n"),
+        ({"a": b"".join(b"%d %s\n" % (n, u) for n, u in ((500, b"B"), (64, b"kB"), (3, b"MB")))}, ""),
+        ({"a": b"5%\n7%\n10%\n"}, ""),
+        ({"a": b"2019-9\n2019-10\n2019-100\n"}, "-r"),
+    ],
+)
+def test_no_order_is_proposed_that_numbers_have_by_chance(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], files: dict[str, bytes], options: str
+) -> None:
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    names = [str(tmp_path / name) for name in files]
+    app.run(["merge", "-q", "--backend", "cpu", *options.split(), *names, "-o", str(tmp_path / "out")])
+    told = capfd.readouterr().err
+    assert " add -" not in told
+    assert "use that for" not in told
+
+
+@pytest.mark.parametrize("options", [[], ["-k1,1"]])
+def test_lines_too_long_to_be_sampled_are_in_no_known_order(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    files = {"a": b"".join(b"%d\n" % n for n in range(1, 200))}
+    assert " -n" in _told(capfd, tmp_path, files, *options) or "1,1n" in _told(capfd, tmp_path, files, *options)
+    told = _told(capfd, tmp_path, {**files, "b": b"9 %s\n8 %s\n" % (b"x" * (1 << 17), b"y" * (1 << 17))}, *options)
+    assert " add -" not in told
+    assert "use that for" not in told
+
+
+def test_a_key_of_words_becomes_no_number(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = b"".join(b"a %s\n" % word for word in (b"x", b"w", b"v", b"u", b"t", b"s", b"r", b"q", b"p"))
+    assert _told(capfd, tmp_path, {"a": words}, "-k2,2d").endswith("the order of -k 2,2dr: use that for -k 2,2d\n")
 
 
 def test_a_join_asks_whether_there_is_a_header(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
