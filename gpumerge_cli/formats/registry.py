@@ -24,7 +24,7 @@ from gpumerge_cli.formats.record_options import Key, RecordRequest, item_name, p
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.order.rules import NEWLINE, NUL, LineOrder
 
-_RECORDS_WAY_OUT = "say --record-size, or --dtype with fields, if it holds records"
+_RECORDS_WAY_OUT = "say --csv if it holds CSV; --record-size, or --dtype with fields, if it holds records"
 
 
 def resolve_format(
