@@ -33,6 +33,9 @@ _DATE = (6, 8)
 _ENOUGH = 8
 """Lines, each behind the one ahead of it, that show an order. Fewer must be whole numbers."""
 _MOST_MERGED = 2000
+_SPACE = 32
+_NEAR = 12
+"""Bytes beside a key that may be the rest of a date."""
 _DELIMITERS = ((".csv", b",", ""), (".csv", b";", " -t ';'"), (".tsv", b"\t", r" -t '\t'"))
 """Suffixes of tables, what separates their fields, and the option that says so."""
 
@@ -62,11 +65,36 @@ def order_way(
     return next((other.told for other in leaving or held if first_in(other.order) is None), "")
 
 
+def join_way(
+    sources: Sequence[Source],
+    orders: Sequence[Order],
+    by: int,
+    first_in: Callable[[Order], int | None],
+    holds: Callable[[Meant], bool],
+    said: Callable[[Order], str],
+) -> str:
+    """The proposal to compare key `by` of a join otherwise, if stretches of both files are in that order; else "".
+
+    orders: those of the files. The first source is the one that is not in its order; first_in, holds: ask of it. said:
+    the options for another order of the first source.
+    """
+    others = [[other for other in order.meant(by) if other.by == by] for order in orders]
+    kept = {number for number, other in enumerate(others[0]) if holds(other)}
+    for source, order, its in zip(sources, orders, others, strict=True):
+        if source.size:
+            sample = _sample(source, order)
+            held = [other for other in its if sample and all(_in_order([lines], other.order) for lines in sample)]
+            plausible = _plausible(held, order, by, [sample])
+            kept &= {number for number, other in enumerate(its) if other in plausible}
+    fitting = [others[0][number].order for number in sorted(kept) if first_in(others[0][number].order) is None]
+    return f"both files are in the order of {said(fitting[0])}: use that" if fitting else ""
+
+
 def _plausible(others: Sequence[Meant], order: Order, by: int | None, samples: Sequence[_Stretches]) -> list[Meant]:
     """Those of `others` that the sampled lines, which are in them, are not in by chance."""
     lines = [line for stretches in samples for stretch in stretches for line in stretch]
     keys = [_part(order, by, line) for line in lines]
-    if any(re.search(_TIME, key) for key in keys):
+    if any(re.search(_TIME, key) for key in keys) or any(_is_cut(order, by, line) for line in lines):
         return []
     if any(_is_header(stretches[0]) for stretches in samples if stretches):
         return []
@@ -80,7 +108,8 @@ def _plausible(others: Sequence[Meant], order: Order, by: int | None, samples: S
         if shown and _FITS[compare](keys):
             found.append(other)
     if whole:
-        found = [other for other in found if _comparison(other) != "bytes"] or found
+        numeric = {_falls(other) for other in found if _comparison(other) != "bytes"}
+        found = [other for other in found if _comparison(other) != "bytes" or _falls(other) not in numeric]
         found = [other for other in found if _orders_numbers(other.order, partial(_part, order, by), samples)]
     merged = {tuple(sorted(lines[:_MOST_MERGED], key=key_by(other.order))) for other in found[:_ENOUGH]}
     return found if len(merged) == 1 else []
@@ -90,6 +119,13 @@ def _comparison(other: Meant) -> str:
     """The way in which an order compares the key that decides."""
     keys = () if other.order.text is None else other.order.text.keys
     return keys[other.by or 0].compare if keys else "bytes"
+
+
+def _falls(other: Meant) -> bool:
+    """Whether an order has the key that decides in reverse."""
+    text = other.order.text
+    assert text is not None
+    return text.keys[other.by or 0].reverse if text.keys else text.reverse
 
 
 def _steps(order: Order, samples: Sequence[_Stretches]) -> int:
@@ -136,6 +172,18 @@ def _part(order: Order, by: int | None, line: bytes) -> bytes:
     """The part of a line that decides: its key number `by`, or all of it."""
     part = None if by is None else order.part(by, line, partial(key_bounds, order))
     return line if part is None else part
+
+
+def _is_cut(order: Order, by: int | None, line: bytes) -> bool:
+    """Whether blanks cut a number off its unit or a date in pieces, so that a key is a part of what orders lines."""
+    text = order.text
+    if by is None or text is None or text.separator not in (None, _SPACE):
+        return False
+    begin, end = key_bounds(order, by, line)
+    return (
+        re.match(_UNIT, line[end:]) is not None
+        or re.search(_TIME, line[max(0, begin - _NEAR) : end + _NEAR]) is not None
+    )
 
 
 def _in_order(stretches: Sequence[Sequence[bytes]], order: Order) -> bool:

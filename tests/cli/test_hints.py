@@ -75,6 +75,8 @@ def test_no_order_is_proposed_for_times_fractions_and_few_lines(
         ({"a": b"59s\n1m3s\n2m5s\n3m9s\n12m1s\n"}, "-n"),
         ({"a": b"".join(b"%d %s\n" % (n, u) for n, u in ((500, b"B"), (64, b"kB"), (3, b"MB")))}, ""),
         ({"a": b"5%\n7%\n10%\n"}, ""),
+        ({"a": b"x 897 B\ny 606 kB\nz 394 MB\n"}, "-k2,2"),
+        ({"a": b"x 9 Jan\ny 8 Feb\nz 7 Mar\n"}, "-k2,2"),
         ({"a": b"2019-9\n2019-10\n2019-100\n"}, "-r"),
     ],
 )
