@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_bounds
-from gpumerge_cli.engine.ways_out import encoding_way, has_digit, join_way, mark_way, order_way, table_way
+from gpumerge_cli.engine.ways_out import encoding_way, has_digit, is_torn, join_way, mark_way, order_way, table_way
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order import Order
@@ -60,7 +60,10 @@ def disorder_error(
         way_out = join_way([one for one, _ in ordered], [its for _, its in ordered], by, first_in, holds, join.said)
     if not way_out and not equal and join is None:
         way_out = order_way(sources, order, by, first_in, [other for other in order.meant(by) if holds(other)])
-    way_out = way_out or mark_way(source) or _sorting(where, here, ahead, order, unique=unique, join=join)
+    way_out = way_out or mark_way(source)
+    if not way_out and is_torn(source, order):
+        way_out = "if it is CSV, whose quotes enclose ends of lines, add --csv; else sort it first"
+    way_out = way_out or _sorting(where, here, ahead, order, unique=unique, join=join)
     why = ", its equal" if equal else ", with empty keys" if empty else _why(here, ahead, order, by)
     first, second = _shown(order.key_of(here), order.key_of(ahead), order)
     if order.item_word:

@@ -56,7 +56,7 @@ def order_way(
     by: the number of the key that told the items apart, None if no key did. first_in: see disorder_error.
     """
     samples = [_sample(source, order) for source in sources]
-    if not all(samples):
+    if not all(samples) or any(is_torn(source, order) for source in sources):
         return ""
     held = [other for other in others if all(_in_order(stretches, other.order) for stretches in samples)]
     leaving = [other for other in held if other.leaves_ties]
@@ -217,6 +217,12 @@ def _is_header(lines: Sequence[bytes]) -> bool:
     return len(lines) > 1 and not has_digit(lines[0]) and all(map(has_digit, lines[1:20]))
 
 
+def is_torn(source: Source, order: Order) -> bool:
+    """Whether quotes enclose the ends of sampled lines, as in CSV whose records are taken for lines."""
+    lines = order.item_word == "line" and order.end == b"\n"
+    return lines and any(line.count(b'"') % 2 for stretch in _sample(source, order) for line in stretch)
+
+
 def has_digit(line: bytes) -> bool:
     return any(48 <= byte <= 57 for byte in line)
 
@@ -252,8 +258,9 @@ def table_way(sources: Sequence[Source], order: Order) -> str:
         return ""
     name = names[0].decode()
     header = "line 1 is a header:" if len(samples) > 1 else "if line 1 is a header,"
-    for field in (f"{name}:n", name):
-        if _sorted_by_first(sources, order, delimiter, len(names), numeric=field.endswith(":n")):
+    # Letters of its own keep a field from -r.
+    for numeric, field in ((True, f"{name}:n{'r' * any(order.ways[1:])}"), (False, name)):
+        if _sorted_by_first(sources, order, delimiter, len(names), numeric=numeric):
             return f"{header} use --field {field}{option}"
     return f"{header} sort each file by gpumerge sort --field NAME{option}, and use --field NAME{option}"
 

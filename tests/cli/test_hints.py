@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,78 @@ def test_a_table_is_sorted_and_merged_by_the_same_options(tmp_path: Path, capfd:
 def test_one_file_does_not_show_a_header(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     told = _told(capfd, tmp_path, {"a.csv": b"Sun;ab;cd\nSat;85;46\nThu;33;33\n"})
     assert " line 1 is a header" not in told.replace("if line 1 is a header", "")
+
+
+@pytest.mark.parametrize("options", ["", "-t, -k1,1n", "-n"])
+def test_records_with_newlines_are_taken_for_csv(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], options: str
+) -> None:
+    files = {"a.csv": b'id,note\n1,"a\nb"\n3,"x"\n'}
+    told = _told(capfd, tmp_path, files, *options.split())
+    assert told.endswith("; if it is CSV, whose quotes enclose ends of lines, add --csv; else sort it first\n")
+    told = _told(capfd, tmp_path, files, "--csv")
+    assert told.endswith("; if line 1 is a header, add --header 1 or --field NAME; else sort it first\n")
+
+
+HEADED = {"mon.csv": b"id,name\n0,a\n2,c\n10,d\n", "tue.csv": b"id,name\n1,b\n3,d\n11,e\n", "wed.csv": b""}
+HEADED_TSV = {f"{name[:3]}.tsv": re.sub(rb"(?m)^(.*),(.*)$", rb"\2\t\1", data) for name, data in HEADED.items()}
+
+
+def _warned(caplog: pytest.LogCaptureFixture, tmp_path: Path, files: dict[str, bytes], options: str) -> str:
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    names = [str(tmp_path / name) for name in files]
+    caplog.clear()
+    assert app.run(["merge", "-q", "--backend", "cpu", *options.split(), *names, "-o", str(tmp_path / "out")]) == 0
+    return "".join(f"{message}\n" for message in caplog.messages)
+
+
+@pytest.mark.parametrize(
+    "options", ["--csv -k1:n", "--csv -k1n", "--field 1:n", "-t, -k1,1n", "-t, -k1n", "-n", "-g", "--csv -k1:h"]
+)
+def test_a_header_that_is_merged_as_data_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, options: str
+) -> None:
+    told = _warned(caplog, tmp_path, HEADED, options)
+    assert "mon.csv (and 1 more): warning: " in told
+    assert " 1, 'id,name', has no number in its key, but the " in told
+    assert told.endswith("s after it do; if it is a header, add --header 1\n")
+    assert told.count("\n") == 1
+    marked = {name: b"\xef\xbb\xbf" + data for name, data in HEADED.items()}
+    assert "add --header 1" in _warned(caplog, tmp_path, marked, options)
+    assert _warned(caplog, tmp_path, HEADED, f"{options} --header 1") == ""
+    lines = (tmp_path / "out").read_bytes().splitlines()
+    assert lines == [b"id,name", b"0,a", b"1,b", b"2,c", b"3,d", b"10,d", b"11,e"]
+
+
+def test_a_header_of_tabs_or_of_many_columns_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert "add --header 1" in _warned(caplog, tmp_path, HEADED_TSV, "-k2n")
+    wide = b"id," + b",".join(b"column%d" % n for n in range(200))
+    files = {name: data.replace(b"id", wide) for name, data in HEADED.items()}
+    assert "add --header 1" in _warned(caplog, tmp_path, files, "--csv -k1:n")
+
+
+@pytest.mark.parametrize(
+    ("files", "options"),
+    [
+        ({"a": b"x\n1\n2\n", "b": b"y\n1\n2\n"}, "-n"),
+        ({"a": b"x\n1\n", "b": b"1\n2\n"}, "-n"),
+        ({"a": b"x\nz\n1\n"}, "-n"),
+        ({"a": b"x\n", "b": b"x\n"}, "-n"),
+        ({"a": b"\n1\n2\n", "b": b"\n1\n"}, "-n"),
+        ({"a": b"1\n2\n", "b": b"1\n"}, "-n"),
+        ({"a": b"id\nx\n"}, ""),
+    ],
+)
+def test_lines_like_others_are_no_header(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, files: dict[str, bytes], options: str
+) -> None:
+    assert "--header" not in _warned(caplog, tmp_path, files, options)
+
+
+def test_a_numeric_field_is_in_reverse_by_its_own_letter(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    files = {"a.csv": b"id,name\n10,d\n2,c\n0,a\n", "b.csv": b"id,name\n11,e\n3,d\n1,b\n"}
+    assert _told(capfd, tmp_path, files, "-r").endswith("line 1 is a header: use --field id:nr\n")
 
 
 def test_words_in_the_first_line_are_no_header(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
