@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 
 import gpumerge_cli
 from gpumerge_cli.backends.base import KERNELS, Backend
-from gpumerge_cli.errors import UsageError
+from gpumerge_cli.errors import DeviceError, UsageError
 from tests.oracles import merged_keys, same_bits
 from tests.strategies import key_runs
 
@@ -232,3 +233,28 @@ def test_sort_says_what_does_not_fit() -> None:
         gpumerge_cli.sort(np.arange(3), algorithm="bogo", backend="cpu")
     with pytest.raises(UsageError, match="dimensions"):
         gpumerge_cli.sort(np.zeros((2, 2)))
+
+
+def test_strings_of_any_length_are_refused_in_one_line() -> None:
+    words = np.array(["b", "a"], np.dtypes.StringDType())  # type: ignore[attr-defined,unused-ignore]
+    numbers = np.array([1, 2])
+    for refused in (
+        lambda: gpumerge_cli.sort(words),
+        lambda: gpumerge_cli.argsort(words),
+        lambda: gpumerge_cli.merge(words, words),
+        lambda: gpumerge_cli.merge(numbers, words),
+        lambda: gpumerge_cli.is_sorted(words),
+        lambda: gpumerge_cli.join(words, words),
+        lambda: gpumerge_cli.sort(numbers, out=words),
+    ):
+        with pytest.raises(UsageError):
+            refused()
+
+
+def test_a_gpu_that_is_not_there_has_a_way_out_for_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpumerge_cli.backends import gpu
+
+    monkeypatch.setattr(gpu, "in_sight", lambda: False)
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(DeviceError, match=r"or use the backend cpu$"):
+        gpumerge_cli.sort(np.array([2, 1]), backend="gpu")

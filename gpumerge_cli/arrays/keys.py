@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.arrays.options import as_line, direction
+from gpumerge_cli.arrays.options import as_line, direction, in_native_order
 from gpumerge_cli.arrays.taking import judge_mask
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
@@ -51,7 +51,7 @@ class ArrayKeys:
             judge_mask(array)
             if array.ndim != 1:
                 raise UsageError(f"an array has {array.ndim} dimensions", way_out="merge 1-D arrays")
-        dtypes = [array.dtype if array.dtype.kind in "SV" else array.dtype.newbyteorder("=") for array in arrays]
+        dtypes = [in_native_order(array.dtype) for array in arrays]
         dtype = dtypes[0]
         if any(other != dtype for other in dtypes):
             names = ", ".join(sorted({str(other) for other in dtypes}))

@@ -104,6 +104,16 @@ def judge_aligned(array: Any, name: str) -> None:
         raise UsageError(f"{name} does not lie at multiples of its items' size", way_out="give a copy of it")
 
 
+def in_native_order(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """A dtype of numbers in the machine's byte order; another as it is."""
+    if dtype.kind in "SV":
+        return dtype
+    try:
+        return dtype.newbyteorder("=")
+    except TypeError:  # newer kinds of dtypes, as that of strings, have no byte order
+        return dtype
+
+
 def judge_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any], *, longer: bool = False) -> None:
     """Raises UsageError if `out` cannot take `total` items of the dtype, or shares memory with one of the arrays.
 
@@ -120,7 +130,7 @@ def judge_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any], *, 
     fits = fits and out.dtype == dtype and out.ndim == 1 and out.flags.c_contiguous
     if not fits or len(out) < total or (len(out) > total and not longer):
         where, or_more = "CuPy" if on_device else "NumPy", " or more" * longer
-        swapped = isinstance(out, np.ndarray) and out.dtype != dtype and out.dtype.newbyteorder("=") == dtype
+        swapped = isinstance(out, np.ndarray) and out.dtype != dtype and in_native_order(out.dtype) == dtype
         way_out = "its bytes are swapped: give one in the machine's byte order" if swapped else ""
         raise UsageError(f"out is not a contiguous {where} array of {total}{or_more} items of {dtype}", way_out=way_out)
     if on_device:

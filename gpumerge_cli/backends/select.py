@@ -98,9 +98,7 @@ def device_numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
     known = there > 0 or not gpu.in_sight()
     missing = next((number for number in devices if known and number >= there), None)
     if missing is not None:
-        raise DeviceError(
-            f"no GPU {missing}: {gpu.numbered(there)}", way_out="choose another --device, or leave it out"
-        )
+        raise DeviceError(f"no GPU {missing}: {gpu.numbered(there)}", way_out="choose another device, or leave it out")
     return devices
 
 

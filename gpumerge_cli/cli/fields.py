@@ -50,6 +50,8 @@ def _are_binary(values: Values, files: Sequence[str]) -> bool:
         return not holds_lines(values.format)
     if any(values.get(name) is not None for name in ("dtype", "record_size", "key_offset", "key_size")):
         return True
+    if values.csv or values.header or values.field_separator is not None:  # which are for text alone
+        return False
     suffixes = {suffix_of(name) for name in files if name != "-"}
     if values.command == "sort":
         return any(map(is_binary, suffixes))

@@ -27,6 +27,8 @@ _OPTIONS = {
 }
 """The letters that join's options stand for, for keys without letters of their own."""
 _FIELD = re.compile(rf"({NUMBER})(?::?([A-Za-z]*))?", re.ASCII)
+_NOWHERE = -1
+"""The number of a field that an empty file does not tell."""
 Fields = tuple[tuple[int, ...], tuple[int, ...]]
 
 
@@ -41,7 +43,7 @@ def join_keys(values: Values, names: tuple[str, ...], separator: int | None) -> 
     Raises UsageError for what cannot be, InputError for a header that cannot be read.
     """
     sides = [_keys(values, name, *said, separator) for name, said in zip(names, said_fields(values), strict=True)]
-    a, b = sides
+    a, b = (_placed(side, other) for side, other in (sides, sides[::-1]))
     if len(a) != len(b):
         raise UsageError(
             f"a key of A has {_counted(a)}, and one of B has {_counted(b)}", way_out="name as many for each file"
@@ -50,6 +52,14 @@ def join_keys(values: Values, names: tuple[str, ...], separator: int | None) -> 
     options = {letter for option, letter in _OPTIONS.items() if values.get(option)}
     fields = tuple(key.start_field for key in a), tuple(key.start_field for key in b)
     return fields, _order(options, letters, zero_terminated=values.zero_terminated)
+
+
+def _placed(keys: list[KeySpec], others: list[KeySpec]) -> list[KeySpec]:
+    """The keys of one side, with those of the other side's fields where nothing tells which fields they are."""
+    if len(keys) != len(others) or all(key.start_field != _NOWHERE for key in keys):
+        return keys
+    fields = [at if other.start_field == _NOWHERE else other.start_field for at, other in enumerate(others)]
+    return [replace(key, start_field=at, end_field=at) for key, at in zip(keys, fields, strict=True)]
 
 
 def said_fields(values: Values) -> tuple[tuple[str | None, str], tuple[str | None, str]]:
@@ -103,7 +113,7 @@ def _keys(values: Values, file: str, text: str | None, option: str, separator: i
         raise UsageError(
             f"{option}: {wrong!r} is no number of a field", way_out="count from 1, as 2 or 1,2n; --csv takes names"
         )
-    fields = [key.start_field for key in keys]
+    fields = [key.start_field for key in keys if key.start_field != _NOWHERE]
     if len(set(fields)) < len(fields):
         raise UsageError(f"{option} {text} names a field twice", way_out="name each once")
     unknown = next((key for key in keys if key.start - set(LETTERS)), None)
@@ -124,8 +134,13 @@ def _numbered(word: str, option: str) -> KeySpec:
 
 
 def _named(text: str, option: str, file: str, separator: int | None) -> list[KeySpec]:
+    from gpumerge_cli.formats.csv_records import EmptyInputError  # only here: it is needed for names alone
+
     try:
         keys = parse_columns(text, lambda: csv_names((file,), separator, 1, option=option))
+    except EmptyInputError:  # its fields may be any
+        letters = [word.partition(":")[2] for word in text.split(",")]
+        return [KeySpec(_NOWHERE, end_field=_NOWHERE, start=frozenset(its)) for its in letters]
     except UsageError as error:
         what = error.what.replace("--field", option, 1)
         way_out = error.way_out.replace(f"from {SORT_LETTERS}", f"from {LETTERS}")

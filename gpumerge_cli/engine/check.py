@@ -11,7 +11,7 @@ from itertools import count
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.select import device_numbers, select
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.engine.disorder import disorder_error
+from gpumerge_cli.engine.disorder import Joining, disorder_error
 from gpumerge_cli.engine.inputs import Inputs, formats_of, judge_memory, look_at, opened, same_headers
 from gpumerge_cli.engine.machines import Machines
 from gpumerge_cli.engine.request import BackendRequest, CheckRequest
@@ -143,17 +143,17 @@ class Search:
         advance: Advance = lambda done, total: None,
         *,
         beside: Sequence[Source] = (),
-        command: str = "",
+        join: Joining | None = None,
     ) -> DisorderError | None:
         """The error for the first disorder of a source, None if it is in order.
 
-        beside: the inputs that an order which the error proposes must fit, too. command: see disorder_error.
+        beside: the inputs that an order which the error proposes must fit, too. join: see disorder_error.
         """
         offset = self.first_in(source, order, advance)
         if offset is None:
             return None
         first_in = partial(self.first_in, source)
-        return disorder_error(source, offset, order, first_in, unique=self.unique, beside=beside, command=command)
+        return disorder_error(source, offset, order, first_in, unique=self.unique, beside=beside, join=join)
 
     def first_in(self, source: Source, order: Order, advance: Advance = lambda done, total: None) -> int | None:
         """The position of the first item out of order, None if there is none."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_bounds
-from gpumerge_cli.engine.ways_out import encoding_way, has_digit, mark_way, order_way, table_way
+from gpumerge_cli.engine.ways_out import encoding_way, has_digit, is_torn, join_way, mark_way, order_way, table_way
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order import Order
@@ -14,6 +15,18 @@ from gpumerge_cli.order.base import Meant
 
 _SHOWN = 40
 _BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Joining:
+    """What a file is joined to: the other file and its order.
+
+    command: sorts the file for the join. said: the options of the join for another order of the file.
+    """
+
+    command: str
+    other: tuple[Source, Order]
+    said: Callable[[Order], str]
 
 
 def disorder_error(
@@ -24,13 +37,13 @@ def disorder_error(
     *,
     unique: bool = False,
     beside: Sequence[Source] = (),
-    command: str = "",
+    join: Joining | None = None,
 ) -> DisorderError:
     """The error for the disorder at `offset`. It says where it is, shows both items, and names a way out.
 
     first_in: the position of the first disorder in another order, None if there is none. unique: equal items are in
     disorder, too. beside: the other inputs, stretches of which must be in an order, too, before it is proposed.
-    command: sorts the file for a join, to which no other order is proposed.
+    join: tells what the file is joined to; another order is then proposed for both.
     """
     where = source.place(offset)
     here, ahead = source.item_at(offset), source.item_before(offset)
@@ -38,13 +51,19 @@ def disorder_error(
     by = _deciding_key(here, ahead, order)
     empty = by is None and _keys_are_empty(here, ahead, order)
     sources = [source, *(other for other in beside if other is not source)]
-    way_out = encoding_way(source) or ("" if command else table_way(sources, order))
+    way_out = encoding_way(source) or ("" if join else table_way(sources, order))
     if not way_out and empty:
         way_out = "check -t and the number of the field"
-    if not way_out and not equal and not command:
-        holds = partial(_decides_alike, here, ahead, by)
+    holds = partial(_decides_alike, here, ahead, by)
+    if not way_out and join is not None and by is not None:
+        ordered = [(source, order), join.other]
+        way_out = join_way([one for one, _ in ordered], [its for _, its in ordered], by, first_in, holds, join.said)
+    if not way_out and not equal and join is None:
         way_out = order_way(sources, order, by, first_in, [other for other in order.meant(by) if holds(other)])
-    way_out = way_out or mark_way(source) or _sorting(where, here, ahead, order, unique=unique, command=command)
+    way_out = way_out or mark_way(source)
+    if not way_out and is_torn(source, order):
+        way_out = "if it is CSV, whose quotes enclose ends of lines, add --csv; else sort it first"
+    way_out = way_out or _sorting(where, here, ahead, order, unique=unique, join=join)
     why = ", its equal" if equal else ", with empty keys" if empty else _why(here, ahead, order, by)
     first, second = _shown(order.key_of(here), order.key_of(ahead), order)
     if order.item_word:
@@ -59,11 +78,11 @@ def _counted(place: str, order: Order, *, back: int = 0) -> str:
     return f"{order.item_word} {int(place.rpartition(':')[2]) - back}"
 
 
-def _sorting(where: str, here: bytes, ahead: bytes, order: Order, *, unique: bool, command: str) -> str:
-    """The way out if no known order fits the items. command: see disorder_error."""
+def _sorting(where: str, here: bytes, ahead: bytes, order: Order, *, unique: bool, join: Joining | None) -> str:
+    """The way out if no known order fits the items. join: see disorder_error."""
     headed = where.endswith(":2") and has_digit(here) and not has_digit(ahead)
-    if command:
-        return "if line 1 is a header, add --header; else " * headed + f"sort it first: {command}"
+    if join is not None:
+        return "if line 1 is a header, add --header; else " * headed + f"sort it first: {join.command}"
     if unique:
         return "sort it with -u first"
     if not order.item_word:

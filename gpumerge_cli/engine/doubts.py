@@ -16,6 +16,8 @@ from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import Comparison, LineOrder
 
+_LONG_LOOK = 1 << 16
+_SHOWN = 40
 _DIGITS = rb"\s*-?\.?[0-9]"
 _NUMBERS: dict[Comparison, bytes] = {
     "numeric": _DIGITS,
@@ -43,6 +45,9 @@ def warn(sources: Sequence[Source], order: Order, content: Content, others: Line
             doubt = doubt or doubt_of_keys(source, start.removeprefix(source.mark), its)
             if doubt:
                 told.setdefault(doubt, []).append(source.name)
+    doubt = "" if others is not None else doubt_of_header(sources, order)
+    if doubt:
+        told.setdefault(doubt, []).extend(source.name for source in sources if source.size)
     for doubt, names in told.items():
         from logging import getLogger
 
@@ -77,6 +82,56 @@ def doubt_of_keys(source: LineSource, start: bytes, order: Order) -> str:
         return f"its first {word}s have an empty key, and so compare equal; check -t and the number of the field"
     what = "month" if all(key.compare == "month" for key in text.keys) else "number"
     return f"its first {word}s have no {what} in their keys, and so compare equal; check the type and place of the key"
+
+
+def doubt_of_header(sources: Sequence[Source], order: Order) -> str:
+    """A warning if all files begin with one line whose key holds no number, while the keys of the lines behind it do.
+
+    "" if a header is known, or if quotes enclose ends of lines: without --csv, --header would not help then.
+    """
+    keys = order.text.keys if order.text is not None else ()
+    asked = next((number for number, key in enumerate(keys) if key.compare in _NUMBERS), None)
+    if asked is None:
+        return ""
+    first, more = b"", False
+    for source in sources:
+        if not isinstance(source, LineSource) or source.header_asked:
+            return ""
+        if not source.size:
+            continue
+        head, *lines = _first_and_samples(source, order.end)
+        head = head.rstrip(b"\r")
+        if not head.strip() or head != (first or head) or _is_number(order, asked, head):
+            return ""
+        torn = order.item_word == "line" and any(line.count(b'"') % 2 for line in lines)
+        if torn or not all(_is_number(order, asked, line) for line in lines):
+            return ""
+        first, more = head, more or bool(lines)
+    if not more:
+        return ""
+    what = "month" if keys[asked].compare == "month" else "number"
+    key, word = order.key_of(first), order.item_word
+    shown = order.quoted(key[:_SHOWN]) + "..." * (len(key) > _SHOWN)
+    told = f"{word} 1, {shown}, has no {what} in its key, but the {word}s after it do"
+    return f"{told}; if it is a header, add --header 1"
+
+
+def _first_and_samples(source: LineSource, end: bytes) -> list[bytes]:
+    """The first line of a source, and others; an empty one if the first is too long."""
+    start = source.file.read(0, LOOKED_AT)
+    if start.count(end) < 2:
+        start = source.file.read(0, _LONG_LOOK)
+    start = start.removeprefix(source.mark)
+    return list(_samples(source, start, end)) or [b""]
+
+
+def _is_number(order: Order, number: int, line: bytes) -> bool:
+    """Whether the key `number` of a line begins as its comparison asks for."""
+    from gpumerge_cli.backends.cpu.comparison import key_bounds  # only here: the library is not loaded without need
+
+    assert order.text is not None
+    begin, end = key_bounds(order, number, line)
+    return re.match(_NUMBERS[order.text.keys[number].compare], line[begin:end]) is not None
 
 
 def _by_keys_of(others: LineOrder, order: Order) -> Order:

@@ -10,6 +10,7 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.select import Choice, choose
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.dataclass import replace
+from gpumerge_cli.engine.disorder import Joining
 from gpumerge_cli.engine.hiring import Hired, hire
 from gpumerge_cli.engine.inputs import Inputs, judge_memory, opened
 from gpumerge_cli.engine.joining import prepared
@@ -23,8 +24,10 @@ from gpumerge_cli.engine.site import Site, work_of
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.stream import Advance, Outcome, merge
 from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.plan import Chunk, Plan, Planner, plan_in_spans
@@ -199,15 +202,25 @@ def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired, memory:
 
     backend = hired.station.backend if hired.station is not None else select.host()
     threads = hired.station.shares.workers if hired.station is not None else cores()
-    command = ""
-    if isinstance(site.work.join, Join):
-        header = " --header 1" * (site.work.items.header_lines > 0)
-        command = f"gpumerge sort{header} {site.work.join.sorting(found.source)}"
+    join = _joining(site, found.source, site.work.join) if isinstance(site.work.join, Join) else None
     error = Search(backend, threads, memory=memory).error_in(
-        site.sources[found.source], site.order_of(found.source), beside=site.sources, command=command
+        site.sources[found.source], site.order_of(found.source), beside=site.sources, join=join
     )
     assert error is not None
     return error
+
+
+def _joining(site: Site, number: int, join: Join) -> Joining:
+    """What the source `number` is joined to."""
+    header = site.work.items.header_lines > 0
+    headers = [source.header.removeprefix(BOM) for source in site.sources if isinstance(source, LineSource)]
+    headers = [line.rstrip(b"\r\n") for line in headers] if header and site.work.items.csv else []
+
+    def said(order: Order) -> str:
+        return join.said(order.text.keys if order.text is not None else (), headers)
+
+    command = f"gpumerge sort{' --header 1' * header} {join.sorting(number)}"
+    return Joining(command, (site.sources[1 - number], site.order_of(1 - number)), said)
 
 
 def plan_files(request: MergeRequest) -> Plan:

@@ -40,10 +40,11 @@ class LineSource:
         self._held = file.size
         self.size = file.size + self._unfinished
         start = 0
-        while self._header_lines < header_lines and start < file.size:
+        is_mark = file.size == len(BOM) and file.read(0, len(BOM)) == BOM
+        while self._header_lines < header_lines and start < file.size and not is_mark:
             start = min(file.size, self.item_end(start))
             self._header_lines += 1
-        if start == 0 and marked and file.read(0, len(BOM)) == BOM:
+        if start == 0 and (marked or header_lines) and file.read(0, len(BOM)) == BOM:
             start = len(BOM)
             if start == file.size:
                 self._unfinished = False

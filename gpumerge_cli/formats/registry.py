@@ -26,7 +26,7 @@ from gpumerge_cli.order.rules import NEWLINE, NUL, LineOrder
 if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
 
-_RECORDS_WAY_OUT = "say --record-size, or --dtype with fields, if it holds records"
+_RECORDS_WAY_OUT = "say --csv if it holds CSV; --record-size, or --dtype with fields, if it holds records"
 
 
 def resolve_format(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.dataclass import dataclass, replace
@@ -95,6 +97,27 @@ class Join:
         options = ["-s", *(["-z"] if self.key.terminator == NUL and not self.quoted else [])]
         options += [] if separator is None else [f"-t {shlex.quote(_shown(separator))}"]
         return " ".join(options + said)
+
+    def said(self, keys: Sequence[LineKey], headers: Sequence[bytes]) -> str:
+        """The options that join the same fields, compared as `keys` are. Fields have names where the headers tell them.
+
+        headers: the first lines of A and B where names stand for fields; none if fields have numbers alone.
+        """
+        letters = [replace(key, start_field=0, end_field=None, skip_start=False).describe() for key in keys]
+        tables = [header.split(bytes([self.separator or _SPACE])) for header in headers]
+        named = bool(tables) and all(
+            field < len(names)
+            and re.fullmatch(rb"[A-Za-z_][A-Za-z0-9_]*", names[field])
+            and names.count(names[field]) == 1
+            for names, fields in zip(tables, self.fields, strict=True)
+            for field in fields
+        )
+        words = []
+        for number, fields in enumerate(self.fields):
+            shown = [tables[number][field].decode() if named else str(field + 1) for field in fields]
+            words.append(",".join(f"{a}{':' * bool(b)}{b}" for a, b in zip(shown, letters, strict=True)))
+        options = f"-j {words[0]}" if words[0] == words[1] else f"-1 {words[0]} -2 {words[1]}"
+        return options + " --header" * (bool(tables) and not named)
 
     @property
     def _ways(self) -> tuple[LineKey, ...]:

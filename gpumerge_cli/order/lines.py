@@ -143,7 +143,9 @@ class Lines(Order):
         if key.whole or key.compare not in _SWITCHED:
             return ()
         switched = _SWITCHED[key.compare]
-        wishes = ((switched, key.reverse), (key.compare, not key.reverse), (switched, not key.reverse))
+        wishes = [(switched, key.reverse), (key.compare, not key.reverse), (switched, not key.reverse)]
+        if key.dictionary or key.printable:  # numbers take neither
+            wishes = wishes[1:2]
         others = [Lines.by(_with_key(self.rules, by, *wish)) for wish in wishes]
         said = self.key_said(by)
         return [

@@ -132,13 +132,13 @@ def test_auto_has_all_work_that_help(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose("gpu", (1,), lines, 10).host is None
     assert choose("cpu", (7,), lines, 10**11).devices == ()
     for asked in ("auto", "gpu"):
-        with pytest.raises(DeviceError, match="no GPU 7: there are 2, numbered 0 and 1; choose another --device"):
+        with pytest.raises(DeviceError, match="no GPU 7: there are 2, numbered 0 and 1; choose another device"):
             choose(asked, (0, 7), lines, 10**11)
     monkeypatch.setattr(gpu, "in_sight", lambda: False)
     monkeypatch.setattr(backends_select, "count_of_gpus", lambda: 0)
     assert choose("auto", None, lines, 10**11).devices == ()
     assert choose("auto", (), lines, 10**11).devices == ()
-    with pytest.raises(DeviceError, match="no GPU 0: none is there; choose another --device, or leave it out"):
+    with pytest.raises(DeviceError, match="no GPU 0: none is there; choose another device, or leave it out"):
         choose("auto", (0,), lines, 10**11)
 
 

@@ -404,3 +404,20 @@ def test_a_job_with_a_mistyped_operation(tmp_path: Path, capsys: pytest.CaptureF
     (tmp_path / "jobs.toml").write_text('[[job]]\noperatoin = "merge"\ninputs = ["a"]\noutput = "b"\n')
     assert run(["batch", str(tmp_path / "jobs.toml")]) == 2
     assert "there is no operatoin; did you mean operation?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("told", [["--csv"], ["-t", r"\t"], ["--header", "2"]])
+def test_options_for_text_make_text_of_any_suffix(
+    told: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    lines = b"##x\n#CHROM\tPOS\n1\t5\n2\t3\n"
+    (tmp_path / "a.vcf").write_bytes(lines)
+    options = [*told, "--field", "#CHROM:V,POS:n", "-t", r"\t", "--header", "2"]
+    assert run(["merge", "-q", *options, str(tmp_path / "a.vcf"), str(tmp_path / "a.vcf")]) == 0
+    assert capfd.readouterr().out.encode() == b"##x\n#CHROM\tPOS\n1\t5\n1\t5\n2\t3\n2\t3\n"
+
+
+def test_a_file_without_a_known_suffix_may_hold_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.vcf").write_bytes(b"id\n1\n")
+    assert run(["merge", "--field", "id", str(tmp_path / "a.vcf")]) == 2
+    assert "say --csv if it holds CSV" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,89 @@ def test_a_table_is_named_by_its_header(tmp_path: Path, capfd: pytest.CaptureFix
     assert capfd.readouterr().out == "id\tname\n0\ta\n1\tb\n2\tc\n3\td\n"
 
 
+def test_a_table_is_sorted_and_merged_by_the_same_options(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    told = _told(capfd, tmp_path, {"a.tsv": b"id\tname\n3\ta\n2\tb\n", "b.tsv": b"id\tname\n1\tb\n"})
+    wanted = r"sort each file by gpumerge sort --field NAME -t '\t', and use --field NAME -t '\t'"
+    assert told.endswith(f"line 1 is a header: {wanted}\n")
+
+
+def test_one_file_does_not_show_a_header(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    told = _told(capfd, tmp_path, {"a.csv": b"Sun;ab;cd\nSat;85;46\nThu;33;33\n"})
+    assert " line 1 is a header" not in told.replace("if line 1 is a header", "")
+
+
+@pytest.mark.parametrize("options", ["", "-t, -k1,1n", "-n"])
+def test_records_with_newlines_are_taken_for_csv(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], options: str
+) -> None:
+    files = {"a.csv": b'id,note\n1,"a\nb"\n3,"x"\n'}
+    told = _told(capfd, tmp_path, files, *options.split())
+    assert told.endswith("; if it is CSV, whose quotes enclose ends of lines, add --csv; else sort it first\n")
+    told = _told(capfd, tmp_path, files, "--csv")
+    assert told.endswith("; if line 1 is a header, add --header 1 or --field NAME; else sort it first\n")
+
+
+HEADED = {"mon.csv": b"id,name\n0,a\n2,c\n10,d\n", "tue.csv": b"id,name\n1,b\n3,d\n11,e\n", "wed.csv": b""}
+HEADED_TSV = {f"{name[:3]}.tsv": re.sub(rb"(?m)^(.*),(.*)$", rb"\2\t\1", data) for name, data in HEADED.items()}
+
+
+def _warned(caplog: pytest.LogCaptureFixture, tmp_path: Path, files: dict[str, bytes], options: str) -> str:
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    names = [str(tmp_path / name) for name in files]
+    caplog.clear()
+    assert app.run(["merge", "-q", "--backend", "cpu", *options.split(), *names, "-o", str(tmp_path / "out")]) == 0
+    return "".join(f"{message}\n" for message in caplog.messages)
+
+
+@pytest.mark.parametrize(
+    "options", ["--csv -k1:n", "--csv -k1n", "--field 1:n", "-t, -k1,1n", "-t, -k1n", "-n", "-g", "--csv -k1:h"]
+)
+def test_a_header_that_is_merged_as_data_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, options: str
+) -> None:
+    told = _warned(caplog, tmp_path, HEADED, options)
+    assert "mon.csv (and 1 more): warning: " in told
+    assert " 1, 'id,name', has no number in its key, but the " in told
+    assert told.endswith("s after it do; if it is a header, add --header 1\n")
+    assert told.count("\n") == 1
+    marked = {name: b"\xef\xbb\xbf" + data for name, data in HEADED.items()}
+    assert "add --header 1" in _warned(caplog, tmp_path, marked, options)
+    assert _warned(caplog, tmp_path, HEADED, f"{options} --header 1") == ""
+    lines = (tmp_path / "out").read_bytes().splitlines()
+    assert lines == [b"id,name", b"0,a", b"1,b", b"2,c", b"3,d", b"10,d", b"11,e"]
+
+
+def test_a_header_of_tabs_or_of_many_columns_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert "add --header 1" in _warned(caplog, tmp_path, HEADED_TSV, "-k2n")
+    wide = b"id," + b",".join(b"column%d" % n for n in range(200))
+    files = {name: data.replace(b"id", wide) for name, data in HEADED.items()}
+    assert "add --header 1" in _warned(caplog, tmp_path, files, "--csv -k1:n")
+
+
+@pytest.mark.parametrize(
+    ("files", "options"),
+    [
+        ({"a": b"x\n1\n2\n", "b": b"y\n1\n2\n"}, "-n"),
+        ({"a": b"x\n1\n", "b": b"1\n2\n"}, "-n"),
+        ({"a": b"x\nz\n1\n"}, "-n"),
+        ({"a": b"x\n", "b": b"x\n"}, "-n"),
+        ({"a": b"\n1\n2\n", "b": b"\n1\n"}, "-n"),
+        ({"a": b"1\n2\n", "b": b"1\n"}, "-n"),
+        ({"a": b"id\nx\n"}, ""),
+    ],
+)
+def test_lines_like_others_are_no_header(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, files: dict[str, bytes], options: str
+) -> None:
+    assert "--header" not in _warned(caplog, tmp_path, files, options)
+
+
+def test_a_numeric_field_is_in_reverse_by_its_own_letter(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    files = {"a.csv": b"id,name\n10,d\n2,c\n0,a\n", "b.csv": b"id,name\n11,e\n3,d\n1,b\n"}
+    assert _told(capfd, tmp_path, files, "-r").endswith("line 1 is a header: use --field id:nr\n")
+
+
 def test_words_in_the_first_line_are_no_header(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     files = {"p.csv": b"smith,john\nadams,amy\nbaker,bob\n", "q.csv": b"smith,john\nclark,carl\n"}
     assert "--field" not in _told(capfd, tmp_path, files)
@@ -53,6 +137,48 @@ def test_no_order_is_proposed_for_times_fractions_and_few_lines(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], lines: list[bytes]
 ) -> None:
     assert " add -" not in _told(capfd, tmp_path, {"a": b"".join(lines)})
+
+
+@pytest.mark.parametrize(
+    ("files", "options"),
+    [
+        ({"a": b"754\n728\n72\n", "b": b"-4\n-219\n", "c": b"1\n"}, "-k1,1d"),
+        ({"a": b"987\n6969\n", "b": b"4021\n20946\n"}, "-k1,1d"),
+        ({"a": b"2019-W4\n2019-W10\n2020-W1\n"}, ""),
+        ({"a": b"59s\n1m3s\n2m5s\n3m9s\n12m1s\n"}, "-n"),
+        ({"a": b"".join(b"%d %s\n" % (n, u) for n, u in ((500, b"B"), (64, b"kB"), (3, b"MB")))}, ""),
+        ({"a": b"5%\n7%\n10%\n"}, ""),
+        ({"a": b"x 897 B\ny 606 kB\nz 394 MB\n"}, "-k2,2"),
+        ({"a": b"x 9 Jan\ny 8 Feb\nz 7 Mar\n"}, "-k2,2"),
+        ({"a": b"2019-9\n2019-10\n2019-100\n"}, "-r"),
+    ],
+)
+def test_no_order_is_proposed_that_numbers_have_by_chance(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], files: dict[str, bytes], options: str
+) -> None:
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    names = [str(tmp_path / name) for name in files]
+    app.run(["merge", "-q", "--backend", "cpu", *options.split(), *names, "-o", str(tmp_path / "out")])
+    told = capfd.readouterr().err
+    assert " add -" not in told
+    assert "use that for" not in told
+
+
+@pytest.mark.parametrize("options", [[], ["-k1,1"]])
+def test_lines_too_long_to_be_sampled_are_in_no_known_order(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    files = {"a": b"".join(b"%d\n" % n for n in range(1, 200))}
+    assert " -n" in _told(capfd, tmp_path, files, *options) or "1,1n" in _told(capfd, tmp_path, files, *options)
+    told = _told(capfd, tmp_path, {**files, "b": b"9 %s\n8 %s\n" % (b"x" * (1 << 17), b"y" * (1 << 17))}, *options)
+    assert " add -" not in told
+    assert "use that for" not in told
+
+
+def test_a_key_of_words_becomes_no_number(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = b"".join(b"a %s\n" % word for word in (b"x", b"w", b"v", b"u", b"t", b"s", b"r", b"q", b"p"))
+    assert _told(capfd, tmp_path, {"a": words}, "-k2,2d").endswith("the order of -k 2,2dr: use that for -k 2,2d\n")
 
 
 def test_a_join_asks_whether_there_is_a_header(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -308,9 +308,9 @@ def test_disorder_is_an_error_with_its_place(
     ("options", "lines", "way_out"),
     [
         ([], b"b\na\n", "gpumerge sort -s -k 1b,1"),
-        (["-t;", "-j1,2nr"], b"x;1\nx;2\n", "gpumerge sort -s -t ';' -k 1,1 -k 2,2nr"),
-        (["--csv", "-j", "k:n,l"], b"k,l\n2,2\n2,1\n", "gpumerge sort --header 1 -s --field 1:n,2"),
-        (["--csv", "-t:", "-j2r"], b"x:1\nx:2\n", "gpumerge sort -s -t : --field 2:r"),
+        (["-t;", "-j1,2nr"], b"x;1\nx;3\nx;2\n", "gpumerge sort -s -t ';' -k 1,1 -k 2,2nr"),
+        (["--csv", "-j", "k:n,l"], b"k,l\n2,2\n2,1\n2,3\n", "gpumerge sort --header 1 -s --field 1:n,2"),
+        (["--csv", "-t:", "-j2r"], b"x:1\nx:3\nx:2\n", "gpumerge sort -s -t : --field 2:r"),
     ],
 )
 def test_disorder_names_the_sort_that_mends_it(
@@ -458,3 +458,42 @@ def test_a_header_names_the_columns_that_are_written(
     (tmp_path / "b").write_text("id m\n1 z\n")
     assert door.run(["join", "-q", "--header", *words, str(tmp_path / "a"), str(tmp_path / "b")]) == 0
     assert capfd.readouterr().out.splitlines()[0] == head
+
+
+MON, TUE = b"id,name\n0,a\n2,c\n10,d\n", b"id,name\n1,b\n3,d\n11,e\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "a", "b", "told"),
+    [
+        (["--csv", "-j", "id"], MON, TUE, "-j id:n"),
+        (["--csv", "-1", "id", "-2", "no"], MON, TUE.replace(b"id", b"no"), "-1 id:n -2 no:n"),
+        (["--csv", "--header"], MON, TUE, "-j id:n"),
+        (["--csv", "-j", "1", "--header"], MON.replace(b"id", b'"i d"'), TUE.replace(b"id", b"i d"), "-j 1:n --header"),
+        (["-t,"], MON[8:], TUE[8:], "-j 1:n"),
+        (["-t,", "-1", "1", "-2", "2"], MON[8:], b"a,2\na,10\n", "-1 1:n -2 2:n"),
+    ],
+)
+def test_an_order_that_both_files_have_is_proposed(
+    options: list[str], a: bytes, b: bytes, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert refusal(tmp_path, capsys, *options, a=a, b=b).endswith(f"both files are in the order of {told}: use that\n")
+    kept = [word for word in options if word == "--csv" or word.startswith("-t")]
+    assert joined(tmp_path, *kept, *told.split(), "--type=outer", a=a, b=b).count(b"\n") >= 3
+
+
+@pytest.mark.parametrize("b", [b"id,name\n11,x\n3,y\n7,z\n", b"id,name\nx,x\ny,y\n"])
+def test_an_order_that_the_other_file_lacks_is_not_proposed(
+    b: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "; sort it first: gpumerge sort " in refusal(tmp_path, capsys, "--csv", "-j", "id", a=MON, b=b)
+
+
+@pytest.mark.parametrize("empty", [b"", b"\xef\xbb\xbf"])
+def test_an_empty_file_is_an_empty_input_whatever_names_its_fields(empty: bytes, tmp_path: Path) -> None:
+    for options in (["-j", "id:n"], ["-j", "name,id:n"], ["-1", "id:n", "-2", "key:n"], ["-j", "1:n", "--header"]):
+        found = joined(tmp_path, "--csv", "--type", "outer", *options, a=MON, b=empty)
+        assert found.removeprefix(b"\xef\xbb\xbf").count(b"\n") == 4
+        assert joined(tmp_path, "--csv", *options, a=empty, b=empty) == empty
+    found = joined(tmp_path, "--csv", "--type", "outer", "-1", "key", "-2", "id:n", a=empty, b=MON)
+    assert found.removeprefix(b"\xef\xbb\xbf") == MON

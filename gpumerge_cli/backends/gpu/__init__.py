@@ -62,7 +62,7 @@ def create(device: int | Sequence[int] = 0) -> GpuBackend:
     except ImportError as error:
         raise DeviceError(
             f"CuPy cannot be imported ({error})",
-            way_out="install gpumerge[cuda13] or gpumerge[cuda12], or use --backend cpu",
+            way_out="install gpumerge[cuda13] or gpumerge[cuda12], or use the backend cpu",
         ) from error
     if len(numbers) > 1:
         from gpumerge_cli.backends.gpu.several import SeveralGpus

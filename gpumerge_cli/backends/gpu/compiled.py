@@ -102,7 +102,7 @@ def _compiled(file: str, source: str, options: tuple[str, ...], capability: int)
     known = [number for number in nvrtc.getSupportedArchs() if number <= capability]
     if not known:
         raise DeviceError(
-            f"NVRTC does not compile for compute capability {capability / 10}", way_out="use --backend cpu"
+            f"NVRTC does not compile for compute capability {capability / 10}", way_out="use the backend cpu"
         )
     is_exact = max(known) == capability
     arch = f"-arch={'sm' if is_exact else 'compute'}_{max(known)}"
@@ -115,6 +115,6 @@ def _compiled(file: str, source: str, options: tuple[str, ...], capability: int)
     except nvrtc.NVRTCError as error:
         said = nvrtc.getProgramLog(program).strip().splitlines()
         reason = said[0] if said else str(error)
-        raise DeviceError(f"a kernel does not compile: {reason}", way_out="use --backend cpu") from error
+        raise DeviceError(f"a kernel does not compile: {reason}", way_out="use the backend cpu") from error
     finally:
         nvrtc.destroyProgram(program)

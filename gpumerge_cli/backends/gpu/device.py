@@ -18,10 +18,10 @@ def select(number: int) -> cupy.cuda.Device:
     except cupy.cuda.runtime.CUDARuntimeError as error:
         reason = (str(error).partition(": ")[2] or str(error)) if in_sight() else numbered(0)
         raise DeviceError(
-            f"no GPU can be used: {reason}", way_out="install or update the NVIDIA driver, or use --backend cpu"
+            f"no GPU can be used: {reason}", way_out="install or update the NVIDIA driver, or use the backend cpu"
         ) from error
     if not 0 <= number < count:
-        raise DeviceError(f"no GPU {number}: {numbered(count)}", way_out="choose another --device or use --backend cpu")
+        raise DeviceError(f"no GPU {number}: {numbered(count)}", way_out="choose another device or use the backend cpu")
     return cupy.cuda.Device(number)
 
 

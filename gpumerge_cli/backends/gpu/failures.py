@@ -36,7 +36,7 @@ def pinning_errors(nbytes: int) -> Iterator[None]:
         yield
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise DeviceMemoryError(
-            f"no {format_bytes(nbytes)} of host memory can be pinned", way_out="lower --memory or use --backend cpu"
+            f"no {format_bytes(nbytes)} of host memory can be pinned", way_out="lower --memory or use the backend cpu"
         ) from error
 
 
@@ -46,11 +46,11 @@ def device_error(error: BaseException) -> DeviceError:
     first = text[0] if text else type(error).__name__
     if isinstance(error, cupy.cuda.memory.OutOfMemoryError) or "out of memory" in first.lower():
         return DeviceMemoryError(
-            f"the GPU is out of memory{_free_memory()}", way_out="lower --memory or use --backend cpu"
+            f"the GPU is out of memory{_free_memory()}", way_out="lower --memory or use the backend cpu"
         )
     if isinstance(error, CompileException | cupy.cuda.nvrtc.NVRTCError):
-        return DeviceError(f"a kernel does not compile: {first}", way_out="use --backend cpu")
-    return DeviceError(f"the GPU failed: {first}", way_out="use --backend cpu")
+        return DeviceError(f"a kernel does not compile: {first}", way_out="use the backend cpu")
+    return DeviceError(f"the GPU failed: {first}", way_out="use the backend cpu")
 
 
 def _free_memory() -> str:
