@@ -53,6 +53,19 @@ def rows_of(found: Any, how: str) -> Any:
 
 
 @pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("xp", [np, NOT_NUMPY])
+def test_arrays_out_of_order_have_some_result(how: How, xp: Any, seed: int) -> None:
+    print("seed", seed)
+    chance = np.random.default_rng(seed)
+    pairs = [(np.array([5]), np.array([9, 1]))]
+    pairs += [tuple(chance.integers(0, 9, chance.integers(0, 30)) for _ in range(2)) for _ in range(100)]
+    for a, b in pairs:
+        found = _joined(xp, a, b, how, False)
+        if isinstance(found, tuple):
+            assert len(found[0]) == len(found[1])
+
+
+@pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("dtype", [*DTYPES, "bool", "S3", "V2", "M8[D]", ">i4"])
 def test_every_dtype_and_kind(dtype: str, how: How, seed: int) -> None:
     print("seed", seed)

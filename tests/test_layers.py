@@ -98,7 +98,7 @@ LIBRARIES = {
     "polars": {"backends.cpu.baselines"},
     "distributed": {"cluster"},
     "dask": {"cluster"},
-    "matplotlib": {"report.figure", "report.path_figure", "report.rounds_figure"},
+    "matplotlib": {"report.drawing"},
 }
 
 

@@ -155,7 +155,10 @@ def _with_lone(xp: Any, pairs: tuple[Any, Any], starts: Any, of_b: tuple[Any, An
     """
     place, partners = of_b
     lone = _indices(xp, partners == 0)
-    at = starts[place[lone]] + xp.arange(len(lone))
+    ahead = starts[place[lone]]
+    # It ascends already, unless arrays are out of order or change meanwhile: no two items may get one row.
+    ahead = np.maximum.accumulate(ahead) if xp is np else xp.sort(ahead)
+    at = ahead + xp.arange(len(lone))
     total = len(pairs[0]) + len(lone)
     is_pair = xp.ones(total, bool)
     is_pair[at] = False

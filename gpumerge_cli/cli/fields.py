@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from gpumerge_cli.cli.keyspec import KeySpec, csv_names, needs_names, parse_columns
@@ -20,14 +21,25 @@ def resolve_fields(
     """
     if not values.field or _are_binary(values, files):
         return values, list(keys)
-    header = max(values.header, int(any(map(needs_names, values.field))))
     plain = values.command == "sort" and not values.compressed
+    if not values.csv:
+        _refuse_records(files, plain=plain)
+    header = max(values.header, int(any(map(needs_names, values.field))))
 
     def names() -> list[str]:
         return csv_names(files, separator, header, plain=plain, option="--field")
 
     columns = [parse_columns(text, names) for text in values.field]
     return values.saying(field=(), csv=True, header=header), _in_sequence(values.sequence, keys, columns)
+
+
+def _refuse_records(files: Sequence[str], *, plain: bool) -> None:
+    """Raise InputError for a file of records. One that cannot be read now is left to those that read it."""
+    from gpumerge_cli.formats.csv_records import refuse_records
+
+    for name in files:
+        if os.path.isfile(name) and os.access(name, os.R_OK):
+            refuse_records(name, plain=plain)
 
 
 def _in_sequence(

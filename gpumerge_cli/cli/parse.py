@@ -7,6 +7,7 @@ import re
 from gpumerge_cli.errors import UsageError
 
 _COUNT = re.compile(r"(\d+(?:\.\d+)?)(?:e(\d{1,2})|([kmgt]))?|(\d+)\s*(?:\^|\*\*)\s*(\d{1,2})", re.IGNORECASE)
+_MOST_DIGITS = 1000  # Python itself reads a few thousand
 _SCALES = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
@@ -61,6 +62,8 @@ def parse_count(text: str, option: str) -> int:
     found = _COUNT.fullmatch(text.strip().replace("_", "").replace(",", ""))
     if found is None:
         raise wrong
+    if len(text) > _MOST_DIGITS:
+        raise UsageError(f"{option}: a number of {len(text):,} digits", way_out=wrong.way_out)
     number, exponent, letter, base, power = found.groups()
     if base is not None:
         product: int = int(base) ** int(power)

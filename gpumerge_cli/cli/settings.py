@@ -310,7 +310,7 @@ def _path(option: Option, setting: Setting, value: Any) -> Any:
     """The path in a file's setting. Relative paths start from its folder; those of a project's file stay inside it."""
     if not setting.file or not isinstance(value, str):
         return value
-    if not option.takes_path or value == "-":
+    if not option.takes_path or (value == "-" and setting.layer != "project"):
         return value
     if not value:  # joined to the folder, it would name the folder
         raise UsageError(
@@ -327,5 +327,10 @@ def _path(option: Option, setting: Setting, value: Any) -> Any:
                 f"{setting.name} = {value!r} leads out of the project's folder",
                 where=setting.source,
                 way_out="name a place in it, or set it in the user's file",
+            )
+        if option.kind == "file" and not os.path.isfile(path):  # a pipe may have no end
+            what = "is no regular file" if os.path.exists(path) else "does not exist"
+            raise UsageError(
+                f"{setting.name} = {value!r} {what}", where=setting.source, way_out="name another, or leave it out"
             )
     return path

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.cluster.calls import asked, await_workers, of_each, workers_of
-from gpumerge_cli.cluster.local import LocalWorkers
+from gpumerge_cli.cluster.local import LocalWorkers, own_folder
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import ClusterError, UsageError
@@ -122,6 +122,9 @@ def _local(number: int, stack: ExitStack) -> Connection:
     stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": _FAILURES}))
     stack.enter_context(dask.config.set({"distributed.scheduler.http.routes": []}))
     try:
+        # Dask would use a folder of a known name in that for temporary files, have Python search it for modules, and
+        # leave it behind.
+        stack.enter_context(dask.config.set({"temporary-directory": stack.enter_context(own_folder())}))
         cluster = LocalCluster(
             n_workers=0, processes=True, protocol="tls", security=security, host="127.0.0.1", silence_logs=False,
             dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False},

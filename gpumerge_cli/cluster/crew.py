@@ -17,7 +17,7 @@ from gpumerge_cli.cluster.cutting import FarCuts
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker
 from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.pool import DaskPool
-from gpumerge_cli.cluster.seeing import not_written, seen_of
+from gpumerge_cli.cluster.seeing import not_as_it_stands, not_written, seen_of
 from gpumerge_cli.cluster.shipment import Answer, Packed, Seen, Shipment, Standing
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.executor import Executes, ExecutorOf, Job
@@ -218,7 +218,8 @@ def spots_of(output: Output, *, here: bool) -> tuple[Spot | PartsSpot, ...]:
     spots = [sink.spot for sink in output.sinks]
     found = tuple(spot for spot in spots if spot is not None)
     if len(found) < len(spots):
-        raise not_written(output.sinks[0].name)
+        refused = output.sinks[0]
+        raise not_written(refused.name) if refused.line_end is None else not_as_it_stands(refused.name)
     return found if here else tuple(_from_afar(one) if isinstance(one, Spot) else one for one in found)
 
 

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,18 @@ _START = (
     "import json, dask; dask.config.set(json.load(sys.stdin)); "
     "from distributed.cli.dask_worker import main; sys.exit(main(prog_name='dask-worker'))"
 )
+
+
+@contextmanager
+def own_folder() -> Iterator[str]:
+    """A temporary folder that only this user can enter. It is gone afterwards. Raises OSError."""
+    sweep(Path(tempfile.gettempdir()), _FOLDER)
+    with tempfile.TemporaryDirectory(prefix=_FOLDER, ignore_cleanup_errors=True) as folder:
+        used = _locked(Path(folder))
+        try:
+            yield folder
+        finally:
+            os.close(used)
 
 
 class LocalWorkers:

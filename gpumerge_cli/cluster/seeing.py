@@ -37,6 +37,16 @@ def not_written(name: str) -> OutputError:
     return OutputError(what, where=name, way_out="name one with -o that is not compressed, or leave --cluster out")
 
 
+def not_as_it_stands(name: str) -> OutputError:
+    """The error for an output whose lines are not written as they are merged. name: in messages."""
+    return OutputError(
+        "a cluster merges no CSV with newlines in quotes, with quotes that do not enclose whole fields, or with a key "
+        "of several fields",
+        where=name,
+        way_out="leave --cluster out, or, if such a key is all, end it in its field, as -k 2,2",
+    )
+
+
 def seen_of(name: str) -> Seen:
     """An input as this machine sees it. Raises InputError for one that workers cannot read."""
     judge_names((name,))

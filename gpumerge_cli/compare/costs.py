@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import gpumerge_cli
 from gpumerge_cli.backends.costs import BACKENDS, Costs
 from gpumerge_cli.compare.writing import MAPPED, RESERVED, writing_seconds
 from gpumerge_cli.dataclass import replace
@@ -28,6 +29,9 @@ _COUNTS = {
 }
 _REPEAT = 3
 _WRITTEN = 2 << 30  # bytes
+_START = (  # with -m, Python would take the current folder's modules for its own
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from gpumerge_cli.__main__ import main; main()"
+)
 
 
 def measure_costs(
@@ -96,7 +100,7 @@ def _writing(work: Path) -> dict[str, float]:
 def _gpumerge(*words: str) -> None:
     # Stages are told apart only where merging does not write.
     environment = os.environ | {FORCED: "0"}
-    command = [sys.executable, "-m", "gpumerge_cli", *words]
+    command = [sys.executable, "-P", "-c", _START, str(Path(gpumerge_cli.__file__).parent.parent), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         raise GpumergeError(f"measuring failed: {done.stderr.strip().removeprefix('gpumerge: ')}")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_bounds
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.ways_out import encoding_way, has_digit, is_torn, join_way, mark_way, order_way, table_way
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source

@@ -23,7 +23,8 @@ from gpumerge_cli.engine.resources import Shares, cores, default_memory, shares,
 from gpumerge_cli.engine.site import Site, work_of
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.stream import Advance, Outcome, merge
-from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.input import changed_error
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.measure import Stopwatch
@@ -196,7 +197,7 @@ def _merged(
         raise _first_disorder(site, found, hired, memory) from None
 
 
-def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired, memory: int) -> DisorderError:
+def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired, memory: int) -> InputError:
     """The error for the first disorder in a source. It is searched again, since chunks meet disorder in any order."""
     from gpumerge_cli.engine.check import Search
 
@@ -206,8 +207,7 @@ def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired, memory:
     error = Search(backend, threads, memory=memory).error_in(
         site.sources[found.source], site.order_of(found.source), beside=site.sources, join=join
     )
-    assert error is not None
-    return error
+    return changed_error(site.sources[found.source].name) if error is None else error
 
 
 def _joining(site: Site, number: int, join: Join) -> Joining:

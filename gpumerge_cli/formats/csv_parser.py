@@ -73,7 +73,7 @@ class Parser:
                     raise InputError(
                         "a record holds a byte 0 or 1, which CSV with such quotes or keys cannot hold here",
                         where=f"{self._name}:{self.number}",
-                        way_out="leave --csv out, or clean it",
+                        way_out="leave --csv and --field out, or clean it",
                     )
                 yield text.removesuffix("\n").encode("latin-1"), [field.encode("latin-1") for field in row or [""]]
         except csv.Error as error:

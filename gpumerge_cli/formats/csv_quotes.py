@@ -65,7 +65,7 @@ def write_records(file: SeekableInput, separator: int, out: IO[bytes], told: Cal
             raise InputError(
                 "it holds a byte 0, which CSV with newlines in quotes cannot hold here",
                 where=file.name,
-                way_out="leave --csv out, or clean it",
+                way_out="leave --csv and --field out, or clean it",
             )
         if ends is None:
             block[block == _NEWLINE] = NUL

@@ -121,6 +121,23 @@ def header_fields(name: str, separator: int | None, number: int, *, plain: bool 
     raise InputError(f"it has fewer than {number} records", where=name, way_out="check --header")
 
 
+def refuse_records(name: str, *, plain: bool) -> None:
+    """Raise InputError for a file that begins with binary records, and not with CSV. plain: as of SeekableInput."""
+    file = open_input(name, plain=plain)
+    try:
+        start = file.read(0, LOOKED_AT)
+    finally:
+        file.close()
+    refuse_binary(name, start, plain=plain)
+    refuse_wide(name, start, csv=True)
+    if b"\0" in start:
+        raise InputError(
+            "it holds bytes 0, so it is no CSV, and the type of its records is not known",
+            where=name,
+            way_out="say --dtype with their fields, if it holds records",
+        )
+
+
 def same_fields(header: bytes, other: bytes, separator: int) -> bool:
     """True if two headers (records, each with a newline) have the same fields, however they are quoted."""
     return _parsed(header, separator) == _parsed(other, separator)

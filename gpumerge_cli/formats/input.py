@@ -184,7 +184,7 @@ class SeekableInput:
 
     def _compare(self, status: os.stat_result) -> None:
         if _state_of(status) != self._state:
-            raise _changed(self.name)
+            raise changed_error(self.name)
 
 
 def look_at(name: str) -> None:
@@ -312,7 +312,7 @@ def _spooled(descriptor: int, name: str, packed: str, told: Callable[[float], No
             before = os.fstat(descriptor)
             _copy(raw, spool, name, packed, told)
             if stat.S_ISREG(before.st_mode) and _state_of(os.fstat(descriptor)) != _state_of(before):
-                raise _changed(name)
+                raise changed_error(name)
         spool.flush()
         return os.dup(spool.fileno())
 
@@ -325,7 +325,7 @@ def unpack_file(name: str, out: compressed.Writable, told: Callable[[float], Non
             before = os.fstat(raw.fileno())
             compressed.unpack(raw, out, name, before.st_size, told)
             if _state_of(os.fstat(raw.fileno())) != _state_of(before):
-                raise _changed(name)
+                raise changed_error(name)
     except OSError as error:
         raise input_error(error, name) from None
 
@@ -339,5 +339,6 @@ def _copy(raw: IO[bytes], spool: IO[bytes], name: str, packed: str, told: Callab
         shutil.copyfileobj(raw, spool, 1 << 20)
 
 
-def _changed(name: str) -> InputError:
+def changed_error(name: str) -> InputError:
+    """The error for a file that something else wrote to meanwhile."""
     return InputError("the file changed while it was read", where=name, way_out="merge it when nothing writes to it")

@@ -14,6 +14,9 @@ from gpumerge_cli.json_text import restored
 _DEEPEST = 16
 _TOO_DEEP = "its values lie too deep in each other"
 _TOML_OR_JSON = "write TOML, or a JSON object a line"
+_TOO_LONG, _SHORTER = "a number in it has thousands of digits", "write it with fewer"
+_LONG_NUMBER = re.compile(rb"[0-9_]{4000,}")
+"""A number of more digits than Python may read; how many that is, is a setting of Python."""
 _BAD_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _STRING_OR_COMMENT = re.compile(
     r"""#[^\n]*|"{3}(?:\\.|[^\\])*?"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'""", re.DOTALL
@@ -94,6 +97,8 @@ def parse_toml(data: bytes) -> tuple[dict[str, Any], dict[KeyPath, int]]:
     except RecursionError:
         raise Mistake(1, _TOO_DEEP, _TOML_OR_JSON) from None
     except ValueError as error:  # TOMLDecodeError, or an integer of too many digits
+        if long := _LONG_NUMBER.search(data):
+            raise Mistake(data.count(b"\n", 0, long.start()) + 1, _TOO_LONG, _SHORTER) from None
         what = str(error)
         place = _BAD_PLACE.search(what)
         line = int(place[1]) if place and place[1] else text.rstrip().count("\n") + 1
@@ -159,6 +164,8 @@ def _json_object(line: bytes, number: int) -> dict[str, Any]:
     except RecursionError:
         raise Mistake(number, _TOO_DEEP, way_out) from None
     except ValueError as error:
+        if _LONG_NUMBER.search(line):
+            raise Mistake(number, _TOO_LONG, _SHORTER) from None
         raise Mistake(number, f"is no JSON: {getattr(error, 'msg', error)}", way_out) from None
     if not isinstance(values, dict):
         raise Mistake(number, "is no JSON object", way_out)

@@ -13,12 +13,10 @@ from contextlib import contextmanager
 from itertools import cycle
 from typing import Any
 
-import matplotlib
-from matplotlib.figure import Figure
-
 from gpumerge_cli.errors import UsageError, output_error
 from gpumerge_cli.replacement import replacing
 from gpumerge_cli.report.compared import BenchReport, BenchRow
+from gpumerge_cli.report.drawing import Figure, rc_context
 from gpumerge_cli.report.series import (
     BY_RUNS,
     BY_SHAPE,
@@ -80,7 +78,7 @@ def draw(reports: Sequence[BenchReport], folder: str) -> list[str]:
             way_out="draw each in a folder of its own",
         )
     told: list[str] = []
-    with matplotlib.rc_context(_STYLE):
+    with rc_context(_STYLE):
         for report in reports:
             for name, make in _FIGURES.items():
                 drawn = make(report)

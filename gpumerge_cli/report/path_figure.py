@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import matplotlib
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Polygon
-
+from gpumerge_cli.report.drawing import Figure, Patch, Polygon, rc_context
 from gpumerge_cli.report.figure import save
 from gpumerge_cli.report.path_model import Cut, CutLevel, InputAxis, PathReport, Search
 from gpumerge_cli.report.rounds_figure import COLOURS, FAINT, INK, PAPER, rounds_figure
@@ -36,7 +33,7 @@ _LABELLED = 12
 
 def draw(report: PathReport, path: str) -> str:
     """Draw the grid, or the rounds if there are any, to a .png or .svg file; as `save`. Raises OutputError."""
-    with matplotlib.rc_context(_STYLE):
+    with rc_context(_STYLE):
         figure = rounds_figure(report.rounds, _title(report)) if report.rounds else _figure(report)
         return save(figure, path)
 

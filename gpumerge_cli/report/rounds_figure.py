@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import FancyBboxPatch, Patch
-
+from gpumerge_cli.report.drawing import FancyBboxPatch, Figure, Line2D, Patch
 from gpumerge_cli.report.path_model import Buffer, Place, Round
 
 INK, FAINT, PAPER = "#1c1f24", "#5b6270", "#ffffff"

@@ -46,6 +46,20 @@ def test_anti_join(tmp_path: Path) -> None:
     assert _run(tmp_path, files, "join", "-q", "--csv", "-j", "1", "--type", "anti") == BOM + b"2,b\n"
 
 
+@pytest.mark.parametrize("command", [["merge", "--csv", "-k", "1"], ["merge"], ["sort", "--csv", "-k", "1"]])
+@pytest.mark.parametrize("header", [[], ["--header", "1"]])
+def test_each_part_begins_with_it(tmp_path: Path, command: list[str], header: list[str]) -> None:
+    """Each part is a file of its own. Merged again, the mark is there once."""
+    head = b"k,v\n" * bool(header)
+    (tmp_path / "a.csv").write_bytes(BOM + head + b"1,a\n2,b\n3,c\n4,d\n")
+    words = [*command, *header, str(tmp_path / "a.csv")]
+    assert main([*words, "--parts", "2", "-o", str(tmp_path / "p{part}.csv")]) == 0
+    parts = [tmp_path / f"p{number}.csv" for number in range(2)]
+    assert [part.read_bytes() for part in parts] == [BOM + head + b"1,a\n2,b\n", BOM + head + b"3,c\n4,d\n"]
+    assert main(["merge", "-q", *header, *map(str, parts), "-o", str(tmp_path / "again.csv")]) == 0
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "a.csv").read_bytes()
+
+
 def test_check(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(BOM + b"2,b\n1,a\n")
     assert main(["check", "-q", "--csv", "-k", "1:n", str(tmp_path / "a.csv")]) == 1

@@ -129,6 +129,7 @@ def test_figures_without_matplotlib_are_refused_first(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.delitem(sys.modules, "gpumerge_cli.report.figure", raising=False)
+    monkeypatch.delitem(sys.modules, "gpumerge_cli.report.drawing", raising=False)
     assert run([*SMALL, "--figures", str(tmp_path), "-o", str(tmp_path / "r.json")]) == 2
     error = capsys.readouterr().err
     assert "pip install 'gpumerge[plot]'" in error

@@ -271,6 +271,7 @@ def test_outputs_that_are_no_figure_are_refused(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.delitem(sys.modules, "gpumerge_cli.report.path_figure", raising=False)
     monkeypatch.delitem(sys.modules, "gpumerge_cli.report.figure", raising=False)
+    monkeypatch.delitem(sys.modules, "gpumerge_cli.report.drawing", raising=False)
     assert "pip install 'gpumerge[plot]'" in refused(capsys, *WORDS, "-o", str(tmp_path / "x.svg"))
     assert "would replace an input" in refused(capsys, "path", a, a, "--format", "text", "-o", a)
     (tmp_path / "f.svg").mkdir()

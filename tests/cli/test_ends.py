@@ -118,6 +118,17 @@ def test_a_full_disk_at_exit_is_one_line(words: list[str], unbuffered: str) -> N
     assert done.stderr == f"gpumerge: {place}no space left on device; free some space or write elsewhere\n"
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("stats", [[], ["--stats"]])
+def test_a_report_that_cannot_be_written_is_exit_2_with_the_output_in_place(stats: list[str], tmp_path: Path) -> None:
+    output = tmp_path / "out.i32"
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "gpumerge_cli", "merge", "data/samples/a.i32", "-o", str(output), *stats]
+        done = subprocess.run(command, cwd=ROOT, stderr=full, timeout=60, check=False)
+    assert done.returncode == 2
+    assert output.read_bytes() == (ROOT / "data/samples/a.i32").read_bytes()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gpumerge_cli.cli.app import run
 from gpumerge_cli.cli.options import COMMANDS, options_of
 from gpumerge_cli.cli.settings import Settings
 from gpumerge_cli.errors import UsageError
@@ -59,6 +60,39 @@ def test_a_project_cannot_set_the_others(place: Callable[..., None], command: st
     found = Settings().find(command, option)
     assert found is not None
     assert found[1].layer == "user"
+
+
+@pytest.mark.parametrize("name", ["-", "gone", "pipe", "/dev/stdin"])
+def test_a_project_names_files_that_end(place: Callable[..., None], name: str) -> None:
+    os.mkfifo("../pipe")
+    place(f"[merge]\nrandom-source = '{name}'")
+    option = next(option for option in options_of("merge") if option.name == "random-source")
+    with pytest.raises(UsageError, match=r"does not exist|is no regular file|leads out") as refused:
+        Settings().find("merge", option)
+    assert refused.value.where.endswith("gpumerge.toml:2")
+    Path("../source").write_bytes(bytes(16))
+    place("[merge]\nrandom-source = 'source'")
+    found = Settings().find("merge", option)
+    assert found is not None
+
+
+def test_numbers_of_thousands_of_digits_are_told_in_own_words(
+    place: Callable[..., None], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    digits = "9" * 5000
+    place(f"# one\nthreads = {digits}\n# three")
+    assert run(["merge", "a", "b"]) == 2
+    error = capsys.readouterr().err
+    assert error.endswith("""gpumerge.toml:2: a number in it has thousands of digits; \
+write for example threads = 4 or memory = "2G"\n""")
+    Path("../gpumerge.toml").unlink()
+    jobs = tmp_path / "jobs"
+    jobs.write_text(f'{{"inputs": ["a"], "output": "b", "threads": {digits}}}\n')
+    for command in (["merge", "a", "b", "--head", digits], ["rank", "a", "--at", digits], ["batch", str(jobs)]):
+        assert run(command) == 2
+        error = capsys.readouterr().err
+        assert "digits" in error
+        assert "sys." not in error
 
 
 def test_a_relative_place_of_the_users_file_is_that_of_no_folder(place: Callable[..., None]) -> None:

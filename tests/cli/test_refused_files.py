@@ -221,6 +221,19 @@ def test_outputs_that_options_or_their_kind_speak_for(words: list[str]) -> None:
     [
         ("merge a.i32 --csv", "a.i32 is binary: --csv is for text; leave --csv out, or --format text"),
         ("merge a.i32 --header 1", "a.i32 is binary: --header is for text; leave --header out, or --format text"),
+        *(
+            (
+                f"{command} a.dat",
+                "a.dat: it holds bytes 0, so it is no CSV, and the type of its records is not known; "
+                "say --dtype with their fields, if it holds records",
+            )
+            for command in ("sort --field pos.x,name", "sort --field 2", "check --format text --field k")
+        ),
+        (
+            "sort --csv --field 2 a.dat",
+            "a.dat:1: a record holds a byte 0 or 1, which CSV with such quotes or keys "
+            "cannot hold here; leave --csv and --field out, or clean it",
+        ),
         (
             "generate z.parquet",
             "z.parquet: its suffix says Parquet, which is not written here; "
@@ -233,5 +246,6 @@ def test_the_way_out_is_about_what_was_asked(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.i32").write_bytes(bytes(4))
+    Path("a.dat").write_bytes(np.arange(99).tobytes())
     assert door.run(words.split()) == 2
     assert capsys.readouterr().err == f"gpumerge: {told}\n"

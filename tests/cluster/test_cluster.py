@@ -118,6 +118,24 @@ ORDERS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (b'a,"1\n2"\nb,3\n', LineKey(end_field=0)),
+        (b'a,x"y\nb,3\n', LineKey(end_field=0)),
+        (b"a,1\nb,3\n", LineKey()),
+    ],
+)
+def test_csv_that_is_written_in_another_form(text: bytes, key: LineKey, machines: Machines, tmp_path: Path) -> None:
+    name, output = tmp_path / "in.csv", str(tmp_path / "out.csv")
+    name.write_bytes(text)
+    items = ItemRequest(csv=True, lines=LineOrder((key,), separator=ord(",")))
+    with pytest.raises(OutputError, match="a cluster merges no CSV with newlines in quotes"):
+        sort_files(SortFilesRequest((str(name),), output, items=items), machines=machines)
+    with pytest.raises(OutputError, match="as -k 2,2"):
+        merge_files(MergeRequest((str(name), str(name)), output, items=items), machines=machines)
+
+
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
 @pytest.mark.parametrize("order", ORDERS)
 def test_lines(order: str, unique: bool, machines: Machines, tmp_path: Path) -> None:

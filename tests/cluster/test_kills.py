@@ -184,6 +184,20 @@ def test_folders_of_workers_whose_client_was_killed_go(tmp_path: Path, monkeypat
     assert os.listdir(tmp_path) == ["gpumerge-workers-new"]
 
 
+def test_nothing_is_left_in_the_folder_for_temporary_files(tmp_path: Path) -> None:
+    code = (
+        "import sys; from gpumerge_cli.cluster.connect import connected\n"
+        "with connected('local:1'): print(*sys.path, sep=chr(10))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env=os.environ | {"TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])},
+    )  # fmt: skip
+    searched = [Path(line) for line in done.stdout.splitlines() if line.startswith(str(tmp_path))]
+    assert all(path.parents[-len(tmp_path.parts) - 1].name.startswith("gpumerge-workers-") for path in searched)
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_run_that_is_stopped_waits_for_no_worker(cluster: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine import merge as engine_merge
 from gpumerge_cli.engine import stream as engine_stream
+from gpumerge_cli.engine.check import Search
 from gpumerge_cli.engine.merge import merge_files
 from gpumerge_cli.engine.request import BackendRequest, MergeRequest
 from gpumerge_cli.engine.station import Station
@@ -252,6 +253,17 @@ def test_faults_are_one_line_and_leave_nothing(backend: Backend, write: Write, t
     assert "\n" not in str(caught.value)
     assert caught.value.way_out
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_disorder_that_is_gone_when_it_is_looked_for(
+    backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Search, "first_in", lambda *arguments: None)
+    paths = [write("a.i32", np.array([2, 1], np.int32)), write("b.i32", np.zeros(2, np.int32))]
+    with pytest.raises(InputError) as caught:
+        merge(backend, paths, str(tmp_path / "out.i32"))
+    assert str(caught.value) == f"{paths[0]}: the file changed while it was read; merge it when nothing writes to it"
+    assert not (tmp_path / "out.i32").exists()
 
 
 def test_unreadable_files(backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
