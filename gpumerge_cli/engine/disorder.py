@@ -19,7 +19,7 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True)
 class Joining:
-    """What a file is joined to: the other file and its order.
+    """The other file of a join, and its order.
 
     command: sorts the file for the join. said: the options of the join for another order of the file.
     """

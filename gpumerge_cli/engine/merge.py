@@ -211,7 +211,7 @@ def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired, memory:
 
 
 def _joining(site: Site, number: int, join: Join) -> Joining:
-    """What the source `number` is joined to."""
+    """The other source of a join, for messages on the source `number`."""
     header = site.work.items.header_lines > 0
     headers = [source.header.removeprefix(BOM) for source in site.sources if isinstance(source, LineSource)]
     headers = [line.rstrip(b"\r\n") for line in headers] if header and site.work.items.csv else []
