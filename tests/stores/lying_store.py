@@ -5,6 +5,7 @@ Google's XML interface has the same requests, so it answers these, too, and plai
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import random
@@ -21,6 +22,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 MOMENT, LATER = "Mon, 01 Jan 2024 00:00:00 GMT", "Mon, 01 Jan 2024 00:00:01 GMT"
+ENDLESS = 64 << 20
+"""Bytes after which an answer without an end stops all the same."""
 Answer = tuple[int, dict[str, str], bytes]
 
 LIES: dict[str, tuple[str, ...]] = {
@@ -37,6 +40,8 @@ LIES: dict[str, tuple[str, ...]] = {
         "slow",
         "reset",
         "torn",
+        "no end",
+        "far end",
     ),
     "HEAD": ("size", "no tag", "no size", "tag", "busy", "reset"),
     "POST uploads": ("no xml", "cut xml", "no id", "lost", "lost twice", "busy", "reset"),
@@ -70,6 +75,8 @@ class Lying:
         """Whether answers have an ETag."""
         self.moments: Iterator[str] = itertools.repeat(MOMENT)
         """For each answer about an object: when it was changed."""
+        self.given = 0
+        """The most bytes that a reader took of an answer without an end, about."""
         self.page = 1000
         """Uploads on a page of their list."""
         self.address = ""
@@ -153,7 +160,25 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(500, {}, b"") if store.rng.random() < 0.5 else self._reset()
         if status < 300:
             status, headers, data = _told(store, kind, key, lie, (status, headers, data))
+        if lie in ("no end", "far end") and status < 300:
+            return self._send_on(store, status, headers, data, chunked=lie == "no end")
         return self._send(status, headers, data, lie=lie)
+
+    def _send_on(self, store: Lying, status: int, headers: dict[str, str], data: bytes, *, chunked: bool) -> None:
+        """A body that goes on and on after the right bytes, or of a length that is far off."""
+        self.send_response_only(status)
+        length = {"Transfer-Encoding": "chunked"} if chunked else {"Content-Length": str(1 << 40)}
+        for name, value in {**headers, **length}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.close_connection = True
+        sent, block = 0, data
+        with contextlib.suppress(OSError):  # the reader went away
+            while sent < ENDLESS:
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(block), block) if chunked and block else block)
+                sent += len(block)
+                store.given = max(store.given, sent)
+                block = b"z" * (1 << 20)
 
     def _body(self) -> bytes:
         if self.headers.get("Transfer-Encoding", "").lower() == "chunked":

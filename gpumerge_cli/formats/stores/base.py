@@ -55,7 +55,7 @@ def check_answer(
     """Raise WrongAnswerError or ChangedError unless an answer holds the range that was asked for, of what was found.
 
     asked: start and stop. given: start, stop and the object's size as the answer tells them; None if it does not.
-    tag: the answer's, "" if it has none. length: the bytes that came.
+    tag: the answer's, "" if it has none. length: the bytes that came; readers stop at one too many.
     """
     if given is None and asked == (0, found.size):
         given = (*asked, found.size)  # an answer of all bytes need not tell its range
@@ -63,8 +63,10 @@ def check_answer(
         raise ChangedError
     if given is None or given[:2] != asked:
         raise WrongAnswerError("the store answered for another range than it was asked for", "try later")
-    if length != asked[1] - asked[0]:
-        raise WrongAnswerError(f"the store gave {length} bytes of {asked[1] - asked[0]}", "try later")
+    wanted = asked[1] - asked[0]
+    if length != wanted:
+        gave = f"{length} bytes of {wanted}" if length < wanted else f"more than the {wanted} bytes of the range"
+        raise WrongAnswerError(f"the store gave {gave}", "try later")
 
 
 @dataclass(frozen=True)
