@@ -43,7 +43,7 @@ LIES: dict[str, tuple[str, ...]] = {
         "no end",
         "far end",
     ),
-    "HEAD": ("size", "no tag", "no size", "tag", "busy", "reset"),
+    "HEAD": ("size", "no tag", "no size", "tag", "busy", "reset", "elsewhere", "word", "below 0", "long text"),
     "POST uploads": ("no xml", "cut xml", "no id", "lost", "lost twice", "busy", "reset"),
     "PUT part": ("no tag", "tag", "lost", "busy", "slow", "twice", "reset", "empty"),
     "POST complete": ("cut xml", "no xml", "error of 200", "lost", "lost twice", "busy", "twice", "reset", "gone"),
@@ -117,8 +117,8 @@ def _digest(data: bytes) -> str:
     return f'"{hashlib.md5(data, usedforsecurity=False).hexdigest()}"'
 
 
-def _error(status: int, code: str) -> Answer:
-    return status, {}, f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>no</Message></Error>".encode()
+def _error(status: int, code: str, text: str = "no") -> Answer:
+    return status, {}, f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{text}</Message></Error>".encode()
 
 
 def _xml(name: str, inner: str) -> bytes:
@@ -149,6 +149,10 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(*(_error(503, "SlowDown") if lie == "slow" else (503, {}, b"")))
         if lie == "reset":
             return self._reset()
+        if lie == "elsewhere":
+            return self._send(307, {"Location": f"http://127.0.0.1:{self.server.server_port}/elsewhere"}, b"")
+        if lie == "long text":
+            return self._send(*_error(400, "A" * 50_000, "m" * 50_000))
         if lie == "gone" and (upload := store.uploads.pop(query.get("uploadId", ""), None)):
             del upload
         do: Callable[[], Answer] = lambda: _done(store, kind, key, query, body, self.headers)  # noqa: E731
@@ -347,6 +351,8 @@ def _told(store: Lying, kind: str, key: str, lie: str, answer: Answer) -> Answer
         headers = {name: value for name, value in headers.items() if name != left_out}
     elif lie == "size":
         headers = {**headers, "Content-Length": str(store.rng.choice([0, 1, len(whole) // 2, len(whole) + 1]))}
+    elif lie in ("word", "below 0"):
+        headers = {**headers, "Content-Length": {"word": "abc", "below 0": "-5"}[lie]}
     elif lie == "cut xml":
         data = data[: store.rng.randrange(len(data))]
     elif lie in ("no xml", "empty"):

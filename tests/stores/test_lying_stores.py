@@ -229,6 +229,35 @@ def test_an_answer_without_end_is_not_read_on(
     assert not Path("out.txt").exists()
 
 
+@pytest.mark.parametrize("scheme", ["s3", "gs"])
+@pytest.mark.parametrize("lie", ["elsewhere", "word", "below 0", "long text"])
+def test_an_answer_that_makes_no_sense_is_one_line(
+    lying: Lying, capsys: pytest.CaptureFixture[str], scheme: str, lie: str
+) -> None:
+    lying.forced = {"HEAD": lie}
+    assert run(["merge", "-q", _input(lying, scheme), "-o", "out.txt"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"gpumerge: {scheme}://bucket/a.txt: ")
+    assert err.count("\n") == 1
+    assert len(err) < 600
+    assert "--debug" not in err
+    if scheme == "s3" and lie != "long text":
+        assert f": the store at {lying.address} gives an answer that makes no sense (" in err
+
+
+@pytest.mark.parametrize("kind", ["GET", "POST uploads", "PUT part", "POST complete"])
+@pytest.mark.parametrize("lie", ["elsewhere", "long text"])
+def test_no_text_of_a_store_is_shown_in_any_length(
+    lying: Lying, capsys: pytest.CaptureFixture[str], kind: str, lie: str
+) -> None:
+    lying.forced = {kind: lie}
+    assert run(["merge", "-q", "s3://bucket/a.txt", "-o", "s3://bucket/out.txt"]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert len(err) < 900
+    assert "--debug" not in err
+
+
 @pytest.mark.parametrize("scheme", ["s3", "gs", "http"])
 def test_a_store_without_tags(lying: Lying, capsys: pytest.CaptureFixture[str], scheme: str) -> None:
     """Ranges, lengths and dates are checked all the same. Google's stores always give a tag."""

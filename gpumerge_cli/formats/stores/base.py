@@ -32,6 +32,14 @@ class ChangedError(StoreError):
         super().__init__("the object changed while it was read", "merge it when nothing writes to it")
 
 
+_MOST_TOLD = 200
+
+
+def cut(text: str) -> str:
+    """The beginning of a text of a store, which may have any length."""
+    return text if len(text) <= _MOST_TOLD else text[:_MOST_TOLD] + "..."
+
+
 @dataclass(frozen=True)
 class Found:
     """An object as a look finds it. size: bytes. tag: changes with its content, "" if none. ranged: parts are read.
@@ -91,7 +99,7 @@ def state_of(look: Callable[[], Found], *, size: int = -1, tag: str = "", before
         return State("no object is there")
     except StoreError as error:
         return State(f"whether the new object is in place is not known (a look at it: {error.what})")
-    there = f"{found.size} bytes, " + ("no ETag" if found.dated else f"ETag {found.tag}")
+    there = f"{found.size} bytes, " + ("no ETag" if found.dated else f"ETag {cut(found.tag)}")
     given = "" if found.dated else found.tag.strip('"')
     if tag and given == tag:
         return State(f"the new object is in place all the same ({there})", ours=True)

@@ -21,6 +21,7 @@ from gpumerge_cli.formats.stores.base import (
     UncertainError,
     WrongAnswerError,
     check_answer,
+    cut,
     state_of,
 )
 from gpumerge_cli.formats.stores.variables import judge_others, without_values
@@ -248,7 +249,7 @@ def _words_of(error: BaseException) -> str:
     first = redacted(str(error).partition("\n")[0])
     first = without_values(first, ("SERVICE_ACCOUNT", *_PREFIXES.values()))
     head, found, _ = first.partition("Unable to decode service account file")  # what follows repeats its values
-    return (head + found if found else first)[:300].rstrip(".")
+    return cut((head + found if found else first).rstrip("."))
 
 
 def _status(error: BaseException) -> int:
