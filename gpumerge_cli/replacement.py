@@ -147,6 +147,8 @@ class Replacement:
         try:
             if self._kept is None:
                 os.unlink(self.place)
+            elif (before := _unfinished.get(self._kept)) is None or _identity_of(self._kept) != before:
+                return False  # another program put a file of its own there, or removed it
             else:
                 os.replace(self._kept, self.place)
         except OSError:

@@ -195,6 +195,24 @@ def test_a_file_that_others_put_there_after_the_commit_is_not_taken_back(tmp_pat
     assert place.read_bytes() == FOREIGN
 
 
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_file_of_others_under_the_kept_name_is_not_put_back(tmp_path: Path, replaced: bool) -> None:
+    place = tmp_path / "out"
+    place.write_bytes(b"old")
+    made = Replacement(place)
+    os.write(made.descriptor, b"new")
+    made.commit(keep=True)
+    (kept,) = (path for path in tmp_path.iterdir() if path != place)
+    kept.rename(tmp_path / "moved")
+    if replaced:
+        kept.write_bytes(FOREIGN)
+    assert not made.take_back()
+    made.abort()
+    assert place.read_bytes() == b"new"
+    assert (tmp_path / "moved").read_bytes() == b"old"
+    assert not replaced or kept.read_bytes() == FOREIGN
+
+
 @pytest.mark.parametrize("number", [errno.EIO, errno.EINTR])
 def test_a_close_that_fails_after_the_rename_says_that_the_file_is_in_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int

@@ -5,6 +5,7 @@ Google's XML interface has the same requests, so it answers these, too, and plai
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import random
@@ -21,6 +22,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 MOMENT, LATER = "Mon, 01 Jan 2024 00:00:00 GMT", "Mon, 01 Jan 2024 00:00:01 GMT"
+ENDLESS = 64 << 20
+"""Bytes after which an answer without an end stops all the same."""
 Answer = tuple[int, dict[str, str], bytes]
 
 LIES: dict[str, tuple[str, ...]] = {
@@ -37,8 +40,10 @@ LIES: dict[str, tuple[str, ...]] = {
         "slow",
         "reset",
         "torn",
+        "no end",
+        "far end",
     ),
-    "HEAD": ("size", "no tag", "no size", "tag", "busy", "reset"),
+    "HEAD": ("size", "no tag", "no size", "tag", "busy", "reset", "elsewhere", "word", "below 0", "long text"),
     "POST uploads": ("no xml", "cut xml", "no id", "lost", "lost twice", "busy", "reset"),
     "PUT part": ("no tag", "tag", "lost", "busy", "slow", "twice", "reset", "empty"),
     "POST complete": ("cut xml", "no xml", "error of 200", "lost", "lost twice", "busy", "twice", "reset", "gone"),
@@ -70,6 +75,8 @@ class Lying:
         """Whether answers have an ETag."""
         self.moments: Iterator[str] = itertools.repeat(MOMENT)
         """For each answer about an object: when it was changed."""
+        self.given = 0
+        """The most bytes that a reader took of an answer without an end, about."""
         self.page = 1000
         """Uploads on a page of their list."""
         self.address = ""
@@ -110,8 +117,8 @@ def _digest(data: bytes) -> str:
     return f'"{hashlib.md5(data, usedforsecurity=False).hexdigest()}"'
 
 
-def _error(status: int, code: str) -> Answer:
-    return status, {}, f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>no</Message></Error>".encode()
+def _error(status: int, code: str, text: str = "no") -> Answer:
+    return status, {}, f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{text}</Message></Error>".encode()
 
 
 def _xml(name: str, inner: str) -> bytes:
@@ -142,6 +149,10 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(*(_error(503, "SlowDown") if lie == "slow" else (503, {}, b"")))
         if lie == "reset":
             return self._reset()
+        if lie == "elsewhere":
+            return self._send(307, {"Location": f"http://127.0.0.1:{self.server.server_port}/elsewhere"}, b"")
+        if lie == "long text":
+            return self._send(*_error(400, "A" * 50_000, "m" * 50_000))
         if lie == "gone" and (upload := store.uploads.pop(query.get("uploadId", ""), None)):
             del upload
         do: Callable[[], Answer] = lambda: _done(store, kind, key, query, body, self.headers)  # noqa: E731
@@ -153,7 +164,25 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(500, {}, b"") if store.rng.random() < 0.5 else self._reset()
         if status < 300:
             status, headers, data = _told(store, kind, key, lie, (status, headers, data))
+        if lie in ("no end", "far end") and status < 300:
+            return self._send_on(store, status, headers, data, chunked=lie == "no end")
         return self._send(status, headers, data, lie=lie)
+
+    def _send_on(self, store: Lying, status: int, headers: dict[str, str], data: bytes, *, chunked: bool) -> None:
+        """A body that goes on and on after the right bytes, or of a length that is far off."""
+        self.send_response_only(status)
+        length = {"Transfer-Encoding": "chunked"} if chunked else {"Content-Length": str(1 << 40)}
+        for name, value in {**headers, **length}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.close_connection = True
+        sent, block = 0, data
+        with contextlib.suppress(OSError):  # the reader went away
+            while sent < ENDLESS:
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(block), block) if chunked and block else block)
+                sent += len(block)
+                store.given = max(store.given, sent)
+                block = b"z" * (1 << 20)
 
     def _body(self) -> bytes:
         if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
@@ -322,6 +351,8 @@ def _told(store: Lying, kind: str, key: str, lie: str, answer: Answer) -> Answer
         headers = {name: value for name, value in headers.items() if name != left_out}
     elif lie == "size":
         headers = {**headers, "Content-Length": str(store.rng.choice([0, 1, len(whole) // 2, len(whole) + 1]))}
+    elif lie in ("word", "below 0"):
+        headers = {**headers, "Content-Length": {"word": "abc", "below 0": "-5"}[lie]}
     elif lie == "cut xml":
         data = data[: store.rng.randrange(len(data))]
     elif lie in ("no xml", "empty"):

@@ -14,7 +14,7 @@ from gpumerge_cli.cli.app import run
 from tests import fuzz_stores
 from tests.stores.conftest import Bucket
 from tests.stores.faults import Faults, Proxy
-from tests.stores.lying_store import LATER, MOMENT, Lying, LyingServer
+from tests.stores.lying_store import ENDLESS, LATER, MOMENT, Lying, LyingServer
 
 LINES = "".join(f"{number:06} some words\n" for number in range(3000)).encode()
 
@@ -195,7 +195,7 @@ def test_an_end_without_effect_is_told(lying: Lying, capsys: pytest.CaptureFixtu
         ("range", "the store answered for another range|Requested 0\\.\\.[0-9]*, got "),
         ("total", "the object changed|Requested 0\\.\\.[0-9]*, got "),
         ("short", "the store gave [0-9]* bytes of|the store failed"),
-        ("long", "the store gave [0-9]* bytes of|the store failed"),
+        ("long", "the store gave more than the [0-9]* bytes of|the store failed"),
         ("tag", "the object changed"),
         ("torn", "broke off 3 times|the store failed"),
         ("busy", "the store answered 503 3 times|the store answers 503|the store failed"),
@@ -212,6 +212,50 @@ def test_no_wrong_answer_is_believed(
     assert err.count("\n") == 1
     assert re.search(told, err), err
     assert not Path("out.txt").exists()
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs", "http"])
+@pytest.mark.parametrize("lie", ["no end", "far end"])
+def test_an_answer_without_end_is_not_read_on(
+    lying: Lying, capsys: pytest.CaptureFixture[str], scheme: str, lie: str
+) -> None:
+    """What the reader has not asked for fills the buffers of the system on both sides, and no more."""
+    lying.forced = {"GET": lie}
+    assert run(["merge", "-q", _input(lying, scheme), "-o", "out.txt"]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert re.search("the store gave more than the |Content-Length Header missing", err), err
+    assert lying.given < ENDLESS // 2
+    assert not Path("out.txt").exists()
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs"])
+@pytest.mark.parametrize("lie", ["elsewhere", "word", "below 0", "long text"])
+def test_an_answer_that_makes_no_sense_is_one_line(
+    lying: Lying, capsys: pytest.CaptureFixture[str], scheme: str, lie: str
+) -> None:
+    lying.forced = {"HEAD": lie}
+    assert run(["merge", "-q", _input(lying, scheme), "-o", "out.txt"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"gpumerge: {scheme}://bucket/a.txt: ")
+    assert err.count("\n") == 1
+    assert len(err) < 600
+    assert "--debug" not in err
+    if scheme == "s3" and lie != "long text":
+        assert f": the store at {lying.address} gives an answer that makes no sense (" in err
+
+
+@pytest.mark.parametrize("kind", ["GET", "POST uploads", "PUT part", "POST complete"])
+@pytest.mark.parametrize("lie", ["elsewhere", "long text"])
+def test_no_text_of_a_store_is_shown_in_any_length(
+    lying: Lying, capsys: pytest.CaptureFixture[str], kind: str, lie: str
+) -> None:
+    lying.forced = {kind: lie}
+    assert run(["merge", "-q", "s3://bucket/a.txt", "-o", "s3://bucket/out.txt"]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert len(err) < 900
+    assert "--debug" not in err
 
 
 @pytest.mark.parametrize("scheme", ["s3", "gs", "http"])

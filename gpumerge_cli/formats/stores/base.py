@@ -32,6 +32,14 @@ class ChangedError(StoreError):
         super().__init__("the object changed while it was read", "merge it when nothing writes to it")
 
 
+_MOST_TOLD = 200
+
+
+def cut(text: str) -> str:
+    """The beginning of a text of a store, which may have any length."""
+    return text if len(text) <= _MOST_TOLD else text[:_MOST_TOLD] + "..."
+
+
 @dataclass(frozen=True)
 class Found:
     """An object as a look finds it. size: bytes. tag: changes with its content, "" if none. ranged: parts are read.
@@ -55,7 +63,7 @@ def check_answer(
     """Raise WrongAnswerError or ChangedError unless an answer holds the range that was asked for, of what was found.
 
     asked: start and stop. given: start, stop and the object's size as the answer tells them; None if it does not.
-    tag: the answer's, "" if it has none. length: the bytes that came.
+    tag: the answer's, "" if it has none. length: the bytes that came; readers stop at one too many.
     """
     if given is None and asked == (0, found.size):
         given = (*asked, found.size)  # an answer of all bytes need not tell its range
@@ -63,8 +71,10 @@ def check_answer(
         raise ChangedError
     if given is None or given[:2] != asked:
         raise WrongAnswerError("the store answered for another range than it was asked for", "try later")
-    if length != asked[1] - asked[0]:
-        raise WrongAnswerError(f"the store gave {length} bytes of {asked[1] - asked[0]}", "try later")
+    wanted = asked[1] - asked[0]
+    if length != wanted:
+        gave = f"{length} bytes of {wanted}" if length < wanted else f"more than the {wanted} bytes of the range"
+        raise WrongAnswerError(f"the store gave {gave}", "try later")
 
 
 @dataclass(frozen=True)
@@ -89,7 +99,7 @@ def state_of(look: Callable[[], Found], *, size: int = -1, tag: str = "", before
         return State("no object is there")
     except StoreError as error:
         return State(f"whether the new object is in place is not known (a look at it: {error.what})")
-    there = f"{found.size} bytes, " + ("no ETag" if found.dated else f"ETag {found.tag}")
+    there = f"{found.size} bytes, " + ("no ETag" if found.dated else f"ETag {cut(found.tag)}")
     given = "" if found.dated else found.tag.strip('"')
     if tag and given == tag:
         return State(f"the new object is in place all the same ({there})", ours=True)

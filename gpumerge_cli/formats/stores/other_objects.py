@@ -21,6 +21,7 @@ from gpumerge_cli.formats.stores.base import (
     UncertainError,
     WrongAnswerError,
     check_answer,
+    cut,
     state_of,
 )
 from gpumerge_cli.formats.stores.variables import judge_others, without_values
@@ -68,7 +69,7 @@ class OtherObject:
                 there = _found(answer.meta)
                 if there != found:
                     raise ChangedError
-                data = bytes(answer.bytes())
+                data = _at_most(answer, stop - start + 1)
             first, last = answer.range
             try:
                 check_answer((start, stop), found, given=(first, last, there.size), tag=there.tag, length=len(data))
@@ -85,9 +86,12 @@ class OtherObject:
             there, said = 0, answer.meta["size"]
             for block in answer.stream():
                 there += len(block)
+                if there > said:
+                    break
                 yield bytes(block)
         if there != said:
-            raise StoreError(f"the store gave {there} bytes of {said}", "try again")
+            more = "or more " if there > said else ""
+            raise StoreError(f"the store gave {there} {more}bytes of {said}", "try again")
 
     def upload(self, part_bytes: int) -> OtherUpload:
         # A bucket that is missing looks like a missing object, and shows with the first part.
@@ -199,6 +203,17 @@ def open_object(url: str) -> OtherObject:
         return OtherObject(HTTPStore.from_url(plain, retry_config=_RETRIES, client_options=options), "", web=True)
 
 
+def _at_most(answer: Any, limit: int) -> bytes:
+    """The bytes of an answer; not many more than `limit`, since a wrong one may have no end."""
+    blocks, size = [], 0
+    for block in answer.stream(min_chunk_size=limit):
+        blocks.append(block)
+        size += len(block)
+        if size >= limit:
+            break
+    return b"".join(blocks)
+
+
 def _found(meta: Any) -> Found:
     changed = meta["last_modified"]  # 1970 where the server does not tell
     tag = meta["e_tag"] or ""
@@ -234,7 +249,7 @@ def _words_of(error: BaseException) -> str:
     first = redacted(str(error).partition("\n")[0])
     first = without_values(first, ("SERVICE_ACCOUNT", *_PREFIXES.values()))
     head, found, _ = first.partition("Unable to decode service account file")  # what follows repeats its values
-    return (head + found if found else first)[:300].rstrip(".")
+    return cut((head + found if found else first).rstrip("."))
 
 
 def _status(error: BaseException) -> int:

@@ -35,9 +35,11 @@ from gpumerge_cli.formats.stores.base import (
     UncertainError,
     WrongAnswerError,
     check_answer,
+    cut,
     state_of,
 )
 from gpumerge_cli.formats.stores.variables import is_store, names_of, without_values
+from gpumerge_cli.urls import shown
 
 _ATTEMPTS = 8
 """Tries of a request, with longer and longer pauses, unless AWS_MAX_ATTEMPTS says otherwise."""
@@ -286,7 +288,10 @@ class S3Object:
     def look(self) -> Found:
         with _told():
             answer = _client().head_object(**self._named)
-        return _found(answer, int(_told_in(answer, "ContentLength")))
+            size = int(_told_in(answer, "ContentLength"))
+            if size < 0:
+                raise ValueError(size)
+            return _found(answer, size)
 
     def read(self, start: int, stop: int, found: Found) -> bytes:
         attempts = int(_client().meta.config.retries["total_max_attempts"])
@@ -299,11 +304,12 @@ class S3Object:
                 answer = _client().get_object(**self._named, Range=f"bytes={start}-{stop - 1}", **same)
                 body = answer["Body"]
                 try:
-                    data: bytes = body.read()
+                    data = _at_most(body, stop - start + 1)
                 except (*_NO_ANSWER, failures.IncompleteReadError, failures.FlexibleChecksumError):
                     # The library sends requests again, but answers that break off are the caller's.
-                    body.close()
                     continue
+                finally:
+                    body.close()
             given = _range_of(answer.get("ContentRange", ""))
             tag = _found(answer, 0).tag if found.dated else answer.get("ETag", "")
             try:
@@ -328,6 +334,18 @@ def _found(answer: Mapping[str, Any], size: int) -> Found:
     """An object of so many bytes, by the headers of an answer. Some stores give no ETag: the date stands for it."""
     tag = answer.get("ETag", "")
     return Found(size, tag or str(answer.get("LastModified", "")), dated=not tag)
+
+
+def _at_most(body: Any, limit: int) -> bytes:
+    """The bytes of an answer's body; no more than so many, since a wrong answer may have no end.
+
+    The library judges length and checksum when it finds the end.
+    """
+    blocks: list[bytes] = []
+    while limit > 0 and (block := body.read(limit)):
+        blocks.append(block)
+        limit -= len(block)
+    return b"".join(blocks)
 
 
 def _told_in(answer: Mapping[str, Any], name: str) -> Any:
@@ -409,9 +427,11 @@ class _DeniedError(StoreError):
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Turns the library's errors into StoreErrors."""
+    """Turns the library's errors into StoreErrors. Those that are not its own come from answers it did not expect."""
     try:
         yield
+    except StoreError:
+        raise
     except failures.ClientError as error:
         raise _answered(error) from None
     except failures.NoCredentialsError:
@@ -424,13 +444,24 @@ def _told() -> Iterator[None]:
     except ResponseParserError:
         raise UncertainError("the store's answer is no whole XML", "try later") from None
     except failures.BotoCoreError as error:
-        text = without_values(" ".join(str(error).split()).rstrip("."), _PREFIXES)
+        text = cut(without_values(" ".join(str(error).split()).rstrip("."), _PREFIXES))
         raise StoreError(text[:1].lower() + text[1:], _SETTINGS) from None
+    except MemoryError:
+        raise
+    except Exception as error:
+        what = f"{_place()} gives an answer that makes no sense ({type(error).__name__})"
+        raise UncertainError(what, "see whether AWS_ENDPOINT_URL is a store's, and the network leads to it") from error
+
+
+def _place() -> str:
+    """The store, by its address if a variable tells it. A user and a password in that are left out."""
+    found = [os.environ[name] for name in _ENDPOINTS if os.environ.get(name)]
+    return f"the store at {cut(shown(found[0]).partition('://')[2])}" if found else "the store"
 
 
 def _answered(error: failures.ClientError) -> StoreError:
     """The StoreError for a refusal by the store."""
-    code = str(error.response.get("Error", {}).get("Code", ""))
+    code = cut(str(error.response.get("Error", {}).get("Code", "")))
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
     if code == "NoSuchUpload":
         return _GoneError("the upload is not there any more")
@@ -448,7 +479,7 @@ def _answered(error: failures.ClientError) -> StoreError:
         tries = error.response.get("ResponseMetadata", {}).get("RetryAttempts", 0) + 1
         what = f"the store answered {code or status} {tries} times"
         return UncertainError(what, "try later, or raise AWS_MAX_ATTEMPTS")
-    text = str(error.response.get("Error", {}).get("Message", "")).rstrip(".")
+    text = cut(str(error.response.get("Error", {}).get("Message", "")).rstrip("."))
     return StoreError(f"the store answers {code or status}" + (f" ({text})" if text else ""), "check the name")
 
 
