@@ -18,6 +18,7 @@ from gpumerge_cli.errors import UsageError
 _ISAL_LEVEL = 2  # levels go from 0 to 3; this one makes files about as small as zlib's 1
 _ZLIB_LEVEL = 1
 _XZ_PRESET = 1
+_XZ_PADDING = 4
 _READ_AT_ONCE = 1 << 18
 
 
@@ -50,7 +51,7 @@ class Codec:
 class _Streams:
     """A Reader of streams one after the other.
 
-    new: makes a decompressor of one, as bz2 and lzma have them. padded: zeros may follow each.
+    new: makes a decompressor of one, as bz2 and lzma have them. padded: zeros may follow each, in fours.
     """
 
     def __init__(self, new: Callable[[], Any], raw: IO[bytes], *, padded: bool = False) -> None:
@@ -84,11 +85,19 @@ class _Streams:
                 return data
 
     def _behind(self) -> bytes:
-        """The bytes behind the stream that has ended."""
+        """The bytes behind the stream that has ended, and behind its padding."""
         rest: bytes = self._one.unused_data or self._raw.read(_READ_AT_ONCE)
-        while self._padded and rest and not rest.strip(b"\0"):
+        zeros = 0
+        while self._padded and rest:
+            found = rest.lstrip(b"\0")
+            zeros += len(rest) - len(found)
+            if found:
+                rest = found
+                break
             rest = self._raw.read(_READ_AT_ONCE)
-        return rest.lstrip(b"\0") if self._padded else rest
+        if zeros % _XZ_PADDING:
+            raise ValueError(f"{zeros} zeros follow a stream, which is no multiple of {_XZ_PADDING}")
+        return rest
 
     def close(self) -> None:
         """The raw stream stays open."""

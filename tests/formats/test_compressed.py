@@ -183,6 +183,14 @@ def test_zeros_may_follow_a_stream_of_xz(write: Write) -> None:
         source.close()
 
 
+@pytest.mark.parametrize("zeros", [1, 2, 3, 5, (1 << 20) + 1])
+@pytest.mark.parametrize("behind", [b"", lzma.compress(b"2\n")])
+def test_zeros_behind_a_stream_of_xz_come_in_fours(write: Write, zeros: int, behind: bytes) -> None:
+    name = write("a.txt.xz", lzma.compress(b"1\n") + b"\0" * zeros + behind)
+    with pytest.raises(InputError, match=f"not readable as xz data .{zeros} zeros follow a stream"):
+        open_source(name, Content("text")).count()
+
+
 def test_every_suffix_has_its_tests() -> None:
     assert {suffix for suffix, _ in WAYS.values()} == set(CODECS)
 

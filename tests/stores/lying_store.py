@@ -164,8 +164,11 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(500, {}, b"") if store.rng.random() < 0.5 else self._reset()
         if status < 300:
             status, headers, data = _told(store, kind, key, lie, (status, headers, data))
-        if lie in ("no end", "far end") and status < 300:
-            return self._send_on(store, status, headers, data, chunked=lie == "no end")
+        if lie == "endless error":
+            status, headers, data = _error(400, "Bad")
+        if lie == "endless error" or (lie in ("no end", "far end") and status < 300):
+            headers = {name: value for name, value in headers.items() if name != "Content-Length"}
+            return self._send_on(store, status, headers, data, chunked=lie != "far end")
         return self._send(status, headers, data, lie=lie)
 
     def _send_on(self, store: Lying, status: int, headers: dict[str, str], data: bytes, *, chunked: bool) -> None:

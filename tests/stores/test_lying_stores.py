@@ -229,6 +229,20 @@ def test_an_answer_without_end_is_not_read_on(
     assert not Path("out.txt").exists()
 
 
+@pytest.mark.parametrize("kind", ["GET", "POST uploads", "PUT part", "POST complete"])
+@pytest.mark.parametrize("lie", ["no end", "far end", "endless error"])
+def test_no_answer_of_a_store_without_end_is_read_on(
+    lying: Lying, capsys: pytest.CaptureFixture[str], kind: str, lie: str
+) -> None:
+    """Answers that are no objects, too, and refusals."""
+    lying.forced = {kind: lie}
+    assert run(["merge", "-q", "s3://bucket/a.txt", "-o", "s3://bucket/out.txt"]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "the store's answer has no end" in err or "the store gave more than the " in err
+    assert lying.given < ENDLESS // 2
+
+
 @pytest.mark.parametrize("scheme", ["s3", "gs"])
 @pytest.mark.parametrize("lie", ["elsewhere", "word", "below 0", "long text"])
 def test_an_answer_that_makes_no_sense_is_one_line(

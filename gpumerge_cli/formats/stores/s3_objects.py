@@ -53,6 +53,8 @@ _CLOCK_SLACK = 2.0
 """Seconds by which moments of the store are rounded."""
 _MOST_PAGES = 1000
 """Pages of a list of uploads, after which it is one without an end."""
+_MOST_ANSWER = 16 << 20
+"""Bytes of an answer that is no object; a list of 1000 uploads with long names has a few million."""
 _LOOKS = 3
 """Looks for parts that arrive after an upload was aborted."""
 _CREDENTIALS = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -388,7 +390,43 @@ def _made() -> Any:
     session = get_session()
     client = session.create_client("s3", region_name=os.environ.get("AWS_REGION"), config=config)
     _judge_files(session.get_credentials())
+    _limit(client._endpoint.http_session)
     return client
+
+
+def _limit(requests: Any) -> None:
+    """Have what sends a client's requests read no answer beyond `_MOST_ANSWER` bytes, but for an object's bytes."""
+    send = requests.send
+
+    def sent(request: Any) -> Any:
+        streamed, request.stream_output = request.stream_output, True
+        answer = send(request)
+        if streamed and answer.status_code < 300:
+            return answer
+        answer.raw = _Limited(answer.raw)
+        try:
+            answer.content  # noqa: B018 - it reads and keeps it
+        except HTTPError as error:
+            raise failures.ConnectionClosedError(error=error, request=request, endpoint_url=request.url) from error
+        return answer
+
+    requests.send = sent
+
+
+class _Limited:
+    """The raw body of an answer that the library reads whole."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+
+    def stream(self) -> Iterator[bytes]:
+        size = 0
+        for block in self._raw.stream():
+            size += len(block)
+            if size > _MOST_ANSWER:
+                self._raw.close()
+                raise UncertainError("the store's answer has no end", "try later")
+            yield block
 
 
 def _judge_files(found: Any) -> None:
