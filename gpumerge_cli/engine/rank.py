@@ -9,10 +9,11 @@ from typing import Any
 
 from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.engine.inputs import Inputs, opened
+from gpumerge_cli.engine.inputs import Inputs, judge_memory, opened
 from gpumerge_cli.engine.item_text import is_number, item_of, text_of
 from gpumerge_cli.engine.ranks import Cut, Ranks, ranks_of
 from gpumerge_cli.engine.request import RankRequest
+from gpumerge_cli.engine.resources import default_memory
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.part_names import MOST_PARTS
 from gpumerge_cli.plan import Chunk, Planner
@@ -135,6 +136,7 @@ def answer(request: RankRequest) -> Answers:
             f"--split {request.split}: a merge is cut into 1 to {MOST_PARTS} parts", way_out="choose fewer"
         )
     with opened(request.inputs, request.items) as inputs:
+        judge_memory(inputs, default_memory() if request.memory is None else request.memory)
         wanted = _items(request.of, inputs) if request.of else []
         ranks = ranks_of(inputs, request.on.threads)
         asked = [(rank, None) for rank in request.at] + [(_rank_of(one, ranks), one) for one in request.quantiles]

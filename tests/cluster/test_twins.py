@@ -453,13 +453,15 @@ def test_a_kept_folder_that_was_removed_costs_no_second_one(tmp_path: Path, monk
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.i32", "out.i32"]
 
 
+@pytest.mark.parametrize("resume", [True, False])
+@pytest.mark.parametrize("name", ["others", "thesis.gpumerge-kept-", ".out.i32.gpumerge-kept-0123456789ab"])
 def test_a_log_that_names_a_folder_of_others_costs_them_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, resume: bool
 ) -> None:
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)
     values = np.arange(20_000, dtype=np.int32)
     values.tofile(tmp_path / "a.i32")
-    log, others = tmp_path / "log", tmp_path / "others"
+    log, others = tmp_path / "log", tmp_path / name
     request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(log))
     with monkeypatch.context() as patch:
         patch.setattr(Troubled, "_do", failing_from(4))
@@ -469,7 +471,7 @@ def test_a_log_that_names_a_folder_of_others_costs_them_nothing(
     log.write_text(log.read_text().replace(str(kept), str(others)))
     others.mkdir()
     (others / "letter").write_text("dear\n")
-    sort_files(replace(request, resume=True), machines=Here(1, 0))
+    sort_files(replace(request, resume=resume), machines=Here(1, 0))
     assert np.array_equal(np.fromfile(tmp_path / "out.i32", np.int32), values)
     assert [path.name for path in others.iterdir()] == ["letter"]
 

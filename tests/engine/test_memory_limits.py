@@ -57,3 +57,11 @@ def test_huge_records_stay_within_the_limit_or_are_refused(
     what = "an item has 21.0 MB, and 4 of them exceed the memory of 52.4 MB"
     assert told == f"gpumerge: {name}: {what}; allow 80M with -S\n"
     assert not out.exists()
+
+
+def test_a_rank_of_huge_records_is_within_the_limit(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    name = tmp_path / "a.bin"
+    with open(name, "wb") as file:
+        file.truncate(60 * MB)
+    assert run(["rank", "--at=1", f"--record-size={20 * MB}", "--key-size=8", "-S50M", str(name)]) == 2
+    assert "4 of them exceed the memory of 52.4 MB" in capfd.readouterr().err
