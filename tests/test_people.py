@@ -15,7 +15,6 @@ NOT_YET = {
     "06b-rfc3339nano-hint": "-V is asked for, and it is no order of fractions; no hint proposes it",
     "07-json-lines": "keys of JSON",
     "08b-vcf-merge-headers": "headers that differ",
-    "08c-csv-field-unknown-suffix": "--field with another suffix",
     "09-wordlist-crlf": "ends of lines",
     "10-nulls-last": "empty keys last",
     "12-npy-datetime64": "datetime64",

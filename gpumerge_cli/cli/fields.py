@@ -34,11 +34,16 @@ def resolve_fields(
 
 
 def _refuse_records(files: Sequence[str], *, plain: bool) -> None:
-    """Raise InputError for a file of records. One that cannot be read now is left to those that read it."""
+    """Raise InputError for a file of records.
+
+    One that cannot be read now is left to those that read it, and so is a compressed one, which takes a while.
+    """
+    from gpumerge_cli.formats.compressed import compression_of
     from gpumerge_cli.formats.csv_records import refuse_records
 
     for name in files:
-        if os.path.isfile(name) and os.access(name, os.R_OK):
+        packed = not plain and compression_of(name)
+        if not packed and os.path.isfile(name) and os.access(name, os.R_OK):
             refuse_records(name, plain=plain)
 
 

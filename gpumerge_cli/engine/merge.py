@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.select import Choice, choose
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.engine.disorder import Joining
 from gpumerge_cli.engine.hiring import Hired, hire
 from gpumerge_cli.engine.inputs import Inputs, judge_memory, opened
 from gpumerge_cli.engine.joining import prepared
@@ -33,6 +33,9 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.plan import Chunk, Plan, Planner, plan_in_spans
 from gpumerge_cli.report.model import MergeReport, OutputPart
+
+if TYPE_CHECKING:
+    from gpumerge_cli.engine.disorder import Joining
 
 _BY_CPU = "auto has the CPU make sets and counts"
 
@@ -212,6 +215,8 @@ def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired, memory:
 
 def _joining(site: Site, number: int, join: Join) -> Joining:
     """The other source of a join, for messages on the source `number`."""
+    from gpumerge_cli.engine.disorder import Joining
+
     header = site.work.items.header_lines > 0
     headers = [source.header.removeprefix(BOM) for source in site.sources if isinstance(source, LineSource)]
     headers = [line.rstrip(b"\r\n") for line in headers] if header and site.work.items.csv else []
