@@ -6,6 +6,8 @@ import asyncio
 import os
 import socket
 import struct
+import subprocess
+import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,14 +38,29 @@ def addresses(process: int) -> Iterator[tuple[str, int]]:
                 yield socket.inet_ntop(family, struct.pack(f"={len(numbers)}I", *numbers)), int(port, 16)
 
 
-def of_run(cluster: Connection) -> list[tuple[str, int]]:
-    assert cluster.workers is not None
-    processes = [os.getpid(), *(worker.pid for worker in cluster.workers.processes)]
-    return [address for process in processes for address in addresses(process)]
+_RUN = """
+import sys
+from gpumerge_cli.cluster.connect import connected
+
+with connected("local:2") as found:
+    print(*(worker.pid for worker in found.workers.processes), flush=True)
+    sys.stdin.read()
+"""
 
 
-def test_every_socket_listens_on_the_loopback_address(cluster: Connection) -> None:
-    found = of_run(cluster)
+@pytest.fixture(scope="module")
+def found() -> Iterator[list[tuple[str, int]]]:
+    """All addresses and ports of a run in a process of its own: tests have servers, too."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _RUN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        workers = map(int, process.stdout.readline().split())
+        yield [address for one in (process.pid, *workers) for address in addresses(one)]
+        process.stdin.close()
+
+
+def test_every_socket_listens_on_the_loopback_address(found: list[tuple[str, int]]) -> None:
     assert len(found) >= 3  # the scheduler and two workers
     assert {address for address, _ in found} <= {"127.0.0.1", "::1"}
 
@@ -80,9 +97,9 @@ def test_a_foreign_client_is_refused(cluster: Connection) -> None:
             greeted(place.replace("tls://", "tcp://"), **plain)
 
 
-def test_http_tells_nothing(cluster: Connection) -> None:
+def test_http_tells_nothing(found: list[tuple[str, int]]) -> None:
     """Only the empty list of pages is there."""
-    for address, port in of_run(cluster):
+    for address, port in found:
         for path in ("", "info/main/workers.html", "metrics", "json/identity.json", "health"):
             with pytest.raises(OSError, match=r"404|reset|closed|disconnected"):
                 urllib.request.urlopen(f"http://{address}:{port}/{path}", timeout=5)
