@@ -54,7 +54,8 @@ def found() -> Iterator[list[tuple[str, int]]]:
     with subprocess.Popen(
         [sys.executable, "-c", _RUN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         workers = map(int, process.stdout.readline().split())
         yield [address for one in (process.pid, *workers) for address in addresses(one)]
         process.stdin.close()
