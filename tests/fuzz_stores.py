@@ -29,10 +29,11 @@ from pathlib import Path
 from unittest import mock
 
 from gpumerge_cli.cli import app
+from tests.stores.conftest import SECRET
+from tests.stores.conftest import settings as variables
 from tests.stores.lying_store import LIES, Lying, LyingServer
 
 PART = 4096
-SECRET = "hush-hush-secret-key"
 SCHEMES = ("s3", "s3", "s3", "gs", "http")
 
 
@@ -43,14 +44,7 @@ def store_at(server: LyingServer) -> Iterator[None]:
     from gpumerge_cli.formats.stores import other_objects, s3_objects
 
     account = {"gcs_base_url": server.endpoint, "disable_oauth": True}
-    settings = {
-        "AWS_ENDPOINT_URL": server.endpoint,
-        "AWS_ACCESS_KEY_ID": "somebody",
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-        "AWS_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_CONFIG_FILE": "/nowhere",
-        "AWS_SHARED_CREDENTIALS_FILE": "/nowhere",
+    settings = variables(server.endpoint) | {
         "AWS_MAX_ATTEMPTS": "3",
         "GOOGLE_SERVICE_ACCOUNT_KEY": json.dumps(
             account | dict.fromkeys(("client_email", "private_key", "private_key_id"), "")

@@ -61,7 +61,7 @@ _LONG_NUMBERS = st.from_regex(rb"-?[1-3]{14,20}(\.[0-9]{0,20})?", fullmatch=True
 
 
 def _unmarked(line: bytes) -> bytes:
-    """The line without a byte order mark at its start: at the start of a file it is no part of the text."""
+    """The line with an x ahead of a byte order mark, which would not be read as text at the start of a file."""
     return b"x" + line if line.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")) else line
 
 

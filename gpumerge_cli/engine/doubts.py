@@ -29,7 +29,7 @@ _NUMBERS: dict[Comparison, bytes] = {
 
 
 def warn(sources: Sequence[Source], order: Order, content: Content, others: LineOrder | None = None) -> None:
-    """Say on standard error what of the lines will surprise: one line for each kind of trouble.
+    """Warn on standard error of lines that may not mean what they seem to: one line for each kind of trouble.
 
     Commands that are as silent as GNU sort warn only on a terminal. others: see ItemRequest.lines_of_others.
     """

@@ -1,4 +1,4 @@
-"""What tests of settings share: the places of settings."""
+"""Folders in which tests of settings write settings files."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ NEVER = (
     "numpy", "typer", "rich", "cupy", "dataclasses", "inspect", "json", "subprocess", "tempfile", "shutil", "logging",
     "concurrent.futures", "gpumerge_cli.cluster", "gpumerge_cli.arrays", "gpumerge_cli.compare",
 )  # fmt: skip
-"""What no such way loads."""
+"""Modules that none of these command lines may load."""
 WAYS = {
     "merge of numbers": "merge a.i32 b.i32 -o c.i32",
     "merge of lines": "merge a.txt b.txt -o c.txt",

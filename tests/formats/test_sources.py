@@ -41,7 +41,7 @@ def test_lines_by_position(tmp_path_factory: pytest.TempPathFactory, data: bytes
     path = tmp_path_factory.mktemp("lines") / "text"
     path.write_bytes(data)
     source = opened(str(path), "text")
-    whole = data.removeprefix(b"\xef\xbb\xbf")  # a mark is no part of a line
+    whole = data.removeprefix(b"\xef\xbb\xbf")  # sources leave a byte order mark out
     whole = whole if not whole or whole.endswith(b"\n") else whole + b"\n"
     starts = [0] if whole else []
     starts += [i + 1 for i, byte in enumerate(whole) if byte == 10 and i + 1 < len(whole)]

@@ -19,6 +19,13 @@ from tests.stores.lying_store import ENDLESS, LATER, MOMENT, Lying, LyingServer
 LINES = "".join(f"{number:06} some words\n" for number in range(3000)).encode()
 
 
+def line_of(capsys: pytest.CaptureFixture[str]) -> str:
+    """The only line on standard error."""
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1, err
+    return err
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -208,8 +215,7 @@ def test_no_wrong_answer_is_believed(
         return  # a look is a GET, too: this is another object, and consistently so
     lying.forced = {"GET": lie}
     assert run(["merge", "-q", _input(lying, scheme), "-o", "out.txt"]) == 2
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1
+    err = line_of(capsys)
     assert re.search(told, err), err
     assert not Path("out.txt").exists()
 
@@ -219,11 +225,10 @@ def test_no_wrong_answer_is_believed(
 def test_an_answer_without_end_is_not_read_on(
     lying: Lying, capsys: pytest.CaptureFixture[str], scheme: str, lie: str
 ) -> None:
-    """What the reader has not asked for fills the buffers of the system on both sides, and no more."""
+    """The store gets rid of no more than the buffers between the two hold."""
     lying.forced = {"GET": lie}
     assert run(["merge", "-q", _input(lying, scheme), "-o", "out.txt"]) == 2
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1
+    err = line_of(capsys)
     assert re.search("the store gave more than the |Content-Length Header missing", err), err
     assert lying.given < ENDLESS // 2
     assert not Path("out.txt").exists()
@@ -237,8 +242,7 @@ def test_no_answer_of_a_store_without_end_is_read_on(
     """Answers that are no objects, too, and refusals."""
     lying.forced = {kind: lie}
     assert run(["merge", "-q", "s3://bucket/a.txt", "-o", "s3://bucket/out.txt"]) == 2
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1
+    err = line_of(capsys)
     assert "the store's answer has no end" in err or "the store gave more than the " in err
     assert lying.given < ENDLESS // 2
 
@@ -250,9 +254,8 @@ def test_an_answer_that_makes_no_sense_is_one_line(
 ) -> None:
     lying.forced = {"HEAD": lie}
     assert run(["merge", "-q", _input(lying, scheme), "-o", "out.txt"]) == 2
-    err = capsys.readouterr().err
+    err = line_of(capsys)
     assert err.startswith(f"gpumerge: {scheme}://bucket/a.txt: ")
-    assert err.count("\n") == 1
     assert len(err) < 600
     assert "--debug" not in err
     if scheme == "s3" and lie != "long text":
@@ -266,8 +269,7 @@ def test_no_text_of_a_store_is_shown_in_any_length(
 ) -> None:
     lying.forced = {kind: lie}
     assert run(["merge", "-q", "s3://bucket/a.txt", "-o", "s3://bucket/out.txt"]) == 2
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1
+    err = line_of(capsys)
     assert len(err) < 900
     assert "--debug" not in err
 
