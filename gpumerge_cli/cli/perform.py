@@ -13,7 +13,7 @@ from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, Output
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job
-    from gpumerge_cli.engine.machines import Machines
+    from gpumerge_cli.engine.executor import Executor
     from gpumerge_cli.report.model import CheckReport, InputFile
 
 
@@ -75,21 +75,21 @@ def perform(
 
 
 @contextmanager
-def executor_of(job: Job) -> Iterator[Machines | None]:
-    """The machines that are to do the job; None if this one is. Raises UsageError, InputError, ClusterError."""
+def executor_of(job: Job) -> Iterator[Executor | None]:
+    """The cluster that is to do the job; None if this process is. Raises UsageError, InputError, ClusterError."""
     on = job.resources
     if on.cluster is None:
         yield None
         return
     from gpumerge_cli.cluster.connect import shared
-    from gpumerge_cli.cluster.machines import Machines
+    from gpumerge_cli.cluster.crew import Cluster
     from gpumerge_cli.cluster.seeing import judge_names, judge_output
 
     judge_names(job.inputs)
     if job.operation.kind != "check":
         judge_output(job.output.name, plain=job.items.plain)
     with shared(on.cluster, on.cluster_wait) as cluster:
-        yield Machines(cluster.client, on.cluster_wait, here=cluster.workers is not None)
+        yield Cluster(cluster.client, on.cluster_wait, here=cluster.workers is not None)
 
 
 def _check(

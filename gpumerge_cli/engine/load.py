@@ -26,7 +26,7 @@ def load_runs(job: Job) -> LoadedRuns:
     """Read the inputs whole, checked for order if the job says so. Raises as run does."""
     with opened(job.inputs, job.items, folders=job.resources.folders) as inputs:
         if job.operation.check:
-            raise_disorder(inputs, job.resources)
+            raise_disorder(job, inputs)
         runs = []
         for source in inputs.sources:
             run = np.empty(source.size, np.uint8)

@@ -47,14 +47,3 @@ def by_cpu(job: Job) -> str:
 def made_by_cpu(what: str) -> str:
     """The sentence that only the CPU makes such things."""
     return f"{what} are made by the CPU alone"
-
-
-def judge_place(*, by_cluster: bool, backend: str = "auto", why: str = "") -> None:
-    """Raise UsageError if a cluster or a backend was asked for that makes no sets, joins or counts.
-
-    why: see by_cpu; "" if every backend makes them.
-    """
-    if by_cluster:
-        raise UsageError("sets, counts and joins are made by one machine", way_out="leave --cluster out")
-    if why and backend == "gpu":
-        raise UsageError(why, way_out="leave --backend gpu out")
