@@ -12,8 +12,8 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.job import Job
     from gpumerge_cli.engine.executor import Executor
+    from gpumerge_cli.engine.job import Job
     from gpumerge_cli.report.model import CheckReport, InputFile
 
 

@@ -1,43 +1,48 @@
-"""A crew of a cluster: judges before anything is written that the workers can do a run, and has them do it."""
+"""A cluster as an executor: judges before anything is written that the workers can do a job, and has them do it."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends import select
-from gpumerge_cli.backends.base import SortPolicy
 from gpumerge_cli.cluster import node
 from gpumerge_cli.cluster.calls import ANSWERS, Listed, await_workers, no_package, of_each, workers_of
+from gpumerge_cli.cluster.copies import Copies
 from gpumerge_cli.cluster.cutting import FarCuts
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker
 from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.pool import DaskPool
 from gpumerge_cli.cluster.seeing import not_as_it_stands, not_written, seen_of
 from gpumerge_cli.cluster.shipment import Answer, Packed, Seen, Shipment, Standing
-from gpumerge_cli.dataclass import replace
-from gpumerge_cli.engine.executor import Executes, ExecutorOf, Tasks
-from gpumerge_cli.engine.hiring import Hired
-from gpumerge_cli.engine.job import Job, Resources
+from gpumerge_cli.cluster.sorting import RunsOfCluster, cluster_runs, native
+from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.engine.clock import Clock
+from gpumerge_cli.engine.executor import Ready, Runs
+from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.outcome import About, Member, WorkerLog
 from gpumerge_cli.engine.output import Output
-from gpumerge_cli.engine.site import Site
-from gpumerge_cli.engine.station import policy_of
+from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.supply import Spans
-from gpumerge_cli.engine.task import ChunkTask, TaskWork
-from gpumerge_cli.engine.workers import About, Member
-from gpumerge_cli.errors import ClusterError, GpumergeError
+from gpumerge_cli.engine.task import Task
+from gpumerge_cli.engine.tasks import Tasks
+from gpumerge_cli.engine.workers import about, policy_of
+from gpumerge_cli.errors import ClusterError, GpumergeError, UsageError
 from gpumerge_cli.extents import PartsSpot, Spot
-from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.order import Order
 from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
     from distributed import Client
 
-Noted = Callable[[ChunkTask, Answer], None]
+Noted = Callable[[Task, Answer], None]
 _STORES = 300.0
 """Seconds in which a first worker must have looked at stores, which may be slow, or ask for several tries."""
 _MOST_TASK, _LEAST_TASK = 256 << 20, 1 << 20
@@ -48,84 +53,75 @@ _TASKS = 12
 """Tasks for each thread, at least, so that all threads end at about the same time."""
 
 
-class Crew:
-    """The workers of a connected client. here: all of them are processes of this machine."""
+class Cluster:
+    """The workers of a connected client, as an executor. here: all of them are processes of this machine."""
 
     def __init__(self, client: Client, patience: float = 60.0, *, here: bool = False) -> None:
         self.client = client
         self.here = here
         self.patience = patience
-        self.why = "asked for"
         self.standings: dict[str, Standing] = {}
         self._mute: set[str] = set()  # addresses of workers that do not answer
 
     @property
     def threads(self) -> int:
-        """Threads of all workers that were judged."""
-        return max(1, sum(one.threads for one in self.standings.values()))
+        """Threads of all workers that were judged; of all that are there, before any was."""
+        known = self.standings or workers_of(self.client)
+        return max(1, sum(one.threads for one in known.values()))
 
-    def hire(self, site: Site, output: Output, job: Job) -> Hired:
-        """The workers for the tasks of a site, which write to `output`.
+    def judge(self, job: Job) -> None:
+        """See Executor."""
+        if job.operation.kind != "check" and job.operation.by_groups:
+            raise UsageError("sets, counts and joins are made by one machine", way_out="leave --cluster out")
+        if job.operation.kind == "sort" and job.resources.compress_program is not None:
+            raise UsageError("--compress-program: a cluster keeps plain runs", way_out="leave one of the two out")
 
-        Raises InputError, OutputError or ClusterError if they cannot; nothing is written by then.
-        """
-        shipment = self.shipment(site, job.resources, durable=job.output.durable)
-        shipment = replace(shipment, spots=spots_of(output, here=self.here))
-        return self.hired(site, shipment, partial(note_part, output))
+    def copier(self, job: Job, output: str) -> Copies:
+        """See Executor."""
+        return Copies(self, output, job)
 
-    def shipment(self, site: Site, on: Resources, *, durable: bool = False) -> Shipment:
-        """The shipment of a site, without its output. Raises InputError for inputs that workers cannot read."""
-        names = [one.name for one in site.work.inputs]
-        found = (seen_of(name if one is None else one.path) for name, one in zip(names, site.copies, strict=True))
-        seen = tuple(replace(one, tag=source.tag) for one, source in zip(found, site.sources, strict=True))
-        named = tuple(replace(one, name=_everywhere(one.name)) for one in site.work.inputs)
-        return self.shipment_of(replace(site.work, inputs=named), seen, on, durable=durable)
+    def team(
+        self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None, sizes: Sequence[int] = ()
+    ) -> ClusterTeam:
+        """See Executor."""
+        clock.start()
+        if output is not None and job.operation.kind != "sort":
+            output.take_room(job.operation, sizes, by_devices=False)  # workers are told whether files are mapped
+        return ClusterTeam(self, job, inputs, output)
 
-    @staticmethod
-    def shipment_of(work: TaskWork, inputs: tuple[Seen, ...], on: Resources, *, durable: bool = False) -> Shipment:
-        """The shipment of a work, without its output. inputs: the files that workers read."""
-        return Shipment(os.urandom(8).hex(), __version__, work, inputs, (), on, durable=durable)
-
-    def hired(self, site: Site, shipment: Shipment, noted: Noted = lambda task, answer: None) -> Hired:
+    def ready(self, work: Pass, shipment: Shipment, spans: Spans | None = None, noted: Noted | None = None) -> Ready:
         """The workers for a shipment, each of which has seen that it can do its tasks. Raises ClusterError.
 
-        noted: is told each task that is done.
+        spans: see Ready. noted: is told each task that is done.
         """
-        names = self.judge(shipment)
-        launch = _launch_of(site.work)
-        workers: list[Member] = []
+        names = self.judge_workers(shipment)
+        launch = About()
+        if work.action != "unpack":
+            launch = about("", policy_of(select.host(), work))
+        members: list[Member] = []
         for address, one in self.standings.items():
             threads = f"{one.threads} thread{'s' if one.threads > 1 else ''}"
-            about = replace(launch, device=f"{threads} of {one.host}")
-            workers.append(RemoteWorker(f"worker {names[address]}", one.threads, about))
-        return Hired(workers, self.executor(site, shipment, workers, noted), spans=self.spans(site, shipment))
-
-    def spans(self, site: Site, shipment: Shipment) -> Spans | None:
-        """Has workers cut the inputs of a merge if they lie far from here; None if this machine cuts them."""
-        if site.work.action != "merge" or not shipment.reads_urls:
-            return None
-        packed = shipment.packed()
-        fit = FitWorkers(self.client, packed, self.standings)
-        return FarCuts(fit, packed, site.planner, site.parts)
-
-    def executor(self, site: Site, shipment: Shipment, workers: Sequence[Member], noted: Noted) -> ExecutorOf:
-        """Makes the executor of a shipment, whose workers were judged. Raises ClusterError for a GPU nobody has."""
-        gpus = any(one.gpu for one in self.standings.values()) and shipment.on.backend != "cpu"
-        if shipment.on.backend == "gpu" and not gpus:
+            there = replace(launch, device=f"{threads} of {one.host}")
+            members.append(RemoteWorker(f"worker {names[address]}", one.threads, there))
+        backend = shipment.job.resources.backend
+        gpus = any(one.gpu for one in self.standings.values()) and backend != "cpu"
+        if backend == "gpu" and not gpus:
             raise ClusterError(
                 "no worker has a GPU", way_out="start workers with --resources GPU=1, or leave --backend out"
             )
-        resources = {"GPU": 1} if gpus and site.work.action != "unpack" else {}
-        pieces = pieces_of(site, shipment, task_bytes(site.nbytes, self.threads))
+        resources = {"GPU": 1} if gpus and work.action != "unpack" else {}
+        pieces = pieces_of(work, shipment, task_bytes(work.nbytes, self.threads))
 
-        def made(job: Tasks, stopwatch: Stopwatch) -> Executes:
+        def do(tasks: Tasks) -> Sequence[WorkerLog]:
             fit = FitWorkers(self.client, shipment.packed(), self.standings)
             pool = DaskPool(fit, shipment, resources, self.patience)
-            return ClusterExecutor(workers, job, stopwatch, pool, pieces, noted)
+            executor = ClusterExecutor(members, tasks, pool, pieces, noted or _ignored)
+            executor.run()
+            return executor.logs
 
-        return made
+        return Ready(members, do, spans)
 
-    def judge(self, shipment: Shipment) -> dict[str, str]:
+    def judge_workers(self, shipment: Shipment) -> dict[str, str]:
         """Have every worker see that it can do the tasks of a shipment; the workers' names by their addresses."""
         until = time.monotonic() + self.patience
         self.standings = {}
@@ -162,25 +158,83 @@ class Crew:
         return told
 
 
-def pieces_of(site: Site, shipment: Shipment, nbytes: int) -> Pieces:
-    """The pieces that the work is cut into. nbytes: of each of them, about, if it is a merge to files."""
-    if site.work.action == "unpack":
+@dataclass(frozen=True)
+class ClusterTeam:
+    """See Team. inputs, output: of the job."""
+
+    cluster: Cluster
+    job: Job
+    inputs: Inputs
+    output: Output | None
+    why = "asked for"
+    expected = None
+    about = None
+
+    def ready(self, work: Pass) -> Ready:
+        """See Team."""
+        shipment, output = self.shipment(work), self.output
+        if output is None:
+            return self.cluster.ready(work, shipment)
+        if isinstance(work.outlet, RunsOfCluster):
+            return self.cluster.ready(work, work.outlet.shipment(shipment), noted=work.outlet.noted)
+        return self.cluster.ready(work, shipment, self._spans(work, shipment, output), partial(note_part, output))
+
+    def shipment(self, work: Pass) -> Shipment:
+        """The shipment of a pass. Raises InputError for inputs that workers cannot read, OutputError for an output."""
+        job, inputs = self.job, self.inputs
+        spots = () if self.output is None else spots_of(self.output, here=self.cluster.here)
+        operation = replace(job.operation, check=work.check, lenient=False)
+        if job.operation.kind == "sort" and work.action == "merge":  # of runs
+            names = tuple(source.name for source in work.sources)
+            seen = tuple(seen_of(name) for name in names)
+            job = replace(job, inputs=names, operation=operation, items=replace(job.items, shown=None))
+            dtype = None if inputs.dtype is None else native(inputs.dtype)
+            return replace(_shipment(work, job, seen, spots), runs=True, dtype=dtype)
+        copies = inputs.copies or [None] * len(inputs.names)
+        found = (seen_of(name if one is None else one.path) for name, one in zip(inputs.names, copies, strict=True))
+        tagged = tuple(replace(one, tag=source.tag) for one, source in zip(found, work.sources, strict=True))
+        names = tuple(map(_everywhere, inputs.names))
+        items = replace(job.items, shown=None, copies=inputs.copies)
+        return _shipment(work, replace(job, inputs=names, operation=operation, items=items), tagged, spots)
+
+    def _spans(self, work: Pass, shipment: Shipment, output: Output) -> Spans:
+        """Cuts a merge; workers do if its inputs lie far from here."""
+        if shipment.reads_urls:
+            packed = shipment.packed()
+            fit = FitWorkers(self.cluster.client, packed, self.cluster.standings)
+            return FarCuts(fit, packed, work.planner, work.parts)
+        grid = (1, 0) if work.parts else output.grid
+        return partial(work.planner_on(grid).spans, parts=work.parts)
+
+    def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> Runs:
+        """See Team."""
+        assert self.output is not None
+        return cluster_runs(self, inputs, self.output, stack)
+
+    def block_bytes(self, source: Source, order: Order) -> int:
+        """See Team."""
+        return task_bytes(source.size, self.cluster.threads)
+
+
+def _ignored(task: Task, answer: Answer) -> None:
+    """Nobody is told of a task that is done."""
+
+
+def _shipment(work: Pass, job: Job, inputs: tuple[Seen, ...], spots: tuple[Spot | PartsSpot, ...]) -> Shipment:
+    run, sizes = os.urandom(8).hex(), tuple(source.size for source in work.sources)
+    return Shipment(run, __version__, job, work.action, work.order, work.item_bytes, inputs, sizes, spots)
+
+
+def pieces_of(work: Pass, shipment: Shipment, nbytes: int) -> Pieces:
+    """The pieces that the pass is cut into. nbytes: of each of them, about, if it is a merge to files."""
+    if work.action == "unpack":
         return Pieces(1, pace=_LEAST_PACE)
-    if site.work.action != "merge":
+    if work.action != "merge":
         return Pieces(1)  # they stay as they are
     least = shipment.part_bytes
     if least:  # a worker holds a part in memory
         nbytes = max(least + least // 4, min(nbytes, _MOST_HELD))
-    return Pieces(nbytes, not site.work.equals.keeps_all, least)
-
-
-def _launch_of(work: TaskWork) -> About:
-    """The launch of the tasks of a work, as reports tell it."""
-    if work.action == "unpack":
-        return About()
-    policy = policy_of(select.host(), work)
-    kernel = policy.algorithm if isinstance(policy, SortPolicy) else policy.kernel
-    return About("", kernel, policy.describe(), policy.why)
+    return Pieces(nbytes, not work.equals.keeps_all, least)
 
 
 def _everywhere(name: str) -> str:
@@ -188,7 +242,7 @@ def _everywhere(name: str) -> str:
     return name if is_url(name) else os.path.abspath(name)
 
 
-def note_part(output: Output, task: ChunkTask, answer: Answer) -> None:
+def note_part(output: Output, task: Task, answer: Answer) -> None:
     """Take note of the part of an object that a task has sent."""
     if answer.tag:
         output.sinks[task.place.part].sent(task.place.offset, answer.result.written, answer.tag)

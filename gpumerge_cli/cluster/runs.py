@@ -19,7 +19,7 @@ def run_sources(shipment: Shipment) -> list[Source]:
     found: list[Source] = []
     try:
         for one in shipment.inputs:
-            found.append(run_source(one.path, shipment.dtype, shipment.work.order.end))
+            found.append(run_source(one.path, shipment.dtype, shipment.order.end))
     except BaseException:
         for source in found:
             source.close()

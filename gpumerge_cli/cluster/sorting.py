@@ -8,35 +8,34 @@ import shutil
 import stat
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends import select
-from gpumerge_cli.cluster.crew import Crew, note_part, spots_of
 from gpumerge_cli.cluster.folder import SharedFolder, place_of, remove
 from gpumerge_cli.cluster.outlets import run_name
 from gpumerge_cli.cluster.runlog import RunLog, piece_of, sort_name
 from gpumerge_cli.cluster.runs import run_source
 from gpumerge_cli.cluster.shipment import Answer, Known, Seen, Shipment
 from gpumerge_cli.dataclass import replace
+from gpumerge_cli.engine.executor import Runs
 from gpumerge_cli.engine.held import Spill
-from gpumerge_cli.engine.machines import Sorting
-from gpumerge_cli.engine.outlet import RunsOutlet, SinkOutlet
+from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.local_sorts import pieces_of
+from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.output import Output
-from gpumerge_cli.engine.resources import default_memory
-from gpumerge_cli.engine.runs import joined, part_of, pieces_of
-from gpumerge_cli.engine.site import Site
-from gpumerge_cli.engine.stream import Advance, Outcome, carry_out, merge
-from gpumerge_cli.engine.task import ChunkTask, InputName
-from gpumerge_cli.errors import InputError, OutputError, UsageError
+from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.resources import Shares, default_memory
+from gpumerge_cli.engine.task import Task
+from gpumerge_cli.errors import InputError, OutputError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.plan import Chunk, Planner
+from gpumerge_cli.plan import Chunk
 from gpumerge_cli.urls import is_url, shown
 
 if TYPE_CHECKING:
+    from gpumerge_cli.cluster.crew import Cluster, ClusterTeam
     from gpumerge_cli.order.key_types import Dtype
 
 _LEAST_PIECE = 1 << 20
@@ -47,110 +46,92 @@ _RANDOM, _OF_RUNS = re.compile("[0-9a-f]{12}"), re.compile("lock|run-[0-9]{6,}([
 """The ends of the names of folders for runs, and the names in such folders."""
 
 
-def sort(machines: Crew, sorting: Sorting, output: Output, stack: ExitStack, advance: Advance | None) -> Outcome:
-    """Sort everything to the output. See engine.machines.Machines."""
-    job, inputs = sorting.job, sorting.inputs
-    if job.resources.compress_program is not None:
-        raise UsageError("--compress-program: a cluster keeps plain runs", way_out="leave one of the two out")
-    site = Site(replace(sorting.work, equals=Equals.ALL), inputs.sources, RunsOutlet(lambda parts: None))
-    shipment = machines.shipment(site, job.resources, durable=job.output.durable)
-    shipment = replace(shipment, spots=spots_of(output, here=machines.here))
-    machines.judge(shipment)
+class RunsOfCluster(NoOutlet):
+    """Workers put the runs of a sort into a folder themselves. See Outlet.
+
+    folder: theirs. piece: bytes of a run, about. log: takes note of runs that are finished, if there is one.
+    """
+
+    def __init__(self, folder: RunFolder, piece: int, log: RunLog | None) -> None:
+        super().__init__()
+        self._folder = folder
+        self._piece = piece
+        self._log = log
+
+    def shipment(self, shipment: Shipment) -> Shipment:
+        """The shipment of the pass that makes the runs."""
+        known = None if self._log is None else self._log.known
+        return replace(shipment, folder=str(self._folder.path), chunk_bytes=self._piece, known=known)
+
+    def noted(self, task: Task, answer: Answer) -> None:
+        """A run is finished."""
+        if self._log is not None:
+            run = Known(answer.result.written, answer.crc, tuple(answer.result.counts))
+            self._log.add(task.place.part, run)
+
+
+def cluster_runs(team: ClusterTeam, inputs: Inputs, output: Output, stack: ExitStack) -> Runs:
+    """See Team.runs."""
+    job, cluster = team.job, team.cluster
+    shipment = team.shipment(Pass(job, "sort", inputs.sources, inputs.order, inputs.item_bytes, NoOutlet()))
+    cluster.judge_workers(shipment)
     # Pieces must be those of the log, even if the workers are others now.
-    size = (piece_of(job.resources.run_log) if job.resources.resume and job.resources.run_log else 0) or piece_bytes(
-        machines, sorting
-    )
+    path = job.resources.run_log if job.resources.resume else None
+    size = (piece_of(path) if path else 0) or piece_bytes(cluster, job, inputs)
     pieces = pieces_of(inputs.sources, size)
-    log = _log(sorting, shipment, pieces, size)
-    folders = run_folders(machines, sorting)
+    log = _log(job, inputs, shipment, pieces, size)
+    folders = run_folders(cluster, job, inputs.nbytes)
     place = place_of(output.names[0], folders, "a sort to an object needs a folder for its runs")
     folder = stack.enter_context(RunFolder(place, folders, log))
     Spill([str(folder.path)], None).check_room(inputs.nbytes if log is None or not log.known else 0, packs=False)
-    shipment = replace(shipment, folder=str(folder.path), chunk_bytes=size, known=None if log is None else log.known)
     if job.operation.equals.keeps_all and len(output.sinks) == 1:
         output.reserve([inputs.nbytes])
 
-    def noted(task: ChunkTask, answer: Answer) -> None:
-        if log is not None:
-            log.add(task.place.part, Known(answer.result.written, answer.crc, tuple(answer.result.counts)))
+    def sources() -> list[Source]:
+        found = folder.sources(len(pieces), inputs)
+        for source in found:
+            stack.callback(source.close)
+        return found
 
-    half = part_of(advance, lambda done: done // 2)
-    spans = lambda nbytes: iter([[pieces]])  # noqa: E731
-    made = carry_out(site, machines.hired(site, shipment, noted), spans, sorting.stopwatch, half)
-    for source in inputs.sources:
-        source.check_unchanged()
-    if not pieces:
-        return made
-    total = inputs.nbytes
-    sources = folder.sources(len(pieces), sorting)
-    for source in sources:
-        stack.callback(source.close)
-    told = part_of(advance, lambda done: (total + done) // 2)
-    merged = _merged(machines, sorting, output, sources, told)
-    return replace(
-        merged,
-        counts=made.counts,
-        workers=max(made.workers, merged.workers),
-        logs=joined(made.logs, merged.logs),
-        began=made.began,
-    )
+    return Runs(pieces, Shares(cluster.threads, size), RunsOfCluster(folder, size, log), sources)
 
 
-def _log(sorting: Sorting, shipment: Shipment, pieces: Sequence[Chunk], size: int) -> RunLog | None:
+def _log(job: Job, inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], size: int) -> RunLog | None:
     """The log that the job names, if any."""
-    path, job = sorting.job.resources.run_log, sorting.job
+    path, resume = job.resources.run_log, job.resources.resume
     if path is None:
         return None
-    pairs = zip(sorting.inputs.names, shipment.inputs, sorting.inputs.copies or repeat(None), strict=False)
-    inputs = [one if copy is None else Seen(os.path.abspath(name), -1, 0, copy.tag) for name, one, copy in pairs]
-    unknown = [one.path for one in inputs if is_url(one.path) and not one.tag]
-    if job.resources.resume and unknown:
+    pairs = zip(inputs.names, shipment.inputs, inputs.copies or repeat(None), strict=False)
+    seen = [one if copy is None else Seen(os.path.abspath(name), -1, 0, copy.tag) for name, one, copy in pairs]
+    unknown = [one.path for one in seen if is_url(one.path) and not one.tag]
+    if resume and unknown:
         raise InputError(
             "its server gives no tag that tells whether it is the same as before", where=shown(unknown[0]),
             way_out="leave --resume out, or copy it to a file",
         )  # fmt: skip
-    return RunLog(path, sort_name(inputs, pieces, sorting.inputs.order), size, resume=job.resources.resume)
+    return RunLog(path, sort_name(seen, pieces, inputs.order), size, resume=resume)
 
 
-def _merged(
-    machines: Crew, sorting: Sorting, output: Output, sources: Sequence[Source], advance: Advance | None
-) -> Outcome:
-    """Merge the runs to the output."""
-    names = tuple(InputName(source.name, "run", source.size) for source in sources)
-    items = replace(sorting.work.items, copies=())  # runs are read as they are
-    work = replace(sorting.work, action="merge", inputs=names, items=items)
-    parts = []
-    if len(output.sinks) > 1:
-        parts = Planner(sources, work.order).parts(len(output.sinks))
-        if work.equals.keeps_all:
-            output.reserve([part.nbytes for part in parts])
-    site = Site(work, sources, SinkOutlet(output.sinks, work.equals), parts=parts, grid=output.grid)
-    of_runs = machines.shipment(site, sorting.job.resources, durable=sorting.job.output.durable)
-    dtype = None if sorting.inputs.dtype is None else _native(sorting.inputs.dtype)
-    of_runs = replace(of_runs, spots=spots_of(output, here=machines.here), runs=True, dtype=dtype)
-    hired = machines.hired(site, of_runs, partial(note_part, output))
-    return merge(site, hired, sorting.stopwatch, advance, waits=True)
-
-
-def _native(dtype: Dtype) -> Dtype:
+def native(dtype: Dtype) -> Dtype:
+    """The dtype of runs: in native byte order."""
     return dtype if dtype.kind in "SV" else dtype.newbyteorder("=")
 
 
-def piece_bytes(machines: Crew, sorting: Sorting) -> int:
+def piece_bytes(cluster: Cluster, job: Job, inputs: Inputs) -> int:
     """Bytes of a piece: as many as every thread of every worker has memory for, but a piece for each thread."""
-    backend, order, item = select.host(), sorting.inputs.order, sorting.inputs.item_bytes
+    backend, order, item = select.host(), inputs.order, inputs.item_bytes
     each = backend.pace(order, 1, item).footprint + 1 + backend.sort_pace(order, item).room
-    memory = sorting.job.resources.memory
-    room = min((memory or one.memory) / one.threads for one in machines.standings.values())
-    return max(_LEAST_PIECE, min(int(room / each), -(-sorting.inputs.nbytes // machines.threads)))
+    memory = job.resources.memory
+    room = min((memory or one.memory) / one.threads for one in cluster.standings.values())
+    return max(_LEAST_PIECE, min(int(room / each), -(-inputs.nbytes // cluster.threads)))
 
 
-def run_folders(machines: Crew, sorting: Sorting) -> Sequence[str]:
+def run_folders(cluster: Cluster, job: Job, nbytes: int) -> Sequence[str]:
     """The folders for runs: those of the job; else memory, if all workers are of this machine and it is enough."""
-    resources, nbytes = sorting.job.resources, sorting.inputs.nbytes
-    if resources.folders or resources.run_log or not machines.here or not os.access(_MEMORY, os.W_OK | os.X_OK):
-        return resources.folders
-    allowed = default_memory() if resources.memory is None else resources.memory * len(machines.standings)
+    on = job.resources
+    if on.folders or on.run_log or not cluster.here or not os.access(_MEMORY, os.W_OK | os.X_OK):
+        return on.folders
+    allowed = default_memory() if on.memory is None else on.memory * len(cluster.standings)
     fits = 2 * nbytes <= min(allowed, default_memory(), shutil.disk_usage(_MEMORY).free)
     return (_MEMORY,) if fits else ()
 
@@ -195,11 +176,11 @@ class RunFolder(SharedFolder):
         log.begin(str(path))
         return path
 
-    def sources(self, number: int, sorting: Sorting) -> list[Source]:
+    def sources(self, number: int, inputs: Inputs) -> list[Source]:
         """The runs as sources. Raises OutputError if bytes of them are missing."""
-        dtype = None if sorting.inputs.dtype is None else _native(sorting.inputs.dtype)
-        found = [run_source(str(self.path / run_name(at)), dtype, sorting.inputs.order.end) for at in range(number)]
-        if sum(source.size for source in found) != sorting.inputs.nbytes:
+        dtype = None if inputs.dtype is None else native(inputs.dtype)
+        found = [run_source(str(self.path / run_name(at)), dtype, inputs.order.end) for at in range(number)]
+        if sum(source.size for source in found) != inputs.nbytes:
             raise OutputError("a temporary file has become shorter", where=str(self.path))
         return found
 

@@ -22,6 +22,11 @@ whole: a sort of everything at once. check: of the order. unpack: of a compresse
 Advance = Callable[[int, int], None]
 
 
+def equals_of(job: Job, action: Action) -> Equals:
+    """The items that go out of several equal ones in a pass of a job. Runs keep all."""
+    return Equals.ALL if action == "sort" else job.operation.equals
+
+
 @dataclass(frozen=True)
 class Pass:
     """One pass of a job. A sort beyond memory takes two: one that sorts pieces to runs, and one that merges these."""
@@ -47,8 +52,8 @@ class Pass:
 
     @property
     def equals(self) -> Equals:
-        """The items that go out of several equal ones. Runs keep all."""
-        return Equals.ALL if self.action == "sort" else self.job.operation.equals
+        """See equals_of."""
+        return equals_of(self.job, self.action)
 
     @property
     def margin(self) -> Margin | None:
