@@ -17,6 +17,7 @@ import pytest
 from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.cli.options import command
+from gpumerge_cli.engine.job import Job
 from gpumerge_cli.jobs.document import read_document
 from gpumerge_cli.jobs.joblog import read_log
 
@@ -259,10 +260,10 @@ def test_memory_and_threads_are_shared(folder: Path, monkeypatch: pytest.MonkeyP
     found: dict[str, tuple[int | None, int | None, int]] = {}
     perform = tasks.perform
 
-    def note(task: tasks.Task, **keywords: Any) -> Any:
-        on = task.request.on
-        found[os.path.basename(task.request.inputs[0])] = (task.request.memory, on.threads, on.sharing)
-        return perform(task, **keywords)
+    def note(job: Job, **keywords: Any) -> Any:
+        on = job.resources
+        found[os.path.basename(job.inputs[0])] = (on.memory, on.threads, on.sharing)
+        return perform(job, **keywords)
 
     monkeypatch.setattr(tasks, "perform", note)
     (folder / "jobs.toml").write_text(JOBS.replace("reverse = true", 'buffer-size = "1b"\nparallel = 3'))
