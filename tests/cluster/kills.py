@@ -83,11 +83,11 @@ def jobs(found: dict[str, list[str]]) -> list[tuple[str, Job]]:
     """(suffix of the output, the job without output) of each."""
     memory = 8 << 20  # small pieces, many runs
     return [
-        (".i32", merge_job(tuple(found["sorted"]))),
-        (".txt", merge_job(tuple(found["lines"]), equals=Equals.FIRST)),
-        (".i32", sort_job(tuple(found["shuffled"]), memory=memory)),
-        (".txt", sort_job(tuple(found["loose"]), memory=memory)),
-        (".i32", sort_job(tuple(found["shuffled"]), memory=memory, equals=Equals.FIRST)),
+        (".i32", merge_job(found["sorted"])),
+        (".txt", merge_job(found["lines"], equals=Equals.FIRST)),
+        (".i32", sort_job(found["shuffled"], memory=memory)),
+        (".txt", sort_job(found["loose"], memory=memory)),
+        (".i32", sort_job(found["shuffled"], memory=memory, equals=Equals.FIRST)),
     ]
 
 

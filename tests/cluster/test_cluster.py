@@ -70,10 +70,10 @@ def test_keys(name: str, unique: bool, machines: Machines, tmp_path: Path) -> No
         for kind, found, items in (("loose", loose, values), ("sorted", names, np.sort(values))):
             found.append(str(tmp_path / f"{kind}{number}.npy"))
             np.save(found[-1], items)
-    in_both(merge_job(tuple(names), equals=Equals.of(unique)), machines, tmp_path, suffix)
+    in_both(merge_job(names, equals=Equals.of(unique)), machines, tmp_path, suffix)
     for one in tmp_path.glob("*here*"):
         one.unlink()
-    job = sort_job(tuple(loose), equals=Equals.of(unique), memory=4 << 20)
+    job = sort_job(loose, equals=Equals.of(unique), memory=4 << 20)
     in_both(job, machines, tmp_path, suffix)
 
 
@@ -100,7 +100,7 @@ def test_records(unique: bool, machines: Machines, tmp_path: Path) -> None:
         records.tofile(tmp_path / f"{number}.bin")
         names.append(str(tmp_path / f"{number}.bin"))
     items = Items("raw", records=RecordRequest(24, 2, 10))
-    job = sort_job(tuple(names), items=items, equals=Equals.of(unique), memory=4 << 20)
+    job = sort_job(names, items=items, equals=Equals.of(unique), memory=4 << 20)
     in_both(job, machines, tmp_path, ".bin")
 
 
@@ -142,7 +142,7 @@ def test_lines(order: str, unique: bool, machines: Machines, tmp_path: Path) -> 
         head = b"a,b\n" if items.header_lines else b""
         names.append(str(tmp_path / f"{number}.csv"))
         Path(names[-1]).write_bytes(head + b"\n".join(lines))  # without a last newline
-    job = sort_job(tuple(names), items=items, equals=Equals.of(unique), memory=4 << 20)
+    job = sort_job(names, items=items, equals=Equals.of(unique), memory=4 << 20)
     in_both(job, machines, tmp_path, ".csv")
     done = [str(tmp_path / name) for name in ("here.csv", "there.csv")]
     for at, name in enumerate(done):
@@ -158,10 +158,10 @@ def test_parts(unique: bool, machines: Machines, tmp_path: Path) -> None:
     for number in range(2):
         names.append(str(tmp_path / f"{number}.i32"))
         np.sort(rng.integers(0, 5000, _ITEMS, np.int32)).tofile(names[-1])
-    in_both(merge_job(tuple(names), parts=3, equals=Equals.of(unique)), machines, tmp_path, ".i32")
+    in_both(merge_job(names, parts=3, equals=Equals.of(unique)), machines, tmp_path, ".i32")
     for one in tmp_path.glob("*here*"):
         one.unlink()
-    in_both(sort_job(tuple(names), parts=3, equals=Equals.of(unique)), machines, tmp_path, ".i32")
+    in_both(sort_job(names, parts=3, equals=Equals.of(unique)), machines, tmp_path, ".i32")
 
 
 def test_runs_of_local_workers_lie_in_memory(

@@ -32,7 +32,7 @@ def counted(
         given = (tuple(inputs), str(output), items, on)
         run_job(sort_job(*given, memory=memory, margin=margin, equals=Equals.FIRST))
     else:
-        run_job(merge_job(tuple(inputs), str(output), items, on, equals=equals, memory=memory, margin=margin))
+        run_job(merge_job(inputs, str(output), items, on, equals=equals, memory=memory, margin=margin))
 
 
 def expected(equals: Equals | None, runs: Sequence[Sequence[Any]]) -> list[tuple[Any, int]]:

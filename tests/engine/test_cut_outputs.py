@@ -28,7 +28,7 @@ def test_an_output_that_is_too_short_is_told(
     np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
     job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / f"out{suffix}"), equals=Equals.of(unique))
     run(job)
-    os.unlink(job.output)
+    os.unlink(job.output.name)
     finish = Output.finish
 
     def cut(output: Output, outcome: Outcome, **named: Any) -> None:

@@ -71,7 +71,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], _Small]:
 
 def merge(inputs: list[str], output: str, **options: Any) -> MergeReport:
     items = items_of(**options.pop("items", {}))
-    return run(merge_job(tuple(inputs), output, items, Resources(threads=3), **options))
+    return run(merge_job(inputs, output, items, Resources(threads=3), **options))
 
 
 @pytest.mark.parametrize("output", ["out.i64", "/dev/fd"])
@@ -187,7 +187,7 @@ def test_a_full_gpu(
     names = [write(f"{number}.i64", run) for number, run in enumerate(runs)]
     output = tmp_path / "out.i64"
     monkeypatch.setattr(cupy.cuda, "Memory", Scarce)
-    report = run(merge_job(tuple(names), str(output), resources=Resources("gpu")))
+    report = run(merge_job(names, str(output), backend="gpu"))
     assert output.read_bytes() == merged_keys(runs).tobytes()
     assert report.shrunk_to > 0
 
@@ -196,6 +196,6 @@ def test_a_full_gpu(
 def test_device_memory_is_kept_to(gpu_backend: Backend, write: Write, tmp_path: Path) -> None:
     names = [write(f"{number}.i64", np.arange(4_000_000)) for number in range(2)]
     output = str(tmp_path / "out.i64")
-    report = run(merge_job(tuple(names), output, resources=Resources("gpu"), device_memory=16 << 20))
+    report = run(merge_job(names, output, backend="gpu", device_memory=16 << 20))
     assert report.workers * report.chunk_bytes * 3 <= 16 << 20
     assert report.shrunk_to == 0

@@ -49,7 +49,7 @@ def counted(
     file = str(folder / f"{backend}.npy") if count == "apart" else None
     on = Resources(backend, threads=3)
     output = str(folder / f"{backend}.out")
-    return run_job(merge_job(tuple(names), output, items, on, equals=equals, margin=Margin(count, file=file), **more))
+    return run_job(merge_job(names, output, items, on, equals=equals, margin=Margin(count, file=file), **more))
 
 
 def same_as_on_cpu(

@@ -73,7 +73,7 @@ def files_set(
     names: Sequence[str], output: Path, equals: Equals, items: Items, backend: Any = "gpu", **more: Any
 ) -> MergeReport:
     on = Resources(backend, threads=3)
-    return run_job(merge_job(tuple(names), str(output), items, on, equals=equals, **more))
+    return run_job(merge_job(names, str(output), items, on, equals=equals, **more))
 
 
 def same_as_on_cpu(names: Sequence[str], folder: Path, equals: Equals, items: Items, **more: Any) -> MergeReport:
@@ -389,7 +389,7 @@ def test_two_gpus(write: Write, tmp_path: Path, rng: np.random.Generator) -> Non
     names = [write(f"{number}.i32", run) for number, run in enumerate(runs)]
     for backend, devices in (("gpu", (0, 1)), ("cpu", None)):
         on = Resources(backend, devices, threads=3)  # type: ignore[arg-type]
-        run_job(merge_job(tuple(names), str(tmp_path / f"{backend}.i32"), resources=on, equals=Equals.SYMMETRIC))
+        run_job(merge_job(names, str(tmp_path / f"{backend}.i32"), resources=on, equals=Equals.SYMMETRIC))
     assert (tmp_path / "gpu.i32").read_bytes() == (tmp_path / "cpu.i32").read_bytes()
 
 

@@ -38,7 +38,7 @@ def on(backend: Backend, threads: int | None = None) -> Resources:
 
 
 def merge(backend: Backend, inputs: list[str], output: str, **items: Any) -> MergeReport:
-    return run_job(merge_job(tuple(inputs), output, items_of(**items), on(backend)))
+    return run_job(merge_job(inputs, output, items_of(**items), on(backend)))
 
 
 @pytest.mark.parametrize("inputs", [1, 2, 3, 7])
@@ -158,7 +158,7 @@ def test_a_stream_is_written_in_order(
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     with subprocess.Popen(["cat", str(fifo)], stdout=subprocess.PIPE) as reader:
-        run_job(merge_job(tuple(names), str(fifo), resources=on(backend, threads=3)))
+        run_job(merge_job(names, str(fifo), resources=on(backend, threads=3)))
         assert reader.stdout is not None
         assert reader.stdout.read() == merged_keys(runs).tobytes()
 

@@ -163,7 +163,7 @@ def test_each_part_of_csv_has_the_header(
     order = LineOrder((LineKey("numeric", start_field=2, end_field=2),))
     items = Items("text", lines=order, header_lines=1, csv=True)
     single, output = str(tmp_path / f"whole.csv{suffix}"), str(tmp_path / f"out{{part}}.csv{suffix}")
-    run_job(merge_job(tuple(names), single, items, on(backend)))
+    run_job(merge_job(names, single, items, on(backend)))
     for job in (merge_job, sort_job):
         report = run_job(job(names, output, items, on(backend), parts=5))
         found = [content(part.name) for part in report.parts]

@@ -75,7 +75,7 @@ def crew(request: pytest.FixtureRequest, seed: int) -> Iterator[str]:
 
 
 def merged(names: list[str], output: Path, **more: Any) -> MergeReport:
-    return run(merge_job(tuple(names), str(output), **more))
+    return run(merge_job(names, str(output), **more))
 
 
 @pytest.mark.usefixtures("small_chunks")

@@ -94,7 +94,7 @@ def test_what_a_streams_writers_use_is_there_until_they_end(tmp_path: Path, monk
         return receive(workspace, position, nbytes)
 
     monkeypatch.setattr(CpuWorkspace, "receive", slow)
-    job = sort_job((str(tmp_path / "in.i32"),), "/dev/null", resources=Resources("cpu", threads=2))
+    job = sort_job((str(tmp_path / "in.i32"),), "/dev/null", backend="cpu", threads=2)
     with pytest.raises(BrokenPipeError):
         run(job)
     assert ended.wait(10)

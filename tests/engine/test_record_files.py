@@ -34,7 +34,7 @@ def merge(
 ) -> MergeReport:
     on = Resources(backend.name, threads=3)  # type: ignore[arg-type]
     given = items_of(records=records, stable=unique, **items)
-    return run_job(merge_job(tuple(inputs), output, given, on, equals=Equals.of(unique)))
+    return run_job(merge_job(inputs, output, given, on, equals=Equals.of(unique)))
 
 
 def benchmark_runs(rng: np.random.Generator, counts: list[int]) -> list[list[bytes]]:

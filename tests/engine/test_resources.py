@@ -70,7 +70,7 @@ def test_every_backend_says_its_pace(backend: Backend, order: Order) -> None:
 def test_memory_bounds_the_chunks_and_the_plan_shows_them(backend: Backend, write: Write, tmp_path: Path) -> None:
     names = [write(f"{number}.i64", np.arange(100_000)) for number in range(2)]
     on = Resources(backend.name, threads=1)  # type: ignore[arg-type]
-    job = merge_job(tuple(names), str(tmp_path / "out.i64"), resources=on, memory=1 << 20)
+    job = merge_job(names, str(tmp_path / "out.i64"), resources=on, memory=1 << 20)
     report = run(job)
     assert report.chunk_bytes < 1 << 20
     assert report.chunks > 1

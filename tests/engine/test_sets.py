@@ -37,7 +37,7 @@ def combined(
     inputs: Sequence[str], output: Path, equals: Equals, items: Items, memory: int | None = TINY, **more: Any
 ) -> MergeReport:
     on = Resources("cpu", threads=more.pop("threads", 3))
-    return run_job(merge_job(tuple(inputs), str(output), items, on, equals=equals, memory=memory, **more))
+    return run_job(merge_job(inputs, str(output), items, on, equals=equals, memory=memory, **more))
 
 
 def expected(runs: Sequence[Sequence[bytes]], order: Order, equals: Equals) -> list[bytes]:
@@ -204,7 +204,7 @@ def test_groups_are_not_cut(tmp_path: Path, write: Write) -> None:
     """Also where a group is far longer than a chunk."""
     runs = [np.repeat(np.array([1, 2, 3], np.int32), [number, 20_000, 5]) for number in range(3)]
     names = [write(f"{number}.i32", run) for number, run in enumerate(runs)]
-    job = merge_job(tuple(names), resources=Resources("cpu"), memory=TINY, equals=Equals.UNION)
+    job = merge_job(names, backend="cpu", memory=TINY, equals=Equals.UNION)
     for chunk in plan_files(job).chunks:
         ahead = [run[start // 4 - 1] for run, (start, _) in zip(runs, chunk.ranges, strict=True) if start]
         inside = [run[start // 4] for run, (start, stop) in zip(runs, chunk.ranges, strict=True) if stop > start]

@@ -45,7 +45,7 @@ def sort(
     with pytest.MonkeyPatch.context() as patch:
         if by_pieces:
             patch.setattr(type(backend), "whole_sort", lambda *_: None)
-        return run(sort_job(tuple(names), output, items, on, **more))
+        return run(sort_job(names, output, items, on, **more))
 
 
 @pytest.fixture(autouse=True)

@@ -106,7 +106,7 @@ def test_another_process_gives_the_same_bytes(
     names, items = inputs(write, rng)
     # The names say no more than the task does.
     output = tmp_path / f"out{Path(names[0]).suffix}"
-    report = run(merge_job(tuple(names), str(output), items, Resources("cpu", threads=2)))
+    report = run(merge_job(names, str(output), items, Resources("cpu", threads=2)))
     assert len(made) == report.chunks > 10
     shuffled = random.Random(int(rng.integers(0, 1 << 30))).sample(made, len(made))
     told = tmp_path / "tasks"

@@ -28,7 +28,7 @@ Write = Callable[[str, Any], str]
 
 def unique(backend: Backend, inputs: list[str], output: str, **items: Any) -> MergeReport:
     on = Resources(backend.name, threads=3)  # type: ignore[arg-type]
-    return run_job(merge_job(tuple(inputs), output, items_of(**items, stable=True), on, equals=Equals.FIRST))
+    return run_job(merge_job(inputs, output, items_of(**items, stable=True), on, equals=Equals.FIRST))
 
 
 @pytest.mark.parametrize("values", [1, 7, 900, 10**9])

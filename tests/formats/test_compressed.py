@@ -78,7 +78,7 @@ def without_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def merge(backend: Backend, inputs: list[str], output: str, **items: Any) -> MergeReport:
     on = Resources(backend.name, threads=3)  # type: ignore[arg-type]
-    return run(merge_job(tuple(inputs), output, items_of(**items), on))
+    return run(merge_job(inputs, output, items_of(**items), on))
 
 
 def test_names() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from gpumerge_cli.cli.options import command
 from gpumerge_cli.engine.inputs import known_ahead
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 from gpumerge_cli.formats.fixed_source import FixedSource
@@ -59,9 +59,9 @@ def test_a_format_is_added_by_one_value(counted: Format, tmp_path: Path) -> None
     assert "counted" in format_names()
     assert is_binary(".cnt")
     assert resolve_format("x", "counted", None) == resolve_format("x.CNT", None, None) == Content("counted")
-    run(merge_job(names, str(tmp_path / "out.cnt"), resources=Resources("cpu")))
+    run(merge_job(names, str(tmp_path / "out.cnt"), backend="cpu"))
     assert (tmp_path / "out.cnt").read_bytes() == written([-1, 1, 2, 3])
-    run(merge_job((str(tmp_path / "out.cnt"),), str(tmp_path / "out.i64"), resources=Resources("cpu")))
+    run(merge_job((str(tmp_path / "out.cnt"),), str(tmp_path / "out.i64"), backend="cpu"))
     assert np.fromfile(tmp_path / "out.i64", np.int64).tolist() == [-1, 1, 2, 3]
 
 

@@ -255,10 +255,10 @@ def test_the_same_bytes_either_way(
         output = str(tmp_path / f"out{suffix}")
         found[way] = []
         for some in (names[:2], names):
-            run(merge_job(tuple(some), output, items, CPU, equals=Equals.of(unique)))
+            run(merge_job(some, output, items, CPU, equals=Equals.of(unique)))
             found[way].append(Path(output).read_bytes())
         for memory in (None, 200_000):
-            run(sort_job(tuple(names[::-1]), output, items, CPU, equals=Equals.of(unique), memory=memory))
+            run(sort_job(names[::-1], output, items, CPU, equals=Equals.of(unique), memory=memory))
             found[way].append(Path(output).read_bytes())
     assert found["0"] == found["1"]
     assert all(found["0"])
@@ -278,5 +278,5 @@ def test_disorder_leaves_nothing(
         np.save(names[1], bad)
     before = sorted(os.listdir(tmp_path))
     with pytest.raises(DisorderError):
-        run(merge_job(tuple(names), str(tmp_path / f"out{Path(names[0]).suffix}"), resources=CPU))
+        run(merge_job(names, str(tmp_path / f"out{Path(names[0]).suffix}"), resources=CPU))
     assert sorted(os.listdir(tmp_path)) == before

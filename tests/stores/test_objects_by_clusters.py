@@ -310,7 +310,7 @@ def test_workers_cut_objects(
     monkeypatch.setattr(cutting.FarCuts, "_found", noted)
     for parts in (None, 3):
         output = str(tmp_path / ("out{part}.i32" if parts else "out.i32"))
-        told = run(merge_job(tuple(names), output, parts=parts), executor=Machines(processes.client, 30.0))
+        told = run(merge_job(names, output, parts=parts), executor=Machines(processes.client, 30.0))
         assert sum(made) >= told.chunks - (parts or 1)
         made.clear()
         data = b"".join(path.read_bytes() for path in sorted(tmp_path.iterdir()))
