@@ -10,9 +10,9 @@ from gpumerge_cli.cluster.crew import Crew, task_bytes
 from gpumerge_cli.cluster.outlets import CountOutlet
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.disorder import disorder_error
-from gpumerge_cli.engine.executor import Job
+from gpumerge_cli.engine.executor import Tasks
 from gpumerge_cli.engine.inputs import Inputs
-from gpumerge_cli.engine.request import CheckRequest
+from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.site import Site, work_of
 from gpumerge_cli.engine.stream import Advance
 from gpumerge_cli.engine.supply import Supply
@@ -20,7 +20,6 @@ from gpumerge_cli.engine.task import ChunkTask, Place, TaskResult
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order import Order
-from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, blocks_of
 
 
@@ -49,7 +48,7 @@ class Check:
     machines: Crew
     inputs: Inputs
     source: Source
-    request: CheckRequest
+    job: Job
     advance: Advance
 
     def items(self) -> int:
@@ -59,19 +58,21 @@ class Check:
         if found.first == inf:
             return found.items
         first_in = partial(self._first_in, advance=lambda done, total: None)
-        raise disorder_error(self.source, int(found.first), self.inputs.order, first_in, unique=self.request.unique)
+        raise disorder_error(
+            self.source, int(found.first), self.inputs.order, first_in, unique=not self.job.operation.equals.keeps_all
+        )
 
     def _first_in(self, order: Order, advance: Advance) -> int | None:
         found = self._first(order, advance)
         return None if found.first == inf else int(found.first)
 
     def _first(self, order: Order, advance: Advance) -> _Found:
-        request = self.request
+        job = self.job
         one = replace(self.inputs, sources=(self.source,))
-        work = work_of(one, request.items, "check", LaunchRequest())
-        work = replace(work, equals=Equals.of(request.unique), order=order)
+        work = work_of(one, job.items, "check", LaunchRequest())
+        work = replace(work, equals=job.operation.equals, order=order)
         site = Site(work, one.sources, CountOutlet())
-        hired = self.machines.hired(site, self.machines.shipment(site, request.on, request.memory, False))
+        hired = self.machines.hired(site, self.machines.shipment(site, job.resources))
         blocks = blocks_of(self.source, task_bytes(self.source.size, self.machines.threads))
         found = _Found(advance, len(blocks))
         starts = [start for start, _ in blocks]
@@ -82,6 +83,6 @@ class Check:
 
         stopwatch = Stopwatch()
         supply = Supply(lambda nbytes: iter([[pieces]]), 1, stopwatch)
-        job = Job(supply, task, lambda turn: found.first < starts[turn], found.took, lambda: None)
-        hired.executor(job, stopwatch).run()
+        tasks = Tasks(supply, task, lambda turn: found.first < starts[turn], found.took, lambda: None)
+        hired.executor(tasks, stopwatch).run()
         return found

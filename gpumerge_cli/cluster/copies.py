@@ -14,9 +14,9 @@ from gpumerge_cli.cluster.seeing import seen_of
 from gpumerge_cli.cluster.shipment import Answer
 from gpumerge_cli.cluster.unpacker import copy_name, unpacking
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.engine.executor import Job
+from gpumerge_cli.engine.executor import Tasks
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.opening import is_packed
-from gpumerge_cli.engine.request import BackendRequest
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.supply import Supply
 from gpumerge_cli.engine.task import ChunkTask, Place
@@ -40,8 +40,7 @@ class Copies:
 
     crew: Crew
     output: str
-    folders: Sequence[str]
-    on: BackendRequest
+    resources: Resources
 
     @contextmanager
     def __call__(
@@ -75,19 +74,19 @@ class Copies:
                 found[packed[at]] = Copy(path, answer.tag)
                 told(packed[at])(1.0)
 
-            shipment = self.crew.shipment_of(site.work, inputs, self.on, None, False)
+            shipment = self.crew.shipment_of(site.work, inputs, replace(self.resources, memory=None))
             hired = self.crew.hired(site, replace(shipment, folder=str(folder.path)), noted)
             chunks = [Chunk(((0, sizes[at]),), starts[at]) for at in largest]
             supply = Supply(lambda nbytes: iter([[chunks]]), 1, stopwatch)
-            job = Job(supply, task, lambda turn: False, lambda result: None, lambda: None)
-            hired.executor(job, stopwatch).run()
+            tasks = Tasks(supply, task, lambda turn: False, lambda result: None, lambda: None)
+            hired.executor(tasks, stopwatch).run()
             yield tuple(found.get(number) for number in range(len(names)))
 
     def _place(self, first: str) -> tuple[str, Sequence[str]]:
         """Arguments of SharedFolder: a name, and the folders. Raises UsageError if no folder is known that all see."""
         why = "compressed inputs need a folder for their copies"
         if self.output:
-            return place_of(self.output, self.folders, why), self.folders
-        if not self.folders and not self.crew.here:
+            return place_of(self.output, self.resources.folders, why), self.resources.folders
+        if not self.resources.folders and not self.crew.here:
             raise UsageError(why, way_out="name one with -T that all see")
-        return os.path.basename(shown(first)), self.folders or (tempfile.gettempdir(),)
+        return os.path.basename(shown(first)), self.resources.folders or (tempfile.gettempdir(),)

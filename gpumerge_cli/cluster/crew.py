@@ -19,11 +19,11 @@ from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.pool import DaskPool
 from gpumerge_cli.cluster.seeing import not_as_it_stands, not_written, seen_of
 from gpumerge_cli.cluster.shipment import Answer, Packed, Seen, Shipment, Standing
-from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.engine.executor import Executes, ExecutorOf, Job
+from gpumerge_cli.dataclass import replace
+from gpumerge_cli.engine.executor import Executes, ExecutorOf, Tasks
 from gpumerge_cli.engine.hiring import Hired
+from gpumerge_cli.engine.job import Job, Resources
 from gpumerge_cli.engine.output import Output
-from gpumerge_cli.engine.request import BackendRequest
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.station import policy_of
 from gpumerge_cli.engine.supply import Spans
@@ -48,15 +48,6 @@ _TASKS = 12
 """Tasks for each thread, at least, so that all threads end at about the same time."""
 
 
-@dataclass(frozen=True)
-class Needs:
-    """The needs of a run, of its request. memory: bytes of each worker. durable: see MergeRequest."""
-
-    on: BackendRequest
-    memory: int | None
-    durable: bool = False
-
-
 class Crew:
     """The workers of a connected client. here: all of them are processes of this machine."""
 
@@ -73,29 +64,27 @@ class Crew:
         """Threads of all workers that were judged."""
         return max(1, sum(one.threads for one in self.standings.values()))
 
-    def hire(self, site: Site, output: Output, on: BackendRequest, memory: int | None, durable: bool) -> Hired:
+    def hire(self, site: Site, output: Output, job: Job) -> Hired:
         """The workers for the tasks of a site, which write to `output`.
 
         Raises InputError, OutputError or ClusterError if they cannot; nothing is written by then.
         """
-        shipment = self.shipment(site, on, memory, durable)
+        shipment = self.shipment(site, job.resources, durable=job.output.durable)
         shipment = replace(shipment, spots=spots_of(output, here=self.here))
         return self.hired(site, shipment, partial(note_part, output))
 
-    def shipment(self, site: Site, on: BackendRequest, memory: int | None, durable: bool) -> Shipment:
+    def shipment(self, site: Site, on: Resources, *, durable: bool = False) -> Shipment:
         """The shipment of a site, without its output. Raises InputError for inputs that workers cannot read."""
         names = [one.name for one in site.work.inputs]
         found = (seen_of(name if one is None else one.path) for name, one in zip(names, site.copies, strict=True))
         seen = tuple(replace(one, tag=source.tag) for one, source in zip(found, site.sources, strict=True))
         named = tuple(replace(one, name=_everywhere(one.name)) for one in site.work.inputs)
-        return self.shipment_of(replace(site.work, inputs=named), seen, on, memory, durable)
+        return self.shipment_of(replace(site.work, inputs=named), seen, on, durable=durable)
 
     @staticmethod
-    def shipment_of(
-        work: TaskWork, inputs: tuple[Seen, ...], on: BackendRequest, memory: int | None, durable: bool
-    ) -> Shipment:
+    def shipment_of(work: TaskWork, inputs: tuple[Seen, ...], on: Resources, *, durable: bool = False) -> Shipment:
         """The shipment of a work, without its output. inputs: the files that workers read."""
-        return Shipment(os.urandom(8).hex(), __version__, work, inputs, (), on, memory, durable=durable)
+        return Shipment(os.urandom(8).hex(), __version__, work, inputs, (), on, durable=durable)
 
     def hired(self, site: Site, shipment: Shipment, noted: Noted = lambda task, answer: None) -> Hired:
         """The workers for a shipment, each of which has seen that it can do its tasks. Raises ClusterError.
@@ -129,7 +118,7 @@ class Crew:
         resources = {"GPU": 1} if gpus and site.work.action != "unpack" else {}
         pieces = pieces_of(site, shipment, task_bytes(site.nbytes, self.threads))
 
-        def made(job: Job, stopwatch: Stopwatch) -> Executes:
+        def made(job: Tasks, stopwatch: Stopwatch) -> Executes:
             fit = FitWorkers(self.client, shipment.packed(), self.standings)
             pool = DaskPool(fit, shipment, resources, self.patience)
             return ClusterExecutor(workers, job, stopwatch, pool, pieces, noted)

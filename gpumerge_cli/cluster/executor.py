@@ -13,7 +13,7 @@ from typing import Protocol
 from gpumerge_cli.cluster.ends import Ends
 from gpumerge_cli.cluster.shipment import Answer, shifted
 from gpumerge_cli.dataclass import dataclass, field, replace
-from gpumerge_cli.engine.executor import Job, WorkerLog
+from gpumerge_cli.engine.executor import Tasks, WorkerLog
 from gpumerge_cli.engine.task import ChunkTask
 from gpumerge_cli.engine.workers import About, Member
 from gpumerge_cli.errors import ClusterError, GpumergeError
@@ -117,7 +117,7 @@ class ClusterExecutor:
     """Does a job in a pool. See engine.executor.Executes. noted: is told each task that is done."""
 
     workers: Sequence[Member]
-    job: Job
+    job: Tasks
     stopwatch: Stopwatch
     pool: Pool
     pieces: Pieces

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 
 from gpumerge_cli.cluster.checking import Check
@@ -10,22 +9,22 @@ from gpumerge_cli.cluster.copies import Copies
 from gpumerge_cli.cluster.crew import Crew
 from gpumerge_cli.cluster.sorting import sort
 from gpumerge_cli.engine.inputs import Copier, Inputs
+from gpumerge_cli.engine.job import Job, Resources
 from gpumerge_cli.engine.machines import Sorting
 from gpumerge_cli.engine.output import Output
-from gpumerge_cli.engine.request import BackendRequest, CheckRequest
 from gpumerge_cli.engine.stream import Advance, Outcome
 
 
 class Machines(Crew):
     """A crew that can do all kinds of work. See engine.machines.Machines."""
 
-    def copier(self, output: str, folders: Sequence[str], on: BackendRequest) -> Copier:
+    def copier(self, output: str, resources: Resources) -> Copier:
         """See engine.machines.Machines."""
-        return Copies(self, output, folders, on)
+        return Copies(self, output, resources)
 
-    def check(self, inputs: Inputs, request: CheckRequest, advance: Advance) -> list[int]:
+    def check(self, inputs: Inputs, job: Job, advance: Advance) -> list[int]:
         """See engine.machines.Machines."""
-        return [Check(self, inputs, source, request, advance).items() for source in inputs.sources]
+        return [Check(self, inputs, source, job, advance).items() for source in inputs.sources]
 
     def sort(self, job: Sorting, output: Output, stack: ExitStack, advance: Advance | None) -> Outcome:
         """See engine.machines.Machines."""

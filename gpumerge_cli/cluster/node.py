@@ -98,7 +98,7 @@ class _Bench:
 
     def _shares(self) -> Shares:
         shipment, work = self.shipment, self.shipment.work
-        threads, memory = own_threads(), shipment.memory or own_memory()
+        threads, memory = own_threads(), shipment.on.memory or own_memory()
         if shipment.chunk_bytes:
             return Shares(threads, shipment.chunk_bytes)
         backend = _backend(shipment, self._site)

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import Any
 
 from gpumerge_cli.dataclass import dataclass, field
-from gpumerge_cli.engine.request import BackendRequest
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.task import TaskResult, TaskWork
 from gpumerge_cli.errors import GpumergeError
 from gpumerge_cli.extents import PartsSpot, Spot
@@ -39,8 +39,8 @@ class Shipment:
     """The facts that all tasks of one run share; a worker opens its inputs and outputs by it, once.
 
     run: names the run, unlike any other. version: of this program. work: inputs by absolute names. inputs: the files
-    themselves. spots: the parts of the output; none if results become runs in `folder`. on, memory: as of a request;
-    memory is that of each worker. chunk_bytes: of the chunks of a worker, 0 if it chooses. dtype: of runs, where the
+    themselves. spots: the parts of the output; none if results become runs in `folder`. on: as of a job; its memory
+    is that of each worker. chunk_bytes: of the chunks of a worker, 0 if it chooses. dtype: of runs, where the
     inputs are such; `runs` tells. known: runs that need not be made again; None if nobody asks for their checksums.
     durable: results are on storage when a task is done.
     """
@@ -50,8 +50,7 @@ class Shipment:
     work: TaskWork
     inputs: tuple[Seen, ...]
     spots: tuple[Spot | PartsSpot, ...]
-    on: BackendRequest = field(default_factory=BackendRequest)
-    memory: int | None = None
+    on: Resources = field(default_factory=Resources)
     chunk_bytes: int = 0
     folder: str = ""
     runs: bool = False

@@ -47,25 +47,27 @@ _RANDOM, _OF_RUNS = re.compile("[0-9a-f]{12}"), re.compile("lock|run-[0-9]{6,}([
 """The ends of the names of folders for runs, and the names in such folders."""
 
 
-def sort(machines: Crew, job: Sorting, output: Output, stack: ExitStack, advance: Advance | None) -> Outcome:
+def sort(machines: Crew, sorting: Sorting, output: Output, stack: ExitStack, advance: Advance | None) -> Outcome:
     """Sort everything to the output. See engine.machines.Machines."""
-    request, inputs = job.request, job.inputs
-    if request.compress_program is not None:
+    job, inputs = sorting.job, sorting.inputs
+    if job.resources.compress_program is not None:
         raise UsageError("--compress-program: a cluster keeps plain runs", way_out="leave one of the two out")
-    site = Site(replace(job.work, equals=Equals.ALL), inputs.sources, RunsOutlet(lambda parts: None))
-    shipment = machines.shipment(site, request.on, request.memory, request.durable)
+    site = Site(replace(sorting.work, equals=Equals.ALL), inputs.sources, RunsOutlet(lambda parts: None))
+    shipment = machines.shipment(site, job.resources, durable=job.output.durable)
     shipment = replace(shipment, spots=spots_of(output, here=machines.here))
     machines.judge(shipment)
     # Pieces must be those of the log, even if the workers are others now.
-    size = (piece_of(request.run_log) if request.resume and request.run_log else 0) or piece_bytes(machines, job)
+    size = (piece_of(job.resources.run_log) if job.resources.resume and job.resources.run_log else 0) or piece_bytes(
+        machines, sorting
+    )
     pieces = pieces_of(inputs.sources, size)
-    log = _log(job, shipment, pieces, size)
-    folders = run_folders(machines, job)
+    log = _log(sorting, shipment, pieces, size)
+    folders = run_folders(machines, sorting)
     place = place_of(output.names[0], folders, "a sort to an object needs a folder for its runs")
     folder = stack.enter_context(RunFolder(place, folders, log))
     Spill([str(folder.path)], None).check_room(inputs.nbytes if log is None or not log.known else 0, packs=False)
     shipment = replace(shipment, folder=str(folder.path), chunk_bytes=size, known=None if log is None else log.known)
-    if not request.unique and len(output.sinks) == 1:
+    if job.operation.equals.keeps_all and len(output.sinks) == 1:
         output.reserve([inputs.nbytes])
 
     def noted(task: ChunkTask, answer: Answer) -> None:
@@ -74,17 +76,17 @@ def sort(machines: Crew, job: Sorting, output: Output, stack: ExitStack, advance
 
     half = part_of(advance, lambda done: done // 2)
     spans = lambda nbytes: iter([[pieces]])  # noqa: E731
-    made = carry_out(site, machines.hired(site, shipment, noted), spans, job.stopwatch, half)
+    made = carry_out(site, machines.hired(site, shipment, noted), spans, sorting.stopwatch, half)
     for source in inputs.sources:
         source.check_unchanged()
     if not pieces:
         return made
     total = inputs.nbytes
-    sources = folder.sources(len(pieces), job)
+    sources = folder.sources(len(pieces), sorting)
     for source in sources:
         stack.callback(source.close)
     told = part_of(advance, lambda done: (total + done) // 2)
-    merged = _merged(machines, job, output, sources, told)
+    merged = _merged(machines, sorting, output, sources, told)
     return replace(
         merged,
         counts=made.counts,
@@ -94,61 +96,61 @@ def sort(machines: Crew, job: Sorting, output: Output, stack: ExitStack, advance
     )
 
 
-def _log(job: Sorting, shipment: Shipment, pieces: Sequence[Chunk], size: int) -> RunLog | None:
-    """The log that the request names, if any."""
-    path = job.request.run_log
+def _log(sorting: Sorting, shipment: Shipment, pieces: Sequence[Chunk], size: int) -> RunLog | None:
+    """The log that the job names, if any."""
+    path, job = sorting.job.resources.run_log, sorting.job
     if path is None:
         return None
-    pairs = zip(job.inputs.names, shipment.inputs, job.inputs.copies or repeat(None), strict=False)
+    pairs = zip(sorting.inputs.names, shipment.inputs, sorting.inputs.copies or repeat(None), strict=False)
     inputs = [one if copy is None else Seen(os.path.abspath(name), -1, 0, copy.tag) for name, one, copy in pairs]
     unknown = [one.path for one in inputs if is_url(one.path) and not one.tag]
-    if job.request.resume and unknown:
+    if job.resources.resume and unknown:
         raise InputError(
             "its server gives no tag that tells whether it is the same as before", where=shown(unknown[0]),
             way_out="leave --resume out, or copy it to a file",
         )  # fmt: skip
-    return RunLog(path, sort_name(inputs, pieces, job.inputs.order), size, resume=job.request.resume)
+    return RunLog(path, sort_name(inputs, pieces, sorting.inputs.order), size, resume=job.resources.resume)
 
 
 def _merged(
-    machines: Crew, job: Sorting, output: Output, sources: Sequence[Source], advance: Advance | None
+    machines: Crew, sorting: Sorting, output: Output, sources: Sequence[Source], advance: Advance | None
 ) -> Outcome:
     """Merge the runs to the output."""
     names = tuple(InputName(source.name, "run", source.size) for source in sources)
-    items = replace(job.work.items, copies=())  # runs are read as they are
-    work = replace(job.work, action="merge", inputs=names, items=items)
+    items = replace(sorting.work.items, copies=())  # runs are read as they are
+    work = replace(sorting.work, action="merge", inputs=names, items=items)
     parts = []
     if len(output.sinks) > 1:
         parts = Planner(sources, work.order).parts(len(output.sinks))
         if work.equals.keeps_all:
             output.reserve([part.nbytes for part in parts])
     site = Site(work, sources, SinkOutlet(output.sinks, work.equals), parts=parts, grid=output.grid)
-    of_runs = machines.shipment(site, job.request.on, job.request.memory, job.request.durable)
-    dtype = None if job.inputs.dtype is None else _native(job.inputs.dtype)
+    of_runs = machines.shipment(site, sorting.job.resources, durable=sorting.job.output.durable)
+    dtype = None if sorting.inputs.dtype is None else _native(sorting.inputs.dtype)
     of_runs = replace(of_runs, spots=spots_of(output, here=machines.here), runs=True, dtype=dtype)
     hired = machines.hired(site, of_runs, partial(note_part, output))
-    return merge(site, hired, job.stopwatch, advance, waits=True)
+    return merge(site, hired, sorting.stopwatch, advance, waits=True)
 
 
 def _native(dtype: Dtype) -> Dtype:
     return dtype if dtype.kind in "SV" else dtype.newbyteorder("=")
 
 
-def piece_bytes(machines: Crew, job: Sorting) -> int:
+def piece_bytes(machines: Crew, sorting: Sorting) -> int:
     """Bytes of a piece: as many as every thread of every worker has memory for, but a piece for each thread."""
-    backend, order, item = select.host(), job.inputs.order, job.inputs.item_bytes
+    backend, order, item = select.host(), sorting.inputs.order, sorting.inputs.item_bytes
     each = backend.pace(order, 1, item).footprint + 1 + backend.sort_pace(order, item).room
-    memory = job.request.memory
+    memory = sorting.job.resources.memory
     room = min((memory or one.memory) / one.threads for one in machines.standings.values())
-    return max(_LEAST_PIECE, min(int(room / each), -(-job.inputs.nbytes // machines.threads)))
+    return max(_LEAST_PIECE, min(int(room / each), -(-sorting.inputs.nbytes // machines.threads)))
 
 
-def run_folders(machines: Crew, job: Sorting) -> Sequence[str]:
-    """The folders for runs: those of the request; else memory, if all workers are of this machine and it is enough."""
-    request, nbytes = job.request, job.inputs.nbytes
-    if request.folders or request.run_log or not machines.here or not os.access(_MEMORY, os.W_OK | os.X_OK):
-        return request.folders
-    allowed = default_memory() if request.memory is None else request.memory * len(machines.standings)
+def run_folders(machines: Crew, sorting: Sorting) -> Sequence[str]:
+    """The folders for runs: those of the job; else memory, if all workers are of this machine and it is enough."""
+    resources, nbytes = sorting.job.resources, sorting.inputs.nbytes
+    if resources.folders or resources.run_log or not machines.here or not os.access(_MEMORY, os.W_OK | os.X_OK):
+        return resources.folders
+    allowed = default_memory() if resources.memory is None else resources.memory * len(machines.standings)
     fits = 2 * nbytes <= min(allowed, default_memory(), shutil.disk_usage(_MEMORY).free)
     return (_MEMORY,) if fits else ()
 
@@ -193,11 +195,11 @@ class RunFolder(SharedFolder):
         log.begin(str(path))
         return path
 
-    def sources(self, number: int, job: Sorting) -> list[Source]:
+    def sources(self, number: int, sorting: Sorting) -> list[Source]:
         """The runs as sources. Raises OutputError if bytes of them are missing."""
-        dtype = None if job.inputs.dtype is None else _native(job.inputs.dtype)
-        found = [run_source(str(self.path / run_name(at)), dtype, job.inputs.order.end) for at in range(number)]
-        if sum(source.size for source in found) != job.inputs.nbytes:
+        dtype = None if sorting.inputs.dtype is None else _native(sorting.inputs.dtype)
+        found = [run_source(str(self.path / run_name(at)), dtype, sorting.inputs.order.end) for at in range(number)]
+        if sum(source.size for source in found) != sorting.inputs.nbytes:
             raise OutputError("a temporary file has become shorter", where=str(self.path))
         return found
 

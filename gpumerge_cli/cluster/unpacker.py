@@ -12,7 +12,7 @@ from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.cluster.outlets import CountOutlet, name_once
 from gpumerge_cli.cluster.seeing import judge_inputs
 from gpumerge_cli.cluster.shipment import Seen, Shipment
-from gpumerge_cli.engine.request import ItemRequest
+from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.task import ChunkTask, InputName, TaskResult, TaskWork
 from gpumerge_cli.errors import ClusterError, output_error
 from gpumerge_cli.formats.naming import unpack_input
@@ -25,7 +25,7 @@ from gpumerge_cli.order.rules import LineOrder
 def unpacking(inputs: Sequence[Seen]) -> TaskWork:
     """The work of decompressing inputs, whose items do not matter."""
     names = tuple(InputName(one.path, "text", max(0, one.size)) for one in inputs)
-    return TaskWork("unpack", names, ItemRequest(), Order.lines(LineOrder()), Equals.ALL, False, LaunchRequest(), 1.0)
+    return TaskWork("unpack", names, Items(), Order.lines(LineOrder()), Equals.ALL, False, LaunchRequest(), 1.0)
 
 
 def copy_name(number: int) -> str:

@@ -13,8 +13,8 @@ from gpumerge_cli.backends.select import device_numbers, select
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.disorder import Joining, disorder_error
 from gpumerge_cli.engine.inputs import Inputs, formats_of, judge_memory, look_at, opened, same_headers
+from gpumerge_cli.engine.job import Job, Resources
 from gpumerge_cli.engine.machines import Machines
-from gpumerge_cli.engine.request import BackendRequest, CheckRequest
 from gpumerge_cli.engine.resources import ITEM_COPIES, chunk_bytes_for, cores, default_memory
 from gpumerge_cli.engine.steps import falls_at, read_chunk
 from gpumerge_cli.errors import DisorderError, InputError
@@ -30,10 +30,10 @@ Advance = Callable[[int, int], None]
 _SHORT_LINE = 8
 
 
-def check_files(request: CheckRequest, machines: Machines | None = None) -> tuple[InputFile, ...]:
+def check_files(job: Job, executor: Machines | None = None) -> tuple[InputFile, ...]:
     """The inputs as they were read. Raises the first InputError that check_each gives, and what that raises."""
     found = []
-    for one in check_each(request, machines=machines):
+    for one in check_each(job, executor=executor):
         if isinstance(one, InputError):
             raise one
         found.append(one)
@@ -41,20 +41,20 @@ def check_files(request: CheckRequest, machines: Machines | None = None) -> tupl
 
 
 def check_each(
-    request: CheckRequest, advance: Advance | None = None, machines: Machines | None = None
+    job: Job, advance: Advance | None = None, executor: Machines | None = None
 ) -> Iterator[InputFile | InputError]:
     """Check every input by itself: for each in turn the input as it was read, or what is wrong with it.
 
     An error is the DisorderError of the first disorder, or the InputError that kept the input from being read. Raises
-    UsageError before it reads any input if the inputs and the items of the request do not go together.
+    UsageError before it reads any input if the inputs and the items of the job do not go together.
     advance: called from any thread with (bytes done, bytes in all), those of the files as they lie on the disk; what it
-    raises ends the check. machines: do the work in place of this one.
+    raises ends the check. executor: does the work in place of this one.
     """
-    inputs, items = request.inputs, request.items
+    inputs, items = job.inputs, job.items
     headers: list[tuple[str, bytes]] = []
     formats_of(inputs, items)
     sizes = [size_told(name) for name in inputs] if advance is not None else []
-    copier = None if machines is None else machines.copier("", items.folders, request.on)
+    copier = None if executor is None else executor.copier("", job.resources)
     troubles = _troubles(inputs)
     for at, name in enumerate(inputs):
         if name in troubles:
@@ -66,16 +66,17 @@ def check_each(
                 advance(sum(sizes[:at]) + sizes[at] * done // max(1, total), sum(sizes))
 
         try:
-            with opened((name,), items, copier=copier) as files:
+            with opened((name,), items, folders=job.resources.folders, copier=copier) as files:
                 if items.csv:  # whose keys may be names in the first header
                     head = files.shown_header(files.sources[0])
                     same_headers([*headers, (name, head)], items)
                     headers = headers or [(name, head)] * bool(head)
-                if machines is None:
-                    raise_disorder(files, request.on, unique=request.unique, memory=request.memory, advance=of_file)
+                if executor is None:
+                    unique = not job.operation.equals.keeps_all
+                    raise_disorder(files, job.resources, unique=unique, advance=of_file)
                     (checked,) = files.files()
                 else:
-                    (checked,) = files.files(machines.check(files, replace(request, inputs=(name,)), of_file))
+                    (checked,) = files.files(executor.check(files, replace(job, inputs=(name,)), of_file))
         except InputError as error:
             yield error
         else:
@@ -102,20 +103,19 @@ def _troubles(names: Sequence[str]) -> dict[str, InputError]:
 
 def raise_disorder(
     inputs: Inputs,
-    on: BackendRequest,
+    on: Resources,
     *,
     unique: bool = False,
-    memory: int | None = None,
     advance: Advance = lambda done, total: None,
 ) -> None:
     """Raise DisorderError at the first disorder of the first input that has one.
 
-    unique, memory: see CheckRequest. advance: see Search.
+    unique: an item that equals the one ahead of it is disorder, too. advance: see Search.
     """
-    judge_memory(inputs, memory or default_memory())
+    judge_memory(inputs, on.memory or default_memory())
     device = 0 if on.backend == "cpu" else device_numbers(on.devices)[0]
     backend = select(on.backend, device, inputs.order, inputs.nbytes, sharing=on.sharing).backend
-    search = Search(backend, on.threads or cores(), unique, memory)
+    search = Search(backend, on.threads or cores(), unique, on.memory)
     for source in inputs.sources:
         error = search.error_in(source, inputs.order, advance, beside=inputs.sources)
         if error is not None:
@@ -126,7 +126,8 @@ def raise_disorder(
 class Search:
     """A search for the first item of a source that sorts before the one ahead of it.
 
-    backend: compares items. workers: threads that search, a block each. unique, memory: see CheckRequest. The methods
+    backend: compares items. workers: threads that search, a block each. unique: see raise_disorder.
+    memory: bytes for what is read. The methods
     take `advance`, which is called with (blocks done, blocks in all) ahead of each block, from any thread; what it
     raises ends the search.
     """

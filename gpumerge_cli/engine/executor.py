@@ -45,7 +45,7 @@ class WorkerLog:
 
 
 @dataclass(frozen=True)
-class Job:
+class Tasks:
     """The job of an executor.
 
     task: makes a task of its number, the number of a part of the output, and a chunk. is_over: whether the result of
@@ -97,7 +97,7 @@ class Executor:
     """Does a job with all workers. The stopwatch has a lane for each, under the worker's name."""
 
     workers: Sequence[Worker]
-    job: Job
+    job: Tasks
     stopwatch: Stopwatch
     logs: list[_Log] = field(init=False)
     began: float = 0.0
@@ -294,5 +294,5 @@ class Executor:
                     log.worker.close()
 
 
-ExecutorOf = Callable[[Job, Stopwatch], Executes]
+ExecutorOf = Callable[[Tasks, Stopwatch], Executes]
 """Makes an executor that has workers do a job."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Protocol
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.hiring import Hired
 from gpumerge_cli.engine.inputs import Copier, Inputs
+from gpumerge_cli.engine.job import Job, Resources
 from gpumerge_cli.engine.output import Output
-from gpumerge_cli.engine.request import BackendRequest, CheckRequest, SortFilesRequest
 from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.stream import Advance, Outcome
 from gpumerge_cli.engine.task import TaskWork
@@ -23,7 +22,7 @@ class Sorting:
 
     inputs: Inputs
     work: TaskWork
-    request: SortFilesRequest
+    job: Job
     stopwatch: Stopwatch
 
 
@@ -32,17 +31,20 @@ class Machines(Protocol):
 
     why: str
 
-    def copier(self, output: str, folders: Sequence[str], on: BackendRequest) -> Copier:
-        """Copies compressed inputs of a run to the first of the folders, or beside its output; "" if it has none."""
+    def copier(self, output: str, resources: Resources) -> Copier:
+        """Copies compressed inputs of a run to the first folder of `resources`, or beside its output.
 
-    def hire(self, site: Site, output: Output, on: BackendRequest, memory: int | None, durable: bool) -> Hired:
+        output: "" if there is none.
+        """
+
+    def hire(self, site: Site, output: Output, job: Job) -> Hired:
         """The workers for the tasks of a site, which write to `output`.
 
-        on, memory, durable: see MergeRequest; the memory is that of each worker. Raises InputError, OutputError or
+        The memory that the job names is that of each worker. Raises InputError, OutputError or
         ClusterError if they cannot do them; nothing is written by then.
         """
 
-    def check(self, inputs: Inputs, request: CheckRequest, advance: Advance) -> list[int]:
+    def check(self, inputs: Inputs, job: Job, advance: Advance) -> list[int]:
         """Check each input by itself; the items of each. Raises DisorderError, InputError or ClusterError.
 
         advance: called with (blocks done, blocks in all) of each input.

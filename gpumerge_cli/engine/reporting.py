@@ -1,4 +1,4 @@
-"""The report of a merge or sort, made from the request, the work of the workers, and the times."""
+"""The report of a merge or sort, made from the job, the work of the workers, and the times."""
 
 from __future__ import annotations
 

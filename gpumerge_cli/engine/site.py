@@ -9,8 +9,8 @@ from functools import cached_property
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.inputs import Inputs, opened
+from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.outlet import Outlet
-from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.task import Action, InputName, TaskWork
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.extents import Copy
@@ -59,7 +59,7 @@ class Site:
         return self.work.order if self.work.join is None else self.work.join.orders[source]
 
 
-def work_of(inputs: Inputs, items: ItemRequest, action: Action, launch: LaunchRequest | SortRequest) -> TaskWork:
+def work_of(inputs: Inputs, items: Items, action: Action, launch: LaunchRequest | SortRequest) -> TaskWork:
     """The work on opened inputs that keeps all items and checks no order; `replace` gives other work.
 
     items: the way in which the inputs were read.

@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 
-from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.base import Backend, SortRequest
 from gpumerge_cli.backends.costs import Mix
 from gpumerge_cli.backends.select import Selected, one_of, sorts_on_devices
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.inputs import Inputs, judge_memory, opened
+from gpumerge_cli.engine.job import Job, Resources
 from gpumerge_cli.engine.machines import Machines, Sorting
 from gpumerge_cli.engine.margins import counts_of, judge_margin, judge_place
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.reporting import Clock, Ran, report
-from gpumerge_cli.engine.request import BackendRequest, SortFilesRequest
 from gpumerge_cli.engine.resources import Shares, available_memory, cores, keep_no_freed_memory
 from gpumerge_cli.engine.runs import External, pieces_of
 from gpumerge_cli.engine.site import Site, work_of
@@ -28,7 +28,6 @@ from gpumerge_cli.engine.whole import WholeWorker, sort_whole
 from gpumerge_cli.engine.workers import About
 from gpumerge_cli.errors import DeviceMemoryError
 from gpumerge_cli.measure import Stopwatch
-from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, even_edges
 from gpumerge_cli.report.model import MergeReport
 
@@ -40,7 +39,7 @@ _OWN_BYTES = 96 << 20
 
 
 def sort_files(
-    request: SortFilesRequest,
+    job: Job,
     *,
     since_start: float = 0.0,
     advance: Callable[[int, int], None] | None = None,
@@ -55,49 +54,64 @@ def sort_files(
     """
     clock = Clock(since_start)
     stopwatch = Stopwatch(clock.called - since_start)
-    names = output_names(request.output, request.parts)
-    outputs = (*names, *counts_of(request))
-    if request.memory is not None:
+    names = output_names(job.output.name, job.output.parts)
+    outputs = (*names, *counts_of(job))
+    if job.resources.memory is not None:
         keep_no_freed_memory()
-    copier = None if machines is None else machines.copier(names[0], request.folders, request.on)
+    copier = None if machines is None else machines.copier(names[0], job.resources)
     with (
         timed(stopwatch.add),
-        opened(request.inputs, request.items, stopwatch, advance, outputs=outputs, copier=copier) as inputs,
+        opened(
+            job.inputs, job.items, stopwatch, advance, folders=job.resources.folders, outputs=outputs, copier=copier
+        ) as inputs,
         ExitStack() as stack,
     ):
         advance = inputs.rest(advance)
-        judge_memory(inputs, available_memory() // 2 if request.memory is None else request.memory)
-        judge_margin(request.margin, inputs)
-        if request.margin is not None:
+        judge_memory(inputs, available_memory() // 2 if job.resources.memory is None else job.resources.memory)
+        judge_margin(job.operation.margin, inputs)
+        if job.operation.margin is not None:
             judge_place(by_cluster=machines is not None)
         # Those of lines are known once the lines are sorted.
         edges = even_edges(inputs.nbytes, max(1, inputs.order.item_bytes), len(names))
         sizes = [high - low for low, high in pairwise(edges)]
-        output = Output(names, inputs, None if request.drops else sizes, request.on.threads, request.margin)
+        output = Output(
+            names,
+            inputs,
+            sizes if job.operation.equals.keeps_all else None,
+            job.resources.threads,
+            job.operation.margin,
+        )
         try:
             if machines is not None:
                 clock.start()
-                outcome = machines.sort(
-                    Sorting(inputs, _work(request, inputs), request, stopwatch), output, stack, advance
-                )
+                outcome = machines.sort(Sorting(inputs, _work(job, inputs), job, stopwatch), output, stack, advance)
                 chosen = _Chosen(machines.why)
             else:
-                selected = _selected(request, inputs, output, sizes)
+                selected = _selected(job, inputs, output, sizes)
                 clock.start()
-                chosen = _chosen(request, inputs, selected)
-                job = _Job(inputs, _work(request, inputs), selected.backend, request, stopwatch)
+                chosen = _chosen(job, inputs, selected)
+                ready = _Ready(inputs, _work(job, inputs), selected.backend, job, stopwatch)
                 try:
-                    outcome = job.sort(output, stack, advance, whole=True)
+                    outcome = ready.sort(output, stack, advance, whole=True)
                 except _NoRoomError:
-                    outcome = job.sort(output, stack, advance, whole=False)
-            output.finish(outcome, durable=request.durable)
+                    outcome = ready.sort(output, stack, advance, whole=False)
+            output.finish(outcome, durable=job.output.durable)
             settle()
-            output.commit(durable=request.durable)
+            output.commit(durable=job.output.durable)
         except BaseException:
             output.abort()
             raise
-        parts = output.parts(outcome) if request.parts is not None else ()
-        ran = Ran("sort", request.output, request.drops, False, chosen.why, chosen.expected, parts, chosen.about)
+        parts = output.parts(outcome) if job.output.parts is not None else ()
+        ran = Ran(
+            "sort",
+            job.output.name,
+            not job.operation.equals.keeps_all,
+            False,
+            chosen.why,
+            chosen.expected,
+            parts,
+            chosen.about,
+        )
         return report(ran, inputs, outcome, stopwatch, clock)
 
 
@@ -110,30 +124,35 @@ class _Chosen:
     about: About | None = None
 
 
-def _work(request: SortFilesRequest, inputs: Inputs) -> TaskWork:
-    work = work_of(inputs, request.items, "sort", request.sort)
-    return replace(work, equals=Equals.of(request.drops), margin=request.margin)
+def _work(job: Job, inputs: Inputs) -> TaskWork:
+    work = work_of(inputs, job.items, "sort", job.operation.launch)
+    return replace(work, equals=job.operation.equals, margin=job.operation.margin)
 
 
-def _chosen(request: SortFilesRequest, inputs: Inputs, selected: Selected) -> _Chosen:
-    policy = selected.backend.resolve_sort(request.sort, inputs.order, inputs.nbytes)
+def _chosen(job: Job, inputs: Inputs, selected: Selected) -> _Chosen:
+    policy = selected.backend.resolve_sort(_sort_of(job), inputs.order, inputs.nbytes)
     about = About(selected.backend.info().name, policy.algorithm, policy.describe(), policy.why)
     return _Chosen(selected.why, selected.expected, about)
 
 
-def _selected(request: SortFilesRequest, inputs: Inputs, output: Output, sizes: Sequence[int]) -> Selected:
+def _sort_of(job: Job) -> SortRequest:
+    assert isinstance(job.operation.launch, SortRequest), "a sort asks for one"
+    return job.operation.launch
+
+
+def _selected(job: Job, inputs: Inputs, output: Output, sizes: Sequence[int]) -> Selected:
     """The backend, which may take a while to start; meanwhile room is taken for the output, if its size is known."""
-    if not request.drops:
+    if job.operation.equals.keeps_all:
         output.reserve(sizes)
-        if sorts_on_devices(request.on.backend, inputs.order, inputs.nbytes):
+        if sorts_on_devices(job.resources.backend, inputs.order, inputs.nbytes):
             output.populate()
-    on = request.on
-    if request.margin is not None and on.backend == "auto":  # no GPU has been measured on counts of files
+    on = job.resources
+    if job.operation.margin is not None and on.backend == "auto":  # no GPU has been measured on counts of files
         on = replace(on, backend="cpu")
     return selected_for(on, inputs)
 
 
-def selected_for(on: BackendRequest, inputs: Inputs) -> Selected:
+def selected_for(on: Resources, inputs: Inputs) -> Selected:
     """The backend that `on` asks for, or the one that sorts `inputs` fastest."""
     return one_of(on.backend, on.devices, inputs.order, inputs.nbytes, sharing=on.sharing)
 
@@ -157,13 +176,13 @@ class _Sizes:
 
 
 @dataclass(frozen=True)
-class _Job:
+class _Ready:
     """A sort that is ready to run."""
 
     inputs: Inputs
     work: TaskWork
     backend: Backend
-    request: SortFilesRequest
+    job: Job
     stopwatch: Stopwatch
 
     def sort(self, output: Output, stack: ExitStack, advance: Advance | None, *, whole: bool) -> Outcome:
@@ -182,25 +201,25 @@ class _Job:
             return self._at_once(output, sizes.shares, advance)
         spill = None
         if sizes.spilled and self.inputs.nbytes > sizes.shares.chunk_bytes:
-            spill = Spill(self.request.folders, self.request.compress_program)
+            spill = Spill(self.job.resources.folders, self.job.resources.compress_program)
             spill.check_room(self.inputs.nbytes)
         external = External(
-            self.inputs, self.work, self.backend, pieces, sizes.shares, sizes.memory, self.request.on.threads, spill
+            self.inputs, self.work, self.backend, pieces, sizes.shares, sizes.memory, self.job.resources.threads, spill
         )
         return external.sort(output, stack, self.stopwatch, advance)
 
     def _memory(self) -> int:
-        memory = available_memory() // 2 if self.request.memory is None else self.request.memory
+        memory = available_memory() // 2 if self.job.resources.memory is None else self.job.resources.memory
         return max(memory // 4, memory - _OWN_BYTES)
 
     def _whole(self) -> _Sizes | None:
         """The job that sorts everything at once; None if it should not be."""
-        request, order, nbytes = self.request, self.inputs.order, self.inputs.nbytes
+        job, order, nbytes = self.job, self.inputs.order, self.inputs.nbytes
         # Equals are counted where runs are merged.
-        if not nbytes or request.always_spill or request.margin is not None:
+        if not nbytes or job.resources.always_spill or job.operation.margin is not None:
             return None
         memory = self._memory()
-        hands = request.on.threads or min(cores(), _MOST_HANDS if self.backend.remote else cores())
+        hands = job.resources.threads or min(cores(), _MOST_HANDS if self.backend.remote else cores())
         item = max(1, order.item_bytes)
         part = max(1, _PART // item) * item  # of lines any bytes
         needed = self.backend.whole_sort(order, nbytes, self.inputs.item_bytes, part, hands)
@@ -210,12 +229,12 @@ class _Job:
 
     def _by_pieces(self) -> _Sizes:
         """The job that sorts pieces."""
-        request, order, nbytes = self.request, self.inputs.order, self.inputs.nbytes
+        job, order, nbytes = self.job, self.inputs.order, self.inputs.nbytes
         pace = self.backend.sort_pace(order, self.inputs.item_bytes)
-        workers, memory = request.on.threads or pace.workers or cores(), self._memory()
+        workers, memory = job.resources.threads or pace.workers or cores(), self._memory()
         each = self.backend.pace(order, 1, self.inputs.item_bytes).footprint + 1 + pace.room
         workers = max(1, min(workers, int(memory / (max(1, order.item_bytes) * each))))  # a piece has an item at least
-        spilled = nbytes + min(nbytes, workers * _LEAST_ROOM) * each > memory or request.always_spill
+        spilled = nbytes + min(nbytes, workers * _LEAST_ROOM) * each > memory or job.resources.always_spill
         wanted = pace.piece
         if pace.runs:
             wanted = memory if spilled else max(wanted, -(-nbytes // pace.runs))
@@ -229,7 +248,7 @@ class _Job:
         A run of that line alone takes more time and memory.
         """
         pace = self.backend.sort_pace(self.inputs.order, self.inputs.item_bytes)
-        if not pace.outgrows or self.request.always_spill or self.request.margin is not None or not pieces:
+        if not pace.outgrows or self.job.resources.always_spill or self.job.operation.margin is not None or not pieces:
             return False
         longest = max(piece.nbytes for piece in pieces)
         return longest > size and self.inputs.nbytes - longest <= size
@@ -245,4 +264,4 @@ class _Job:
 
         site = Site(self.work, self.inputs.sources, SinkOutlet(output.sinks, self.work.equals))
         worker = WholeWorker(site, output, self.backend, chosen, self.stopwatch, told)
-        return sort_whole(site, output, worker, self.request.on.threads or cores())
+        return sort_whole(site, output, worker, self.job.resources.threads or cores())

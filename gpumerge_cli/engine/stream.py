@@ -14,7 +14,7 @@ from functools import partial
 from math import inf
 
 from gpumerge_cli.dataclass import dataclass, field
-from gpumerge_cli.engine.executor import Executor, Job, WorkerLog
+from gpumerge_cli.engine.executor import Executor, Tasks, WorkerLog
 from gpumerge_cli.engine.hiring import Hired
 from gpumerge_cli.engine.outlet import Outlet
 from gpumerge_cli.engine.site import Site
@@ -105,8 +105,7 @@ class _Count:
 def merge(site: Site, hired: Hired, stopwatch: Stopwatch, advance: Advance | None = None, *, waits: bool) -> Outcome:
     """Merge every chunk of the site's sources into its outlet.
 
-    advance: see merge_files. waits: see Job. Raises the first error that no other worker makes up for; all workers then
-    stop.
+    advance: see run. waits: see Tasks. Raises the first error that no other worker makes up for; all workers then stop.
     """
     spans = hired.spans or partial(site.planner.spans, parts=site.parts)
     return carry_out(site, hired, spans, stopwatch, advance, waits=waits)
@@ -133,7 +132,7 @@ def carry_out(
     def task(turn: int, part: int, chunk: Chunk) -> ChunkTask:
         return ChunkTask(site.work, turn, chunk.ranges, Place(turn if runs else part, chunk.offset - starts[part]))
 
-    job = Job(
+    job = Tasks(
         Supply(spans, low, stopwatch),
         task,
         site.outlet.is_over,

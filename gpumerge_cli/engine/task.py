@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.dataclass import dataclass, field, replace
-from gpumerge_cli.engine.request import ItemRequest
+from gpumerge_cli.engine.job import Items
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals, Margin
@@ -54,7 +54,7 @@ class TaskWork:
 
     action: Action
     inputs: tuple[InputName, ...]
-    items: ItemRequest
+    items: Items
     order: Order
     equals: Equals
     check: bool
@@ -65,7 +65,7 @@ class TaskWork:
 
     @property
     def by_groups(self) -> bool:
-        """See MergeRequest."""
+        """See Operation."""
         return self.equals.groups or self.margin is not None
 
     @property
