@@ -19,7 +19,7 @@ from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker,
 from gpumerge_cli.cluster.machines import Machines
 from gpumerge_cli.cluster.seeing import judge_output
 from gpumerge_cli.engine.check import check_each
-from gpumerge_cli.engine.executor import Job
+from gpumerge_cli.engine.executor import Tasks
 from gpumerge_cli.engine.job import Items, Kind
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.supply import Supply
@@ -235,7 +235,7 @@ def test_a_long_input_is_not_decompressed_twice(pace: float, twins: bool, monkey
     def task(turn: int, part: int, chunk: Chunk) -> ChunkTask:
         return ChunkTask(work, turn, chunk.ranges, Place(0, 0))
 
-    job = Job(supply, task, lambda turn: False, lambda result: None, lambda: None)
+    job = Tasks(supply, task, lambda turn: False, lambda result: None, lambda: None)
     with pytest.raises(ClusterError, match="a test"):
         ClusterExecutor([RemoteWorker("worker 0")], job, stopwatch, pool, Pieces(1, pace=pace)).run()
     assert bool(pool.twins) == twins

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.batch_tasks import commands
+from gpumerge_cli.cli.batch_jobs import commands
 from gpumerge_cli.engine.job import Destination
 from gpumerge_cli.jobs.document import Mistake
 from gpumerge_cli.jobs.draft import OWN_KEYS
