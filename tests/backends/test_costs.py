@@ -16,7 +16,7 @@ from gpumerge_cli.backends.costs import Costs, load, save
 from gpumerge_cli.backends.select import choose, select
 from gpumerge_cli.engine.check import raise_disorder
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest
+from gpumerge_cli.engine.job import Items, Resources
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order import Order
 
@@ -146,11 +146,11 @@ def test_a_check_takes_no_device_that_is_not_there(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(gpu, "in_sight", lambda: False)
     monkeypatch.setattr(backends_select, "count_of_gpus", lambda: 0)
     (tmp_path / "a.txt").write_bytes(b"a\n")
-    with opened((str(tmp_path / "a.txt"),), ItemRequest()) as inputs:
-        raise_disorder(inputs, BackendRequest("auto"))
-        raise_disorder(inputs, BackendRequest("cpu", (7,)))
+    with opened((str(tmp_path / "a.txt"),), Items()) as inputs:
+        raise_disorder(inputs, Resources("auto"))
+        raise_disorder(inputs, Resources("cpu", (7,)))
         with pytest.raises(DeviceError, match="no GPU 7: none is there"):
-            raise_disorder(inputs, BackendRequest("auto", (7,)))
+            raise_disorder(inputs, Resources("auto", (7,)))
 
 
 def test_what_is_kept_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

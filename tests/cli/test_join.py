@@ -416,8 +416,8 @@ def test_a_task_of_a_join_pickles_and_prints(tmp_path: Path) -> None:
 
     from gpumerge_cli.backends.base import LaunchRequest
     from gpumerge_cli.engine.inputs import opened
+    from gpumerge_cli.engine.job import Items
     from gpumerge_cli.engine.outlet import RunsOutlet
-    from gpumerge_cli.engine.request import ItemRequest
     from gpumerge_cli.engine.site import Site, work_of
     from gpumerge_cli.engine.task import TaskWork
     from gpumerge_cli.order.equals import Equals
@@ -427,7 +427,7 @@ def test_a_task_of_a_join_pickles_and_prints(tmp_path: Path) -> None:
     names = [str(tmp_path / "a"), str(tmp_path / "b")]
     (tmp_path / "a").write_bytes(b"h,v\n" + b"".join(b"%06d,1\n" % number for number in range(50_000)))
     (tmp_path / "b").write_bytes(b"w,k\n" + b"".join(b"2,%06d\n" % number for number in range(50_000)))
-    items = ItemRequest(lines=join.rules[0], header_lines=1)
+    items = Items(lines=join.rules[0], header_lines=1)
     with opened(names, items, alike=False) as inputs:
         work = work_of(inputs, items, "merge", LaunchRequest())
         work = replace(work, equals=Equals.JOIN, check=True, join=join)

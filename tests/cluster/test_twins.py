@@ -21,11 +21,10 @@ from gpumerge_cli.cluster.executor import ClusterExecutor, Ticket
 from gpumerge_cli.cluster.machines import Machines
 from gpumerge_cli.cluster.outlets import FolderOutlet
 from gpumerge_cli.cluster.shipment import Answer, Shipment, Standing
-from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.output import Output
-from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.site import Site
-from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.engine.task import Place
 from gpumerge_cli.engine.workers import Member
 from gpumerge_cli.errors import ClusterError, OutputError
@@ -33,6 +32,7 @@ from gpumerge_cli.extents import Spot
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.order.equals import Equals
+from tests.jobs_of import merge_job, sort_job, with_resources
 
 FIRST = '{"log": "log of a gpumerge sort", "sort": "x", "folder": "y"}\n'
 
@@ -147,20 +147,15 @@ def test_twins_and_losses_change_no_byte(
         else:
             values.tofile(names[-1])
     out = ("out{part}" if parts else "out") + names[0][-4:]
-    merges, where = kind.startswith("merge"), (tuple(names), str(tmp_path / out))
-    request: Any = (
-        MergeRequest(*where, equals=Equals.of(unique), parts=parts)
-        if merges
-        else SortFilesRequest(*where, unique=unique, parts=parts)
-    )
-    do: Any = merge_files if kind.startswith("merge") else sort_files
+    made = merge_job if kind.startswith("merge") else sort_job
+    job = made(names, str(tmp_path / out), equals=Equals.of(unique), parts=parts)
 
     def content() -> bytes:
         return b"".join(path.read_bytes() for path in sorted(tmp_path.glob("out*")))
 
-    do(request)
+    run(job)
     expected = content()
-    told = do(request, machines=Here(seed, 4))
+    told = run(job, executor=Here(seed, 4))
     assert content() == expected
     (worker,) = told.worker_reports
     assert worker.note == "" or worker.note.endswith("of its tasks were done again")
@@ -200,15 +195,15 @@ def test_a_run_that_is_there_stays_as_it_is(
 
 def test_a_task_that_is_always_lost_is_given_up(tmp_path: Path) -> None:
     np.arange(1000, dtype=np.int32).tofile(tmp_path / "a.i32")
-    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     with pytest.raises(ClusterError, match="a task failed 30 times, last with KilledWorker"):
-        merge_files(request, machines=Here(1, 1))
+        run(job, executor=Here(1, 1))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
 
 
 def test_an_output_that_vanishes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
-    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     done = Troubled._do
 
     def vanish(pool: Troubled, ticket: Ticket) -> Answer:
@@ -218,7 +213,7 @@ def test_an_output_that_vanishes_is_told(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Troubled, "_do", vanish)
     with pytest.raises(Exception, match=r"out\.i32") as error:
-        merge_files(request, machines=Here(1, 0))
+        run(job, executor=Here(1, 0))
     assert error.type.__module__ == "gpumerge_cli.errors"
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
 
@@ -236,7 +231,7 @@ def test_an_output_that_others_cut_is_told(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(Troubled, "_do", cut)
     with pytest.raises(OutputError, match="the file system lost the file's bytes"):
-        merge_files(MergeRequest(*where), machines=Here(1, 0))
+        run(merge_job(*where), executor=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
 
 
@@ -289,9 +284,9 @@ def test_a_temporary_file_that_is_swapped_while_workers_open_it_loses_no_bytes(
             os.replace(tmp_path / "aside", temporary)
 
     monkeypatch.setattr(Troubled, "_do", swapped)
-    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     with pytest.raises(OutputError, match="another program replaced its temporary file"):
-        merge_files(request, machines=Here(1, 0))
+        run(job, executor=Here(1, 0))
     assert other.read_bytes() == b"precious"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.i32", "other"]
 
@@ -299,7 +294,7 @@ def test_a_temporary_file_that_is_swapped_while_workers_open_it_loses_no_bytes(
 def test_an_input_that_changes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = tmp_path / "a.i32"
     np.arange(100_000, dtype=np.int32).tofile(name)
-    request = MergeRequest((str(name),), str(tmp_path / "out.i32"))
+    job = merge_job((str(name),), str(tmp_path / "out.i32"))
     done = Troubled._do
 
     def change(pool: Troubled, ticket: Ticket) -> Answer:
@@ -308,36 +303,36 @@ def test_an_input_that_changes_is_told(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Troubled, "_do", change)
     with pytest.raises(Exception, match=r"a\.i32") as error:
-        merge_files(request, machines=Here(1, 0))
+        run(job, executor=Here(1, 0))
     assert error.type.__module__ == "gpumerge_cli.errors"
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
 
 
 def test_a_worker_of_another_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
-    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     monkeypatch.setattr(node, "__version__", "0.0.7")
     with pytest.raises(ClusterError, match=r"has gpumerge 0.0.7, this is .*; install one version"):
-        merge_files(request, machines=Here(1, 0))
+        run(job, executor=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
 
 
 def test_a_worker_that_sees_other_files_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
-    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     seen = crew.seen_of
     monkeypatch.setattr(crew, "seen_of", lambda name: replace(seen(name), mtime=7))
     with pytest.raises(ClusterError, match="has another file there; put it on a file system that all machines have"):
-        merge_files(request, machines=Here(1, 0))
+        run(job, executor=Here(1, 0))
     monkeypatch.setattr(crew, "seen_of", lambda name: replace(seen(name), path="/none/a.i32"))
     with pytest.raises(ClusterError, match="cannot read it: no such file"):
-        merge_files(request, machines=Here(1, 0))
+        run(job, executor=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
 
 
 def test_a_worker_that_does_not_see_the_output_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
-    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     spots = crew.spots_of
 
     def elsewhere(output: Output, *, here: bool) -> tuple[Any, ...]:
@@ -346,7 +341,7 @@ def test_a_worker_that_does_not_see_the_output_is_told(tmp_path: Path, monkeypat
     monkeypatch.setattr(node, "_PATIENCE", 0.0)
     monkeypatch.setattr(crew, "spots_of", elsewhere)
     with pytest.raises(ClusterError, match="does not see the output's folder"):
-        merge_files(request, machines=Here(1, 0))
+        run(job, executor=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
 
 
@@ -361,9 +356,9 @@ def test_a_worker_that_does_not_see_the_folder_for_runs_is_told(
 
     monkeypatch.setattr(node, "_PATIENCE", 0.0)
     monkeypatch.setattr(Here, "judge", elsewhere)
-    request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    job = sort_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     with pytest.raises(ClusterError, match=r"/none: .* does not see the folder for temporary files; name one with -T"):
-        sort_files(request, machines=Here(1, 0))
+        run(job, executor=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
 
 
@@ -382,9 +377,9 @@ def test_a_worker_of_another_user_is_told(kind: str, tmp_path: Path, monkeypatch
             return judge(machines, shipment)
 
     monkeypatch.setattr(Here, "judge", as_another)
-    request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    job = sort_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     with pytest.raises(ClusterError, match=r"the worker at .* (cannot|may not) .*; run workers as the user who gives"):
-        sort_files(request, machines=Here(1, 0))
+        run(job, executor=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
 
 
@@ -394,7 +389,7 @@ def test_a_sort_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.Monk
     values = rng.integers(0, 1000, 20_000, np.int32)
     values.tofile(tmp_path / "a.i32")
     log = tmp_path / "log"
-    request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(log))
+    job = sort_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(log))
     sorts: list[str] = []
     done = Troubled._do
 
@@ -407,7 +402,7 @@ def test_a_sort_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.Monk
     with monkeypatch.context() as patch:
         patch.setattr(Troubled, "_do", fail)
         with pytest.raises(ClusterError, match="a test"):
-            sort_files(request, machines=Here(1, 0))
+            run(job, executor=Here(1, 0))
     assert not (tmp_path / "out.i32").exists()
     logged = [json.loads(line)["run"] for line in log.read_text().splitlines()[1:]]
     runs = {int(path.name.removeprefix("run-")): path for path in tmp_path.glob(".out*/run-*")}
@@ -416,7 +411,7 @@ def test_a_sort_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.Monk
     runs[logged[0]].write_bytes(b"other bytes")  # which its checksum tells
     log.write_text(log.read_text() + '{"run": 1')  # a torn line
     with pytest.raises(Exception, match="log of another sort"):
-        sort_files(replace(request, items=ItemRequest(reverse=True), resume=True), machines=Here(1, 0))
+        run(with_resources(replace(job, items=Items(reverse=True)), resume=True), executor=Here(1, 0))
     made: list[int] = []
     put = node.FolderOutlet.put
 
@@ -425,7 +420,7 @@ def test_a_sort_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.Monk
         return put(outlet, turn, *arguments, **named)
 
     monkeypatch.setattr(node.FolderOutlet, "put", counted)
-    told = sort_files(replace(request, memory=1 << 15, resume=True), machines=Here(2, 0))
+    told = run(with_resources(job, memory=1 << 15, resume=True), executor=Here(2, 0))
     assert np.array_equal(np.fromfile(tmp_path / "out.i32", np.int32), np.sort(values))
     assert told.items == len(values)
     assert not set(logged[1:]) & set(made)
@@ -438,17 +433,17 @@ def test_a_kept_folder_that_was_removed_costs_no_second_one(tmp_path: Path, monk
     values = np.arange(20_000, dtype=np.int32)
     values.tofile(tmp_path / "a.i32")
     log = tmp_path / "log"
-    request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(log))
+    job = sort_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(log))
     with monkeypatch.context() as patch:
         patch.setattr(Troubled, "_do", failing_from(4))
         with pytest.raises(ClusterError, match="a test"):
-            sort_files(request, machines=Here(1, 0))
+            run(job, executor=Here(1, 0))
         for folder in tmp_path.glob(".out*"):
             shutil.rmtree(folder)
         patch.setattr(Troubled, "_do", failing_from(4))
         with pytest.raises(ClusterError, match="a test"):
-            sort_files(replace(request, resume=True), machines=Here(1, 0))
-    sort_files(replace(request, resume=True), machines=Here(1, 0))
+            run(with_resources(job, resume=True), executor=Here(1, 0))
+    run(with_resources(job, resume=True), executor=Here(1, 0))
     assert np.array_equal(np.fromfile(tmp_path / "out.i32", np.int32), values)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.i32", "out.i32"]
 
@@ -462,16 +457,16 @@ def test_a_log_that_names_a_folder_of_others_costs_them_nothing(
     values = np.arange(20_000, dtype=np.int32)
     values.tofile(tmp_path / "a.i32")
     log, others = tmp_path / "log", tmp_path / name
-    request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(log))
+    job = sort_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(log))
     with monkeypatch.context() as patch:
         patch.setattr(Troubled, "_do", failing_from(4))
         with pytest.raises(ClusterError, match="a test"):
-            sort_files(request, machines=Here(1, 0))
+            run(job, executor=Here(1, 0))
     (kept,) = tmp_path.glob(".out*")
     log.write_text(log.read_text().replace(str(kept), str(others)))
     others.mkdir()
     (others / "letter").write_text("dear\n")
-    sort_files(replace(request, resume=resume), machines=Here(1, 0))
+    run(with_resources(job, resume=resume), executor=Here(1, 0))
     assert np.array_equal(np.fromfile(tmp_path / "out.i32", np.int32), values)
     assert [path.name for path in others.iterdir()] == ["letter"]
 
@@ -492,17 +487,17 @@ def test_what_is_no_run_log_is_left_alone(text: str, resume: bool, tmp_path: Pat
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
     (tmp_path / "log").write_text(text)
     where = str(tmp_path / "a.i32"), str(tmp_path / "out.i32")
-    request = SortFilesRequest(where[:1], where[1], run_log=str(tmp_path / "log"), resume=resume)
+    job = sort_job(where[:1], where[1], run_log=str(tmp_path / "log"), resume=resume)
     with pytest.raises(Exception, match="is no log of a gpumerge sort; name another file"):
-        sort_files(request, machines=Here(1, 0))
+        run(job, executor=Here(1, 0))
     assert (tmp_path / "log").read_text() == text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.i32", "log"]
 
 
 def test_runs_that_do_not_fit_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.arange(1000, dtype=np.int32).tofile(tmp_path / "a.i32")
-    request = SortFilesRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    job = sort_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     monkeypatch.setattr(os, "statvfs", lambda folder: SimpleNamespace(f_bavail=1, f_frsize=10))
     with pytest.raises(OutputError, match=r"4.00 kB of temporary files do not fit .*; name another folder with -T$"):
-        sort_files(request, machines=Here(1, 0))
+        run(job, executor=Here(1, 0))
     assert os.listdir(tmp_path) == ["a.i32"]

@@ -20,8 +20,8 @@ from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.cli.app import run as door
 from gpumerge_cli.engine import heads
 from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.outlet import SinkOutlet
-from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.site import Site, work_of
 from gpumerge_cli.engine.stream import Outcome
 from gpumerge_cli.engine.task import Equals
@@ -37,10 +37,10 @@ needs_sort = pytest.mark.skipif(shutil.which("sort") is None, reason="there is n
 
 def merged(folder: Path, names: list[str], order: LineOrder, *, unique: bool, memory: int) -> tuple[bytes, Outcome]:
     """The result of a merge that compares only the next lines of the inputs."""
-    with opened(tuple(names), ItemRequest("text", lines=order)) as inputs:
+    with opened(tuple(names), Items("text", lines=order)) as inputs:
         sink = open_sink(str(folder / "out"), inputs.format, None, None, head=inputs.head)
         equals = Equals.of(unique)
-        work = work_of(inputs, ItemRequest("text", lines=order), "merge", LaunchRequest())
+        work = work_of(inputs, Items("text", lines=order), "merge", LaunchRequest())
         work = replace(work, equals=equals, check=True)
         site = Site(work, inputs.sources, SinkOutlet([sink], equals), lenient=True)
         outcome = Outcome([0] * len(names), rest=Chunk(tuple((0, source.size) for source in inputs.sources), 0))

@@ -20,24 +20,25 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine import merge as engine_merge
 from gpumerge_cli.engine import stream as engine_stream
 from gpumerge_cli.engine.check import Search
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, MergeRequest
+from gpumerge_cli.engine.job import Resources
+from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.engine.station import Station
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
 from gpumerge_cli.plan import Plan, Planner
 from gpumerge_cli.report.model import MergeReport
-from tests.oracles import item_request, merged_keys, same_bits
+from tests.jobs_of import merge_job
+from tests.oracles import items_of, merged_keys, same_bits
 from tests.strategies import as_text, key_runs, line_runs
 
 Write = Callable[[str, Any], str]
 
 
-def on(backend: Backend, threads: int | None = None) -> BackendRequest:
-    return BackendRequest(backend.name, threads=threads)  # type: ignore[arg-type]
+def on(backend: Backend, threads: int | None = None) -> Resources:
+    return Resources(backend.name, threads=threads)  # type: ignore[arg-type]
 
 
 def merge(backend: Backend, inputs: list[str], output: str, **items: Any) -> MergeReport:
-    return merge_files(MergeRequest(tuple(inputs), output, item_request(**items), on(backend)))
+    return run_job(merge_job(inputs, output, items_of(**items), on(backend)))
 
 
 @pytest.mark.parametrize("inputs", [1, 2, 3, 7])
@@ -64,18 +65,18 @@ def test_keys_in_many_chunks(
 def test_unchecked_inputs_out_of_order_come_out_whole(
     small_chunks: None, write: Write, tmp_path: Path, rng: np.random.Generator
 ) -> None:
-    on = BackendRequest("cpu", threads=2)
+    on = Resources("cpu", threads=2)
     keys = [rng.integers(0, 5000, 20_000).astype(np.int32) for _ in range(5)]
     names = tuple(write(f"{number}.i32", run) for number, run in enumerate(keys))
-    merge_files(MergeRequest(names, str(tmp_path / "out.i32"), on=on, check=False))
+    run_job(merge_job(names, str(tmp_path / "out.i32"), resources=on, check=False))
     assert np.array_equal(np.sort(np.fromfile(tmp_path / "out.i32", np.int32)), np.sort(np.concatenate(keys)))
 
     lines = [
         [b"%d" % key + b"y" * (9000 if key % 97 == 0 else 0) for key in rng.integers(0, 999, 2_000)] for _ in range(3)
     ]
     names = tuple(write(f"{number}.txt", as_text(run)) for number, run in enumerate(lines))
-    items = item_request(numeric=True)
-    merge_files(MergeRequest(names, str(tmp_path / "out.txt"), items, on, check=False))
+    items = items_of(numeric=True)
+    run_job(merge_job(names, str(tmp_path / "out.txt"), items, on, check=False))
     found = (tmp_path / "out.txt").read_bytes().splitlines()
     assert sorted(found) == sorted(line for run in lines for line in run)
 
@@ -157,7 +158,7 @@ def test_a_stream_is_written_in_order(
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     with subprocess.Popen(["cat", str(fifo)], stdout=subprocess.PIPE) as reader:
-        merge_files(MergeRequest(tuple(names), str(fifo), on=on(backend, threads=3)))
+        run_job(merge_job(names, str(fifo), resources=on(backend, threads=3)))
         assert reader.stdout is not None
         assert reader.stdout.read() == merged_keys(runs).tobytes()
 
@@ -216,7 +217,7 @@ def test_disorder_of_lines_says_which_order_would_hold(
 
 def test_no_check_merges_all_the_same(backend: Backend, write: Write, tmp_path: Path) -> None:
     bad = write("bad.i32", np.array([3, 1, 2], np.int32))
-    merge_files(MergeRequest((bad,), str(tmp_path / "out.i32"), on=on(backend), check=False))
+    run_job(merge_job((bad,), str(tmp_path / "out.i32"), resources=on(backend), check=False))
     assert sorted(np.fromfile(tmp_path / "out.i32", np.int32)) == [1, 2, 3]
 
 

@@ -19,13 +19,14 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.engine import stream as engine_stream
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.task import ChunkTask, Equals, InputName, Place, TaskWork
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order import Lines, Order
 from gpumerge_cli.order.rules import COMPARISONS, LineKey, LineOrder
+from tests.jobs_of import merge_job
 from tests.strategies import as_text
 
 Write = Callable[[str, Any], str]
@@ -72,27 +73,27 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ChunkTask]]:
     return tasks
 
 
-def keys(write: Write, rng: np.random.Generator) -> tuple[list[str], ItemRequest]:
+def keys(write: Write, rng: np.random.Generator) -> tuple[list[str], Items]:
     runs = [np.sort(rng.integers(0, 999, 9000).astype(">i4")) for _ in range(3)]
-    return [write(f"{number}.npy", run) for number, run in enumerate(runs)], ItemRequest()
+    return [write(f"{number}.npy", run) for number, run in enumerate(runs)], Items()
 
 
-def lines(write: Write, rng: np.random.Generator) -> tuple[list[str], ItemRequest]:
+def lines(write: Write, rng: np.random.Generator) -> tuple[list[str], Items]:
     order = LineOrder((LineKey("numeric", start_field=1, end_field=1, reverse=True), LineKey()), separator=ord(":"))
     runs = [
         sorted((b"%d:%d" % tuple(pair) for pair in rng.integers(0, 99, (4000, 2))),
                key=lambda line: (-int(line.split(b":")[1]), line))
         for _ in range(3)
     ]  # fmt: skip
-    return [write(f"{number}.txt", as_text(run)) for number, run in enumerate(runs)], ItemRequest("text", lines=order)
+    return [write(f"{number}.txt", as_text(run)) for number, run in enumerate(runs)], Items("text", lines=order)
 
 
-def records(write: Write, rng: np.random.Generator) -> tuple[list[str], ItemRequest]:
+def records(write: Write, rng: np.random.Generator) -> tuple[list[str], Items]:
     runs = []
     for _ in range(2):
         rows = rng.integers(0, 256, (5000, 20)).astype(np.uint8)
         runs.append(rows[np.argsort(np.ascontiguousarray(rows[:, 3:8]).view("S5")[:, 0], kind="stable")])
-    items = ItemRequest(records=RecordRequest(size=20, offset=3, width=5))
+    items = Items(records=RecordRequest(size=20, offset=3, width=5))
     return [write(f"{number}.rec", run) for number, run in enumerate(runs)], items
 
 
@@ -105,7 +106,7 @@ def test_another_process_gives_the_same_bytes(
     names, items = inputs(write, rng)
     # The names say no more than the task does.
     output = tmp_path / f"out{Path(names[0]).suffix}"
-    report = merge_files(MergeRequest(tuple(names), str(output), items, BackendRequest("cpu", threads=2)))
+    report = run(merge_job(names, str(output), items, Resources("cpu", threads=2)))
     assert len(made) == report.chunks > 10
     shuffled = random.Random(int(rng.integers(0, 1 << 30))).sample(made, len(made))
     told = tmp_path / "tasks"
@@ -140,7 +141,7 @@ _ORDERS = st.one_of(
 )
 _LAUNCHES = st.builds(LaunchRequest, st.sampled_from(["auto", "tiled"]), st.none() | st.integers(1, 999))
 _ITEMS = st.builds(
-    ItemRequest, st.none() | st.sampled_from(["text", "raw"]), st.none() | st.text(), st.none() | _RULES,
+    Items, st.none() | st.sampled_from(["text", "raw"]), st.none() | st.text(), st.none() | _RULES,
     st.booleans(), st.integers(0, 3), st.booleans(), st.builds(RecordRequest, st.none() | st.integers(1, 99)),
 )  # fmt: skip
 _WORKS = st.builds(
@@ -166,7 +167,7 @@ def test_any_task_comes_back_as_it_was(task: ChunkTask) -> None:
      {"place": {"part": 0, "offset": 0, "odd": 1}}, {"ranges": 7}],
 )  # fmt: skip
 def test_what_is_no_task_is_told(change: dict[str, Any]) -> None:
-    work = TaskWork("merge", (), ItemRequest(), Order.of("int32"), Equals.ALL, True, LaunchRequest(), 4.0)
+    work = TaskWork("merge", (), Items(), Order.of("int32"), Equals.ALL, True, LaunchRequest(), 4.0)
     told = ChunkTask(work, 0, ((0, 4),), Place(0, 0)).as_dict()
     with pytest.raises(InputError, match="a task cannot be read"):
         ChunkTask.from_dict(told | change)
@@ -179,7 +180,7 @@ def test_an_input_that_has_changed_since_is_told(write: Write, tmp_path: Path) -
 
     name = write("a.i32", np.arange(10, dtype=np.int32))
     inputs = (InputName(name, "raw", 44),)
-    work = TaskWork("merge", inputs, ItemRequest(), Order.of("int32"), Equals.ALL, True, LaunchRequest(), 4.0)
+    work = TaskWork("merge", inputs, Items(), Order.of("int32"), Equals.ALL, True, LaunchRequest(), 4.0)
     sink = open_sink(str(tmp_path / "out.i32"), resolve_format(name, None, None), np.dtype(np.int32), None)
     with (
         pytest.raises(InputError, match="it holds 40 bytes, the task says 44"),

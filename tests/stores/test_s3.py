@@ -15,8 +15,8 @@ import pytest
 from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.outlet import SinkOutlet
-from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.site import opened_site, work_of
 from gpumerge_cli.engine.task import TaskWork
 from gpumerge_cli.formats.output import OutputFile
@@ -181,8 +181,8 @@ def test_the_end_of_an_upload_may_be_asked_for_twice(bucket: Bucket) -> None:
 def test_tasks_name_urls_as_they_are_opened(bucket: Bucket) -> None:
     """A worker elsewhere opens inputs by the names in its task, which pickles."""
     urls = [bucket.put(f"{name}.txt", f"{name}\n".encode()) for name in "ba"]
-    with opened(urls, ItemRequest()) as inputs:
-        work = work_of(inputs, ItemRequest(), "merge", LaunchRequest())
+    with opened(urls, Items()) as inputs:
+        work = work_of(inputs, Items(), "merge", LaunchRequest())
     sent: TaskWork = pickle.loads(pickle.dumps(work))
     assert [one.name for one in sent.inputs] == urls
     with opened_site(sent, SinkOutlet([ItemSink(OutputFile("out.txt"))], sent.equals)) as site:
