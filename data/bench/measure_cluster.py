@@ -32,7 +32,7 @@ from gpumerge_cli import __version__
 from gpumerge_cli.backends.launch import SortRequest
 from gpumerge_cli.cluster import crew
 from gpumerge_cli.cluster.connect import connected
-from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.engine.job import Destination, Items, Job, Operation, Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.formats.record_options import RecordRequest
@@ -127,7 +127,7 @@ def compared(what: str, work: Path, options: argparse.Namespace, job: Job) -> li
                 begun = time.perf_counter()
                 machines = None
                 if address is not None:
-                    machines = Machines(stack.enter_context(connected(address)).client, here=True)
+                    machines = Cluster(stack.enter_context(connected(address)).client, here=True)
                 starts[case] = time.perf_counter() - begun
                 begun = time.perf_counter()
                 run(job, executor=machines)
@@ -191,7 +191,7 @@ def measured_tasks(work: Path, options: argparse.Namespace) -> list[str]:
     rows = []
     try:
         with connected(f"local:{options.processes}") as cluster:
-            machines = Machines(cluster.client)
+            machines = Cluster(cluster.client)
             for turn in range(options.repeat + 1):
                 begun = time.perf_counter()
                 told = run(job, executor=machines)

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.order.equals import Equals
@@ -109,7 +109,7 @@ def storm(cluster: Connection, folder: Path, kills: int, seed: int, longest: flo
         name = folder / f"found{suffix}"
         start, had = time.perf_counter(), killer.kills
         with killer.at_work():
-            run(to(job, str(name)), executor=Machines(cluster.client, 60.0))
+            run(to(job, str(name)), executor=Cluster(cluster.client, 60.0))
         print(f"job {number}: {time.perf_counter() - start:.1f} s, {killer.kills - had} kills", file=sys.stderr)
         assert name.read_bytes() == expected[number], f"seed {seed}: job {done} has another output"
         assert set(os.listdir(folder)) == before | {name.name}, f"seed {seed}: job {done} has left files"

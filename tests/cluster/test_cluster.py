@@ -12,7 +12,7 @@ import pytest
 
 from gpumerge_cli.cluster import crew, sorting
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.engine.check import check_each
 from gpumerge_cli.engine.job import Items, Job, Resources
 from gpumerge_cli.engine.run import run
@@ -27,10 +27,10 @@ _ITEMS = 20_000
 
 
 @pytest.fixture
-def machines(cluster: Connection, monkeypatch: pytest.MonkeyPatch) -> Machines:
+def machines(cluster: Connection, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)  # many tasks
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 14)
-    return Machines(cluster.client, 30.0)
+    return Cluster(cluster.client, 30.0)
 
 
 def numbers(name: str, rng: np.random.Generator) -> np.ndarray[Any, Any]:
@@ -42,7 +42,7 @@ def numbers(name: str, rng: np.random.Generator) -> np.ndarray[Any, Any]:
     return rng.integers(0, 100, _ITEMS).astype(dtype)  # many equal
 
 
-def in_both(job: Job, machines: Machines, folder: Path, suffix: str) -> None:
+def in_both(job: Job, machines: Cluster, folder: Path, suffix: str) -> None:
     """Do it here and by the machines; the outputs must be the same, and nothing else may be left."""
     place = "{part}" if job.output.parts else ""
     before = set(os.listdir(folder))
@@ -62,7 +62,7 @@ def in_both(job: Job, machines: Machines, folder: Path, suffix: str) -> None:
 
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
 @pytest.mark.parametrize("name", DTYPES)
-def test_keys(name: str, unique: bool, machines: Machines, tmp_path: Path) -> None:
+def test_keys(name: str, unique: bool, machines: Cluster, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     suffix, names, loose = ".npy", [], []
     for number in range(3):
@@ -78,7 +78,7 @@ def test_keys(name: str, unique: bool, machines: Machines, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("descending", [False, True])
-def test_foreign_and_descending_keys(descending: bool, machines: Machines, tmp_path: Path) -> None:
+def test_foreign_and_descending_keys(descending: bool, machines: Cluster, tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     for number in range(2):
         values = np.sort(rng.integers(-1000, 1000, _ITEMS)).astype(">i4")
@@ -92,7 +92,7 @@ def test_foreign_and_descending_keys(descending: bool, machines: Machines, tmp_p
 
 
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
-def test_records(unique: bool, machines: Machines, tmp_path: Path) -> None:
+def test_records(unique: bool, machines: Cluster, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     names = []
     for number in range(2):
@@ -122,7 +122,7 @@ ORDERS = {
         (b"a,1\nb,3\n", LineKey()),
     ],
 )
-def test_csv_that_is_written_in_another_form(text: bytes, key: LineKey, machines: Machines, tmp_path: Path) -> None:
+def test_csv_that_is_written_in_another_form(text: bytes, key: LineKey, machines: Cluster, tmp_path: Path) -> None:
     name, output = tmp_path / "in.csv", str(tmp_path / "out.csv")
     name.write_bytes(text)
     items = Items(csv=True, lines=LineOrder((key,), separator=ord(",")))
@@ -134,7 +134,7 @@ def test_csv_that_is_written_in_another_form(text: bytes, key: LineKey, machines
 
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
 @pytest.mark.parametrize("order", ORDERS)
-def test_lines(order: str, unique: bool, machines: Machines, tmp_path: Path) -> None:
+def test_lines(order: str, unique: bool, machines: Cluster, tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     items, names = ORDERS[order], []
     for number in range(3):
@@ -152,7 +152,7 @@ def test_lines(order: str, unique: bool, machines: Machines, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
-def test_parts(unique: bool, machines: Machines, tmp_path: Path) -> None:
+def test_parts(unique: bool, machines: Cluster, tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     names = []
     for number in range(2):
@@ -165,7 +165,7 @@ def test_parts(unique: bool, machines: Machines, tmp_path: Path) -> None:
 
 
 def test_runs_of_local_workers_lie_in_memory(
-    machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    machines: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = tmp_path / "memory"
     memory.mkdir()
@@ -189,7 +189,7 @@ def test_runs_of_local_workers_lie_in_memory(
     assert not list(memory.iterdir())
 
 
-def test_nothing_at_all(machines: Machines, tmp_path: Path) -> None:
+def test_nothing_at_all(machines: Cluster, tmp_path: Path) -> None:
     (tmp_path / "a.i32").write_bytes(b"")
     names = (str(tmp_path / "a.i32"),)
     in_both(merge_job(names), machines, tmp_path, ".i32")
@@ -198,13 +198,13 @@ def test_nothing_at_all(machines: Machines, tmp_path: Path) -> None:
     in_both(sort_job(names), machines, tmp_path, ".i32")
 
 
-def checked(names: tuple[str, ...], unique: bool, machines: Machines | None) -> Iterator[str]:
+def checked(names: tuple[str, ...], unique: bool, machines: Cluster | None) -> Iterator[str]:
     for one in check_each(job_of("check", names, equals=Equals.of(unique)), executor=machines):
         yield str(one)
 
 
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
-def test_checks(unique: bool, machines: Machines, tmp_path: Path) -> None:
+def test_checks(unique: bool, machines: Cluster, tmp_path: Path) -> None:
     rng = np.random.default_rng(6)
     names = []
     for number in range(4):
@@ -219,7 +219,7 @@ def test_checks(unique: bool, machines: Machines, tmp_path: Path) -> None:
         assert list(checked((name,), unique, machines)) == list(checked((name,), unique, None))
 
 
-def test_disorder_is_told_as_it_is_here(machines: Machines, tmp_path: Path) -> None:
+def test_disorder_is_told_as_it_is_here(machines: Cluster, tmp_path: Path) -> None:
     values = np.arange(100_000, dtype=np.int32)
     values[70_000] = 3
     values.tofile(tmp_path / "a.i32")
@@ -242,7 +242,7 @@ def test_disorder_is_told_as_it_is_here(machines: Machines, tmp_path: Path) -> N
     ],
 )
 def test_what_a_cluster_cannot_reach(
-    name: str, output: str, kind: type[Exception], machines: Machines, tmp_path: Path
+    name: str, output: str, kind: type[Exception], machines: Cluster, tmp_path: Path
 ) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
     before = set(os.listdir(tmp_path))
@@ -252,7 +252,7 @@ def test_what_a_cluster_cannot_reach(
     assert set(os.listdir(tmp_path)) == before
 
 
-def test_a_gpu_that_nobody_has(machines: Machines, tmp_path: Path) -> None:
+def test_a_gpu_that_nobody_has(machines: Cluster, tmp_path: Path) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
     on = Resources("gpu")
     with pytest.raises(ClusterError, match="no worker has a GPU"):
@@ -260,7 +260,7 @@ def test_a_gpu_that_nobody_has(machines: Machines, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a.i32"]
 
 
-def test_reports_name_the_workers(machines: Machines, tmp_path: Path) -> None:
+def test_reports_name_the_workers(machines: Cluster, tmp_path: Path) -> None:
     for name in ("a.i32", "b.i32"):
         np.arange(200_000, dtype=np.int32).tofile(tmp_path / name)
     names = (str(tmp_path / "a.i32"), str(tmp_path / "b.i32"))

@@ -16,7 +16,7 @@ import pytest
 from gpumerge_cli.cluster import copies, crew, sorting, unpacker
 from gpumerge_cli.cluster.connect import Connection
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker, Ticket
-from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.cluster.seeing import judge_output
 from gpumerge_cli.engine.check import check_each
 from gpumerge_cli.engine.executor import Tasks
@@ -50,17 +50,17 @@ def _packed(folder: Path, suffix: str, rng: np.random.Generator, *, ordered: boo
 
 
 @pytest.fixture
-def machines(cluster: Connection, monkeypatch: pytest.MonkeyPatch) -> Machines:
+def machines(cluster: Connection, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 14)
-    return Machines(cluster.client, 30.0)
+    return Cluster(cluster.client, 30.0)
 
 
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
 @pytest.mark.parametrize("suffix", [".i32", ".csv"])
 @pytest.mark.parametrize("kind", ["merge", "sort"])
 def test_bytes_are_those_of_one_machine(
-    kind: str, suffix: str, unique: bool, machines: Machines, tmp_path: Path, rng: np.random.Generator
+    kind: str, suffix: str, unique: bool, machines: Cluster, tmp_path: Path, rng: np.random.Generator
 ) -> None:
     names = _packed(tmp_path, suffix, rng, ordered=kind == "merge")
     items = Items(header_lines=1, csv=True) if suffix == ".csv" else Items()
@@ -92,7 +92,7 @@ def test_two_runs_of_two_compressed_inputs_are_merged(tmp_path: Path, rng: np.ra
     assert np.array_equal(np.fromfile(tmp_path / "out.i32", np.int32), np.sort(values.ravel()))
 
 
-def test_checks(machines: Machines, tmp_path: Path, rng: np.random.Generator) -> None:
+def test_checks(machines: Cluster, tmp_path: Path, rng: np.random.Generator) -> None:
     ordered = _packed(tmp_path, ".i32", rng, ordered=True)
     bad = tmp_path / "bad.i32.gz"
     bad.write_bytes(gzip.compress(np.array([3, 1], np.int32).tobytes()))
@@ -188,7 +188,7 @@ def test_a_sort_of_compressed_inputs_goes_on(tmp_path: Path, monkeypatch: pytest
     assert sorted(os.listdir(tmp_path)) == ["a.i32.gz", "out.i32"]
 
 
-def test_reports_tell_the_stage(machines: Machines, tmp_path: Path, rng: np.random.Generator) -> None:
+def test_reports_tell_the_stage(machines: Cluster, tmp_path: Path, rng: np.random.Generator) -> None:
     names = _packed(tmp_path, ".i32", rng, ordered=True)
     told = run(merge_job(names, str(tmp_path / "out.i32")), executor=machines)
     lanes = {one.lane for one in told.timeline if one.stage == "decompress"}

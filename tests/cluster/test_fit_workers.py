@@ -22,7 +22,7 @@ from gpumerge_cli.cluster.calls import workers_of
 from gpumerge_cli.cluster.connect import Connection
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker, Ticket
 from gpumerge_cli.cluster.fit import FitWorkers
-from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.run import run
@@ -70,7 +70,7 @@ def test_a_late_worker_of_another_version_gets_no_tasks(
     late: list[Any] = []
     seen: list[FitWorkers] = []
 
-    class Joined(Machines):
+    class Joined(Cluster):
         def judge(self, shipment: Shipment) -> dict[str, str]:
             names = super().judge(shipment)
             late.append(_worker_of_another_version(cluster))
@@ -99,7 +99,7 @@ def test_a_late_worker_of_another_version_gets_no_tasks(
 
 
 def test_a_worker_that_comes_late_takes_part(cluster: Connection, job: Job) -> None:
-    class Unknown(Machines):
+    class Unknown(Cluster):
         """All workers come once the run has begun."""
 
         def judge(self, shipment: Shipment) -> dict[str, str]:
@@ -117,7 +117,7 @@ def test_tasks_of_workers_that_went_away_go_elsewhere(
     monkeypatch.setattr(fit, "_FRESH", 0.1)
     there, gone = FitWorkers.threads, [{"tcp://127.0.0.1:1": 2}] * 3
     monkeypatch.setattr(FitWorkers, "threads", lambda workers: gone.pop() if gone else there(workers))
-    run(job, executor=Machines(cluster.client, 30.0))
+    run(job, executor=Cluster(cluster.client, 30.0))
     assert not gone
     assert _is_whole(job)
 
@@ -126,7 +126,7 @@ def test_tasks_of_a_frozen_worker_are_done_by_another(cluster: Connection, job: 
     assert cluster.workers is not None
     frozen = cluster.workers.processes[0]
 
-    class Frozen(Machines):
+    class Frozen(Cluster):
         def judge(self, shipment: Shipment) -> dict[str, str]:
             names = super().judge(shipment)
             frozen.send_signal(signal.SIGSTOP)
@@ -194,7 +194,7 @@ def test_workers_that_are_frozen_from_the_start_keep_nobody_waiting(
     frozen.send_signal(signal.SIGSTOP)
     try:
         connect._judge_versions(cluster.client)
-        machines = Machines(cluster.client, 1.0)
+        machines = Cluster(cluster.client, 1.0)
         run(sort_job(job.inputs, job.output.name), executor=machines)
         assert len(machines.standings) == 1
     finally:

@@ -15,7 +15,7 @@ pytest.importorskip("distributed")
 from gpumerge_cli.cluster import crew, sorting
 from gpumerge_cli.cluster.calls import workers_of
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.report.model import MergeReport
@@ -41,10 +41,10 @@ def _worker_with_gpu(cluster: Connection) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def machines() -> Iterator[Machines]:
-    """Machines of two workers. One has no GPU, and the other one says that it has a GPU."""
+def machines() -> Iterator[Cluster]:
+    """Cluster of two workers. One has no GPU, and the other one says that it has a GPU."""
     with connected("local:1") as cluster, _worker_with_gpu(cluster):
-        yield Machines(cluster.client, 60.0)
+        yield Cluster(cluster.client, 60.0)
 
 
 def _held_against(told: MergeReport, output: Path, expected: Any, *, gpu: bool) -> None:
@@ -57,7 +57,7 @@ def _held_against(told: MergeReport, output: Path, expected: Any, *, gpu: bool) 
 @pytest.mark.parametrize("kind", ["stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
 def test_pieces_go_to_the_worker_with_the_gpu(
     kind: str,
-    machines: Machines,
+    machines: Cluster,
     tmp_path: Path,
     rng: np.random.Generator,
     monkeypatch: pytest.MonkeyPatch,

@@ -24,7 +24,7 @@ from distributed.security import Security
 from gpumerge_cli.cluster import calls, crew, pool
 from gpumerge_cli.cluster.connect import Connection, connected
 from gpumerge_cli.cluster.local import LocalWorkers
-from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError, UsageError
 from tests.cluster import kills
@@ -53,7 +53,7 @@ def test_workers_that_do_not_come_back(cluster: Connection, tmp_path: Path, monk
             if process.poll() is None:
                 os.kill(process.pid, signal.SIGKILL)
 
-    class Lost(Machines):
+    class Lost(Cluster):
         def judge(self, shipment: object) -> dict[str, str]:
             names = super().judge(shipment)  # type: ignore[arg-type]
             kill_all()
@@ -65,10 +65,10 @@ def test_workers_that_do_not_come_back(cluster: Connection, tmp_path: Path, monk
             run(job, executor=Lost(cluster.client, 1.0))
         assert os.listdir(tmp_path) == ["a.i32"]
         with pytest.raises(ClusterError, match="no worker came in 1 seconds; start some"):
-            run(job, executor=Machines(cluster.client, 1.0))
+            run(job, executor=Cluster(cluster.client, 1.0))
         assert os.listdir(tmp_path) == ["a.i32"]
     kill_all()  # those that only sleep
-    run(job, executor=Machines(cluster.client, 60.0))
+    run(job, executor=Cluster(cluster.client, 60.0))
 
 
 @pytest.mark.parametrize("way", ["killed", "silent"])
@@ -90,7 +90,7 @@ def test_an_answer_that_is_lost_once_the_task_is_done(
 
     monkeypatch.setattr(distributed.Client, "_gather", lose)
     monkeypatch.setattr(pool, "_ANSWERS", 2.0)
-    machines = Machines(cluster.client, 60.0)
+    machines = Cluster(cluster.client, 60.0)
     thread = threading.Thread(target=run, args=(job,), kwargs={"executor": machines}, daemon=True)
     thread.start()
     thread.join(30)
@@ -249,7 +249,7 @@ def test_a_scheduler_that_ends(
         worker = subprocess.Popen([*start, *options, "--local-directory", folder], **quiet)  # type: ignore[call-overload]
         try:
 
-            class Ended(Machines):
+            class Ended(Cluster):
                 def judge(self, shipment: object) -> dict[str, str]:
                     names = super().judge(shipment)  # type: ignore[arg-type]
                     scheduler.kill()

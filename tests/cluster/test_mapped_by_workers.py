@@ -17,7 +17,7 @@ pytest.importorskip("distributed")
 from gpumerge_cli.cluster import crew, sorting
 from gpumerge_cli.cluster.connect import Connection
 from gpumerge_cli.cluster.crew import spots_of
-from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.cluster.node import _Bench
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.run import run
@@ -111,7 +111,7 @@ def test_mapped_outputs_have_the_same_bytes(
     place = "{part}" if parts else ""
     job = job_of("sort" if sorts else "merge", names, str(tmp_path / f"here{place}.i64"), parts=parts)
     run(job)
-    run(to(job, str(tmp_path / f"there{place}.i64")), executor=Machines(cluster.client, 30.0, here=True))
+    run(to(job, str(tmp_path / f"there{place}.i64")), executor=Cluster(cluster.client, 30.0, here=True))
     ours, theirs = (sorted(tmp_path.glob(f"{name}*")) for name in ("here", "there"))
     assert len(ours) == len(theirs) == (parts or 1)
     assert [one.read_bytes() for one in ours] == [one.read_bytes() for one in theirs]

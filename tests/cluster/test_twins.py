@@ -18,7 +18,7 @@ import pytest
 
 from gpumerge_cli.cluster import crew, node, sorting
 from gpumerge_cli.cluster.executor import ClusterExecutor, Ticket
-from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.cluster.outlets import FolderOutlet
 from gpumerge_cli.cluster.shipment import Answer, Shipment, Standing
 from gpumerge_cli.engine.job import Items
@@ -94,8 +94,8 @@ class Troubled:
         node.forget(self.shipment.run)
 
 
-class Here(Machines):
-    """Machines that are this process, with trouble."""
+class Here(Cluster):
+    """Cluster that are this process, with trouble."""
 
     def __init__(self, seed: int, lost: int) -> None:
         super().__init__(None)  # type: ignore[arg-type]

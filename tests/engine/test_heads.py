@@ -23,7 +23,7 @@ from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.site import Site, work_of
-from gpumerge_cli.engine.stream import Outcome
+from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.task import Equals
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.measure import Stopwatch

@@ -28,7 +28,7 @@ from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.cluster import crew, cutting, sorting
 from gpumerge_cli.cluster.connect import Connection, connected
 from gpumerge_cli.cluster.ends import Ends
-from gpumerge_cli.cluster.machines import Machines
+from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.task import ChunkTask, Place, TaskWork
@@ -278,7 +278,7 @@ def test_workers_that_are_killed_leave_the_right_object(
     expected = np.sort(np.concatenate(keys)).tobytes()
     names = tuple(bucket.put(f"{at}.i32", one.tobytes()) for at, one in enumerate(keys))
     runs = tuple(bucket.put(f"sorted{at}.i32", np.sort(one).tobytes()) for at, one in enumerate(keys))
-    output, machines = bucket.url("out.i32"), Machines(processes.client, 600.0)
+    output, machines = bucket.url("out.i32"), Cluster(processes.client, 600.0)
     killer = Killer(processes, random.Random(seed), 0.2, 2)
     with killer.at_work():
         run(merge_job(runs, output), executor=machines)
@@ -310,7 +310,7 @@ def test_workers_cut_objects(
     monkeypatch.setattr(cutting.FarCuts, "_found", noted)
     for parts in (None, 3):
         output = str(tmp_path / ("out{part}.i32" if parts else "out.i32"))
-        told = run(merge_job(names, output, parts=parts), executor=Machines(processes.client, 30.0))
+        told = run(merge_job(names, output, parts=parts), executor=Cluster(processes.client, 30.0))
         assert sum(made) >= told.chunks - (parts or 1)
         made.clear()
         data = b"".join(path.read_bytes() for path in sorted(tmp_path.iterdir()))
@@ -319,7 +319,7 @@ def test_workers_cut_objects(
             path.unlink()
     loose = bucket.put("loose.i32", rng.permutation(np.concatenate(keys)).tobytes())
     errors = []
-    for machines in (None, Machines(processes.client, 30.0)):
+    for machines in (None, Cluster(processes.client, 30.0)):
         with pytest.raises(DisorderError) as error:
             run(merge_job((names[3], loose), str(tmp_path / "out.i32")), executor=machines)
         errors.append(str(error.value))
