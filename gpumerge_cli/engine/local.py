@@ -141,7 +141,7 @@ class LocalTeam:
         if work.action == "heads":
             from gpumerge_cli.engine.heads import HeadsWorker
 
-            return self._ready([HeadsWorker(work, self.memory)])
+            return self.ready_with([HeadsWorker(work, self.memory)])
         if work.action == "whole":
             return self._whole(work)
         workers: list[Worker] = []
@@ -155,9 +155,10 @@ class LocalTeam:
         share = 1 / kinds / max(1, len(choice.devices))
         feed = partial(self.shares, work, share)
         workers += [DeviceWorker(device.name, work, device.create, feed) for device in choice.devices]
-        return self._ready(workers)
+        return self.ready_with(workers)
 
-    def _ready(self, workers: Sequence[Worker]) -> Ready:
+    def ready_with(self, workers: Sequence[Worker]) -> Ready:
+        """These workers, ready for a pass."""
         return Ready(workers, partial(_done_by, workers))
 
     def _whole(self, work: Pass) -> Ready:

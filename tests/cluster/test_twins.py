@@ -15,16 +15,16 @@ from zlib import crc32
 
 import numpy as np
 import pytest
+from gpumerge_cli.engine.site import Site
 
 from gpumerge_cli.cluster import crew, node, sorting
-from gpumerge_cli.cluster.executor import ClusterExecutor, Ticket
 from gpumerge_cli.cluster.crew import Cluster
+from gpumerge_cli.cluster.executor import ClusterExecutor, Ticket
 from gpumerge_cli.cluster.outlets import FolderOutlet
 from gpumerge_cli.cluster.shipment import Answer, Shipment, Standing
 from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.run import run
-from gpumerge_cli.engine.site import Site
 from gpumerge_cli.engine.task import Place
 from gpumerge_cli.engine.workers import Member
 from gpumerge_cli.errors import ClusterError, OutputError

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.run import run
-from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats.output import FORCED, OutputFile
 from gpumerge_cli.order.equals import Equals

@@ -14,7 +14,7 @@ from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import Backend, Pace, Workspace
 from gpumerge_cli.backends.calls import ChunkWork
 from gpumerge_cli.backends.select import Choice, Device
-from gpumerge_cli.engine import merge as engine_merge
+from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.resources import chunk_bytes_for
 from gpumerge_cli.engine.run import run
@@ -63,7 +63,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], _Small]:
     def make(most: int) -> _Small:
         device = _Small(most)
         choice = Choice(None, (Device("gpu 0", lambda: device),), "a test")  # type: ignore[arg-type,return-value]
-        monkeypatch.setattr(engine_merge, "choose", lambda *arguments, **options: choice)
+        monkeypatch.setattr(engine_local, "choose", lambda *arguments, **options: choice)
         return device
 
     return make

@@ -14,9 +14,10 @@ import pytest
 
 from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.select import Choice, Device
-from gpumerge_cli.engine import merge as engine_merge
+from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.supply import Supply
+from gpumerge_cli.engine.workers import Setup
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.plan import Chunk
@@ -34,7 +35,7 @@ def names(write: Write) -> tuple[str, ...]:
 def chosen(monkeypatch: pytest.MonkeyPatch, *devices: Callable[[], Any], host: bool = False) -> None:
     found = tuple(Device(f"gpu {number}", create) for number, create in enumerate(devices))
     choice = Choice(cpu.create if host else None, found, "a test")
-    monkeypatch.setattr(engine_merge, "choose", lambda *arguments, **options: choice)
+    monkeypatch.setattr(engine_local, "choose", lambda *arguments, **options: choice)
 
 
 @pytest.mark.usefixtures("small_chunks")
@@ -128,6 +129,22 @@ def test_a_device_that_comes_late_takes_larger_chunks(
     assert set(report.backend.split("+")) == {"cpu", "gpu"}
     assert sum(taken) == report.nbytes
     assert [one.backend for one in report.kinds] == ["cpu", "gpu"]
+
+
+def test_loading_code_is_start_up_and_not_the_first_chunk(
+    names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = Setup.warm_up
+
+    def slow(setup: Setup) -> None:
+        time.sleep(0.3)
+        really(setup)
+
+    monkeypatch.setattr(Setup, "warm_up", slow)
+    chosen(monkeypatch, lambda: FakeDevice("none", Chance(1)))
+    report = run(merge_job(names, str(tmp_path / "out.i32")))
+    assert report.start_up >= 0.3
+    assert report.wall >= report.start_up
 
 
 def test_a_supply_joins_neighbours() -> None:

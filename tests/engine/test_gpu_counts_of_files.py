@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.engine import runs as engine_runs
-from gpumerge_cli.engine import sort as engine_sort
+from gpumerge_cli.engine import local as engine_local
+from gpumerge_cli.engine import local_sorts
 from gpumerge_cli.engine.job import Items, Resources
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.run import run as run_job
@@ -68,9 +68,9 @@ def same_as_on_cpu(
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sorts of many runs for small files."""
-    cut = engine_runs.pieces_of
-    monkeypatch.setattr(engine_sort, "pieces_of", lambda sources, size: cut(sources, 3000))
-    monkeypatch.setattr(engine_runs, "shares", lambda *arguments: Shares(3, 4096))
+    cut = local_sorts.pieces_of
+    monkeypatch.setattr(local_sorts, "pieces_of", lambda sources, size: cut(sources, 3000))
+    monkeypatch.setattr(engine_local, "shares", lambda *arguments: Shares(3, 4096))
 
 
 def sorted_as_on_cpu(names: Sequence[str], folder: Path, count: Any, items: Items, **more: Any) -> MergeReport:

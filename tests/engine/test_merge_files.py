@@ -6,7 +6,6 @@ import io
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.engine import merge as engine_merge
-from gpumerge_cli.engine import stream as engine_stream
+from gpumerge_cli.engine import local as engine_local
+from gpumerge_cli.engine import run as engine_run
 from gpumerge_cli.engine.check import Search
 from gpumerge_cli.engine.job import Resources
+from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.run import run as run_job
-from gpumerge_cli.engine.station import Station
+from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
 from gpumerge_cli.plan import Plan, Planner
 from gpumerge_cli.report.model import MergeReport
@@ -259,7 +259,7 @@ def test_faults_are_one_line_and_leave_nothing(backend: Backend, write: Write, t
 def test_disorder_that_is_gone_when_it_is_looked_for(
     backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Search, "first_in", lambda *arguments: None)
+    monkeypatch.setattr(Search, "outcome", lambda *arguments: Outcome([0]))
     paths = [write("a.i32", np.array([2, 1], np.int32)), write("b.i32", np.zeros(2, np.int32))]
     with pytest.raises(InputError) as caught:
         merge(backend, paths, str(tmp_path / "out.i32"))
@@ -286,13 +286,13 @@ def test_a_shrinking_input_leaves_nothing(
     backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write("a.i32", np.arange(10_000, dtype=np.int32))
-    really = engine_merge.shares
+    really = engine_local.shares
 
     def shrink(*arguments: Any) -> Any:
         os.truncate(path, 4000)
         return really(*arguments)
 
-    monkeypatch.setattr(engine_merge, "shares", shrink)
+    monkeypatch.setattr(engine_local, "shares", shrink)
     with pytest.raises(InputError, match="sooner than when it was opened"):
         merge(backend, [path], str(tmp_path / "out.i32"))
     assert os.listdir(tmp_path) == ["a.i32"]
@@ -306,7 +306,7 @@ def test_an_interrupt_leaves_nothing(
     def interrupt(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine_stream._Count, "took", interrupt)
+    monkeypatch.setattr(Tasks, "took", interrupt)
     with pytest.raises(KeyboardInterrupt):
         merge(backend, [path], str(tmp_path / "out.i32"))
     assert os.listdir(tmp_path) == ["a.i32"]
@@ -355,14 +355,14 @@ def test_an_input_written_to_meanwhile_leaves_nothing(
 ) -> None:
     path = write("a.i32", np.arange(1000, dtype=np.int32))
     os.utime(path, (1, 1))
-    really = engine_merge.merge
+    really = engine_run.perform
 
     def touch(*arguments: Any, **more: Any) -> Any:
         result = really(*arguments, **more)
         os.utime(path)
         return result
 
-    monkeypatch.setattr(engine_merge, "merge", touch)
+    monkeypatch.setattr(engine_run, "perform", touch)
     with pytest.raises(InputError, match="changed while it was read"):
         merge(backend, [path], str(tmp_path / "out.i32"))
     assert os.listdir(tmp_path) == ["a.i32"]
@@ -375,19 +375,3 @@ def test_a_suffix_means_native_bytes(backend: Backend, write: Write, tmp_path: P
     raw = write("b", np.array([1, 300], ">i4"))
     merge(backend, [raw], str(tmp_path / "out2.i32"), dtype=">i4")
     assert np.fromfile(tmp_path / "out2.i32", ">i4").tolist() == [1, 300]
-
-
-def test_loading_code_is_start_up_and_not_the_first_chunk(
-    backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    really = Station.warm_up
-
-    def slow(*arguments: Any) -> None:
-        time.sleep(0.3)
-        really(*arguments)
-
-    monkeypatch.setattr(Station, "warm_up", slow)
-    path = write("a.i32", np.arange(1000, dtype=np.int32))
-    report = merge(backend, [path], str(tmp_path / "out.i32"))
-    assert report.start_up >= 0.3
-    assert report.wall >= report.start_up

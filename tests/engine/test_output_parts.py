@@ -21,9 +21,9 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine import output as engine_output
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.run import run as run_job
-from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.task import Filled
 from gpumerge_cli.errors import DisorderError, OutputError, UsageError
 from gpumerge_cli.formats.output import FORCED

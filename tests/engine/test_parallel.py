@@ -12,7 +12,7 @@ import pytest
 
 from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
-from gpumerge_cli.engine import sort
+from gpumerge_cli.engine import local_sorts
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.parallel import for_each, started
 from gpumerge_cli.engine.run import run
@@ -79,7 +79,7 @@ def test_a_thread_that_a_signal_came_with_the_start_of_is_waited_for(monkeypatch
 
 
 def test_what_a_streams_writers_use_is_there_until_they_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sort, "_PART", 1 << 12)
+    monkeypatch.setattr(local_sorts, "_PART", 1 << 12)
     np.arange(4000, 0, -1, np.int32).tofile(tmp_path / "in.i32")
     receive, closed, ended = CpuWorkspace.receive, [], threading.Event()
     both = threading.Barrier(2)

@@ -21,8 +21,7 @@ import pytest
 from gpumerge_cli.backends.cpu.chunks import CpuChunkWorker
 from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.engine import held
-from gpumerge_cli.engine import sort as engine
+from gpumerge_cli.engine import held, local_sorts
 from tests.open_files import open_under
 
 ROOT = Path(__file__).parents[2]
@@ -133,7 +132,7 @@ def test_any_write_of_a_run_fails(
     calls: int,
     number: int,
 ) -> None:
-    monkeypatch.setattr(engine, "_LEAST_PIECE", 64 << 10)
+    monkeypatch.setattr(local_sorts, "_LEAST_PIECE", 64 << 10)
     monkeypatch.setattr(held, "os", _FullAfter(calls, number))
     assert door.run(["sort", "--backend=cpu", "-S1M", *more, *place.arguments]) == 2
     said = capsys.readouterr().err

@@ -17,7 +17,8 @@ from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import ALGORITHMS, Backend, SortRequest, Workspace
 from gpumerge_cli.backends.cpu import backend as cpu_backend
 from gpumerge_cli.backends.select import Selected
-from gpumerge_cli.engine import sort as engine
+from gpumerge_cli.engine import local as engine_local
+from gpumerge_cli.engine import local_sorts
 from gpumerge_cli.engine.job import Items, Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DeviceMemoryError, OutputError, UsageError
@@ -51,13 +52,13 @@ def sort(
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces so small that a test has many runs."""
-    monkeypatch.setattr(engine, "_LEAST_PIECE", 4 << 10)
-    monkeypatch.setattr(engine, "_LEAST_ROOM", 16 << 10)
+    monkeypatch.setattr(local_sorts, "_LEAST_PIECE", 4 << 10)
+    monkeypatch.setattr(local_sorts, "_LEAST_ROOM", 16 << 10)
     monkeypatch.setattr(cpu_backend, "_PIECE", 16 << 10)
     monkeypatch.setattr(cpu_backend, "_MOST_RUNS", 1 << 20)
     if (gpu_backend := sys.modules.get("gpumerge_cli.backends.gpu.backend")) is not None:
         monkeypatch.setattr(gpu_backend, "_PIECE", 64 << 10)
-    monkeypatch.setattr(engine, "_PART", 12_345)  # no multiple of any item
+    monkeypatch.setattr(local_sorts, "_PART", 12_345)  # no multiple of any item
     monkeypatch.setattr(cpu_backend, "_LEAST_WHOLE_ROW", 0)
 
 
@@ -115,7 +116,7 @@ def test_a_device_without_room_for_all_sorts_pieces(
     keys.tofile(tmp_path / "a.u32")
     for most, chunks in ((0, False), (1 << 20, True)):
         device = _NoRoom(most)
-        monkeypatch.setattr(engine, "selected_for", lambda *_, device=device: Selected(device, "a test"))
+        monkeypatch.setattr(engine_local, "one_of", lambda *_, device=device, **__: Selected(device, "a test"))
         progress: list[int] = []
         job = sort_job((str(tmp_path / "a.u32"),), str(tmp_path / "o.u32"))
         report = run(job, advance=lambda done, _, progress=progress: progress.append(done))  # type: ignore[misc]

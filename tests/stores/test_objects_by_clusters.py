@@ -27,8 +27,8 @@ from itertools import pairwise
 from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.cluster import crew, cutting, sorting
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.ends import Ends
 from gpumerge_cli.cluster.crew import Cluster
+from gpumerge_cli.cluster.ends import Ends
 from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.task import ChunkTask, Place, TaskWork

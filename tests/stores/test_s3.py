@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gpumerge_cli.engine.site import opened_site, work_of
 
 from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.outlet import SinkOutlet
-from gpumerge_cli.engine.site import opened_site, work_of
 from gpumerge_cli.engine.task import TaskWork
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.formats.sink import ItemSink
