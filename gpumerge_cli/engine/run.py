@@ -227,6 +227,7 @@ def _joining(work: Pass, number: int, join: Join) -> Joining:
 
 def plan_files(job: Job) -> Plan:
     """The plan that a merge would follow. Opens and probes the inputs; writes nothing. Raises as run."""
+    LOCAL.judge(job)
     with opened(job.inputs, job.items, folders=job.resources.folders) as inputs:
         groups = job.operation.by_groups
         team = LOCAL.team(job, inputs, Clock(), sizes=[inputs.nbytes])

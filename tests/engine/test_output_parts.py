@@ -336,8 +336,7 @@ def test_parts_share_the_processes_that_bring_pages_ahead(
     names = output_names(str(tmp_path / "o{part}"), parts)
     with opened((write("a.i32", np.arange(60, dtype=np.int32)),), Items("raw", "int32")) as inputs:
         output = Output(names, inputs, [240 // parts] * parts, threads)
-        output.reserve([240 // parts] * parts)
-        output.populate()
+        output.take_room(Operation(), [240 // parts] * parts, by_devices=True)
         output.abort()
     assert found == asked
     assert os.listdir(tmp_path) == ["a.i32"]

@@ -1,5 +1,4 @@
-"""Tasks and jobs are pure data: pickled, and done by another process from nothing but themselves, they give the bytes of
-the run."""
+"""Tasks and jobs are pure data: done by another process from nothing but themselves, they give the bytes of the run."""
 
 from __future__ import annotations
 
