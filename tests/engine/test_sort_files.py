@@ -80,7 +80,7 @@ def test_keys(backend: Backend, rng: np.random.Generator, tmp_path: Path, dtype:
     assert result.tobytes() == expected.tobytes()
     assert report.items == len(expected)
     descending = Items(reverse=True)
-    sort(backend, names, str(tmp_path / "down.npy"), descending, unique=True, **spilled)
+    sort(backend, names, str(tmp_path / "down.npy"), descending, equals=Equals.FIRST, **spilled)
     assert len(np.load(tmp_path / "down.npy")) == len(np.unique(expected, equal_nan=True))
 
 
