@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine import output as engine_output
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Items, Operation, Resources
 from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.run import run as run_job
