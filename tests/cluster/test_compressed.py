@@ -31,7 +31,7 @@ from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk
 from tests.cluster.test_cluster import in_both
-from tests.cluster.test_twins import Here, failing_from
+from tests.cluster.troubled import Here, failing_from
 
 _PACK: dict[str, Any] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, "": bytes}
 
@@ -176,7 +176,7 @@ def test_a_sort_of_compressed_inputs_goes_on(tmp_path: Path, monkeypatch: pytest
     name.write_bytes(gzip.compress(values.tobytes()))
     request = SortFilesRequest((str(name),), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(log))
     with monkeypatch.context() as patch:
-        patch.setattr("tests.cluster.test_twins.Troubled._do", failing_from(4))
+        patch.setattr("tests.cluster.troubled.Troubled._do", failing_from(4))
         with pytest.raises(ClusterError, match="a test"):
             sort_files(request, machines=Here(1, 0))
     again, kept = replace(request, resume=True), name.stat().st_mtime_ns

@@ -17,6 +17,7 @@ pytest.importorskip("distributed")
 from gpumerge_cli.cluster import crew, sorting
 from gpumerge_cli.cluster.connect import Connection
 from gpumerge_cli.cluster.crew import spots_of
+from gpumerge_cli.cluster.executor import Ticket
 from gpumerge_cli.cluster.machines import Machines
 from gpumerge_cli.cluster.node import _Bench
 from gpumerge_cli.engine.merge import merge_files
@@ -27,7 +28,7 @@ from gpumerge_cli.errors import OutputError
 from gpumerge_cli.extents import Spot
 from gpumerge_cli.formats.output import FORCED, OutputFile
 from gpumerge_cli.formats.output_range import OutputRange
-from tests.cluster.test_twins import Here, Ticket, Troubled
+from tests.cluster.troubled import Here, Troubled
 from tests.oracles import same_bits
 
 _BYTES = 1 << 20

@@ -35,11 +35,11 @@ from gpumerge_cli.engine.sort import sort_files
 from gpumerge_cli.engine.task import ChunkTask, Place, TaskWork
 from gpumerge_cli.errors import ClusterError, DisorderError, OutputError, UsageError
 from gpumerge_cli.formats.stores.base import StoreError
-from gpumerge_cli.formats.stores.s3_objects import Multipart
+from gpumerge_cli.formats.stores.s3_multipart import Multipart
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
 from tests.cluster.kills import Killer
-from tests.cluster.test_twins import Here, KilledWorker, Troubled
+from tests.cluster.troubled import Here, KilledWorker, Troubled
 from tests.stores.conftest import PART, Bucket, settings
 from tests.stores.faults import Faults, Proxy
 
