@@ -57,6 +57,7 @@ def item_request(values: Values, files: Sequence[str]) -> ItemRequest:
         values.reverse,
         values.header,
         values.csv,
+        values.csv_implied,
         records=record_request(values),
         folders=values.temporary_directory,
     )

@@ -106,6 +106,7 @@ def _items(command: SortCommand) -> ItemRequest:
         lines=command.order,
         header_lines=values.header,
         csv=values.csv,
+        csv_implied=values.csv_implied,
         plain=not values.compressed,
         shown=_underlining(command) if values.debug else None,
         folders=folders,

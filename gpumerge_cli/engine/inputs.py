@@ -145,6 +145,7 @@ def formats_of(names: Sequence[str], items: ItemRequest) -> list[Content]:
                 csv=items.csv,
                 records=items.records_of[min(number, len(items.others))],
             ),
+            csv_implied=items.csv_implied,
             plain=items.plain,
             shown=items.shown,
             folder=items.folders[number % len(items.folders)] if items.folders else None,

@@ -25,8 +25,9 @@ class ItemRequest:
     format: None goes by the file's suffix. dtype: NumPy's name (byte order and fields allowed), None goes by suffix or
     header. lines: the order of lines; None for bytewise. reverse: descending order of items that
     are no lines, and of lines if `lines` is None. header_lines: lines at the start of each input that are not items;
-    those of the first stay ahead of the output. csv: keys are fields of CSV, quoted or not. records: the options of
-    fixed-size records. plain: the names of files say nothing about their content, so none is compressed; for lines
+    those of the first stay ahead of the output. csv: keys are fields of CSV, quoted or not. csv_implied:
+    only that fields are named says so, and bytes 0 at a file's start deny it. records: the options of fixed-size
+    records. plain: the names of files say nothing about their content, so none is compressed; for lines
     alone. shown: turns whole lines into the text to write, not compressed; without `csv`. folders: for copies of
     inputs that are compressed or pipes, in turn; none for the system's. others: in place of `records`, for the inputs
     behind the first one; () if it holds for all. lines_of_others: in place of `lines`, for the inputs behind the first
@@ -39,6 +40,7 @@ class ItemRequest:
     reverse: bool = False
     header_lines: int = 0
     csv: bool = False
+    csv_implied: bool = False
     records: RecordRequest = field(default_factory=RecordRequest)
     plain: bool = False
     shown: Callable[[bytes], bytes] | None = None
