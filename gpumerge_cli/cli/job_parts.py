@@ -57,6 +57,7 @@ def items_of(values: Values, files: Sequence[str]) -> Items:
         values.reverse,
         values.header,
         values.csv,
+        values.csv_implied,
         records=record_options(values),
     )
 
@@ -105,7 +106,7 @@ def record_options(values: Values) -> RecordRequest:
 
 
 def resources(values: Values) -> Resources:
-    """What does the work, and what it may take."""
+    """The workers that the options ask for, and what they may take."""
     from gpumerge_cli.engine.job import Resources
 
     devices = values.get("device")

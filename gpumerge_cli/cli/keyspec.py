@@ -77,13 +77,20 @@ def parse_key(text: str) -> KeySpec:
 
 
 def csv_names(
-    files: Sequence[str], separator: int | None, header: int, *, plain: bool = False, option: str = "-k"
+    files: Sequence[str],
+    separator: int | None,
+    header: int,
+    *,
+    plain: bool = False,
+    option: str = "-k",
+    implied: bool = False,
 ) -> list[str]:
     """The names of the fields of CSV, which the last of `header` records of the first regular file holds; 0 is 1.
 
     Files without such a record, or that cannot be read, are passed over while another has one. Only
     regular files are read, because a pipe's bytes could not be read again for the sort; all files must have the same
     header. plain: the file is not compressed, even if its name says so. option: the option that names a field.
+    implied: as ItemRequest.csv_implied.
     Raises UsageError if there is no regular file, InputError if none can be read or has such a record.
     """
     from gpumerge_cli.formats.csv_records import header_fields
@@ -98,7 +105,7 @@ def csv_names(
     errors = []
     for file in regular:
         try:
-            return header_fields(file, separator, max(1, header), plain=plain)
+            return header_fields(file, separator, max(1, header), plain=plain, implied=implied)
         except InputError as error:
             errors.append(error)
     raise errors[0]

@@ -106,6 +106,7 @@ def _items(command: SortCommand) -> Items:
         lines=command.order,
         header_lines=values.header,
         csv=values.csv,
+        csv_implied=values.csv_implied,
         plain=not values.compressed,
         shown=_underlining(command) if values.debug else None,
     )
@@ -137,7 +138,7 @@ def _resources(command: SortCommand) -> Resources:
     return replace(
         resources(values),
         threads=threads,
-        memory=values.memory or None,
+        memory=(values.memory or None) if command.mode == "merge" else values.memory,
         compress_program=values.compress_program,
         run_log=values.run_log,
         resume=values.resume,
@@ -202,13 +203,14 @@ def _job(command: SortCommand) -> Job:
     if values.resume and values.run_log is None:
         raise UsageError("--resume: there is no log to go on with", way_out="name it with --run-log")
     inputs, items = _inputs(command), _items(command)
+    operation = _operation(command, items)
     output = Destination(_output(command), values.parts, durable=values.fsync)
     files = (*inputs, *part_names(output.name, output.parts))
     check_report_place(values.count_to, files, "--count-to")
     files = files if values.count_to is None else (*files, values.count_to)
     check_report_place(values.report, files)
     check_report_place(values.run_log, files, "--run-log")
-    return Job(inputs, items, _operation(command, items), output, _resources(command), values.report)
+    return Job(inputs, items, operation, output, _resources(command), values.report)
 
 
 def _operation(command: SortCommand, items: Items) -> Operation:

@@ -148,6 +148,7 @@ def formats_of(names: Sequence[str], items: Items, folders: Sequence[str] = ()) 
                 csv=items.csv,
                 records=items.records_of[min(number, len(items.others))],
             ),
+            csv_implied=items.csv_implied,
             plain=items.plain,
             shown=items.shown,
             folder=folders[number % len(folders)] if folders else None,

@@ -37,6 +37,8 @@ class Items:
     """Lines at the start of each input that are not items; those of the first stay ahead of the output."""
     csv: bool = False
     """Keys are fields of CSV, quoted or not."""
+    csv_implied: bool = False
+    """Only that fields are named says that it is CSV, and bytes 0 at a file's start deny it."""
     records: RecordRequest = field(default_factory=RecordRequest)
     """The options of fixed-size records."""
     plain: bool = False
@@ -87,7 +89,7 @@ class Questions:
 
 @dataclass(frozen=True)
 class Operation:
-    """What is done with the items: a merge, set, join, sort, check or rank, by one set of rules."""
+    """A merge, set, join, sort, check or rank of the items, and its rules."""
 
     kind: Kind = "merge"
     """merge: sorted inputs to one output. sort: inputs in any order. check: of every input by itself. rank: answers."""
@@ -134,7 +136,7 @@ class Destination:
 
 @dataclass(frozen=True)
 class Resources:
-    """What does the work, and what it may take."""
+    """The workers of a job, and the memory and folders that they may take."""
 
     backend: BackendChoice = "auto"
     devices: tuple[int, ...] | None = None

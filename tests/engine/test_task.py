@@ -132,7 +132,8 @@ _RULES = st.builds(
 _LAUNCHES = st.builds(LaunchRequest, st.sampled_from(["auto", "tiled"]), st.none() | st.integers(1, 999))
 _ITEMS = st.builds(
     Items, st.none() | st.sampled_from(["text", "raw"]), st.none() | st.text(), st.none() | _RULES,
-    st.booleans(), st.integers(0, 3), st.booleans(), st.builds(RecordRequest, st.none() | st.integers(1, 99)),
+    st.booleans(), st.integers(0, 3), st.booleans(), st.booleans(),
+    st.builds(RecordRequest, st.none() | st.integers(1, 99)),
 )  # fmt: skip
 _OPERATIONS = st.builds(
     Operation, st.sampled_from(["merge", "sort", "check"]), st.sampled_from(Equals), st.booleans(), st.booleans(),

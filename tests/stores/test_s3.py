@@ -22,7 +22,7 @@ from gpumerge_cli.engine.task import TaskWork
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.stores.base import StoreError
-from gpumerge_cli.formats.stores.s3_objects import Multipart
+from gpumerge_cli.formats.stores.s3_multipart import Multipart
 from tests.stores.conftest import PART, SECRET, Bucket
 
 SEED = int.from_bytes(os.urandom(4))
