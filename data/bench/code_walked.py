@@ -1,4 +1,4 @@
-"""How much code a reader must walk through to follow a job: functions, files, classes, and changes of file.
+"""The code that a reader must walk through to follow a job: functions, files, classes, and changes of file.
 
     python data/bench/code_walked.py [CASE...]
 

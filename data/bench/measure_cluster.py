@@ -31,8 +31,8 @@ from measured_on import commit
 from gpumerge_cli import __version__
 from gpumerge_cli.backends.launch import SortRequest
 from gpumerge_cli.cluster import crew
+from gpumerge_cli.cluster.cluster import Cluster
 from gpumerge_cli.cluster.connect import connected
-from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.engine.job import Destination, Items, Job, Operation, Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.formats.record_options import RecordRequest

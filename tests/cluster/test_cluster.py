@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cluster import crew, sorting
+from gpumerge_cli.cluster.cluster import Cluster
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.engine.check import check_each
 from gpumerge_cli.engine.job import Items, Job, Resources
 from gpumerge_cli.engine.run import run

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cluster import copies, crew, sorting, unpacker
+from gpumerge_cli.cluster.cluster import Cluster
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker, Ticket
 from gpumerge_cli.cluster.seeing import judge_output
 from gpumerge_cli.engine.check import check_each

@@ -19,8 +19,8 @@ import pytest
 
 from gpumerge_cli.cluster import connect, crew, executor, fit, local, node
 from gpumerge_cli.cluster.calls import workers_of
+from gpumerge_cli.cluster.cluster import Cluster
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker, Ticket
 from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment

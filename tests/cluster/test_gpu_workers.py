@@ -14,8 +14,8 @@ pytest.importorskip("distributed")
 
 from gpumerge_cli.cluster import crew, sorting
 from gpumerge_cli.cluster.calls import workers_of
+from gpumerge_cli.cluster.cluster import Cluster
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.report.model import MergeReport

@@ -22,8 +22,8 @@ import pytest
 from distributed.security import Security
 
 from gpumerge_cli.cluster import calls, crew, pool
+from gpumerge_cli.cluster.cluster import Cluster
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.cluster.local import LocalWorkers
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError, UsageError

@@ -15,8 +15,8 @@ import pytest
 pytest.importorskip("distributed")
 
 from gpumerge_cli.cluster import crew, sorting
+from gpumerge_cli.cluster.cluster import Cluster, spots_of
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.crew import Cluster, spots_of
 from gpumerge_cli.cluster.node import _Bench
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.run import run

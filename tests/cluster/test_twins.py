@@ -18,7 +18,7 @@ import pytest
 from gpumerge_cli.engine.site import Site
 
 from gpumerge_cli.cluster import crew, node, sorting
-from gpumerge_cli.cluster.crew import Cluster
+from gpumerge_cli.cluster.cluster import Cluster
 from gpumerge_cli.cluster.executor import ClusterExecutor, Ticket
 from gpumerge_cli.cluster.outlets import FolderOutlet
 from gpumerge_cli.cluster.shipment import Answer, Shipment, Standing

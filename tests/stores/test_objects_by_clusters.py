@@ -26,8 +26,8 @@ from itertools import pairwise
 
 from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.cluster import crew, cutting, sorting
+from gpumerge_cli.cluster.cluster import Cluster
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.cluster.ends import Ends
 from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.run import run
