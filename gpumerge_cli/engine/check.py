@@ -103,8 +103,7 @@ def raise_disorder(
     advance, executor: see check_each.
     """
     judge_memory(inputs, job.resources.memory or default_memory())
-    check = job if job.operation.kind == "check" else replace(job, operation=replace(job.operation, kind="check"))
-    clock = Clock()
+    check, clock = _check_of(job), Clock()
     team = (LOCAL if executor is None else executor).team(check, inputs, clock)
     search = Search(check, team, clock, inputs.item_bytes)
     counts = []
@@ -115,6 +114,13 @@ def raise_disorder(
             raise search.error(source, inputs.order, found.disorder, beside=inputs.sources)
         counts += found.counts
     return counts
+
+
+def _check_of(job: Job) -> Job:
+    """The check of a job's inputs. Equal items are in order but in a check that says otherwise."""
+    if job.operation.kind == "check":
+        return job
+    return replace(job, operation=replace(job.operation, kind="check", equals=Equals.ALL, margin=None, join=None))
 
 
 @dataclass(frozen=True)
@@ -159,9 +165,8 @@ def disorder_of(work: Pass, number: int, join: Joining | None = None) -> Disorde
     It is searched again, since tasks meet disorder in any order.
     """
     source, order = work.sources[number], work.order_of(number)
-    resources = replace(work.job.resources, backend="cpu", cluster=None)
-    operation = replace(work.job.operation, kind="check", equals=Equals.ALL, margin=None, join=None)
-    job, clock = replace(work.job, operation=operation, resources=resources), Clock()
+    check, clock = _check_of(work.job), Clock()
+    job = replace(check, resources=replace(check.resources, backend="cpu", cluster=None))
     search = Search(job, LOCAL.host(job), clock, work.item_bytes)
     found = search.outcome(source, order).disorder
     return None if found is None else search.error(source, order, found, beside=work.sources, join=join)
