@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from gpumerge_cli.cluster import node
 from gpumerge_cli.cluster.calls import ANSWERS, Listed, await_workers, no_package, of_each, workers_of
 from gpumerge_cli.cluster.copies import Copies
 from gpumerge_cli.cluster.cutting import FarCuts
-from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker
+from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, Pool, RemoteWorker
 from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.pool import DaskPool
 from gpumerge_cli.cluster.seeing import not_as_it_stands, not_written, seen_of
@@ -110,16 +110,26 @@ class Cluster:
                 "no worker has a GPU", way_out="start workers with --resources GPU=1, or leave --backend out"
             )
         resources = {"GPU": 1} if gpus and work.action != "unpack" else {}
-        pieces = pieces_of(work, shipment, task_bytes(work.nbytes, self.threads))
+        pieces = pieces_of(work, shipment, self.task_bytes(work.nbytes))
 
         def do(tasks: Tasks) -> Sequence[WorkerLog]:
-            fit = FitWorkers(self.client, shipment.packed(), self.standings)
-            pool = DaskPool(fit, shipment, resources, self.patience)
-            executor = ClusterExecutor(members, tasks, pool, pieces, noted or _ignored)
+            executor = ClusterExecutor(members, tasks, self.pool(shipment, resources), pieces, noted or _ignored)
             executor.run()
             return executor.logs
 
         return Ready(members, do, spans)
+
+    def task_bytes(self, nbytes: int) -> int:
+        """Bytes of a task, of `nbytes` in all: no thread waits long at the end, and there are not too many tasks."""
+        return max(_LEAST_TASK, min(_MOST_TASK, nbytes // (_TASKS * self.threads)))
+
+    def pool(self, shipment: Shipment, resources: Mapping[str, float]) -> Pool:
+        """Has tasks of a shipment done by the workers that can. resources: see DaskPool."""
+        return DaskPool(self.fit(shipment.packed()), shipment, resources, self.patience)
+
+    def fit(self, packed: Packed) -> FitWorkers:
+        """The workers that can do the tasks of a shipment: those that were judged, and others that come."""
+        return FitWorkers(self.client, packed, self.standings)
 
     def judge_workers(self, shipment: Shipment) -> dict[str, str]:
         """Have every worker see that it can do the tasks of a shipment; the workers' names by their addresses."""
@@ -201,8 +211,7 @@ class ClusterTeam:
         """Cuts a merge; workers do if its inputs lie far from here."""
         if shipment.reads_urls:
             packed = shipment.packed()
-            fit = FitWorkers(self.cluster.client, packed, self.cluster.standings)
-            return FarCuts(fit, packed, work.planner, work.parts)
+            return FarCuts(self.cluster.fit(packed), packed, work.planner, work.parts)
         grid = (1, 0) if work.parts else output.grid
         return partial(work.planner_on(grid).spans, parts=work.parts)
 
@@ -213,7 +222,7 @@ class ClusterTeam:
 
     def block_bytes(self, source: Source, order: Order) -> int:
         """See Team."""
-        return task_bytes(source.size, self.cluster.threads)
+        return self.cluster.task_bytes(source.size)
 
 
 def _ignored(task: Task, answer: Answer) -> None:
@@ -246,11 +255,6 @@ def note_part(output: Output, task: Task, answer: Answer) -> None:
     """Take note of the part of an object that a task has sent."""
     if answer.tag:
         output.sinks[task.place.part].sent(task.place.offset, answer.result.written, answer.tag)
-
-
-def task_bytes(nbytes: int, threads: int) -> int:
-    """Bytes of a task, of `nbytes` in all: small enough that no thread waits long at the end, and not too many."""
-    return max(_LEAST_TASK, min(_MOST_TASK, nbytes // (_TASKS * threads)))
 
 
 def spots_of(output: Output, *, here: bool) -> tuple[Spot | PartsSpot, ...]:

@@ -39,7 +39,7 @@ from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.plan import Chunk, Cut, Planner, ends_of
 
-_MOST_SITES = 4
+_MOST_OPEN = 4
 """Runs that a worker keeps open. Those of clients that went away without a word are closed when others come."""
 _PATIENCE, _LOOK = 10.0, 0.1
 """Seconds in which a file that another machine has just made must come to be seen; and between two looks for it."""
@@ -176,7 +176,7 @@ def _bench(packed: Packed) -> Iterator[_Bench | Unpacker]:
             judge_version(shipment.version)
             _benches[packed.digest] = (Unpacker if shipment.action == "unpack" else _Bench)(shipment)
             idle = [key for key, one in _benches.items() if not one.active and key != packed.digest]
-            for key in idle[: max(0, len(_benches) - _MOST_SITES)]:
+            for key in idle[: max(0, len(_benches) - _MOST_OPEN)]:
                 _benches.pop(key).close()
         bench = _benches[packed.digest]
         _benches.move_to_end(packed.digest)

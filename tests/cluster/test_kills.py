@@ -23,8 +23,8 @@ from distributed.security import Security
 
 from gpumerge_cli.cluster import calls, crew, pool
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.local import LocalWorkers
 from gpumerge_cli.cluster.crew import Cluster
+from gpumerge_cli.cluster.local import LocalWorkers
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError, UsageError
 from tests.cluster import kills
@@ -54,8 +54,8 @@ def test_workers_that_do_not_come_back(cluster: Connection, tmp_path: Path, monk
                 os.kill(process.pid, signal.SIGKILL)
 
     class Lost(Cluster):
-        def judge(self, shipment: object) -> dict[str, str]:
-            names = super().judge(shipment)  # type: ignore[arg-type]
+        def judge_workers(self, shipment: object) -> dict[str, str]:
+            names = super().judge_workers(shipment)  # type: ignore[arg-type]
             kill_all()
             return names
 
@@ -250,8 +250,8 @@ def test_a_scheduler_that_ends(
         try:
 
             class Ended(Cluster):
-                def judge(self, shipment: object) -> dict[str, str]:
-                    names = super().judge(shipment)  # type: ignore[arg-type]
+                def judge_workers(self, shipment: object) -> dict[str, str]:
+                    names = super().judge_workers(shipment)  # type: ignore[arg-type]
                     scheduler.kill()
                     scheduler.wait()
                     return names

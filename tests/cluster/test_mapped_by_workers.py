@@ -16,8 +16,7 @@ pytest.importorskip("distributed")
 
 from gpumerge_cli.cluster import crew, sorting
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.crew import spots_of
-from gpumerge_cli.cluster.crew import Cluster
+from gpumerge_cli.cluster.crew import Cluster, spots_of
 from gpumerge_cli.cluster.node import _Bench
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.run import run
@@ -101,8 +100,7 @@ def test_mapped_outputs_have_the_same_bytes(
         asked.extend(spot.mapped for spot in found if isinstance(spot, Spot))
         return found
 
-    for module in (crew, sorting):
-        monkeypatch.setattr(module, "spots_of", noted)
+    monkeypatch.setattr(crew, "spots_of", noted)
     names = []
     for number in range(3):
         keys = rng.integers(0, 1000, 30_000).astype(np.int64)
