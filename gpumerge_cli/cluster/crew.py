@@ -89,10 +89,10 @@ class Cluster:
             output.take_room(job.operation, sizes, by_devices=False)  # workers are told whether files are mapped
         return ClusterTeam(self, job, inputs, output)
 
-    def ready(self, work: Pass, shipment: Shipment, spans: Spans | None = None, noted: Noted | None = None) -> Ready:
+    def ready(self, work: Pass, shipment: Shipment, noted: Noted | None = None) -> Ready:
         """The workers for a shipment, each of which has seen that it can do its tasks. Raises ClusterError.
 
-        spans: see Ready. noted: is told each task that is done.
+        noted: is told each task that is done.
         """
         names = self.judge_workers(shipment)
         launch = About()
@@ -117,7 +117,7 @@ class Cluster:
             executor.run()
             return executor.logs
 
-        return Ready(members, do, spans)
+        return Ready(members, do)
 
     def task_bytes(self, nbytes: int) -> int:
         """Bytes of a task, of `nbytes` in all: no thread waits long at the end, and there are not too many tasks."""
@@ -187,7 +187,8 @@ class ClusterTeam:
             return self.cluster.ready(work, shipment)
         if isinstance(work.outlet, RunsOfCluster):
             return self.cluster.ready(work, work.outlet.shipment(shipment), noted=work.outlet.noted)
-        return self.cluster.ready(work, shipment, self._spans(work, shipment, output), partial(note_part, output))
+        ready = self.cluster.ready(work, shipment, noted=partial(note_part, output))
+        return replace(ready, spans=self._spans(work, shipment, output))
 
     def shipment(self, work: Pass) -> Shipment:
         """The shipment of a pass. Raises InputError for inputs that workers cannot read, OutputError for an output."""
@@ -208,7 +209,7 @@ class ClusterTeam:
         return _shipment(work, replace(job, inputs=names, operation=operation, items=items), tagged, spots)
 
     def _spans(self, work: Pass, shipment: Shipment, output: Output) -> Spans:
-        """Cuts a merge; workers do if its inputs lie far from here."""
+        """Cuts a merge; the workers, which were judged, do if its inputs lie far from here."""
         if shipment.reads_urls:
             packed = shipment.packed()
             return FarCuts(self.cluster.fit(packed), packed, work.planner, work.parts)
