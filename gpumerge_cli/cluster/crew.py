@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,17 +15,18 @@ from gpumerge_cli.cluster import node
 from gpumerge_cli.cluster.calls import ANSWERS, Listed, await_workers, no_package, of_each, workers_of
 from gpumerge_cli.cluster.copies import Copies
 from gpumerge_cli.cluster.cutting import FarCuts
-from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, Pool, RemoteWorker
+from gpumerge_cli.cluster.executor import ClusterExecutor, Noted, Pieces, Pool, RemoteWorker
 from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.pool import DaskPool
 from gpumerge_cli.cluster.seeing import not_as_it_stands, not_written, seen_of
 from gpumerge_cli.cluster.shipment import Answer, Packed, Seen, Shipment, Standing
-from gpumerge_cli.cluster.sorting import RunsOfCluster, cluster_runs, native
+from gpumerge_cli.cluster.sorting import RunsOfCluster, cluster_runs
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import Ready, Runs
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.local_sorts import run_dtype
 from gpumerge_cli.engine.outcome import About, Member, WorkerLog
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.passes import Pass
@@ -42,7 +43,6 @@ from gpumerge_cli.urls import is_url
 if TYPE_CHECKING:
     from distributed import Client
 
-Noted = Callable[[Task, Answer], None]
 _STORES = 300.0
 """Seconds in which a first worker must have looked at stores, which may be slow, or ask for several tries."""
 _MOST_TASK, _LEAST_TASK = 256 << 20, 1 << 20
@@ -90,10 +90,7 @@ class Cluster:
         return ClusterTeam(self, job, inputs, output)
 
     def ready(self, work: Pass, shipment: Shipment, noted: Noted | None = None) -> Ready:
-        """The workers for a shipment, each of which has seen that it can do its tasks. Raises ClusterError.
-
-        noted: is told each task that is done.
-        """
+        """The workers for a shipment, each of which has seen that it can do its tasks. Raises ClusterError."""
         names = self.judge_workers(shipment)
         launch = About()
         if work.action != "unpack":
@@ -113,7 +110,7 @@ class Cluster:
         pieces = pieces_of(work, shipment, self.task_bytes(work.nbytes))
 
         def do(tasks: Tasks) -> Sequence[WorkerLog]:
-            executor = ClusterExecutor(members, tasks, self.pool(shipment, resources), pieces, noted or _ignored)
+            executor = ClusterExecutor(members, tasks, self.pool(shipment, resources), pieces, noted)
             executor.run()
             return executor.logs
 
@@ -199,8 +196,7 @@ class ClusterTeam:
             names = tuple(source.name for source in work.sources)
             seen = tuple(seen_of(name) for name in names)
             job = replace(job, inputs=names, operation=operation, items=replace(job.items, shown=None))
-            dtype = None if inputs.dtype is None else native(inputs.dtype)
-            return replace(_shipment(work, job, seen, spots), runs=True, dtype=dtype)
+            return replace(_shipment(work, job, seen, spots), runs=True, dtype=run_dtype(inputs.dtype))
         copies = inputs.copies or [None] * len(inputs.names)
         found = (seen_of(name if one is None else one.path) for name, one in zip(inputs.names, copies, strict=True))
         tagged = tuple(replace(one, tag=source.tag) for one, source in zip(found, work.sources, strict=True))
@@ -224,10 +220,6 @@ class ClusterTeam:
     def block_bytes(self, source: Source, order: Order) -> int:
         """See Team."""
         return self.cluster.task_bytes(source.size)
-
-
-def _ignored(task: Task, answer: Answer) -> None:
-    """Nobody is told of a task that is done."""
 
 
 def _shipment(work: Pass, job: Job, inputs: tuple[Seen, ...], spots: tuple[Spot | PartsSpot, ...]) -> Shipment:

@@ -31,7 +31,7 @@ from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.resources import Shares, shares
 from gpumerge_cli.engine.task import Place, Ranges, Task, TaskResult, UnfinishedError
-from gpumerge_cli.engine.workers import Setup, Slot, sorts_again
+from gpumerge_cli.engine.workers import Setup, Slot, pace_of
 from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, InputError
 from gpumerge_cli.extents import PartsSpot, Spot
 from gpumerge_cli.formats.base import Sink, Source
@@ -112,11 +112,7 @@ class _Bench:
         threads, memory = own_threads(), shipment.job.resources.memory or own_memory()
         if shipment.chunk_bytes:
             return Shares(threads, shipment.chunk_bytes)
-        number = len(work.sources)
-        pace = self._backend.pace(work.order, number, work.item_bytes)
-        if sorts_again(self._backend, work):
-            room = self._backend.sort_pace(work.order, work.item_bytes).room
-            pace = replace(pace, footprint=pace.footprint + room)
+        pace, number = pace_of(self._backend, work), len(work.sources)
         return replace(shares(pace, work.nbytes, number, threads, memory), workers=threads)
 
     def do(self, task: Task) -> tuple[TaskResult, str]:

@@ -16,14 +16,14 @@ from gpumerge_cli.backends import select
 from gpumerge_cli.cluster.folder import SharedFolder, place_of, remove
 from gpumerge_cli.cluster.outlets import run_name
 from gpumerge_cli.cluster.runlog import RunLog, piece_of, sort_name
-from gpumerge_cli.cluster.runs import run_source
+from gpumerge_cli.cluster.runs import run_at
 from gpumerge_cli.cluster.shipment import Answer, Known, Seen, Shipment
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.executor import Runs
 from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.local_sorts import pieces_of
+from gpumerge_cli.engine.local_sorts import pieces_of, run_dtype
 from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.passes import Pass
@@ -36,7 +36,6 @@ from gpumerge_cli.urls import is_url, shown
 
 if TYPE_CHECKING:
     from gpumerge_cli.cluster.crew import Cluster, ClusterTeam
-    from gpumerge_cli.order.key_types import Dtype
 
 _LEAST_PIECE = 1 << 20
 _MEMORY = "/dev/shm"
@@ -112,11 +111,6 @@ def _log(job: Job, inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], 
     return RunLog(path, sort_name(seen, pieces, inputs.order), size, resume=resume)
 
 
-def native(dtype: Dtype) -> Dtype:
-    """The dtype of runs: in native byte order."""
-    return dtype if dtype.kind in "SV" else dtype.newbyteorder("=")
-
-
 def piece_bytes(cluster: Cluster, job: Job, inputs: Inputs) -> int:
     """Bytes of a piece: as many as every thread of every worker has memory for, but a piece for each thread."""
     backend, order, item = select.host(), inputs.order, inputs.item_bytes
@@ -178,8 +172,8 @@ class RunFolder(SharedFolder):
 
     def sources(self, number: int, inputs: Inputs) -> list[Source]:
         """The runs as sources. Raises OutputError if bytes of them are missing."""
-        dtype = None if inputs.dtype is None else native(inputs.dtype)
-        found = [run_source(str(self.path / run_name(at)), dtype, inputs.order.end) for at in range(number)]
+        paths = (str(self.path / run_name(at)) for at in range(number))
+        found = [run_at(path, run_dtype(inputs.dtype), inputs.order.end) for path in paths]
         if sum(source.size for source in found) != inputs.nbytes:
             raise OutputError("a temporary file has become shorter", where=str(self.path))
         return found
