@@ -1,4 +1,4 @@
-"""How this process sorts: at once if everything fits and that is faster, else by pieces that become runs."""
+"""Sorts by this process: at once if everything fits and that is faster, else by pieces that become runs."""
 
 from __future__ import annotations
 

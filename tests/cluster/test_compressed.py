@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import copies, crew, sorting, unpacker
+from gpumerge_cli.cluster import copies, sorting, unpacker, workers
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker, Ticket
 from gpumerge_cli.cluster.seeing import judge_output
+from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.check import check_each
 from gpumerge_cli.engine.job import Items, Kind
 from gpumerge_cli.engine.outlet import NoOutlet
@@ -52,7 +52,7 @@ def _packed(folder: Path, suffix: str, rng: np.random.Generator, *, ordered: boo
 
 @pytest.fixture
 def machines(cluster: Connection, monkeypatch: pytest.MonkeyPatch) -> Cluster:
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 14)
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 14)
     return Cluster(cluster.client, 30.0)
 

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import connect, crew, executor, fit, local, node
+from gpumerge_cli.cluster import connect, executor, fit, local, node, workers
 from gpumerge_cli.cluster.calls import workers_of
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker, Ticket
 from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment
+from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.passes import Pass
@@ -39,7 +39,7 @@ from tests.jobs_of import merge_job, sort_job
 
 @pytest.fixture
 def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 14)
     np.arange(200_000, dtype=np.int32).tofile(tmp_path / "a.i32")
     return merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
 
@@ -88,7 +88,7 @@ def test_a_late_worker_of_another_version_gets_no_tasks(
             self.threads()
             _await(lambda: self.refused)
 
-    monkeypatch.setattr(crew, "FitWorkers", Noted)
+    monkeypatch.setattr(workers, "FitWorkers", Noted)
     try:
         told = run(job, executor=Joined(cluster.client, 30.0))
     finally:
@@ -183,7 +183,7 @@ def test_workers_that_are_frozen_from_the_start_keep_nobody_waiting(
     cluster: Connection, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert cluster.workers is not None
-    monkeypatch.setattr(crew, "ANSWERS", 1.0)
+    monkeypatch.setattr(workers, "ANSWERS", 1.0)
     monkeypatch.setattr(connect, "_CONNECT", 1.0)
     frozen = cluster.workers.processes[0]
     frozen.send_signal(signal.SIGSTOP)

@@ -16,11 +16,11 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import crew, node, sorting
-from gpumerge_cli.cluster.crew import Cluster
+from gpumerge_cli.cluster import node, sorting, team
 from gpumerge_cli.cluster.executor import Ticket
 from gpumerge_cli.cluster.outlets import FolderOutlet
 from gpumerge_cli.cluster.shipment import Answer, Shipment, Standing
+from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.run import run
@@ -320,11 +320,11 @@ def test_a_worker_of_another_version_is_told(tmp_path: Path, monkeypatch: pytest
 def test_a_worker_that_sees_other_files_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
     job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
-    seen = crew.seen_of
-    monkeypatch.setattr(crew, "seen_of", lambda name: replace(seen(name), mtime=7))
+    seen = team.seen_of
+    monkeypatch.setattr(team, "seen_of", lambda name: replace(seen(name), mtime=7))
     with pytest.raises(ClusterError, match="has another file there; put it on a file system that all machines have"):
         run(job, executor=Here(1, 0))
-    monkeypatch.setattr(crew, "seen_of", lambda name: replace(seen(name), path="/none/a.i32"))
+    monkeypatch.setattr(team, "seen_of", lambda name: replace(seen(name), path="/none/a.i32"))
     with pytest.raises(ClusterError, match="cannot read it: no such file"):
         run(job, executor=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
@@ -333,13 +333,13 @@ def test_a_worker_that_sees_other_files_is_told(tmp_path: Path, monkeypatch: pyt
 def test_a_worker_that_does_not_see_the_output_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
     job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
-    spots = crew.spots_of
+    spots = team.spots_of
 
     def elsewhere(output: Output, *, here: bool) -> tuple[Any, ...]:
         return tuple(replace(one, path="/none/x") for one in spots(output, here=here))
 
     monkeypatch.setattr(node, "_PATIENCE", 0.0)
-    monkeypatch.setattr(crew, "spots_of", elsewhere)
+    monkeypatch.setattr(team, "spots_of", elsewhere)
     with pytest.raises(ClusterError, match="does not see the output's folder"):
         run(job, executor=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]

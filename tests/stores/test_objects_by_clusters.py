@@ -24,10 +24,10 @@ pytest.importorskip("distributed")
 
 from itertools import pairwise
 
-from gpumerge_cli.cluster import crew, cutting, sorting
+from gpumerge_cli.cluster import cutting, sorting, team, workers
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.cluster.ends import Ends
+from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.task import Place, Task
@@ -196,13 +196,13 @@ def test_a_part_that_comes_after_the_abort_is_dropped(bucket: Bucket, monkeypatc
 
 
 def test_parts_that_are_missing_are_told(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    noted = crew.note_part
+    noted = team.note_part
 
     def forgets(output: Any, task: Task, answer: Any) -> None:
         if task.place.offset < 2 * PART:
             noted(output, task, answer)
 
-    monkeypatch.setattr(crew, "note_part", forgets)
+    monkeypatch.setattr(team, "note_part", forgets)
     with pytest.raises(OutputError, match="parts are missing"):
         run(merge_job(_inputs(bucket, ".npy", False), bucket.url("out.npy")), executor=Here(1, 0))
     assert "out.npy" not in bucket.keys
@@ -291,7 +291,7 @@ def test_workers_cut_objects(
     fails: bool, bucket: Bucket, processes: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """Cuts that a worker fails to make are made here. Objects out of order are told as they are here."""
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 12)
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 12)
     rng, names, keys = np.random.default_rng(seed), [], []
     for number in range(5):
         keys.append(np.sort(rng.integers(0, 100 << number, 3000 * number, np.int32)))

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.cluster.shipment import Shipment
+from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.job import Items
