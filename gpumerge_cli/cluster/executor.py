@@ -50,7 +50,7 @@ class Ticket:
 
     @property
     def key(self) -> tuple[int, bool]:
-        """Its name among the tickets of a job, whatever the try."""
+        """Its name among the tickets of a pass, whatever the try."""
         return self.task.turn, self.counts
 
 
@@ -102,7 +102,7 @@ class RemoteWorker:
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces that a job is cut into. nbytes: of a task's inputs, about.
+    """The pieces that a pass is cut into. nbytes: of a task's inputs, about.
 
     counts: the places of results are known only once they are counted, so each task is done twice: once to count, and
     once all ahead of it are counted, to write. least: see Ends. pace: bytes of a task that a worker gets
