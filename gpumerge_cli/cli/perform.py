@@ -81,9 +81,9 @@ def executor_of(job: Job) -> Iterator[Executor | None]:
     if on.cluster is None:
         yield None
         return
-    from gpumerge_cli.cluster.cluster import Cluster
     from gpumerge_cli.cluster.connect import shared
     from gpumerge_cli.cluster.seeing import judge_names, judge_output
+    from gpumerge_cli.cluster.team import Cluster
 
     judge_names(job.inputs)
     if job.operation.kind != "check":

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from gpumerge_cli import __version__
-from gpumerge_cli.cluster.crew import Crew
 from gpumerge_cli.cluster.folder import SharedFolder, place_of
 from gpumerge_cli.cluster.seeing import seen_of
 from gpumerge_cli.cluster.shipment import Answer, Shipment
 from gpumerge_cli.cluster.unpacker import copy_name
+from gpumerge_cli.cluster.workers import Workers
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.job import Items, Job
 from gpumerge_cli.engine.opening import is_packed
@@ -35,11 +35,11 @@ _MARK = ".gpumerge-copies-"
 
 @dataclass(frozen=True)
 class Copies:
-    """Copies compressed inputs of a job by the tasks of a crew. output: the name of its first file, "" for none."""
+    """Has workers copy compressed inputs of a job. output: the name of its first file, "" for none."""
 
-    crew: Crew
-    output: str
+    workers: Workers
     job: Job
+    output: str
 
     @contextmanager
     def __call__(
@@ -73,7 +73,7 @@ class Copies:
             run = os.urandom(8).hex()
             plain = replace(self.job, items=Items())
             shipment = Shipment(run, __version__, plain, work.action, work.order, 1.0, inputs, folder=str(folder.path))
-            self.crew.ready(work, shipment, noted=noted).do(Tasks(work, None, 1, stopwatch))
+            self.workers.ready(work, shipment, noted=noted).do(Tasks(work, None, 1, stopwatch))
             yield tuple(found.get(number) for number in range(len(names)))
 
     def _place(self, first: str) -> tuple[str, Sequence[str]]:
@@ -82,6 +82,6 @@ class Copies:
         why = "compressed inputs need a folder for their copies"
         if self.output:
             return place_of(self.output, folders, why), folders
-        if not folders and not self.crew.here:
+        if not folders and not self.workers.here:
             raise UsageError(why, way_out="name one with -T that all see")
         return os.path.basename(shown(first)), folders or (tempfile.gettempdir(),)

@@ -43,7 +43,7 @@ class Shipment:
     run: str
     """Names the pass, unlike any other."""
     version: str
-    """The version of this program."""
+    """This program's."""
     job: Job
     """Its inputs have absolute names, or are the names of runs; its memory is that of each worker."""
     action: Action

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import crew, sorting
-from gpumerge_cli.cluster.cluster import Cluster
+from gpumerge_cli.cluster import sorting, workers
 from gpumerge_cli.cluster.connect import Connection
+from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.check import check_each
 from gpumerge_cli.engine.job import Items, Job, Resources
 from gpumerge_cli.engine.run import run
@@ -28,7 +28,7 @@ _ITEMS = 20_000
 
 @pytest.fixture
 def machines(cluster: Connection, monkeypatch: pytest.MonkeyPatch) -> Cluster:
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)  # many tasks
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 14)  # many tasks
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 14)
     return Cluster(cluster.client, 30.0)
 

@@ -1,24 +1,22 @@
-"""The workers of a cluster: they are judged before anything is written, and do the tasks of a shipment."""
+"""The workers of a cluster: each is judged before anything is written, and gets tasks if it can do them."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.backends import select
 from gpumerge_cli.cluster import node
 from gpumerge_cli.cluster.calls import ANSWERS, Listed, await_workers, no_package, of_each, workers_of
-from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker
+from gpumerge_cli.cluster.executor import ClusterExecutor, Noted, Pieces, Pool, RemoteWorker
 from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.pool import DaskPool
-from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment, Standing
+from gpumerge_cli.cluster.shipment import Packed, Shipment, Standing
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.executor import Ready
 from gpumerge_cli.engine.outcome import About, Member, WorkerLog
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.supply import Spans
-from gpumerge_cli.engine.task import Task
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.engine.workers import about, policy_of
 from gpumerge_cli.errors import ClusterError, GpumergeError
@@ -26,7 +24,6 @@ from gpumerge_cli.errors import ClusterError, GpumergeError
 if TYPE_CHECKING:
     from distributed import Client
 
-Noted = Callable[[Task, Answer], None]
 _STORES = 300.0
 """Seconds in which a first worker must have looked at stores, which may be slow, or ask for several tries."""
 _MOST_TASK, _LEAST_TASK = 256 << 20, 1 << 20
@@ -37,7 +34,7 @@ _TASKS = 12
 """Tasks for each thread, at least, so that all threads end at about the same time."""
 
 
-class Crew:
+class Workers:
     """The workers of a connected client. here: all of them are processes of this machine."""
 
     def __init__(self, client: Client, patience: float = 60.0, *, here: bool = False) -> None:
@@ -53,11 +50,8 @@ class Crew:
         known = self.standings or workers_of(self.client)
         return max(1, sum(one.threads for one in known.values()))
 
-    def ready(self, work: Pass, shipment: Shipment, spans: Spans | None = None, noted: Noted | None = None) -> Ready:
-        """The workers for a shipment, each of which has seen that it can do its tasks. Raises ClusterError.
-
-        spans: see Ready. noted: is told each task that is done.
-        """
+    def ready(self, work: Pass, shipment: Shipment, noted: Noted | None = None) -> Ready:
+        """The workers for a shipment, each of which has seen that it can do its tasks. Raises ClusterError."""
         names = self.judge_workers(shipment)
         launch = About()
         if work.action != "unpack":
@@ -74,16 +68,26 @@ class Crew:
                 "no worker has a GPU", way_out="start workers with --resources GPU=1, or leave --backend out"
             )
         resources = {"GPU": 1} if gpus and work.action != "unpack" else {}
-        pieces = pieces_of(work, shipment, task_bytes(work.nbytes, self.threads))
+        pieces = pieces_of(work, shipment, self.task_bytes(work.nbytes))
 
         def do(tasks: Tasks) -> Sequence[WorkerLog]:
-            fit = FitWorkers(self.client, shipment.packed(), self.standings)
-            pool = DaskPool(fit, shipment, resources, self.patience)
-            executor = ClusterExecutor(members, tasks, pool, pieces, noted or _ignored)
+            executor = ClusterExecutor(members, tasks, self.pool(shipment, resources), pieces, noted)
             executor.run()
             return executor.logs
 
-        return Ready(members, do, spans)
+        return Ready(members, do)
+
+    def task_bytes(self, nbytes: int) -> int:
+        """Bytes of a task, of `nbytes` in all: no thread waits long at the end, and there are not too many tasks."""
+        return max(_LEAST_TASK, min(_MOST_TASK, nbytes // (_TASKS * self.threads)))
+
+    def pool(self, shipment: Shipment, resources: Mapping[str, float]) -> Pool:
+        """Has tasks of a shipment done by the workers that can. resources: see DaskPool."""
+        return DaskPool(self.fit(shipment.packed()), shipment, resources, self.patience)
+
+    def fit(self, packed: Packed) -> FitWorkers:
+        """The workers that can do the tasks of a shipment: those that were judged, and others that come."""
+        return FitWorkers(self.client, packed, self.standings)
 
     def judge_workers(self, shipment: Shipment) -> dict[str, str]:
         """Have every worker see that it can do the tasks of a shipment; the workers' names by their addresses."""
@@ -122,10 +126,6 @@ class Crew:
         return told
 
 
-def _ignored(task: Task, answer: Answer) -> None:
-    """Nobody is told of a task that is done."""
-
-
 def pieces_of(work: Pass, shipment: Shipment, nbytes: int) -> Pieces:
     """The pieces that the pass is cut into. nbytes: of each of them, about, if it is a merge to files."""
     if work.action == "unpack":
@@ -136,8 +136,3 @@ def pieces_of(work: Pass, shipment: Shipment, nbytes: int) -> Pieces:
     if least:  # a worker holds a part in memory
         nbytes = max(least + least // 4, min(nbytes, _MOST_HELD))
     return Pieces(nbytes, not work.equals.keeps_all, least)
-
-
-def task_bytes(nbytes: int, threads: int) -> int:
-    """Bytes of a task, of `nbytes` in all: small enough that no thread waits long at the end, and not too many."""
-    return max(_LEAST_TASK, min(_MOST_TASK, nbytes // (_TASKS * threads)))

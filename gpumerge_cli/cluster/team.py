@@ -1,4 +1,4 @@
-"""A cluster as an executor: it does the work of jobs in place of this process."""
+"""A cluster as an executor: its workers do the tasks of a job, from the same files and to the same output."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from functools import partial
 
 from gpumerge_cli import __version__
 from gpumerge_cli.cluster.copies import Copies
-from gpumerge_cli.cluster.crew import Crew, task_bytes
 from gpumerge_cli.cluster.cutting import FarCuts
-from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.seeing import not_as_it_stands, not_written, seen_of
 from gpumerge_cli.cluster.shipment import Answer, Seen, Shipment
-from gpumerge_cli.cluster.sorting import RunsOfCluster, cluster_runs, native
+from gpumerge_cli.cluster.sorting import RunsOfCluster, cluster_runs
+from gpumerge_cli.cluster.workers import Workers
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import Ready, Runs
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.local_sorts import run_dtype
 from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.passes import Pass
@@ -32,7 +32,7 @@ from gpumerge_cli.order import Order
 from gpumerge_cli.urls import is_url
 
 
-class Cluster(Crew):
+class Cluster(Workers):
     """The workers of a connected client, as an executor."""
 
     def judge(self, job: Job) -> None:
@@ -44,7 +44,7 @@ class Cluster(Crew):
 
     def copier(self, job: Job, output: str) -> Copies:
         """See Executor."""
-        return Copies(self, output, job)
+        return Copies(self, job, output)
 
     def team(
         self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None, sizes: Sequence[int] = ()
@@ -75,7 +75,8 @@ class ClusterTeam:
             return self.cluster.ready(work, shipment)
         if isinstance(work.outlet, RunsOfCluster):
             return self.cluster.ready(work, work.outlet.shipment(shipment), noted=work.outlet.noted)
-        return self.cluster.ready(work, shipment, self._spans(work, shipment, output), partial(note_part, output))
+        ready = self.cluster.ready(work, shipment, noted=partial(note_part, output))
+        return replace(ready, spans=self._spans(work, shipment, output))
 
     def shipment(self, work: Pass) -> Shipment:
         """The shipment of a pass. Raises InputError for inputs that workers cannot read, OutputError for an output."""
@@ -86,8 +87,7 @@ class ClusterTeam:
             names = tuple(source.name for source in work.sources)
             seen = tuple(seen_of(name) for name in names)
             job = replace(job, inputs=names, operation=operation, items=replace(job.items, shown=None))
-            dtype = None if inputs.dtype is None else native(inputs.dtype)
-            return replace(_shipment(work, job, seen, spots), runs=True, dtype=dtype)
+            return replace(_shipment(work, job, seen, spots), runs=True, dtype=run_dtype(inputs.dtype))
         copies = inputs.copies or [None] * len(inputs.names)
         found = (seen_of(name if one is None else one.path) for name, one in zip(inputs.names, copies, strict=True))
         tagged = tuple(replace(one, tag=source.tag) for one, source in zip(found, work.sources, strict=True))
@@ -96,24 +96,22 @@ class ClusterTeam:
         return _shipment(work, replace(job, inputs=names, operation=operation, items=items), tagged, spots)
 
     def _spans(self, work: Pass, shipment: Shipment, output: Output) -> Spans:
-        """Cuts a merge; workers do if its inputs lie far from here."""
+        """Cuts a merge; the workers, which were judged, do if its inputs lie far from here."""
         if shipment.reads_urls:
             packed = shipment.packed()
-            fit = FitWorkers(self.cluster.client, packed, self.cluster.standings)
-            return FarCuts(fit, packed, work.planner, work.parts)
+            return FarCuts(self.cluster.fit(packed), packed, work.planner, work.parts)
         grid = (1, 0) if work.parts else output.grid
         return partial(work.planner_on(grid).spans, parts=work.parts)
 
     def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> Runs:
         """See Team."""
         assert self.output is not None
-        job = self.job
-        shipment = self.shipment(Pass(job, "sort", inputs.sources, inputs.order, inputs.item_bytes, NoOutlet()))
-        return cluster_runs(self.cluster, job, inputs, self.output, shipment, stack)
+        work = Pass(self.job, "sort", inputs.sources, inputs.order, inputs.item_bytes, NoOutlet())
+        return cluster_runs(self.cluster, self.shipment(work), inputs, self.output, stack)
 
     def block_bytes(self, source: Source, order: Order) -> int:
         """See Team."""
-        return task_bytes(source.size, self.cluster.threads)
+        return self.cluster.task_bytes(source.size)
 
 
 def _shipment(work: Pass, job: Job, inputs: tuple[Seen, ...], spots: tuple[Spot | PartsSpot, ...]) -> Shipment:
