@@ -26,7 +26,7 @@ def resolve_fields(
         _refuse_records(files, plain=plain)
     header = max(values.header, int(any(map(needs_names, values.field))))
 
-    def names() -> list[str]:
+    def names() -> list[str] | None:
         return csv_names(files, separator, header, plain=plain, option="--field")
 
     columns = [parse_columns(text, names) for text in values.field]

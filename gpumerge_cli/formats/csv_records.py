@@ -96,14 +96,10 @@ def order_of_fields(order: LineOrder) -> LineOrder:
     return replace(order, keys=keys, separator=SEPARATOR, terminator=NUL, of_records=order)
 
 
-class EmptyInputError(InputError):
-    """A file holds nothing."""
+def header_fields(name: str, separator: int | None, number: int, *, plain: bool = False) -> list[str] | None:
+    """The fields of the record `number`, counted from 1, of the file `name`; None if the file is empty.
 
-
-def header_fields(name: str, separator: int | None, number: int, *, plain: bool = False) -> list[str]:
-    """The fields of the record `number`, counted from 1, of the file `name`. Raises InputError if there is none.
-
-    plain: as of SeekableInput.
+    plain: as of SeekableInput. Raises InputError if a file that is not empty has no such record.
     """
     file = open_input(name, plain=plain)
     try:
@@ -111,7 +107,7 @@ def header_fields(name: str, separator: int | None, number: int, *, plain: bool 
         refuse_binary(name, start, plain=plain)
         refuse_wide(name, start, csv=True)
         if start in (b"", BOM):
-            raise EmptyInputError("it is empty, and so has no header", where=name, way_out="use the field's number")
+            return None
         parser = Parser(file, separator_of(LineOrder(separator=separator)))
         records = chain.from_iterable(map(parser.records, parser.blocks))
         for _, fields in islice(records, number - 1, None):
