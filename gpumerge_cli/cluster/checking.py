@@ -59,7 +59,9 @@ class Check:
         if found.first == inf:
             return found.items
         first_in = partial(self._first_in, advance=lambda done, total: None)
-        raise disorder_error(self.source, int(found.first), self.inputs.order, first_in, unique=self.request.unique)
+        beside = self.inputs.all_sources()
+        offset, order = int(found.first), self.inputs.order
+        raise disorder_error(self.source, offset, order, first_in, unique=self.request.unique, beside=beside)
 
     def _first_in(self, order: Order, advance: Advance) -> int | None:
         found = self._first(order, advance)

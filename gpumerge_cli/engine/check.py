@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import count
 
@@ -14,10 +15,11 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.disorder import Joining, disorder_error
 from gpumerge_cli.engine.inputs import Inputs, formats_of, judge_memory, look_at, opened, same_headers
 from gpumerge_cli.engine.machines import Machines
-from gpumerge_cli.engine.request import BackendRequest, CheckRequest
+from gpumerge_cli.engine.opening import is_packed
+from gpumerge_cli.engine.request import BackendRequest, CheckRequest, ItemRequest
 from gpumerge_cli.engine.resources import ITEM_COPIES, chunk_bytes_for, cores, default_memory
 from gpumerge_cli.engine.steps import falls_at, read_chunk
-from gpumerge_cli.errors import DisorderError, InputError
+from gpumerge_cli.errors import DisorderError, InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.naming import size_told
 from gpumerge_cli.order import Order
@@ -28,6 +30,8 @@ from gpumerge_cli.urls import is_url
 Advance = Callable[[int, int], None]
 
 _SHORT_LINE = 8
+_MOST_LOOKED_AT = 16
+"""Files that are looked at for each file that is out of order."""
 
 
 def check_files(request: CheckRequest, machines: Machines | None = None) -> tuple[InputFile, ...]:
@@ -66,7 +70,10 @@ def check_each(
                 advance(sum(sizes[:at]) + sizes[at] * done // max(1, total), sum(sizes))
 
         try:
-            with opened((name,), items, copier=copier) as files:
+            with opened((name,), items, copier=copier) as one, ExitStack() as stack:
+                files = replace(
+                    one, others=partial(_others, (*inputs[:at], *inputs[at + 1 :]), items, one.order, stack)
+                )
                 if items.csv:  # whose keys may be names in the first header
                     head = files.shown_header(files.sources[0])
                     same_headers([*headers, (name, head)], items)
@@ -80,6 +87,21 @@ def check_each(
             yield error
         else:
             yield checked
+
+
+def _others(names: Sequence[str], items: ItemRequest, order: Order, stack: ExitStack) -> Sequence[Source] | None:
+    """See Inputs.others. They are opened until the stack closes; None as well where that could take a while."""
+    if not names:
+        return ()
+    if len(names) > _MOST_LOOKED_AT or not all(map(os.path.isfile, names)):
+        return None
+    try:
+        if any(map(is_packed, names, formats_of(names, items))):
+            return None
+        others = stack.enter_context(opened(names, items, silent=True))
+    except (InputError, UsageError):
+        return None
+    return others.sources if others.order == order else None
 
 
 def _troubles(names: Sequence[str]) -> dict[str, InputError]:
@@ -117,7 +139,7 @@ def raise_disorder(
     backend = select(on.backend, device, inputs.order, inputs.nbytes, sharing=on.sharing).backend
     search = Search(backend, on.threads or cores(), unique, memory)
     for source in inputs.sources:
-        error = search.error_in(source, inputs.order, advance, beside=inputs.sources)
+        error = search.error_in(source, inputs.order, advance, beside=inputs.all_sources)
         if error is not None:
             raise error
 
@@ -142,18 +164,18 @@ class Search:
         order: Order,
         advance: Advance = lambda done, total: None,
         *,
-        beside: Sequence[Source] = (),
+        beside: Callable[[], Sequence[Source] | None] = tuple,
         join: Joining | None = None,
     ) -> DisorderError | None:
         """The error for the first disorder of a source, None if it is in order.
 
-        beside: the inputs that an order which the error proposes must fit, too. join: see disorder_error.
+        beside: gives the inputs that an order which the error proposes must fit, too. join: see disorder_error.
         """
         offset = self.first_in(source, order, advance)
         if offset is None:
             return None
         first_in = partial(self.first_in, source)
-        return disorder_error(source, offset, order, first_in, unique=self.unique, beside=beside, join=join)
+        return disorder_error(source, offset, order, first_in, unique=self.unique, beside=beside(), join=join)
 
     def first_in(self, source: Source, order: Order, advance: Advance = lambda done, total: None) -> int | None:
         """The position of the first item out of order, None if there is none."""

@@ -208,7 +208,7 @@ def _first_disorder(site: Site, found: FoundDisorderError, hired: Hired, memory:
     threads = hired.station.shares.workers if hired.station is not None else cores()
     join = _joining(site, found.source, site.work.join) if isinstance(site.work.join, Join) else None
     error = Search(backend, threads, memory=memory).error_in(
-        site.sources[found.source], site.order_of(found.source), beside=site.sources, join=join
+        site.sources[found.source], site.order_of(found.source), beside=lambda: site.sources, join=join
     )
     return changed_error(site.sources[found.source].name) if error is None else error
 
