@@ -24,7 +24,7 @@ def resolve_fields(
     plain, implied = values.command == "sort" and not values.compressed, not values.csv
     header = max(values.header, int(any(map(needs_names, values.field))))
 
-    def names() -> list[str]:
+    def names() -> list[str] | None:
         return csv_names(files, separator, header, plain=plain, option="--field", implied=implied)
 
     columns = [parse_columns(text, names) for text in values.field]

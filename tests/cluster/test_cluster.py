@@ -219,6 +219,18 @@ def test_checks(unique: bool, machines: Cluster, tmp_path: Path) -> None:
         assert list(checked((name,), unique, machines)) == list(checked((name,), unique, None))
 
 
+@pytest.mark.parametrize("other", [b"9\n10\n11\n", b"10\n9\n"], ids=["alike", "otherwise"])
+def test_a_check_looks_at_all_inputs_before_it_proposes_an_order(
+    other: bytes, machines: Cluster, tmp_path: Path
+) -> None:
+    names = (str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))
+    for name, data in zip(names, (b"9\n10\n11\n", other), strict=True):
+        Path(name).write_bytes(data)
+    told = list(checked(names, False, machines))
+    assert told == list(checked(names, False, None))
+    assert told[0].endswith("add -n") == (other != b"10\n9\n")
+
+
 def test_disorder_is_told_as_it_is_here(machines: Cluster, tmp_path: Path) -> None:
     values = np.arange(100_000, dtype=np.int32)
     values[70_000] = 3
