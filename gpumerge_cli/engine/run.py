@@ -88,8 +88,6 @@ def run(
             team = executor.team(job, inputs, clock, output, sizes)
             running = _Running(job, inputs, output, team, clock, advance)
             outcome = running.sort(stack) if sorts else running.merge(parts)
-            for source in inputs.sources:
-                source.check_unchanged()
             output.finish(outcome, durable=job.output.durable)
             settle()
             output.commit(durable=job.output.durable)
@@ -153,6 +151,8 @@ class _Running:
         if operation.margin is not None and operation.margin.total is not None:
             end = inputs.order.end[0]
             self.output.end_with(operation.margin.last_line(outcome.counts, outcome.dropped, end), outcome)
+        for source in inputs.sources:
+            source.check_unchanged()
         return outcome
 
     def _go_on(self, merged: Pass, outcome: Outcome, rest: Chunk) -> Outcome:
