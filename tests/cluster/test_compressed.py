@@ -30,7 +30,7 @@ from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk
 from tests.cluster.test_cluster import in_both
-from tests.cluster.test_twins import Here, failing_from
+from tests.cluster.troubled import Here, failing_from
 from tests.jobs_of import job_of, merge_job, sort_job, with_resources
 
 _PACK: dict[str, Any] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, "": bytes}

@@ -24,7 +24,7 @@ from gpumerge_cli.errors import OutputError
 from gpumerge_cli.extents import Spot
 from gpumerge_cli.formats.output import FORCED, OutputFile
 from gpumerge_cli.formats.output_range import OutputRange
-from tests.cluster.test_twins import Here, Ticket, Troubled
+from tests.cluster.troubled import Here, Ticket, Troubled
 from tests.jobs_of import job_of, merge_job, to
 from tests.oracles import same_bits
 

@@ -36,7 +36,7 @@ from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.formats.stores.s3_multipart import Multipart
 from gpumerge_cli.order.equals import Equals
 from tests.cluster.kills import Killer
-from tests.cluster.test_twins import Here, KilledWorker, Troubled
+from tests.cluster.troubled import Here, KilledWorker, Troubled
 from tests.jobs_of import merge_job, sort_job, to
 from tests.stores.conftest import PART, Bucket, settings
 from tests.stores.faults import Faults, Proxy

@@ -18,7 +18,7 @@ from gpumerge_cli.formats import stored_input
 from gpumerge_cli.formats.stores.base import Found
 from gpumerge_cli.formats.stores.s3_objects import S3Object
 from gpumerge_cli.order.equals import Equals
-from tests.cluster.test_twins import Here, Troubled
+from tests.cluster.troubled import Here, Troubled
 from tests.jobs_of import merge_job, sort_job, with_resources
 from tests.stores.conftest import Bucket
 
