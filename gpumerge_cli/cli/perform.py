@@ -75,11 +75,13 @@ def perform(
 
 
 @contextmanager
-def executor_of(job: Job) -> Iterator[Executor | None]:
-    """The cluster that is to do the job; None if this process is. Raises UsageError, InputError, ClusterError."""
+def executor_of(job: Job) -> Iterator[Executor]:
+    """What is to do the job: this process, or the cluster that it names. Raises UsageError, InputError, ClusterError."""
     on = job.resources
     if on.cluster is None:
-        yield None
+        from gpumerge_cli.engine.local import LOCAL
+
+        yield LOCAL
         return
     from gpumerge_cli.cluster.connect import shared
     from gpumerge_cli.cluster.seeing import judge_names, judge_output

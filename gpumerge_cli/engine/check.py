@@ -32,7 +32,7 @@ _MOST_LOOKED_AT = 16
 """Files that are looked at for each file that is out of order."""
 
 
-def check_files(job: Job, executor: Executor | None = None) -> tuple[InputFile, ...]:
+def check_files(job: Job, executor: Executor = LOCAL) -> tuple[InputFile, ...]:
     """The inputs as they were read. Raises the first InputError that check_each gives, and what that raises."""
     found = []
     for one in check_each(job, executor=executor):
@@ -43,17 +43,16 @@ def check_files(job: Job, executor: Executor | None = None) -> tuple[InputFile, 
 
 
 def check_each(
-    job: Job, advance: Advance | None = None, executor: Executor | None = None
+    job: Job, advance: Advance | None = None, executor: Executor = LOCAL
 ) -> Iterator[InputFile | InputError]:
     """Check every input by itself: for each in turn the input as it was read, or what is wrong with it.
 
     An error is the DisorderError of the first disorder, or the InputError that kept the input from being read. Raises
     UsageError before it reads any input if the inputs and the items of the job do not go together.
     advance: called from any thread with (bytes done, bytes in all), those of the files as they lie on the disk; what it
-    raises ends the check. executor: does the work; None for this process.
+    raises ends the check. executor: does the work; by default this process.
     """
     inputs, items = job.inputs, job.items
-    executor = LOCAL if executor is None else executor
     headers: list[tuple[str, bytes]] = []
     formats_of(inputs, items)
     sizes = [size_told(name) for name in inputs] if advance is not None else []
@@ -117,16 +116,14 @@ def _troubles(names: Sequence[str]) -> dict[str, InputError]:
     return troubles
 
 
-def raise_disorder(
-    job: Job, inputs: Inputs, advance: Advance | None = None, executor: Executor | None = None
-) -> list[int]:
+def raise_disorder(job: Job, inputs: Inputs, advance: Advance | None = None, executor: Executor = LOCAL) -> list[int]:
     """The items of each opened input of the job. Raises DisorderError at the first disorder of the first that has one.
 
     advance, executor: see check_each.
     """
     judge_memory(inputs, job.resources.memory or default_memory())
     check, clock = _check_of(job), Clock()
-    team = (LOCAL if executor is None else executor).team(check, inputs, clock)
+    team = executor.team(check, inputs, clock)
     search = Search(check, team, clock, inputs.item_bytes)
     counts = []
     for source in inputs.sources:

@@ -42,18 +42,17 @@ def run(
     since_start: float = 0.0,
     advance: Advance | None = None,
     settle: Callable[[], None] = lambda: None,
-    executor: Executor | None = None,
+    executor: Executor = LOCAL,
 ) -> MergeReport:
     """Merge or sort the inputs of the job to its output, which appears whole or not at all.
 
     since_start: seconds the process had run before the call, for the report. advance: called with (bytes written, bytes
     in all) after every chunk, from any thread but one at a time; a sort counts every byte twice, once sorted and once
     merged. settle: called once, before the output takes its place; an error after that must not say that there is no
-    output. executor: does the work; None for this process. Raises UsageError, InputError, DisorderError, OutputError,
+    output. executor: does the work; by default this process. Raises UsageError, InputError, DisorderError, OutputError,
     DeviceError, ClusterError; the output is then as it was, and no temporary file is left.
     """
     clock = Clock(since_start)
-    executor = LOCAL if executor is None else executor
     executor.judge(job)
     sorts = job.operation.kind == "sort"
     if not sorts:

@@ -14,6 +14,7 @@ from gpumerge_cli.cluster import sorting, workers
 from gpumerge_cli.cluster.connect import Connection
 from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.check import check_each
+from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.job import Items, Job, Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError, DisorderError, InputError, OutputError
@@ -216,7 +217,7 @@ def test_checks(unique: bool, machines: Cluster, tmp_path: Path) -> None:
         values.tofile(names[-2])
         Path(names[-1]).write_bytes(b"".join(b"%08d\n" % (value + 10) for value in values.tolist()))
     for name in names:
-        assert list(checked((name,), unique, machines)) == list(checked((name,), unique, None))
+        assert list(checked((name,), unique, machines)) == list(checked((name,), unique, LOCAL))
 
 
 @pytest.mark.parametrize("other", [b"9\n10\n11\n", b"10\n9\n"], ids=["alike", "otherwise"])
@@ -227,7 +228,7 @@ def test_a_check_looks_at_all_inputs_before_it_proposes_an_order(
     for name, data in zip(names, (b"9\n10\n11\n", other), strict=True):
         Path(name).write_bytes(data)
     told = list(checked(names, False, machines))
-    assert told == list(checked(names, False, None))
+    assert told == list(checked(names, False, LOCAL))
     assert told[0].endswith("add -n") == (other != b"10\n9\n")
 
 
