@@ -76,7 +76,7 @@ def perform(
 
 @contextmanager
 def executor_of(job: Job) -> Iterator[Executor]:
-    """What is to do the job: this process, or the cluster that it names. Raises UsageError, InputError, ClusterError."""
+    """This process, or the cluster that the job names. Raises UsageError, InputError, ClusterError."""
     on = job.resources
     if on.cluster is None:
         from gpumerge_cli.engine.local import LOCAL

@@ -14,8 +14,9 @@ from gpumerge_cli.cluster import sorting, workers
 from gpumerge_cli.cluster.connect import Connection
 from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.check import check_each
-from gpumerge_cli.engine.local import LOCAL
+from gpumerge_cli.engine.executor import Executor
 from gpumerge_cli.engine.job import Items, Job, Resources
+from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError, DisorderError, InputError, OutputError
 from gpumerge_cli.formats.record_options import RecordRequest
@@ -199,7 +200,7 @@ def test_nothing_at_all(machines: Cluster, tmp_path: Path) -> None:
     in_both(sort_job(names), machines, tmp_path, ".i32")
 
 
-def checked(names: tuple[str, ...], unique: bool, machines: Cluster | None) -> Iterator[str]:
+def checked(names: tuple[str, ...], unique: bool, machines: Executor) -> Iterator[str]:
     for one in check_each(job_of("check", names, equals=Equals.of(unique)), executor=machines):
         yield str(one)
 
