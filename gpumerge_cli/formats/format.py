@@ -49,8 +49,8 @@ class Content:
     name: of the format. dtype: None if the file says it. key: what of an item is its key, if anything was said of that.
     terminator: the byte that ends a line. header_lines: lines at the start that are not items. csv: lines are CSV's
     records, see csv_records. csv_implied: see engine.job.Items. plain: whatever their names say, no files are
-    compressed. shown: makes of whole lines what is written. said: options say the format, so names need not. folder: for a copy,
-    see SeekableInput. copy: the decompressed content, where others have made it.
+    compressed. shown: makes of whole lines what is written. said: options say the format, so names need not.
+    folder: for a copy, see SeekableInput. copy: the decompressed content, where others have made it.
     """
 
     name: str
