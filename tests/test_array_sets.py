@@ -259,7 +259,7 @@ def on_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         walks,
         "walk_of",
-        lambda device, order, limits, equals, row: Walk(SimpleNamespace(order=order), limits, equals),  # type: ignore[arg-type]
+        lambda device, order, limits, equals, row: Walk(SimpleNamespace(order=order), equals),  # type: ignore[arg-type]
     )
 
 

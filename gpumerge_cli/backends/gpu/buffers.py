@@ -14,12 +14,6 @@ from gpumerge_cli.backends.gpu.failures import pinning_errors
 _VECTOR = 16
 
 
-def copy_on_device(source: int, to: int, nbytes: int) -> None:
-    """Copy between addresses of the device, on the current stream."""
-    kind = cupy.cuda.runtime.memcpyDeviceToDevice
-    cupy.cuda.runtime.memcpyAsync(to, source, nbytes, kind, cupy.cuda.get_current_stream().ptr)
-
-
 class DeviceBuffer:
     """Bytes on the current device, in whole vectors: kernels read the aligned words that hold the last bytes.
 

@@ -1,4 +1,8 @@
-"""Launches and memory at the least cost to the host.
+"""Steps of work on a stream, and memory for them, at the least cost to the host.
+
+An operation decides its steps once, from addresses and counts (see merging, many_runs, sorting, radix, rank_sort and
+walks): which kernels, how many blocks, which arguments, how much memory. Whoever queues the work, compiles its kernels
+ahead or tests it walks these steps.
 
 CuPy's own way to launch a kernel converts each argument by itself. Here all arguments lie in one buffer, as the driver
 takes them, and a launch fills it in.
@@ -8,7 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -25,46 +29,62 @@ _WORD = 8
 _POINTER, _SIZE, _END = 1, 2, 0
 _TOLD = 5
 
+Take = Callable[[int], Any]
+"""Gives memory of so many bytes, which lasts as long as something refers to it. `ptr` is its address: see scratch."""
+Queue = Callable[[int, int, Sequence[int], bool], None]
+"""Queues a launch of a kernel, a fill or a copy on a stream of the current device: see Step. It takes blocks or bytes,
+the stream, arguments, and whether it may begin beside what was queued ahead of it (see beside.py)."""
+Step = tuple[Queue, int, Sequence[int], bool]
+"""A step of work on a stream: what queues it, its blocks or bytes, its arguments, and whether it may begin beside the
+step ahead of it. The memory that steps use lasts as long as whoever gives them: they are queued one by one."""
 
-class Launch:
-    """Launches of a kernel. Its arguments are 64-bit words; a struct of words is as many arguments."""
 
-    __slots__ = ("_find", "_found", "_pack", "_pointer", "_shared", "_spare", "_threads", "_words")
+def queue(steps: Iterable[Step], stream: int) -> None:
+    """Queue work on a stream of the current device."""
+    for do, size, words, beside in steps:
+        do(size, stream, words, beside)
 
-    def __init__(self, find: Callable[[], Any], threads: int, words: int, shared: int = 0) -> None:
-        """find: gives the kernel, as CuPy has it, at the first launch; until then it may be compiled beside others.
 
-        words: the number of its arguments. shared: bytes of dynamic shared memory.
-        """
-        self._find = find
-        self._found: list[Any] = []
-        self._pointer = 0
-        self._threads = threads
-        self._shared = shared
-        self._words = words
-        self._pack = struct.Struct(f"{words}q").pack_into
-        self._spare: list[_Arguments] = []
+def zeros(nbytes: int, stream: int, words: Sequence[int], beside: bool) -> None:
+    """Fill memory with zeros. words: its address."""
+    cupy.cuda.runtime.memsetAsync(words[0], 0, nbytes, stream)
 
-    def __call__(self, blocks: int, stream: int, words: list[int], *, beside: bool = False) -> None:
-        """Queue the kernel on a stream of the current device.
 
-        beside: it may begin before the kernel ahead of it has ended (see beside.py).
-        """
-        if not self._pointer:
-            function = self._find()
-            self._found.append(function)  # it keeps its module loaded, of each thread that came here at once
-            self._pointer = function.ptr
+def copy(nbytes: int, stream: int, words: Sequence[int], beside: bool) -> None:
+    """Copy between addresses of the device. words: from where, and to where."""
+    cupy.cuda.runtime.memcpyAsync(words[1], words[0], nbytes, cupy.cuda.runtime.memcpyDeviceToDevice, stream)
+
+
+def launch(find: Callable[[], Any], threads: int, words: int, shared: int = 0) -> Queue:
+    """Launches of a kernel. Its arguments are 64-bit words; a struct of words is as many arguments.
+
+    find: gives the kernel, as CuPy has it, at the first launch; until then it may be compiled beside others. threads:
+    of a block. words: the number of its arguments. shared: bytes of dynamic shared memory.
+    """
+    found: list[Any] = []
+    pack = struct.Struct(f"{words}q").pack_into
+    pointer = 0
+    spare: list[_Arguments] = []
+
+    def queue(blocks: int, stream: int, given: Sequence[int], beside: bool) -> None:
+        nonlocal pointer
+        if not pointer:
+            function = find()
+            found.append(function)  # it keeps its module loaded, of each thread that came here at once
+            pointer = function.ptr
         # Another thread may be inside the driver, which has let go of the interpreter, and reads its own buffer there.
         try:
-            arguments = self._spare.pop()
+            arguments = spare.pop()
         except IndexError:
-            arguments = _Arguments(self._words)
-        self._pack(arguments.memory, 0, *words)
+            arguments = _Arguments(words)
+        pack(arguments.memory, 0, *given)
         if beside:
-            launch_beside(self._pointer, blocks, self._threads, self._shared, stream, arguments.told)
+            launch_beside(pointer, blocks, threads, shared, stream, arguments.told)
         else:
-            _launch_kernel(self._pointer, blocks, 1, 1, self._threads, 1, 1, self._shared, stream, 0, arguments.told)
-        self._spare.append(arguments)
+            _launch_kernel(pointer, blocks, 1, 1, threads, 1, 1, shared, stream, 0, arguments.told)
+        spare.append(arguments)
+
+    return queue
 
 
 class _Arguments:
@@ -90,6 +110,33 @@ class Answer:
         self._memory = cupy.cuda.alloc_pinned_memory(ctypes.sizeof(ctypes.c_int64))
         self.address: int = self._memory.ptr
         self.word = ctypes.c_int64.from_address(self.address)
+
+
+class Answers:
+    """Words that the device writes answers to, one for each thread that waits. what: the call, for messages."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._spare: list[Answer] = []
+
+    def to(self, steps: Callable[..., Iterable[Step]], *arguments: Any) -> int:
+        """Queue steps of the arguments and an address, and wait for the int64 there; it is 0 if they write none.
+
+        Raises UsageError if a graph captures the current stream.
+        """
+        stream = current_stream()
+        judge_waiting(stream, self._what)
+        try:  # another thread may take the last one
+            answer = self._spare.pop()
+        except IndexError:
+            answer = Answer()
+        answer.word.value = 0
+        for do, size, words, beside in steps(*arguments, answer.address):
+            do(size, stream, words, beside)
+        cupy.cuda.runtime.streamSynchronize(stream)
+        found: int = answer.word.value
+        self._spare.append(answer)
+        return found
 
 
 class _CapturedMemory:
@@ -160,11 +207,12 @@ def lasting() -> Iterator[bool]:
         yield True
 
 
-def scratch(nbytes: int, stream: int) -> Any:
-    """Memory for what is queued on a stream while the result lives; `ptr` is its address.
+def scratch(nbytes: int) -> Any:
+    """Memory for what is queued on the current stream while the result lives; `ptr` is its address.
 
     It may be taken by other work behind that on the stream, and a graph runs later, so a graph gets memory of its own.
     """
+    stream = current_stream()
     if is_captured(stream):
         return _CapturedMemory(nbytes, stream)
     return cupy.cuda.alloc(nbytes)
@@ -175,7 +223,7 @@ def scratch_array(count: int, dtype: Any) -> Any:
     size = count * cupy.dtype(dtype).itemsize
     if not size:
         return cupy.empty(count, dtype)
-    memory = scratch(size, current_stream())
+    memory = scratch(size)
     return cupy.ndarray(count, dtype, memory.pointer() if isinstance(memory, _CapturedMemory) else memory)
 
 

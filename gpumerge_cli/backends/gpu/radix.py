@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-import cupy
-
-from gpumerge_cli.backends.gpu.launching import Launch, scratch
+from gpumerge_cli.backends.gpu.launching import Queue, Step, Take, zeros
+from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import begins_beside
 from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, DIGITS, counting_bytes, digit_shape
 from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
+from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.order import Order
@@ -24,13 +25,8 @@ _SPREAD = 4
 """A pass of one block for so many multiprocessors begins beside the launch ahead of it. More blocks would share
 multiprocessors with those that still run, and that costs more than it gains on an H200."""
 _NUMBER = 8
+_VECTOR = 16
 _COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
-
-
-class _Queue(Protocol):
-    """See launching.Launch."""
-
-    def __call__(self, blocks: int, stream: int, words: list[int], *, beside: bool = False) -> None: ...
 
 
 class Ends(NamedTuple):
@@ -69,20 +65,9 @@ class DigitSort:
     most_beside: int
 
 
-class _Compiler(Protocol):
-    """See module.Kernels."""
-
-    def ready(self, name: str, threads: int, words: int, macros: Macros, shared: int) -> Launch: ...
-
-
 def digit_sort(order: Order, limits: DeviceLimits, count: int, *, pairs: bool = False) -> DigitSort:
     """The sort of so many items. pairs: they are keys alone, and `order` is pair_order of theirs."""
-    return _digit_sort(order, limits, is_wide(count), pairs)
-
-
-def is_wide(count: int) -> bool:
-    """Whether kernels for so many items count in 64 bits. All else of a sort depends on its order alone."""
-    return count >= _WIDE
+    return _digit_sort(order, limits, count >= _WIDE, pairs)
 
 
 @lru_cache(maxsize=256)
@@ -106,59 +91,65 @@ def _digit_sort(order: Order, limits: DeviceLimits, wide: bool, pairs: bool) -> 
     )
 
 
-def ready_by_digits(kernels: _Compiler, sort: DigitSort) -> tuple[Launch, Launch]:
-    """The kernels that count digits and that sort by one."""
-    words = _SORTING_WORDS + (len(Ends._fields) if sort.pairs else 0)
-    return (
-        kernels.ready(
-            "count_digits", COUNTING_THREADS, _COUNTING_WORDS, sort.counting, counting_bytes(sort.passes)
-        ),
-        kernels.ready("sort_radix", sort.threads, words, sort.sorting, sort.shared),
-    )  # fmt: skip
+class SortByDigits:
+    """Sorts by digits of items, or if `pairs` of keys and their values or numbers.
 
+    The order of `kernels` is that of the items, or pair_order of the keys.
+    """
 
-class DigitKernels:
-    """The kernels of sorts by digits for one order. They are made ready once."""
+    def __init__(self, kernels: Kernels, *, pairs: bool = False) -> None:
+        self._kernels, self._pairs = kernels, pairs
+        self._ready: dict[bool, tuple[DigitSort, Queue, Queue]] = {}
 
-    def __init__(self, kernels: _Compiler, order: Order, limits: DeviceLimits) -> None:
-        self._kernels, self._order, self._limits = kernels, order, limits
-        self._ready: dict[tuple[bool, bool], tuple[DigitSort, tuple[Launch, Launch]]] = {}
-
-    def of(self, count: int, *, pairs: bool) -> tuple[DigitSort, tuple[Launch, Launch]]:
-        """The sort of so many items, and its kernels. pairs: see digit_sort."""
-        kind = is_wide(count), pairs
-        ready = self._ready.get(kind)
+    def of(self, count: int) -> tuple[DigitSort, Queue, Queue]:
+        """The sort of so many items, and the kernels that count digits and that sort by one."""
+        ready = self._ready.get(count >= _WIDE)
         if ready is None:
-            sort = digit_sort(self._order, self._limits, count, pairs=pairs)
-            ready = self._ready[kind] = sort, ready_by_digits(self._kernels, sort)
+            kernels, pairs = self._kernels, self._pairs
+            sort = digit_sort(kernels.order, kernels.limits, count, pairs=pairs)
+            words, shared = _SORTING_WORDS + (len(Ends._fields) if pairs else 0), counting_bytes(sort.passes)
+            ready = self._ready[count >= _WIDE] = (
+                sort,
+                kernels.ready("count_digits", COUNTING_THREADS, _COUNTING_WORDS, sort.counting, shared),
+                kernels.ready("sort_radix", sort.threads, words, sort.sorting, sort.shared),
+            )
         return ready
 
+    def call(
+        self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int, take: Take
+    ) -> Iterator[Step]:
+        """The steps of a call on an array: see prepared.Prepared."""
+        size = -(-total * self._kernels.order.item_bytes // _VECTOR) * _VECTOR
+        if not self._pairs:
+            memory = take(size)
+            yield from self.steps((addresses[0], total), (out, memory.ptr), take)
+            return
+        memory = take(2 * size)
+        ends = Ends(values[0], out, moved) if moved else Ends(0, 0, out)
+        yield from self.steps((addresses[0], total), (memory.ptr, memory.ptr + size), take, ends)
 
-def sort_by_digits(
-    sort: DigitSort,
-    kernels: tuple[_Queue, _Queue],
-    items: tuple[int, int],
-    buffers: tuple[int, int],
-    stream: int,
-    ends: Ends | None = None,
-) -> None:
-    """Sort items, an address and a count of at least one, stably, on a stream.
+    def steps(self, items: Run, buffers: tuple[int, int], take: Take, ends: Ends | None = None) -> Iterator[Step]:
+        """Sort items, at least one, stably.
 
-    kernels: those of ready_by_digits for `sort`, which is digit_sort of the count. buffers: addresses of room for all
-    items; the first one takes the result. Items may lie in the first one if the digits of a key are even in number, and
-    in the second one otherwise. ends: of pairs, whose sorted keys and values go to the arrays of `ends`.
-    """
-    address, count = items
-    tiles = -(-count // sort.tile)
-    room = scratch(sort.plan_bytes + tiles * sort.tile_bytes, stream)
-    plan, said = room.ptr, room.ptr + sort.plan_bytes
-    cupy.cuda.runtime.memsetAsync(plan, 0, sort.plan_bytes, stream)
-    where = 1 + buffers.index(address) if address in buffers else 0
-    count_digits, sort_radix = kernels
-    counted = -(-count * sort.width // (_COUNTED * COUNTING_THREADS))
-    count_digits(min(sort.most_counting, counted), stream, [address, count, where, plan, said, tiles * DIGITS])
-    blocks, along = min(tiles, sort.most_sorting), ends or ()
-    for digit in range(sort.passes):
-        sort_radix(
-            blocks, stream, [address, *buffers, count, digit, plan, said, *along], beside=blocks <= sort.most_beside
-        )
+        buffers: addresses of room for all items; the first one takes the result. Items may lie in the first one if the
+        digits of a key are even in number, and in the second one otherwise. ends: of pairs, whose sorted keys and
+        values go to the arrays of `ends`.
+        """
+        address, count = items
+        sort, count_digits, sort_radix = self.of(count)
+        tiles = -(-count // sort.tile)
+        memory = take(sort.plan_bytes + tiles * sort.tile_bytes)
+        plan, said = memory.ptr, memory.ptr + sort.plan_bytes
+        yield zeros, sort.plan_bytes, (plan,), False
+        where = 1 + buffers.index(address) if address in buffers else 0
+        counted = -(-count * sort.width // (_COUNTED * COUNTING_THREADS))
+        words = [address, count, where, plan, said, tiles * DIGITS]
+        yield count_digits, min(sort.most_counting, counted), words, False
+        blocks, along = min(tiles, sort.most_sorting), ends or ()
+        beside = blocks <= sort.most_beside
+        for digit in range(sort.passes):
+            yield sort_radix, blocks, [address, *buffers, count, digit, plan, said, *along], beside
+
+
+sort_by_digits = lru_cache(maxsize=256)(SortByDigits)
+"""The same sorts for the same kernels."""
