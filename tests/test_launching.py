@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
 import weakref
 from collections.abc import Iterable, Iterator
@@ -14,7 +15,7 @@ import pytest
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
 from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.backends.gpu import compiled, launching, merging, module
+from gpumerge_cli.backends.gpu import beside, compiled, launching, merging, module
 from gpumerge_cli.backends.gpu.checking import Check
 from gpumerge_cli.backends.gpu.many_runs import MergeOfMany
 from gpumerge_cli.backends.gpu.merging import Merge
@@ -65,6 +66,31 @@ def test_arguments_as_the_driver_takes_them(monkeypatch: pytest.MonkeyPatch) -> 
     assert told == [(9, 7, 1, 1, 256, 1, 1, 48, STREAM, (1 << 47, -1, turn)) for turn in range(3)]
     with pytest.raises(struct.error):
         launch(7, STREAM, [1, 2], False)
+
+
+def test_launches_beside_others_as_the_driver_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fields of CUlaunchConfig: grid, block, shared memory, stream, attributes and their number."""
+    told, plain = [], launches(monkeypatch)
+
+    def launcher(config: beside.Beside, pointer: int, none: None, words: int) -> int:
+        fields = struct.unpack("7I4xQQI", memory(ctypes.addressof(config), 52).tobytes())
+        assert struct.unpack("3i", memory(fields[-2], 12).tobytes()) == (6, 0, 1)
+        told.append((pointer, none, *fields[:8], fields[-1]))
+        return status
+
+    status = 0
+    monkeypatch.setattr(beside, "_launcher", lambda: launcher)
+    launch = launching.launch(lambda: SimpleNamespace(ptr=9), 256, 1, shared=48)
+    for blocks in (7, 8):
+        launch(blocks, STREAM, [11], True)
+    assert told == [(9, None, blocks, 1, 1, 256, 1, 1, 48, STREAM, 1) for blocks in (7, 8)]
+    status = 1
+    with pytest.raises(RuntimeError):
+        launch(7, STREAM, [11], True)
+    monkeypatch.setattr(beside, "_launcher", lambda: None)  # a driver without such launches
+    monkeypatch.setattr(beside.cupy.cuda.driver, "launchKernel", lambda *given: launching._launch_kernel(*given))
+    launch(7, STREAM, [11], True)
+    assert plain == [(9, 7, 1, 1, 256, 1, 1, 48, STREAM, (11,))]
 
 
 def test_a_launch_inside_a_launch_has_arguments_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,10 +193,10 @@ class TestCompiling:
         order = Order.of("int32")
         policy = resolve(LaunchRequest(), order, TUNED_ON, 2)
         few, many = 1000, (merging.OWN_CUTS * TUNED_ON.multiprocessors + 1) * policy.tile_size
-        run(Merge(module.Kernels(0, order, TUNED_ON), policy).table([(0, few)], few, 0, room))
+        run(Merge(module.Kernels(0, order, TUNED_ON), policy).table([(0, few)], 0, room))
         assert events == ["begin merge_path.cu", "wait for merge_path.cu"]
         events.clear()
-        run(Merge(module.Kernels(0, order, TUNED_ON), policy).table([(0, many)], many, 0, room))
+        run(Merge(module.Kernels(0, order, TUNED_ON), policy).table([(0, many)], 0, room))
         begun = ["begin merge_path.cu", "begin partition.cu"]
         assert events == [*begun, "wait for partition.cu", "wait for merge_path.cu"]
 
@@ -190,14 +216,14 @@ class TestCompiling:
         ):
             merge = Merge(module.Kernels(0, order, TUNED_ON), policy)
             for total in totals:
-                run(merge.table([(0, total)], total, 0, room))
+                run(merge.table([(0, total)], 0, room))
             assert events == expected
             events.clear()
 
     @pytest.mark.parametrize(("count", "file"), [(10_000, "sort_by_rank.cu"), (100_000, "sort_tile.cu")])
     def test_a_sort_by_rank_compiles_its_kernels_side_by_side(self, count: int, file: str, events: list[str]) -> None:
         sort = RankSort(module.Kernels(0, Order.of("int32"), TUNED_ON), None, 1 << 20)
-        run(sort.steps([0], [count], count, 0, [], 0, room))
+        run(sort.steps(([0], [count], count, 0, [], 0), room))
         begun = [f"begin {file}", "begin merge_by_rank.cu"]
         assert events == [*begun, f"wait for {file}", "wait for merge_by_rank.cu"]
 
@@ -239,9 +265,9 @@ class TestCompiling:
         kernels = module.Kernels(0, Order.of(dtype), TUNED_ON)
         policy = resolve(LaunchRequest(), kernels.order, TUNED_ON, 2)
         for count in (10, 1 << 25, 1 << 27):
-            run(Merge(kernels, policy).table([(0, count)], count, 0, room))
+            run(Merge(kernels, policy).table([(0, count)], 0, room))
             run(SortByDigits(kernels).steps((4096, count), (8192, 16384), room))
-            run(Check(kernels).steps([0], [count], count, 0))
+            run(Check(kernels).steps(0, count, 0))
         module._function.cache_clear()
         assert len(begun) == len(set(begun)) == (6 if dtype == "int16" else 5)
         assert sorted((*unit, TUNED_ON.capability) for unit in waited) == sorted(begun)

@@ -166,11 +166,10 @@ class GpuBackend:
                 raise UsageError("out overlaps one of the runs", way_out="give an array of its own")
             if total == 0:
                 return
-            merge, counts = merge_of_many(self._kernels(order), policy), [run.size for run in runs]
-            queue(
-                merge.call([run.data.ptr for run in runs], counts, total, out.data.ptr, [], 0, scratch),
-                current_stream(),
-            )
+            self.prepare(order, policy, total)
+            merge = merge_of_many(self._kernels(order), policy)
+            addresses, counts = [run.data.ptr for run in runs], [run.size for run in runs]
+            queue(merge.call((addresses, counts, total, out.data.ptr, [], 0), scratch), current_stream())
 
     def prepared(
         self, operation: Operation, order: Order, runs: int = 1, value_bytes: int | None = None

@@ -95,7 +95,7 @@ class Check:
         self._check = kernels.ready("any_disorder", _THREADS, 5, file=_FILE)
         self._most_blocks = _BLOCKS * kernels.limits.multiprocessors
 
-    def steps(self, addresses: list[int], counts: list[int], total: int, answer: int) -> Iterable[Step]:
-        """The steps of a call on an array (see prepared.Steps), which write to the int64 at `answer` if it is."""
-        blocks = min(-(-total // _THREADS), self._most_blocks)
-        return ((self._check, blocks, [addresses[0], total, answer, 0, 0], False),)
+    def steps(self, address: int, count: int, answer: int) -> Iterable[Step]:
+        """Check an array, and write to the int64 at `answer` if it is in disorder."""
+        blocks = min(-(-count // _THREADS), self._most_blocks)
+        return ((self._check, blocks, [address, count, answer, 0, 0], False),)

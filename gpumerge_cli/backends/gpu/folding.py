@@ -16,7 +16,7 @@ from gpumerge_cli.order.equals import Equals
 def set_policy(order: Order, limits: DeviceLimits, runs: int) -> LaunchPolicy:
     """The launch of sets of so many runs: that of walk.cu."""
     shape = walk_shape(order, limits)
-    _, walking = macros_of_walk(order, limits, Equals.UNION)
+    walking = macros_of_walk(order, limits, Equals.UNION)
     folded = f"; {runs} inputs are combined one after the other" if runs > 2 else ""
     return LaunchPolicy(
         "walk",

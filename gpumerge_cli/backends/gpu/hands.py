@@ -47,9 +47,8 @@ class GpuHands:
     def merge(self, member: int, runs: Sequence[Run], out: int) -> None:
         """See Hands."""
         launch = next(launch for launch in self._launches if launch.fan_in >= len(runs))
-        total = sum(count for _, count in runs)
-        if total:
-            queue(merge_of(self._kernels[member], launch).table(runs, total, out, scratch), current_stream())
+        if any(count for _, count in runs):
+            queue(merge_of(self._kernels[member], launch).table(runs, out, scratch), current_stream())
 
     def cuts(self, member: int, runs: Sequence[Run], rank: int) -> Callable[[], list[int]]:
         """See Hands."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import cupy
 
-from gpumerge_cli.backends.gpu.beside import launch_beside
+from gpumerge_cli.backends.gpu.beside import Beside, beside_of, launch_beside
 from gpumerge_cli.backends.gpu.failures import FOREIGN, device_errors
 from gpumerge_cli.errors import DeviceError, UsageError
 
@@ -31,6 +31,9 @@ _TOLD = 5
 
 Take = Callable[[int], Any]
 """Gives memory of so many bytes, which lasts as long as something refers to it. `ptr` is its address: see scratch."""
+Call = tuple[list[int], list[int], int, int, list[int], int]
+"""A call on arrays: the addresses of its runs, their counts, the sum of these, and where the keys go, or the indices of
+an argsort; the addresses of the rows of values, and where they go, 0 if they do not."""
 Queue = Callable[[int, int, Sequence[int], bool], None]
 """Queues a launch of a kernel, a fill or a copy on a stream of the current device: see Step. It takes blocks or bytes,
 the stream, arguments, and whether it may begin beside what was queued ahead of it (see beside.py)."""
@@ -64,7 +67,7 @@ def launch(find: Callable[[], Any], threads: int, words: int, shared: int = 0) -
     found: list[Any] = []
     pack = struct.Struct(f"{words}q").pack_into
     pointer = 0
-    spare: list[_Arguments] = []
+    spare: list[tuple[bytearray, int, Beside]] = []
 
     def queue(blocks: int, stream: int, given: Sequence[int], beside: bool) -> None:
         nonlocal pointer
@@ -76,29 +79,26 @@ def launch(find: Callable[[], Any], threads: int, words: int, shared: int = 0) -
         try:
             arguments = spare.pop()
         except IndexError:
-            arguments = _Arguments(words)
-        pack(arguments.memory, 0, *given)
+            arguments = (*_arguments(words), beside_of(threads, shared))
+        memory, told, along = arguments
+        pack(memory, 0, *given)
         if beside:
-            launch_beside(pointer, blocks, threads, shared, stream, arguments.told)
+            launch_beside(along, pointer, blocks, stream, told)
         else:
-            _launch_kernel(pointer, blocks, 1, 1, threads, 1, 1, shared, stream, 0, arguments.told)
+            _launch_kernel(pointer, blocks, 1, 1, threads, 1, 1, shared, stream, 0, told)
         spare.append(arguments)
 
     return queue
 
 
-class _Arguments:
-    """A buffer of arguments. told: the address of what cuLaunchKernel is told of it."""
-
-    __slots__ = ("memory", "told")
-
-    def __init__(self, words: int) -> None:
-        self.memory = bytearray(_WORD * (words + 1 + _TOLD))
-        address = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
-        size = address + _WORD * words
-        self.told = size + _WORD
-        told = (_WORD * words, _POINTER, address, _SIZE, size, _END)
-        struct.pack_into(f"{len(told)}q", self.memory, _WORD * words, *told)
+def _arguments(words: int) -> tuple[bytearray, int]:
+    """A buffer of so many arguments, and the address of what cuLaunchKernel is told of it."""
+    memory = bytearray(_WORD * (words + 1 + _TOLD))
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    size = address + _WORD * words
+    told = (_WORD * words, _POINTER, address, _SIZE, size, _END)
+    struct.pack_into(f"{len(told)}q", memory, _WORD * words, *told)
+    return memory, size + _WORD
 
 
 class Answer:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
 from gpumerge_cli.backends.gpu import joining
-from gpumerge_cli.backends.gpu.launching import Queue, Step, Take, copy
+from gpumerge_cli.backends.gpu.launching import Call, Queue, Step, Take, copy
 from gpumerge_cli.backends.gpu.merging import Merge
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
@@ -121,10 +121,9 @@ class MergeOfMany:
         deep = len(counts) - counts.count(0) > self._policy.fan_in
         return -(-sum(counts) * self._size // _VECTOR) * _VECTOR if deep else 0
 
-    def call(
-        self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int, take: Take
-    ) -> Iterator[Step]:
-        """The steps of a call on arrays: see prepared.Prepared."""
+    def call(self, call: Call, take: Take) -> Iterator[Step]:
+        """Merge arrays."""
+        addresses, counts, total, out, *_ = call
         room = self.room(counts)
         memory = take(room) if room else None
         runs = list(zip(addresses, counts, strict=True))
@@ -150,7 +149,7 @@ class MergeOfMany:
             return
         for group, to in merge_runs(runs, size, out, room, fan_in=self._policy.fan_in):
             if len(group) > 1:
-                yield from self._merge.table(group, sum(count for _, count in group), to, take, text)
+                yield from self._merge.table(group, to, take, text)
             else:
                 yield copy, group[0][1] * size, (group[0][0], to), False
 

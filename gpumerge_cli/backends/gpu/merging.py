@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Queue, Step, Take, current_stream, queue, scratch_array
+from gpumerge_cli.backends.gpu.launching import Call, Queue, Step, Take, current_stream, queue, scratch_array
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import (
     VALUES_THREADS,
@@ -49,30 +50,22 @@ class Merge:
         limits, gpu = kernels.limits, named(policy.kernel).gpu
         self.fan_in, self.tile = policy.fan_in, policy.tile_size
         self._kernels, self._policy, self._columns, self._batched = kernels, policy, columns, batched
+        self._merge: Queue | None = None
         self._sizes = None if gpu.cut_ahead else gpu.sizes(policy)
         self._most = MAX_GRID * self.tile
         self._source_words = _LEVEL_WORDS if batched else 2 * policy.fan_in
-        whole = columns is None and not batched
-        self._least_by_values = least_by_values(kernels.order, policy) if whole else None
+        self._least_by_values = sys.maxsize if columns or batched else least_by_values(kernels.order, policy)
         self._most_own_cuts = OWN_CUTS * limits.multiprocessors
         self._beside, self._own_beside = begins_beside(limits), own_cuts_beside(limits)
 
-    def table(self, runs: Sequence[Run], total: int, out: int, take: Take, text: Context = NO_TEXT) -> Iterable[Step]:
-        """Merge a table of runs of `total` items, at least one, into `out`."""
-        return self.steps([run[0] for run in runs], [run[1] for run in runs], total, out, [], 0, take, text)
+    def table(self, runs: Sequence[Run], out: int, take: Take, text: Context = NO_TEXT) -> Iterable[Step]:
+        """Merge a table of runs, with an item at least, into `out`."""
+        counts = [run[1] for run in runs]
+        return self.steps(([run[0] for run in runs], counts, sum(counts), out, [], 0), take, text)
 
-    def steps(
-        self,
-        addresses: list[int],
-        counts: list[int],
-        total: int,
-        out: int,
-        values: list[int],
-        moved: int,
-        take: Take,
-        text: Context = NO_TEXT,
-    ) -> Iterable[Step]:
-        """The same, by addresses and counts, and with columns. values, moved: see prepared.Prepared."""
+    def steps(self, call: Call, take: Take, text: Context = NO_TEXT) -> Iterable[Step]:
+        """The same for a call, which may have columns."""
+        addresses, counts, total, out, values, moved = call
         missing, columns = self.fan_in - len(counts), self._columns
         if missing:
             source = [*addresses, *addresses[:1] * missing, *counts, *[0] * missing]
@@ -90,37 +83,42 @@ class Merge:
         self, source: list[int], total: int, group: int, out: int, take: Take, text: Context, told: Sequence[int]
     ) -> Iterable[Step]:
         """group: the items of so many runs as are merged into one."""
-        if self._least_by_values is not None and total >= self._least_by_values:
+        if total >= self._least_by_values:
             stretch = values_stretch(total, self._kernels.limits)
             return ((self._values, -(-total // stretch), [*source, out, stretch, *text], False),)
+        merge = self._merge
+        if merge is None:  # it is not compiled for those alone that go by values
+            merge = self._merge = self._merging()
         if self._sizes is not None:
-            return ((self._merge, grid_size(self._policy, total), [*source, out, *self._sizes, *text], False),)
+            return ((merge, grid_size(self._policy, total), [*source, out, *self._sizes, *text], False),)
         tile = self.tile
         tiles = -(-group // tile) if group <= self._most else grid_size(self._policy, group)  # which refuses it
         blocks = tiles if group == total else total // group * tiles - (-(total % group) // tile)
         if blocks <= self._most_own_cuts:
-            return ((self._merge, blocks, [*source, out, 0, blocks, *text, *told], False),)
-        return self._cut_ahead(source, -(-total // group), tiles + 1, blocks, out, take, text, told)
+            return ((merge, blocks, [*source, out, 0, blocks, *text, *told], False),)
+        return self._cut_ahead(merge, source, total, group, blocks, out, take, text, told)
 
     def _cut_ahead(
         self,
+        merge: Queue,
         source: list[int],
-        groups: int,
-        edges: int,
+        total: int,
+        group: int,
         blocks: int,
         out: int,
         take: Take,
         text: Context,
         told: Sequence[int],
     ) -> Iterator[Step]:
-        merge, partition = self._merge, self._partition  # both are compiled meanwhile
+        partition = self._partition  # which is compiled meanwhile
+        groups, edges = -(-total // group), -(-group // self.tile) + 1
         cuts = take(groups * edges * self.fan_in * _CUT_BYTES)
         at = cuts.ptr
-        yield cut(partition, source, groups, edges, self.fan_in, at, self.tile, self._kernels, text)
+        yield partition.step(source, edges, self.tile, at, text, groups)
         yield merge, blocks, [*source, out, at, self._own_beside, *text, *told], self._beside
 
-    @cached_property
-    def _merge(self) -> Queue:
+    def _merging(self) -> Queue:
+        """The kernel that merges tiles."""
         kernels, policy, columns = self._kernels, self._policy, self._columns
         words = self._source_words + 3 + (2 if self._sizes is None else len(self._sizes))
         if columns is not None and columns.stay_apart(policy):
@@ -133,8 +131,8 @@ class Merge:
         return kernels.ready(name, policy.block_size, words, macros, shared_bytes(policy, kernels.order), file=file)
 
     @cached_property
-    def _partition(self) -> Queue:
-        return cutting(self._kernels, self.fan_in, self._told_of_columns, batched=self._batched)
+    def _partition(self) -> Partition:
+        return Partition(self._kernels, self.fan_in, self._told_of_columns, batched=self._batched)
 
     @cached_property
     def _values(self) -> Queue:
@@ -152,27 +150,19 @@ merge_of = lru_cache(maxsize=256)(Merge)
 """The same merges for the same kernels and policy."""
 
 
-def cutting(kernels: Kernels, fan_in: int, macros: Macros = (), *, batched: bool = False) -> Queue:
-    """The kernel that cuts `fan_in` runs of a table, or all such groups of a level."""
-    words = (_LEVEL_WORDS if batched else 2 * fan_in) + 6
-    macros = (*partition_macros(fan_in, batched=batched), *macros)
-    return kernels.ready("partition", partition_size(fan_in), words, macros)
+class Partition:
+    """Cuts of tables of fan_in runs, or of all such groups of a level. macros: beside those of partition.cu."""
 
+    def __init__(self, kernels: Kernels, fan_in: int, macros: Macros = (), *, batched: bool = False) -> None:
+        words = (_LEVEL_WORDS if batched else 2 * fan_in) + 6
+        macros = (*partition_macros(fan_in, batched=batched), *macros)
+        self._launch = kernels.ready("partition", partition_size(fan_in), words, macros)
+        self._fan_in, self._limits = fan_in, kernels.limits
 
-def cut(
-    partition: Queue,
-    source: list[int],
-    groups: int,
-    edges: int,
-    fan_in: int,
-    cuts: int,
-    tile: int,
-    kernels: Kernels,
-    text: Context,
-) -> Step:
-    """Cut runs at `edges` edges of each group, `tile` items apart. cuts: room for fan_in int64 for each edge."""
-    stretch = partition_stretch(edges, fan_in, kernels.limits)
-    return partition, groups * -(-edges // stretch), [*source, cuts, edges, stretch, tile, *text], False
+    def step(self, source: list[int], edges: int, tile: int, cuts: int, text: Context, groups: int = 1) -> Step:
+        """Cut at `edges` edges of each group, `tile` items apart. cuts: the address of fan_in int64 for each edge."""
+        stretch = partition_stretch(edges, self._fan_in, self._limits)
+        return self._launch, groups * -(-edges // stretch), [*source, cuts, edges, stretch, tile, *text], False
 
 
 def cuts_at(kernels: Kernels, runs: Sequence[Run], rank: int) -> Any:
@@ -184,6 +174,5 @@ def cuts_at(kernels: Kernels, runs: Sequence[Run], rank: int) -> Any:
     found = scratch_array(2 * fan_in, cupy.int64)
     padded = [*runs, *[(runs[0][0], 0)] * (fan_in - len(runs))]
     source = [*(address for address, _ in padded), *(count for _, count in padded)]
-    step = cut(cutting(kernels, fan_in), source, 1, 2, fan_in, found.data.ptr, rank, kernels, NO_TEXT)
-    queue([step], current_stream())
+    queue([Partition(kernels, fan_in).step(source, 2, rank, found.data.ptr, NO_TEXT)], current_stream())
     return found[fan_in:]

@@ -15,7 +15,7 @@ from gpumerge_cli.backends.base import FAN_INS, LaunchRequest
 from gpumerge_cli.backends.gpu.checking import Check
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.failures import FOREIGN, device_error
-from gpumerge_cli.backends.gpu.launching import Answers, Step, Take, current_stream, judge_stream, scratch
+from gpumerge_cli.backends.gpu.launching import Answers, Call, Step, Take, current_stream, judge_stream, scratch
 from gpumerge_cli.backends.gpu.many_runs import MergeOfMany, may_go_by_digits
 from gpumerge_cli.backends.gpu.merging import Merge
 from gpumerge_cli.backends.gpu.module import kernels_of
@@ -45,23 +45,19 @@ class Kind:
     value_bytes: int | None = None
 
 
-Steps = Callable[..., Iterable[Step]]
-"""Gives the steps of a call for the arguments of Prepared.__call__ and what gives memory; or, if the call asks, for
-addresses, counts, their sum, and the address of the answer."""
-
-
 class Prepared:
     """A call that is ready to launch, on the current device and its current stream.
 
-    most: the items that it takes, in all. unit: the addresses of values are multiples of so many bytes. asks: the call
-    waits for an answer.
+    steps: of a call; with answers, of an array's address, its count, and the address of the answer. most: the items
+    that it takes, in all. unit: the addresses of values are multiples of so many bytes.
     """
 
     __slots__ = ("_answers", "_most", "_steps", "unit")
 
-    def __init__(self, steps: Steps, most: int, unit: int = 1, *, asks: bool = False) -> None:
-        self._steps, self._most, self.unit = steps, most, unit
-        self._answers = Answers("is_sorted") if asks else None
+    def __init__(
+        self, steps: Callable[..., Iterable[Step]], most: int, unit: int = 1, answers: Answers | None = None
+    ) -> None:
+        self._steps, self._most, self.unit, self._answers = steps, most, unit, answers
 
     @staticmethod
     def room(nbytes: int) -> Any:
@@ -78,18 +74,15 @@ class Prepared:
     def __call__(
         self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int
     ) -> bool:
-        """Queue the work. Precondition: takes(total), which is the sum of `counts`.
-
-        out: where the keys go, or the indices of an argsort. values, moved: where the rows of values come from and go.
-        Only a check of the order waits, and gives an answer.
+        """Queue the work of a launching.Call, for which takes(total). Only a check of the order waits, for its answer.
 
         Raises UsageError for a current stream that cannot be used, DeviceError if the device fails.
         """
         try:
             if self._answers is not None:
-                return self._answers.to(self._steps, addresses, counts, total) == 0
+                return self._answers.to(self._steps, addresses[0], total) == 0
             stream = current_stream()
-            for do, size, words, beside in self._steps(addresses, counts, total, out, values, moved, scratch):
+            for do, size, words, beside in self._steps((addresses, counts, total, out, values, moved), scratch):
                 do(size, stream, words, beside)
             return True
         except FOREIGN as error:
@@ -112,7 +105,7 @@ def prepare(kind: Kind, device: int, limits: DeviceLimits) -> Prepared | None:
         many = MergeOfMany(kernels_of(device, order, limits), policy)
         return Prepared(many.call, MAX_GRID * policy.tile_size)
     if kind.operation == "is_sorted":
-        return Prepared(Check(kernels_of(device, order, limits)).steps, sys.maxsize, asks=True)
+        return Prepared(Check(kernels_of(device, order, limits)).steps, sys.maxsize, answers=Answers("is_sorted"))
     if kind.value_bytes is not None or kind.operation == "argsort":
         fan_in = next(most for most in FAN_INS if most >= kind.runs)
         columns = Columns(order, fan_in if kind.operation == "merge" else 1, kind.value_bytes)
@@ -130,10 +123,7 @@ def prepare(kind: Kind, device: int, limits: DeviceLimits) -> Prepared | None:
     pairs = order if columns is None else pair_order(kind.order, kind.value_bytes or _NARROW)
     digits = SortByDigits(kernels_of(device, pairs, limits), pairs=columns is not None)
 
-    def sort(
-        addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int, take: Take
-    ) -> Iterable[Step]:
-        steps = few.steps if total <= few.most else digits.call
-        return steps(addresses, counts, total, out, values, moved, take)
+    def sort(call: Call, take: Take) -> Iterable[Step]:
+        return few.steps(call, take) if call[2] <= few.most else digits.call(call, take)
 
     return Prepared(sort, _MOST_NUMBERED - 1, unit)

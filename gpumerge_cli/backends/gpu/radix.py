@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from gpumerge_cli.backends.gpu.launching import Queue, Step, Take, zeros
+from gpumerge_cli.backends.gpu.launching import Call, Queue, Step, Take, zeros
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import begins_beside
 from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, DIGITS, counting_bytes, digit_shape
@@ -115,10 +115,9 @@ class SortByDigits:
             )
         return ready
 
-    def call(
-        self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int, take: Take
-    ) -> Iterator[Step]:
-        """The steps of a call on an array: see prepared.Prepared."""
+    def call(self, call: Call, take: Take) -> Iterator[Step]:
+        """Sort an array."""
+        addresses, _, total, out, values, moved = call
         size = -(-total * self._kernels.order.item_bytes // _VECTOR) * _VECTOR
         if not self._pairs:
             memory = take(size)

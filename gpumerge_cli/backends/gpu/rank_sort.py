@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Queue, Step, Take
+from gpumerge_cli.backends.gpu.launching import Call, Queue, Step, Take
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import begins_beside, resolve
 from gpumerge_cli.backends.gpu.sort_policy import (
@@ -90,13 +90,9 @@ class RankSort:
         self._sorting: dict[tuple[Tiles, bool], Queue] = {}
         self._merging: dict[bool, Queue] = {}
 
-    def steps(
-        self, addresses: list[int], counts: list[int], count: int, out: int, values: list[int], moved: int, take: Take
-    ) -> Iterable[Step]:
-        """The steps of a call on an array: see prepared.Prepared.
-
-        `out` must not overlap the items. If there are columns, only the last launch writes to them.
-        """
+    def steps(self, call: Call, take: Take) -> Iterable[Step]:
+        """Sort an array, which must not overlap the output. Only the last launch writes to columns."""
+        addresses, counts, count, out, values, moved = call
         items, columns = addresses[0], self._columns
         told: Sequence[int] = ()
         if columns is not None:

@@ -11,11 +11,11 @@ import cupy
 
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.launching import Answers, Step, Take, scratch, zeros
-from gpumerge_cli.backends.gpu.merging import cut
+from gpumerge_cli.backends.gpu.merging import Partition
 from gpumerge_cli.backends.gpu.module import Kernels, kernels_of
-from gpumerge_cli.backends.gpu.policy import begins_beside, item_bytes, partition_size
+from gpumerge_cli.backends.gpu.policy import begins_beside, item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import TileShape
-from gpumerge_cli.backends.gpu.source import partition_macros, shape_macros, walk_macros
+from gpumerge_cli.backends.gpu.source import shape_macros, walk_macros
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.dataclass import dataclass, replace
@@ -32,6 +32,8 @@ RULES = {
     "symmetric": _ONLY_A | _ONLY_B,
 }
 """The rules of kernels/sets.cuh, by the names of sets."""
+CUT_FOR_WALKS: Macros = (("WALK", 1),)
+"""The macros of partition.cu, beside those of its runs and of columns."""
 _RUNS = 2
 _VECTOR = 16
 _SHARED = 256  # bytes of a block's shared memory beside the buffer of its items: see walk.cu
@@ -78,12 +80,12 @@ def walk_shape(order: Order, limits: DeviceLimits) -> WalkShape:
     return shape
 
 
-def macros_of_walk(order: Order, limits: DeviceLimits, equals: Equals) -> tuple[Macros, Macros]:
-    """The macros of partition.cu and of walk.cu, beside those of the order and of columns."""
+def macros_of_walk(order: Order, limits: DeviceLimits, equals: Equals) -> Macros:
+    """The macros of walk.cu, beside those of the order and of columns."""
     shape, bulk = walk_shape(order, limits), limits.capability >= _BULK_CAPABILITY
     walking = walk_macros(RULES[equals.name_of_set], distinct=equals.is_distinct, bulk=bulk)
     shaped = shape_macros(shape.block_size, shape.items_per_thread, shape.resident)
-    return (*partition_macros(_RUNS), ("WALK", 1)), (*walking, *shaped)
+    return *walking, *shaped
 
 
 class Walk:
@@ -96,15 +98,15 @@ class Walk:
         self.unit = 1 if columns is None else columns.unit
         order, limits = kernels.order, kernels.limits
         shape = walk_shape(order, limits)
-        cutting, walking = macros_of_walk(order, limits, equals)
+        walking = macros_of_walk(order, limits, equals)
         along: Macros = () if columns is None else columns.macros(reads=True, writes=True)
         words = 0 if columns is None else columns.words
         shared = shape.shared_bytes(item_bytes(order))
         runs = 2 * _RUNS
-        self._partition = kernels.ready("partition", partition_size(_RUNS), runs + 6, (*cutting, *along))
+        self._partition = Partition(kernels, _RUNS, (*CUT_FOR_WALKS, *along))
         self._walk = kernels.ready("walk", shape.block_size, runs + 8 + words, (*walking, *along), shared)
         self._tile, self._columns = shape.room, columns
-        self._kernels, self._beside = kernels, begins_beside(limits)
+        self._beside = begins_beside(limits)
         self._blocks = shape.resident * limits.multiprocessors
         self._answers = Answers(equals.name_of_set)
 
@@ -141,7 +143,7 @@ class Walk:
         taken, said, cuts = (memory.ptr + _NUMBER * at for at in (0, 1, counting))
         told = () if self._columns is None else self._columns.told(values[0], [m, n], out[0], values[1])
         yield zeros, _NUMBER * counting, (memory.ptr,), False
-        yield cut(self._partition, table, 1, edges, _RUNS, cuts, tile, self._kernels, text)
+        yield self._partition.step(table, edges, tile, cuts, text)
         words = [*table, *out, cuts, taken, said, count, *text, *told]
         yield self._walk, min(tiles, self._blocks), words, self._beside
 
