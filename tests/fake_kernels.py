@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.gpu import launching, prepared
-from gpumerge_cli.backends.gpu.launching import Queue
+from gpumerge_cli.backends.gpu.launching import Launch
 from gpumerge_cli.backends.gpu.policy import own_cuts_beside, partition_stretch
 from gpumerge_cli.backends.gpu.sort_policy import RANK_MERGING_THREADS
 from gpumerge_cli.backends.limits import TUNED_ON
@@ -109,8 +109,10 @@ class FakeKernels:
     def __init__(self, device: int, order: Any, limits: Any) -> None:
         self.order, self.limits = order, limits
 
-    def ready(self, name: str, threads: int, words: int, macros: Any = (), shared: int = 0, *, file: str = "") -> Queue:
-        launch: Queue = getattr(self, name)(dict(macros), threads)
+    def ready(
+        self, name: str, threads: int, words: int, macros: Any = (), shared: int = 0, *, file: str = ""
+    ) -> Launch:
+        launch: Launch = getattr(self, name)(dict(macros), threads)
 
         def queue(blocks: int, stream: int, given: Any, beside: bool) -> None:
             assert (len(given), stream) == (words, STREAM)
@@ -118,7 +120,7 @@ class FakeKernels:
 
         return queue
 
-    def merge_path(self, macros: Any, threads: int) -> Queue:
+    def merge_path(self, macros: Any, threads: int) -> Launch:
         size, columns, fan_in = self.order.item_bytes, FakeColumns(self.order, macros), macros["RUNS"]
         tile = path_tile(threads, macros["ITEMS_PER_THREAD"], fan_in)
         ahead = 2 * fan_in
@@ -142,7 +144,7 @@ class FakeKernels:
 
         return merge
 
-    def merge_by_rank(self, macros: Any, threads: int) -> Queue:
+    def merge_by_rank(self, macros: Any, threads: int) -> Launch:
         size, columns = self.order.item_bytes, FakeColumns(self.order, macros)
         assert not columns.reads
 
@@ -165,7 +167,7 @@ class FakeKernels:
 
         return merge
 
-    def merge_columns(self, macros: Any, threads: int) -> Queue:
+    def merge_columns(self, macros: Any, threads: int) -> Launch:
         size, value_bytes = self.order.width, macros["VALUE_SIZE"]
 
         def merge(blocks: int, stream: int, given: Any, beside: bool) -> None:
@@ -183,7 +185,7 @@ class FakeKernels:
 
         return merge
 
-    def partition(self, macros: Any, threads: int) -> Queue:
+    def partition(self, macros: Any, threads: int) -> Launch:
         fan_in = macros["RUNS"]
 
         def cut(blocks: int, stream: int, given: Any, beside: bool) -> None:
@@ -195,17 +197,17 @@ class FakeKernels:
 
         return cut
 
-    def sort_by_rank(self, macros: Any, threads: int) -> Queue:
+    def sort_by_rank(self, macros: Any, threads: int) -> Launch:
         return self._sorting_tiles(macros, lambda total, tile: -(-total // tile) * -(-tile // 32))
 
-    def sort_tile(self, macros: Any, threads: int) -> Queue:
+    def sort_tile(self, macros: Any, threads: int) -> Launch:
         def blocks(total: int, tile: int) -> int:
             assert tile <= threads * macros["ITEMS_PER_THREAD"]
             return -(-total // tile)
 
         return self._sorting_tiles(macros, blocks)
 
-    def _sorting_tiles(self, macros: Any, blocks_of: Callable[[int, int], int]) -> Queue:
+    def _sorting_tiles(self, macros: Any, blocks_of: Callable[[int, int], int]) -> Launch:
         size, columns = self.order.item_bytes, FakeColumns(self.order, macros)
 
         def tiles(blocks: int, stream: int, given: Any, beside: bool) -> None:
@@ -222,7 +224,7 @@ class FakeKernels:
 
         return tiles
 
-    def any_disorder(self, macros: Any, threads: int) -> Queue:
+    def any_disorder(self, macros: Any, threads: int) -> Launch:
         def check(blocks: int, stream: int, given: Any, beside: bool) -> None:
             at, total, answer, *_ = given
             keys = images(self.order, items(at, total, self.order.item_bytes))

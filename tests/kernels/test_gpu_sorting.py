@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
 from gpumerge_cli.backends.base import ALGORITHMS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
-from gpumerge_cli.backends.gpu.launching import Queue, copy, zeros
+from gpumerge_cli.backends.gpu.launching import Launch, copy, zeros
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import (
     RANKS,
@@ -64,7 +64,7 @@ class Model:
             elif do is not zeros:
                 do(size, 0, words, beside)
 
-    def ready(self, name: str, threads: int, words: int, macros: Any, shared: int = 0, *, file: str = "") -> Queue:
+    def ready(self, name: str, threads: int, words: int, macros: Any, shared: int = 0, *, file: str = "") -> Launch:
         launch = getattr(self, name)
 
         def queue(blocks: int, stream: int, given: Any, beside: bool) -> None:

@@ -14,7 +14,7 @@ pytest.importorskip("cupy", reason="the backend imports it", exc_type=ImportErro
 
 from gpumerge_cli.backends.base import SortPace
 from gpumerge_cli.backends.gpu import joining
-from gpumerge_cli.backends.gpu.launching import Queue, copy, zeros
+from gpumerge_cli.backends.gpu.launching import Launch, copy, zeros
 from gpumerge_cli.backends.gpu.many_runs import MergeOfMany, _costs, joined, may_go_by_digits, pays, said
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.tree import Run
@@ -145,7 +145,9 @@ class Memory:
         assert not any(source < at + count * width < end for at, count in self.allocations), "cudaErrorInvalidValue"
         self.at((to, nbytes // width))[:] = self.at((source, nbytes // width))
 
-    def ready(self, name: str, threads: int, words: int, macros: Any = (), shared: int = 0, *, file: str = "") -> Queue:
+    def ready(
+        self, name: str, threads: int, words: int, macros: Any = (), shared: int = 0, *, file: str = ""
+    ) -> Launch:
         launch = getattr(self, name)
 
         def queue(blocks: int, stream: int, given: Any, beside: bool) -> None:

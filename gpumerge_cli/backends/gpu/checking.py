@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import gcd
 from typing import Any
 
@@ -25,6 +25,7 @@ class Checks:
 
     def __init__(self, kernels: Kernels) -> None:
         self._kernels, self._size = kernels, item_bytes(kernels.order)
+        self._most_blocks = _BLOCKS * kernels.limits.multiprocessors
 
     def begin(self) -> None:
         """Compile the kernels in the background."""
@@ -44,6 +45,17 @@ class Checks:
         """
         if run[1] > 1:
             self._queue("check_order", run[1], [*run, base, int(strict), first, *text])
+
+    def any_disorder(self) -> Callable[[int, int, int], Iterable[Step]]:
+        """The steps for items at an address, their count, and an int64 that they write to if there is disorder."""
+        launch = self._kernels.ready("any_disorder", _THREADS, 5, file=_FILE)
+        most_blocks = self._most_blocks
+
+        def steps(address: int, count: int, answer: int) -> Iterable[Step]:
+            blocks = min(-(-count // _THREADS), most_blocks)
+            return ((launch, blocks, [address, count, answer, 0, 0], False),)
+
+        return steps
 
     def keep_first(self, items: Run, ahead: bool, text: Context = NO_TEXT) -> int:
         """Move the first of equal neighbours to the front of sorted items, in place. Returns their number.
@@ -72,8 +84,7 @@ class Checks:
 
     def _queue(self, name: str, count: int, words: list[int]) -> None:
         launch = self._kernels.ready(name, _THREADS, len(words), file=_FILE)
-        blocks = min(-(-count // _THREADS), _BLOCKS * self._kernels.limits.multiprocessors)
-        queue([(launch, blocks, words, False)], current_stream())
+        queue([(launch, min(-(-count // _THREADS), self._most_blocks), words, False)], current_stream())
 
     def _keep(self, items: Run, which: Any) -> int:
         """Move some items to the front, in place. Returns their number."""
@@ -86,16 +97,3 @@ class Checks:
         kept = view[which]
         view[: len(kept)] = kept
         return len(kept)
-
-
-class Check:
-    """Whether a run is in disorder."""
-
-    def __init__(self, kernels: Kernels) -> None:
-        self._check = kernels.ready("any_disorder", _THREADS, 5, file=_FILE)
-        self._most_blocks = _BLOCKS * kernels.limits.multiprocessors
-
-    def steps(self, address: int, count: int, answer: int) -> Iterable[Step]:
-        """Check an array, and write to the int64 at `answer` if it is in disorder."""
-        blocks = min(-(-count // _THREADS), self._most_blocks)
-        return ((self._check, blocks, [address, count, answer, 0, 0], False),)

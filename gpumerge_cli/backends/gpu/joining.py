@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from gpumerge_cli.backends.gpu.launching import Queue, Step
+from gpumerge_cli.backends.gpu.launching import Launch, Step
 from gpumerge_cli.backends.gpu.tree import Run
 
 MOST = 240
@@ -15,7 +15,7 @@ WORDS = 2 * MOST + 1
 _STRETCH, _VECTOR = 32768, 16
 
 
-def steps(launch: Queue, runs: Sequence[Run], size: int, to: int) -> Iterator[Step]:
+def steps(launch: Launch, runs: Sequence[Run], size: int, to: int) -> Iterator[Step]:
     """Copy runs, none of them empty, to an address. size: bytes of an item. launch: of join_runs.cu.
 
     Unlike the driver's copies, a kernel reads across neighbouring allocations, so a run may lie in several.

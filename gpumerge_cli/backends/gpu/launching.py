@@ -34,10 +34,10 @@ Take = Callable[[int], Any]
 Call = tuple[list[int], list[int], int, int, list[int], int]
 """A call on arrays: the addresses of its runs, their counts, the sum of these, and where the keys go, or the indices of
 an argsort; the addresses of the rows of values, and where they go, 0 if they do not."""
-Queue = Callable[[int, int, Sequence[int], bool], None]
+Launch = Callable[[int, int, Sequence[int], bool], None]
 """Queues a launch of a kernel, a fill or a copy on a stream of the current device: see Step. It takes blocks or bytes,
 the stream, arguments, and whether it may begin beside what was queued ahead of it (see beside.py)."""
-Step = tuple[Queue, int, Sequence[int], bool]
+Step = tuple[Launch, int, Sequence[int], bool]
 """A step of work on a stream: what queues it, its blocks or bytes, its arguments, and whether it may begin beside the
 step ahead of it. The memory that steps use lasts as long as whoever gives them: they are queued one by one."""
 
@@ -58,7 +58,7 @@ def copy(nbytes: int, stream: int, words: Sequence[int], beside: bool) -> None:
     cupy.cuda.runtime.memcpyAsync(words[1], words[0], nbytes, cupy.cuda.runtime.memcpyDeviceToDevice, stream)
 
 
-def launch(find: Callable[[], Any], threads: int, words: int, shared: int = 0) -> Queue:
+def launch(find: Callable[[], Any], threads: int, words: int, shared: int = 0) -> Launch:
     """Launches of a kernel. Its arguments are 64-bit words; a struct of words is as many arguments.
 
     find: gives the kernel, as CuPy has it, at the first launch; until then it may be compiled beside others. threads:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
 from gpumerge_cli.backends.gpu import joining
-from gpumerge_cli.backends.gpu.launching import Call, Queue, Step, Take, copy
+from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take, copy
 from gpumerge_cli.backends.gpu.merging import Merge
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
@@ -154,7 +154,7 @@ class MergeOfMany:
                 yield copy, group[0][1] * size, (group[0][0], to), False
 
     @cached_property
-    def _join(self) -> Queue:
+    def _join(self) -> Launch:
         return self._kernels.ready("join_runs", joining.THREADS, joining.WORDS)
 
     @cached_property

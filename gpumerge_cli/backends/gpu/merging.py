@@ -10,7 +10,7 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Call, Queue, Step, Take, current_stream, queue, scratch_array
+from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take, current_stream, queue, scratch_array
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import (
     VALUES_THREADS,
@@ -50,7 +50,7 @@ class Merge:
         limits, gpu = kernels.limits, named(policy.kernel).gpu
         self.fan_in, self.tile = policy.fan_in, policy.tile_size
         self._kernels, self._policy, self._columns, self._batched = kernels, policy, columns, batched
-        self._merge: Queue | None = None
+        self._merge: Launch | None = None
         self._sizes = None if gpu.cut_ahead else gpu.sizes(policy)
         self._most = MAX_GRID * self.tile
         self._source_words = _LEVEL_WORDS if batched else 2 * policy.fan_in
@@ -100,7 +100,7 @@ class Merge:
 
     def _cut_ahead(
         self,
-        merge: Queue,
+        merge: Launch,
         source: list[int],
         total: int,
         group: int,
@@ -117,7 +117,7 @@ class Merge:
         yield partition.step(source, edges, self.tile, at, text, groups)
         yield merge, blocks, [*source, out, at, self._own_beside, *text, *told], self._beside
 
-    def _merging(self) -> Queue:
+    def _merging(self) -> Launch:
         """The kernel that merges tiles."""
         kernels, policy, columns = self._kernels, self._policy, self._columns
         words = self._source_words + 3 + (2 if self._sizes is None else len(self._sizes))
@@ -135,7 +135,7 @@ class Merge:
         return Partition(self._kernels, self.fan_in, self._told_of_columns, batched=self._batched)
 
     @cached_property
-    def _values(self) -> Queue:
+    def _values(self) -> Launch:
         macros = values_macros(self.fan_in)
         return self._kernels.ready("merge_values", VALUES_THREADS, self._source_words + 4, macros)
 

@@ -6,7 +6,7 @@ from functools import cache, lru_cache, partial
 from typing import Any
 
 from gpumerge_cli.backends.gpu.compiled import begin, kernel
-from gpumerge_cli.backends.gpu.launching import Queue, launch
+from gpumerge_cli.backends.gpu.launching import Launch, launch
 from gpumerge_cli.backends.gpu.source import comparison_macros, compiler_options, row_macros, text_macros
 from gpumerge_cli.backends.limits import STATIC_SHARED, DeviceLimits
 from gpumerge_cli.order import Order
@@ -38,11 +38,11 @@ class Kernels:
         # rows.cu reads the keys inside records, and join_runs.cu no keys at all.
         self._macros = {"rows.cu": row_macros(order), "text.cu": text_macros(), "join_runs.cu": (), "hold.cu": ()}
         self._comparing = comparison_macros(order)
-        self._ready: dict[tuple[Any, ...], Queue] = {}
+        self._ready: dict[tuple[Any, ...], Launch] = {}
 
     def ready(
         self, name: str, threads: int, words: int, macros: Macros = (), shared: int = 0, *, file: str = ""
-    ) -> Queue:
+    ) -> Launch:
         """A kernel to launch, of a file of its own name or of `file`. It is compiled in the background meanwhile.
 
         threads: of a block. words: the number of its arguments. shared: bytes of dynamic shared memory.

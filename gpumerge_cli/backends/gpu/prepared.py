@@ -12,7 +12,7 @@ from typing import Any, Literal
 import cupy
 
 from gpumerge_cli.backends.base import FAN_INS, LaunchRequest
-from gpumerge_cli.backends.gpu.checking import Check
+from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.failures import FOREIGN, device_error
 from gpumerge_cli.backends.gpu.launching import Answers, Call, Step, Take, current_stream, judge_stream, scratch
@@ -105,7 +105,8 @@ def prepare(kind: Kind, device: int, limits: DeviceLimits) -> Prepared | None:
         many = MergeOfMany(kernels_of(device, order, limits), policy)
         return Prepared(many.call, MAX_GRID * policy.tile_size)
     if kind.operation == "is_sorted":
-        return Prepared(Check(kernels_of(device, order, limits)).steps, sys.maxsize, answers=Answers("is_sorted"))
+        checks = Checks(kernels_of(device, order, limits))
+        return Prepared(checks.any_disorder(), sys.maxsize, answers=Answers("is_sorted"))
     if kind.value_bytes is not None or kind.operation == "argsort":
         fan_in = next(most for most in FAN_INS if most >= kind.runs)
         columns = Columns(order, fan_in if kind.operation == "merge" else 1, kind.value_bytes)

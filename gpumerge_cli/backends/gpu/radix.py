@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from gpumerge_cli.backends.gpu.launching import Call, Queue, Step, Take, zeros
+from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take, zeros
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import begins_beside
 from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, DIGITS, counting_bytes, digit_shape
@@ -99,9 +99,9 @@ class SortByDigits:
 
     def __init__(self, kernels: Kernels, *, pairs: bool = False) -> None:
         self._kernels, self._pairs = kernels, pairs
-        self._ready: dict[bool, tuple[DigitSort, Queue, Queue]] = {}
+        self._ready: dict[bool, tuple[DigitSort, Launch, Launch]] = {}
 
-    def of(self, count: int) -> tuple[DigitSort, Queue, Queue]:
+    def of(self, count: int) -> tuple[DigitSort, Launch, Launch]:
         """The sort of so many items, and the kernels that count digits and that sort by one."""
         ready = self._ready.get(count >= _WIDE)
         if ready is None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Call, Queue, Step, Take
+from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import begins_beside, resolve
 from gpumerge_cli.backends.gpu.sort_policy import (
@@ -87,8 +87,8 @@ class RankSort:
         ]
         self._mosts = [tiles.most for tiles in self._tiles]
         self.most = min(most, self._mosts[-1])
-        self._sorting: dict[tuple[Tiles, bool], Queue] = {}
-        self._merging: dict[bool, Queue] = {}
+        self._sorting: dict[tuple[Tiles, bool], Launch] = {}
+        self._merging: dict[bool, Launch] = {}
 
     def steps(self, call: Call, take: Take) -> Iterable[Step]:
         """Sort an array, which must not overlap the output. Only the last launch writes to columns."""
@@ -137,7 +137,7 @@ class RankSort:
             return -(-count // _SLICE)
         return -(-count // tiles.size) * (tiles.size // _SLICE)
 
-    def _sort(self, tiles: Tiles, *, alone: bool) -> Queue:
+    def _sort(self, tiles: Tiles, *, alone: bool) -> Launch:
         found = self._sorting.get((tiles, alone))
         if found is None:
             columns = self._columns
@@ -151,7 +151,7 @@ class RankSort:
             self._sorting[tiles, alone] = found
         return found
 
-    def _merge(self, *, last: bool) -> Queue:
+    def _merge(self, *, last: bool) -> Launch:
         columns = self._columns if last else None
         to_columns = columns is not None
         found = self._merging.get(to_columns)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
 from gpumerge_cli.backends.base import SortPolicy
-from gpumerge_cli.backends.gpu.launching import Queue, Step, Take, copy
+from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, copy
 from gpumerge_cli.backends.gpu.merging import merge_of
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
@@ -105,7 +105,7 @@ class Sort:
         return launch, -(-pairs // threads), [level.items, level.length, level.total, out, *text], False
 
     @cached_property
-    def _tiles(self) -> Queue:
+    def _tiles(self) -> Launch:
         shape = tile_shape(self._policy.tile, self._kernels.order, self._kernels.limits)
         return tiling(self._kernels, shape, self._policy.launch.transfer)
 
@@ -114,7 +114,9 @@ sort_of = lru_cache(maxsize=256)(Sort)
 """The same sorts for the same kernels and policy."""
 
 
-def tiling(kernels: Kernels, shape: TileShape, transfer: Transfer | None, macros: Macros = (), words: int = 0) -> Queue:
+def tiling(
+    kernels: Kernels, shape: TileShape, transfer: Transfer | None, macros: Macros = (), words: int = 0
+) -> Launch:
     """The kernel whose blocks sort a tile each. macros, words: of columns; their words end the arguments."""
     own = tile_macros(shape.block_size, shape.items_per_thread, shape.resident, transfer)
     shared = tile_shared_bytes(shape, kernels.order)
