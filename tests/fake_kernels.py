@@ -16,7 +16,7 @@ import cupy
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.gpu import launching, prepared
+from gpumerge_cli.backends.gpu import launching, prepared, streams
 from gpumerge_cli.backends.gpu.launching import Launch
 from gpumerge_cli.backends.gpu.policy import own_cuts_beside, partition_stretch
 from gpumerge_cli.backends.gpu.sort_policy import RANK_MERGING_THREADS
@@ -248,7 +248,7 @@ def put_on_host(monkeypatch: pytest.MonkeyPatch) -> None:
     cuda = SimpleNamespace(
         alloc=room, alloc_pinned_memory=room, runtime=runtime, get_current_stream=lambda: stream, driver=None
     )
-    for module in (prepared, launching):
+    for module in (prepared, launching, streams):
         monkeypatch.setattr(module, "cupy", SimpleNamespace(cuda=cuda))
     monkeypatch.setattr(prepared, "kernels_of", FakeKernels)
 

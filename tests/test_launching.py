@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
 from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.backends.gpu import beside, compiled, launching, merging, module
+from gpumerge_cli.backends.gpu import beside, compiled, launching, merging, module, streams
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.many_runs import MergeOfMany
 from gpumerge_cli.backends.gpu.merging import Merge
@@ -274,20 +274,20 @@ class TestCompiling:
 
 
 def test_a_graph_that_is_captured_has_scratch_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    runtime = launching.cupy.cuda.runtime
+    runtime = streams.cupy.cuda.runtime
     freed = []
     monkeypatch.setattr(runtime, "streamIsCapturing", lambda stream: stream == STREAM)
     monkeypatch.setattr(runtime, "mallocAsync", lambda nbytes, stream: 4096, raising=False)
     monkeypatch.setattr(runtime, "freeAsync", lambda *given: freed.append(given), raising=False)
-    room = launching.scratch(100)
+    room = streams.scratch(100)
     assert room.ptr == 4096
     assert not freed
     del room
     assert freed == [(4096, STREAM)]
-    monkeypatch.setattr(launching, "current_stream", lambda: 0)
-    assert launching.scratch(100).ptr != 4096
+    monkeypatch.setattr(streams, "current_stream", lambda: 0)
+    assert streams.scratch(100).ptr != 4096
     with pytest.raises(UsageError, match="is_sorted waits for its answer, and a graph that is captured cannot"):
-        launching.judge_waiting(STREAM, "is_sorted")
+        streams.judge_waiting(STREAM, "is_sorted")
 
 
 def test_a_stream_of_another_gpu_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,18 +299,18 @@ def test_a_stream_of_another_gpu_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         ctxGetDevice=lambda: current[0] // 100 - 1,
         streamGetCtx=lambda stream: 200,
     )
-    monkeypatch.setattr(launching.cupy.cuda, "driver", driver)
+    monkeypatch.setattr(streams.cupy.cuda, "driver", driver)
     with pytest.raises(UsageError, match="the current stream is one of GPU 1, and the arrays lie on GPU 0"):
-        launching.judge_stream()
+        streams.judge_stream()
     assert current == [100]
     driver.streamGetCtx = lambda stream: 100
-    launching.judge_stream()
+    streams.judge_stream()
 
     def lost(stream: int) -> int:
         raise driver_error("CUDA_ERROR_MISALIGNED_ADDRESS")
 
     driver.streamGetCtx = lost
-    launching.judge_stream()  # another error says what is wrong
+    streams.judge_stream()  # another error says what is wrong
 
 
 class Allocators:
@@ -329,7 +329,7 @@ class Allocators:
             UnownedMemory=lambda ptr, size, owner, device: SimpleNamespace(ptr=ptr, of=owner),
             MemoryPointer=lambda memory, offset: SimpleNamespace(ptr=memory.ptr, memory=memory),
         )  # fmt: skip
-        monkeypatch.setattr(launching, "cupy", SimpleNamespace(cuda=cuda))
+        monkeypatch.setattr(streams, "cupy", SimpleNamespace(cuda=cuda))
 
     def of_pool(self, nbytes: int) -> Any:
         self.taken.append(("pool", nbytes))
@@ -349,10 +349,10 @@ class Allocators:
 def test_temporaries_of_a_captured_call_belong_to_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     """Results do not, and without a capture nothing does."""
     allocators = Allocators(monkeypatch)
-    with launching.temporaries():
+    with streams.temporaries():
         room = allocators.current(100)
         assert room.ptr == 4096
-        with launching.lasting() as is_temporary:
+        with streams.lasting() as is_temporary:
             assert is_temporary
             assert allocators.current(50).ptr == 64
         allocators.current(0)
@@ -364,6 +364,6 @@ def test_temporaries_of_a_captured_call_belong_to_the_graph(monkeypatch: pytest.
     allocators.captured = False
     del late
     assert allocators.freed == [(4096, STREAM)]  # the capture has ended
-    with launching.temporaries(), launching.lasting() as is_temporary:
+    with streams.temporaries(), streams.lasting() as is_temporary:
         assert not is_temporary
         assert allocators.current == allocators.of_pool

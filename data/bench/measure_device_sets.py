@@ -29,7 +29,8 @@ import gpumerge_cli
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.gpu import walks
 from gpumerge_cli.backends.gpu.cccl import Algorithm
-from gpumerge_cli.backends.gpu.launching import Answer, current_stream, queue, scratch
+from gpumerge_cli.backends.gpu.launching import Answer, queue
+from gpumerge_cli.backends.gpu.streams import current_stream, scratch
 from gpumerge_cli.backends.gpu.tree import NO_TEXT
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order import Keys, Order

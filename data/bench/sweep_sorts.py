@@ -19,7 +19,7 @@ from measured_on import measured_on
 
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import LaunchRequest, SortPolicy, SortRequest
-from gpumerge_cli.backends.gpu import launching, merging, sort_policy
+from gpumerge_cli.backends.gpu import launching, merging, sort_policy, streams
 from gpumerge_cli.backends.gpu.baselines import SortedByCupy, SortedKeys
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import TileShape, of_fan_in, tile_shape
@@ -120,7 +120,7 @@ def by_steps(backend: Any, order: Order, keys: cupy.ndarray, out: cupy.ndarray) 
     run = (keys.data.ptr, keys.size)
     shape = tile_shape(policy.tile, order, backend._limits)
     print(f"{policy.describe()}; {shape}")
-    tiles = next(iter(sort_of(kernels, policy).steps(run, out.data.ptr, scratch.data.ptr, launching.scratch)))
+    tiles = next(iter(sort_of(kernels, policy).steps(run, out.data.ptr, scratch.data.ptr, streams.scratch)))
     print(f"tiles {timed(lambda: queued([tiles])):.3f}")
     length = policy.tile
     for fan_in in fan_ins(-(-keys.size // policy.tile), policy.launch.fan_in):
@@ -138,12 +138,12 @@ def by_steps(backend: Any, order: Order, keys: cupy.ndarray, out: cupy.ndarray) 
 
 def by_level(merge: merging.Merge, level: Level, out: int) -> None:
     """Merge a level into `out`."""
-    queued(merge.level(level, out, launching.scratch))
+    queued(merge.level(level, out, streams.scratch))
 
 
 def queued(steps: Iterable[launching.Step]) -> None:
     """Queue steps on the current stream."""
-    launching.queue(steps, launching.current_stream())
+    launching.queue(steps, streams.current_stream())
 
 
 if __name__ == "__main__":

@@ -77,7 +77,8 @@ def test_runs_are_joined(gpu: GpuBackend, rng: np.random.Generator, dtype: str) 
     import cupy
 
     from gpumerge_cli.backends.gpu import joining
-    from gpumerge_cli.backends.gpu.launching import current_stream, queue
+    from gpumerge_cli.backends.gpu.launching import queue
+    from gpumerge_cli.backends.gpu.streams import current_stream
 
     order = Order.of(dtype)
     for most in (3, 60, 3000, 200_000):
@@ -177,8 +178,9 @@ def test_rooms_may_hold_anything(
     import cupy
 
     from gpumerge_cli.backends.gpu import backend
-    from gpumerge_cli.backends.gpu.launching import current_stream, queue, scratch
+    from gpumerge_cli.backends.gpu.launching import queue
     from gpumerge_cli.backends.gpu.radix import sort_by_digits
+    from gpumerge_cli.backends.gpu.streams import current_stream, scratch
 
     order = Order.of(dtype)
     for garbage in (0x00, 0x01, 0x40, 0x80, 0xC0, 0xFF):

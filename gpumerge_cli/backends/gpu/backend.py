@@ -24,7 +24,7 @@ from gpumerge_cli.backends.gpu.baselines import versions
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.folding import set_policy
-from gpumerge_cli.backends.gpu.launching import current_stream, queue, scratch, scratch_array
+from gpumerge_cli.backends.gpu.launching import queue
 from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many, said
 from gpumerge_cli.backends.gpu.module import Kernels, kernels_of
 from gpumerge_cli.backends.gpu.prepared import Kind, Operation, Prepared, prepare
@@ -32,6 +32,7 @@ from gpumerge_cli.backends.gpu.radix import Ends, sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.source import moves_rows
+from gpumerge_cli.backends.gpu.streams import current_stream, scratch, scratch_array
 from gpumerge_cli.backends.gpu.text_kernels import TextKernels
 from gpumerge_cli.backends.gpu.walks import combined
 from gpumerge_cli.backends.limits import DeviceLimits

@@ -10,9 +10,10 @@ import cupy
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.gpu.launching import Step, current_stream, queue
+from gpumerge_cli.backends.gpu.launching import Step, queue
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
+from gpumerge_cli.backends.gpu.streams import current_stream
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run
 
 _THREADS = 256

@@ -14,10 +14,11 @@ from gpumerge_cli.backends.base import (
 from gpumerge_cli.backends.gpu import policy
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.failures import device_errors
-from gpumerge_cli.backends.gpu.launching import current_stream, queue, scratch
+from gpumerge_cli.backends.gpu.launching import queue
 from gpumerge_cli.backends.gpu.merging import cuts_at, merge_of
 from gpumerge_cli.backends.gpu.module import kernels_of
 from gpumerge_cli.backends.gpu.sorting import sort_of
+from gpumerge_cli.backends.gpu.streams import current_stream, scratch
 from gpumerge_cli.backends.gpu.team import Team
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.limits import DeviceLimits

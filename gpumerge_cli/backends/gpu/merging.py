@@ -10,7 +10,7 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take, current_stream, queue, scratch_array
+from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take, queue
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import (
     VALUES_THREADS,
@@ -25,6 +25,7 @@ from gpumerge_cli.backends.gpu.policy import (
     values_stretch,
 )
 from gpumerge_cli.backends.gpu.source import partition_macros, policy_macros, values_macros
+from gpumerge_cli.backends.gpu.streams import current_stream, scratch_array
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run
 from gpumerge_cli.backends.launch import FAN_INS, LaunchPolicy
 from gpumerge_cli.backends.limits import MAX_GRID

@@ -15,7 +15,7 @@ from gpumerge_cli.backends.base import FAN_INS, LaunchRequest
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.failures import FOREIGN, device_error
-from gpumerge_cli.backends.gpu.launching import Answers, Call, Step, Take, current_stream, judge_stream, scratch
+from gpumerge_cli.backends.gpu.launching import Answers, Call, Step, Take
 from gpumerge_cli.backends.gpu.many_runs import MergeOfMany, may_go_by_digits
 from gpumerge_cli.backends.gpu.merging import Merge
 from gpumerge_cli.backends.gpu.module import kernels_of
@@ -23,6 +23,7 @@ from gpumerge_cli.backends.gpu.policy import for_columns, resolve
 from gpumerge_cli.backends.gpu.radix import SortByDigits
 from gpumerge_cli.backends.gpu.rank_sort import RankSort, most_by_rank
 from gpumerge_cli.backends.gpu.sort_policy import pair_order
+from gpumerge_cli.backends.gpu.streams import current_stream, judge_stream, scratch
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order import Order

@@ -13,11 +13,12 @@ from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.folding import Folds
-from gpumerge_cli.backends.gpu.launching import current_stream, queue, scratch
+from gpumerge_cli.backends.gpu.launching import queue
 from gpumerge_cli.backends.gpu.many_runs import merge_of_many
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sorting import sort_of
+from gpumerge_cli.backends.gpu.streams import current_stream, scratch
 from gpumerge_cli.backends.gpu.text_kernels import TextKernels, out_of_order
 from gpumerge_cli.backends.gpu.tree import Context, Run
 from gpumerge_cli.order import Order

@@ -8,9 +8,10 @@ from typing import Any
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.gpu.launching import copy, current_stream, queue
+from gpumerge_cli.backends.gpu.launching import copy, queue
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.source import lines_order
+from gpumerge_cli.backends.gpu.streams import current_stream
 from gpumerge_cli.backends.gpu.tree import Context
 from gpumerge_cli.backends.splits import ceil_div
 from gpumerge_cli.errors import DisorderError

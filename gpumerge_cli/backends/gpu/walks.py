@@ -10,12 +10,13 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Answers, Step, Take, scratch, zeros
+from gpumerge_cli.backends.gpu.launching import Answers, Step, Take, zeros
 from gpumerge_cli.backends.gpu.merging import Partition
 from gpumerge_cli.backends.gpu.module import Kernels, kernels_of
 from gpumerge_cli.backends.gpu.policy import begins_beside, item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import TileShape
 from gpumerge_cli.backends.gpu.source import shape_macros, walk_macros
+from gpumerge_cli.backends.gpu.streams import scratch
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.dataclass import dataclass, replace

@@ -23,11 +23,12 @@ from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.folding import Folds
 from gpumerge_cli.backends.gpu.lanes import Lanes
-from gpumerge_cli.backends.gpu.launching import queue, scratch
+from gpumerge_cli.backends.gpu.launching import queue
 from gpumerge_cli.backends.gpu.many_runs import merge_of_many
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.source import moves_rows
+from gpumerge_cli.backends.gpu.streams import scratch
 from gpumerge_cli.backends.gpu.text import DeviceText
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.measure import Span
