@@ -12,10 +12,6 @@ from gpumerge_cli.backends.gpu.policy import begins_beside
 from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, DIGITS, counting_bytes, digit_shape
 from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
 from gpumerge_cli.backends.gpu.tree import Run
-from gpumerge_cli.backends.limits import DeviceLimits
-from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.order import Order
-from gpumerge_cli.order.base import Macros
 
 _WIDE = 1 << 30
 """From so many items on, a number of them and its two flags need 64 bits."""
@@ -40,57 +36,6 @@ class Ends(NamedTuple):
     values_out: int
 
 
-@dataclass(frozen=True)
-class DigitSort:
-    """All of a sort by digits that depends on neither addresses nor counts.
-
-    counting, sorting: the macros of count_digits.cu and of sort_radix.cu, beside those of the order. tile: the items of
-    a block of `threads` threads, which needs `shared` bytes. most_counting, most_sorting: blocks. counted: the items of
-    a block that counts. plan_bytes: of all that is counted. tile_bytes: of what a tile says. most_beside: up to so many
-    blocks, a pass begins before the launch ahead of it has ended.
-    """
-
-    counting: Macros
-    sorting: Macros
-    passes: int
-    pairs: bool
-    tile: int
-    threads: int
-    shared: int
-    most_counting: int
-    most_sorting: int
-    width: int
-    plan_bytes: int
-    tile_bytes: int
-    most_beside: int
-
-
-def digit_sort(order: Order, limits: DeviceLimits, count: int, *, pairs: bool = False) -> DigitSort:
-    """The sort of so many items. pairs: they are keys alone, and `order` is pair_order of theirs."""
-    return _digit_sort(order, limits, count >= _WIDE, pairs)
-
-
-@lru_cache(maxsize=256)
-def _digit_sort(order: Order, limits: DeviceLimits, wide: bool, pairs: bool) -> DigitSort:
-    shape, passes = digit_shape(order, limits), order.prefix_bytes
-    counting = digit_macros(passes, wide=wide, pairs=pairs)
-    return DigitSort(
-        counting=counting,
-        sorting=(*counting, *shape_macros(shape.block_size, shape.items_per_thread, shape.resident)),
-        passes=passes,
-        pairs=pairs,
-        tile=shape.room,
-        threads=shape.block_size,
-        shared=shape.shared_bytes(order, wide=wide),
-        most_counting=_COUNTING_BLOCKS * limits.multiprocessors,
-        most_sorting=shape.resident * limits.multiprocessors,
-        width=order.width,
-        plan_bytes=_NUMBER * (passes * (DIGITS + 1) + 1),
-        tile_bytes=min(passes, 2) * DIGITS * (8 if wide else 4),
-        most_beside=limits.multiprocessors // _SPREAD if begins_beside(limits) else 0,
-    )
-
-
 class SortByDigits:
     """Sorts by digits of items, or if `pairs` of keys and their values or numbers.
 
@@ -98,20 +43,30 @@ class SortByDigits:
     """
 
     def __init__(self, kernels: Kernels, *, pairs: bool = False) -> None:
+        order, limits = kernels.order, kernels.limits
         self._kernels, self._pairs = kernels, pairs
-        self._ready: dict[bool, tuple[DigitSort, Launch, Launch]] = {}
+        self._shape = digit_shape(order, limits)
+        self._passes, self._width, self._tile = order.prefix_bytes, order.width, self._shape.room
+        self._plan_bytes = _NUMBER * (self._passes * (DIGITS + 1) + 1)
+        self._most_counting = _COUNTING_BLOCKS * limits.multiprocessors
+        self._most_sorting = self._shape.resident * limits.multiprocessors
+        self._most_beside = limits.multiprocessors // _SPREAD if begins_beside(limits) else 0
+        self._ready: dict[bool, tuple[Launch, Launch, int]] = {}
 
-    def of(self, count: int) -> tuple[DigitSort, Launch, Launch]:
-        """The sort of so many items, and the kernels that count digits and that sort by one."""
-        ready = self._ready.get(count >= _WIDE)
+    def of(self, count: int) -> tuple[Launch, Launch, int]:
+        """For so many items: the kernels that count digits and that sort by one, and the bytes that a tile says."""
+        wide = count >= _WIDE
+        ready = self._ready.get(wide)
         if ready is None:
-            kernels, pairs = self._kernels, self._pairs
-            sort = digit_sort(kernels.order, kernels.limits, count, pairs=pairs)
-            words, shared = _SORTING_WORDS + (len(Ends._fields) if pairs else 0), counting_bytes(sort.passes)
-            ready = self._ready[count >= _WIDE] = (
-                sort,
-                kernels.ready("count_digits", COUNTING_THREADS, _COUNTING_WORDS, sort.counting, shared),
-                kernels.ready("sort_radix", sort.threads, words, sort.sorting, sort.shared),
+            kernels, shape, passes = self._kernels, self._shape, self._passes
+            counting = digit_macros(passes, wide=wide, pairs=self._pairs)
+            sorting = (*counting, *shape_macros(shape.block_size, shape.items_per_thread, shape.resident))
+            words = _SORTING_WORDS + (len(Ends._fields) if self._pairs else 0)
+            shared = shape.shared_bytes(kernels.order, wide=wide)
+            ready = self._ready[wide] = (
+                kernels.ready("count_digits", COUNTING_THREADS, _COUNTING_WORDS, counting, counting_bytes(passes)),
+                kernels.ready("sort_radix", shape.block_size, words, sorting, shared),
+                min(passes, 2) * DIGITS * (8 if wide else 4),
             )
         return ready
 
@@ -135,18 +90,18 @@ class SortByDigits:
         values go to the arrays of `ends`.
         """
         address, count = items
-        sort, count_digits, sort_radix = self.of(count)
-        tiles = -(-count // sort.tile)
-        memory = take(sort.plan_bytes + tiles * sort.tile_bytes)
-        plan, said = memory.ptr, memory.ptr + sort.plan_bytes
-        yield zeros, sort.plan_bytes, (plan,), False
+        count_digits, sort_radix, tile_bytes = self.of(count)
+        tiles, plan_bytes = -(-count // self._tile), self._plan_bytes
+        memory = take(plan_bytes + tiles * tile_bytes)
+        plan, said = memory.ptr, memory.ptr + plan_bytes
+        yield zeros, plan_bytes, (plan,), False
         where = 1 + buffers.index(address) if address in buffers else 0
-        counted = -(-count * sort.width // (_COUNTED * COUNTING_THREADS))
+        counted = -(-count * self._width // (_COUNTED * COUNTING_THREADS))
         words = [address, count, where, plan, said, tiles * DIGITS]
-        yield count_digits, min(sort.most_counting, counted), words, False
-        blocks, along = min(tiles, sort.most_sorting), ends or ()
-        beside = blocks <= sort.most_beside
-        for digit in range(sort.passes):
+        yield count_digits, min(self._most_counting, counted), words, False
+        blocks, along = min(tiles, self._most_sorting), ends or ()
+        beside = blocks <= self._most_beside
+        for digit in range(self._passes):
             yield sort_radix, blocks, [address, *buffers, count, digit, plan, said, *along], beside
 
 
