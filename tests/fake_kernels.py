@@ -16,10 +16,12 @@ import cupy
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.gpu import launching, prepared
+from gpumerge_cli.backends.gpu import launching, prepared, streams
+from gpumerge_cli.backends.gpu.launching import Launch
 from gpumerge_cli.backends.gpu.policy import own_cuts_beside, partition_stretch
 from gpumerge_cli.backends.gpu.sort_policy import RANK_MERGING_THREADS
 from gpumerge_cli.backends.limits import TUNED_ON
+from gpumerge_cli.backends.variants.rung4_path import path_tile
 
 STREAM = 77
 
@@ -57,10 +59,9 @@ def merged(order: Any, runs: list[Any]) -> Any:
 class FakeColumns:
     """Columns as kernels are told of them: their macros, and the words that end the arguments."""
 
-    def __init__(self, order: Any, macros: Any) -> None:
-        named = dict(macros)
+    def __init__(self, order: Any, named: Any) -> None:
         self.reads, self.writes = bool(named.get("FROM_COLUMNS")), bool(named.get("TO_COLUMNS"))
-        self.words = 2 * named.get("COLUMNS", 0) + 3 if named else 0
+        self.words = 2 * named["COLUMNS"] + 3 if "COLUMNS" in named else 0
         self._runs, self._value, self._unit = (named.get(name, 0) for name in ("COLUMNS", "VALUE_SIZE", "VALUE_UNIT"))
         self._order = order
         self._key = order.width
@@ -106,25 +107,36 @@ class FakeKernels:
     """Stands for Kernels: its launches are NumPy's."""
 
     def __init__(self, device: int, order: Any, limits: Any) -> None:
-        self.order = self._order = order
+        self.order, self.limits = order, limits
 
-    def merging(self, policy: Any, macros: Any = (), words: int = 0) -> Callable[..., None]:
-        size, columns = self._order.item_bytes, FakeColumns(self._order, macros)
-        ahead = 2 * policy.fan_in
-        assert columns.words == words
+    def ready(
+        self, name: str, threads: int, words: int, macros: Any = (), shared: int = 0, *, file: str = ""
+    ) -> Launch:
+        launch: Launch = getattr(self, name)(dict(macros), threads)
 
-        def merge(blocks: int, stream: int, given: list[int], *, beside: bool = False) -> None:
+        def queue(blocks: int, stream: int, given: Any, beside: bool) -> None:
+            assert (len(given), stream) == (words, STREAM)
+            launch(blocks, stream, given, beside)
+
+        return queue
+
+    def merge_path(self, macros: Any, threads: int) -> Launch:
+        size, columns, fan_in = self.order.item_bytes, FakeColumns(self.order, macros), macros["RUNS"]
+        tile = path_tile(threads, macros["ITEMS_PER_THREAD"], fan_in)
+        ahead = 2 * fan_in
+
+        def merge(blocks: int, stream: int, given: Any, beside: bool) -> None:
             (out, cuts, own, text, starts), told = given[ahead : ahead + 5], given[ahead + 5 :]
-            assert (len(told), text, starts) == (words, 0, 0)
+            assert (len(told), text, starts) == (columns.words, 0, 0)
             assert own == (own_cuts_beside(TUNED_ON) if cuts else blocks)
             assert beside == (cuts != 0)
-            addresses, counts = given[: policy.fan_in], given[policy.fan_in : ahead]
+            addresses, counts = given[:fan_in], given[fan_in:ahead]
             if columns.reads:
                 runs = columns.read(addresses, counts, told)
             else:
                 runs = [items(*run, size) for run in zip(addresses, counts, strict=True)]
-            both = merged(self._order, runs)
-            assert blocks == -(-len(both) // policy.tile_size)
+            both = merged(self.order, runs)
+            assert blocks == -(-len(both) // tile)
             if columns.writes:
                 columns.write(both, told)
             else:
@@ -132,14 +144,13 @@ class FakeKernels:
 
         return merge
 
-    def merging_by_rank(self, macros: Any, words: int) -> Callable[..., None]:
-        size, columns = self._order.item_bytes, FakeColumns(self._order, macros)
-        assert columns.words == words
+    def merge_by_rank(self, macros: Any, threads: int) -> Launch:
+        size, columns = self.order.item_bytes, FakeColumns(self.order, macros)
         assert not columns.reads
 
-        def merge(blocks: int, stream: int, given: list[int], *, beside: bool = False) -> None:
+        def merge(blocks: int, stream: int, given: Any, beside: bool) -> None:
             at, length, total, out, fan_in, *told = given
-            assert (len(told), beside, blocks) == (words, True, -(-total // RANK_MERGING_THREADS))
+            assert (len(told), beside, blocks) == (columns.words, True, -(-total // RANK_MERGING_THREADS))
             assert length % RANK_MERGING_THREADS == 0
             assert 2 <= fan_in <= RANK_MERGING_THREADS // 2
             group = fan_in * length
@@ -147,7 +158,7 @@ class FakeKernels:
             everything = items(at, total, size)
             groups = [everything[start : start + group] for start in range(0, total, group)]
             runs = [[each[at : at + length] for at in range(0, len(each), length)] for each in groups]
-            both = np.concatenate([merged(self._order, each) for each in runs])
+            both = np.concatenate([merged(self.order, each) for each in runs])
             if columns.writes:
                 assert total <= group
                 columns.write(both, told)
@@ -156,54 +167,56 @@ class FakeKernels:
 
         return merge
 
-    def merging_columns(self, policy: Any, value_bytes: int, words: int) -> Callable[..., None]:
-        size = self._order.width
+    def merge_columns(self, macros: Any, threads: int) -> Launch:
+        size, value_bytes = self.order.width, macros["VALUE_SIZE"]
 
-        def merge(blocks: int, stream: int, given: list[int], *, beside: bool = False) -> None:
+        def merge(blocks: int, stream: int, given: Any, beside: bool) -> None:
             addresses, counts, (_, cuts, own, text, starts), told = given[:2], given[2:4], given[4:9], given[9:]
-            assert (len(told), told[2:4], text, starts) == (words, counts, 0, 0)
+            assert (told[2:4], text, starts) == (counts, 0, 0)
             assert own == (own_cuts_beside(TUNED_ON) if cuts else blocks)
             assert beside == (cuts != 0)
             total, there = sum(counts), [run for run in range(2) if counts[run]]
-            assert blocks == -(-total // policy.tile_size)
+            assert blocks == -(-total // (threads * macros["ITEMS_PER_THREAD"]))
             keys = np.concatenate([items(addresses[run], counts[run], size) for run in there])
             values = np.concatenate([items(told[run], counts[run], value_bytes) for run in there])
-            both = merged_ranks(self._order, [items(addresses[run], counts[run], size) for run in there])
+            both = merged_ranks(self.order, [items(addresses[run], counts[run], size) for run in there])
             items(told[4], total, size)[:] = keys[both]
             items(told[5], total, value_bytes)[:] = values[both]
 
         return merge
 
-    def partitioning(self, policy: Any, macros: Any = ()) -> Callable[..., None]:
-        def cut(blocks: int, stream: int, given: list[int]) -> None:
-            cuts, edges, stretch, tile, *_ = given[2 * policy.fan_in :]
-            assert stretch == partition_stretch(edges, policy.fan_in, TUNED_ON)
-            assert (tile, blocks) == (policy.tile_size, -(-edges // stretch))
-            memory(cuts, edges * policy.fan_in * 8)[:] = 0xFF
+    def partition(self, macros: Any, threads: int) -> Launch:
+        fan_in = macros["RUNS"]
+
+        def cut(blocks: int, stream: int, given: Any, beside: bool) -> None:
+            cuts, edges, stretch, tile, *_ = given[2 * fan_in :]
+            assert stretch == partition_stretch(edges, fan_in, TUNED_ON)
+            assert blocks == -(-edges // stretch)
+            assert (edges - 2) * tile < sum(given[fan_in : 2 * fan_in]) <= (edges - 1) * tile
+            memory(cuts, edges * fan_in * 8)[:] = 0xFF
 
         return cut
 
-    def ranking(self, macros: Any, words: int) -> Callable[..., None]:
-        return self._sorting_tiles(macros, words, lambda total, tile: -(-total // tile) * -(-tile // 32))
+    def sort_by_rank(self, macros: Any, threads: int) -> Launch:
+        return self._sorting_tiles(macros, lambda total, tile: -(-total // tile) * -(-tile // 32))
 
-    def tiling(self, shape: Any, transfer: Any, macros: Any, words: int) -> Callable[..., None]:
+    def sort_tile(self, macros: Any, threads: int) -> Launch:
         def blocks(total: int, tile: int) -> int:
-            assert tile <= shape.room
+            assert tile <= threads * macros["ITEMS_PER_THREAD"]
             return -(-total // tile)
 
-        return self._sorting_tiles(macros, words, blocks)
+        return self._sorting_tiles(macros, blocks)
 
-    def _sorting_tiles(self, macros: Any, words: int, blocks_of: Callable[[int, int], int]) -> Callable[..., None]:
-        size, columns = self._order.item_bytes, FakeColumns(self._order, macros)
-        assert columns.words == words
+    def _sorting_tiles(self, macros: Any, blocks_of: Callable[[int, int], int]) -> Launch:
+        size, columns = self.order.item_bytes, FakeColumns(self.order, macros)
 
-        def tiles(blocks: int, stream: int, given: list[int]) -> None:
+        def tiles(blocks: int, stream: int, given: Any, beside: bool) -> None:
             at, total, tile, out, text, starts, *told = given
-            assert (blocks, len(told), text, starts) == (blocks_of(total, tile), words, 0, 0)
+            assert (blocks, len(told), text, starts) == (blocks_of(total, tile), columns.words, 0, 0)
             assert columns.writes == (columns.reads and tile >= total)
             everything = columns.read([at], [total], told)[0] if columns.reads else items(at, total, size)
             parts = [everything[start : start + tile] for start in range(0, total, tile)]
-            both = np.concatenate([in_order(self._order, part) for part in parts])
+            both = np.concatenate([in_order(self.order, part) for part in parts])
             if columns.writes:
                 columns.write(both, told)
             else:
@@ -211,10 +224,10 @@ class FakeKernels:
 
         return tiles
 
-    def checking(self) -> Callable[..., None]:
-        def check(blocks: int, stream: int, given: list[int]) -> None:
+    def any_disorder(self, macros: Any, threads: int) -> Launch:
+        def check(blocks: int, stream: int, given: Any, beside: bool) -> None:
             at, total, answer, *_ = given
-            keys = images(self._order, items(at, total, self._order.item_bytes))
+            keys = images(self.order, items(at, total, self.order.item_bytes))
             if (keys[1:] < keys[:-1]).any():
                 memory(answer, 8)[:] = np.frombuffer(struct.pack("q", 1), np.uint8)
 
@@ -228,14 +241,16 @@ def put_on_host(monkeypatch: pytest.MonkeyPatch) -> None:
         array = np.full(nbytes, 0xA5, np.uint8)
         return SimpleNamespace(ptr=array.ctypes.data, array=array)
 
-    runtime = SimpleNamespace(streamIsCapturing=lambda stream: False, streamSynchronize=lambda stream: None)
+    runtime = SimpleNamespace(
+        streamIsCapturing=lambda stream: False, streamSynchronize=lambda stream: None, memsetAsync=lambda *given: None
+    )
     stream = SimpleNamespace(ptr=STREAM)
     cuda = SimpleNamespace(
         alloc=room, alloc_pinned_memory=room, runtime=runtime, get_current_stream=lambda: stream, driver=None
     )
-    for module in (prepared, launching):
+    for module in (prepared, launching, streams):
         monkeypatch.setattr(module, "cupy", SimpleNamespace(cuda=cuda))
-    monkeypatch.setattr(prepared, "Kernels", FakeKernels)
+    monkeypatch.setattr(prepared, "kernels_of", FakeKernels)
 
 
 def driver_error(what: str) -> BaseException:

@@ -99,7 +99,7 @@ class Counted:
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
     import cupy
 
-    from gpumerge_cli.backends.gpu import launching, module
+    from gpumerge_cli.backends.gpu import launching
 
     found = Counted()
 
@@ -109,11 +109,12 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
         def malloc_preprocess(self, **arguments: Any) -> None:
             found.allocations += 1
 
-    launch = launching.Launch.__call__
+    def launched(launch: Callable[..., None]) -> Callable[..., None]:
+        def counting(*arguments: Any) -> None:
+            found.launches += 1
+            launch(*arguments)
 
-    def launched(self: Any, *arguments: Any, **options: Any) -> None:
-        found.launches += 1
-        launch(self, *arguments, **options)
+        return counting
 
     fill = cupy.cuda.runtime.memsetAsync
 
@@ -125,8 +126,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
         raise AssertionError("a call compares addresses, copies, or launches in another way")
 
     with monkeypatch.context() as patch:
-        patch.setattr(launching.Launch, "__call__", launched)
-        patch.setattr(module.Kernels, "_launch", refused)
+        for name in ("_launch_kernel", "launch_beside"):
+            patch.setattr(launching, name, launched(getattr(launching, name)))
         patch.setattr(cupy.cuda.runtime, "memsetAsync", filled)
         for name in ("memcpy", "memcpyAsync", "memset"):
             patch.setattr(cupy.cuda.runtime, name, refused)

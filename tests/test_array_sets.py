@@ -233,7 +233,7 @@ class OnHost(np.ndarray):  # type: ignore[type-arg]
 def on_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until the test ends, arrays of OnHost are CuPy's, and the CPU's library stands for the kernel of sets."""
     stand_in(monkeypatch)
-    from gpumerge_cli.backends.gpu import backend, launching, walks
+    from gpumerge_cli.backends.gpu import backend, streams, walks
 
     def empty(shape: Any, dtype: Any) -> Any:
         return np.empty(shape, dtype).view(OnHost)
@@ -248,7 +248,7 @@ def on_host(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (backend, walks):
         monkeypatch.setattr(module, "cupy", cupy)
     for name in ("temporaries", "lasting"):
-        monkeypatch.setattr(launching, name, nullcontext)
+        monkeypatch.setattr(streams, name, nullcontext)
 
     class Walk(FakeWalk):
         unit = 1
@@ -259,7 +259,7 @@ def on_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         walks,
         "walk_of",
-        lambda device, order, limits, equals, row: Walk(SimpleNamespace(order=order), limits, equals),  # type: ignore[arg-type]
+        lambda device, order, limits, equals, row: Walk(SimpleNamespace(order=order), equals),  # type: ignore[arg-type]
     )
 
 

@@ -294,7 +294,7 @@ def test_the_first_and_the_last_step_of_merges_are_the_results() -> None:
 def test_sizes_at_which_merges_have_other_kernels_are_those_of_the_policy() -> None:
     columns = pytest.importorskip("gpumerge_cli.backends.gpu.columns", reason="needs CuPy", exc_type=ImportError)
     from gpumerge_cli.backends.base import FAN_INS, LaunchRequest
-    from gpumerge_cli.backends.gpu.module import OWN_CUTS
+    from gpumerge_cli.backends.gpu.merging import OWN_CUTS
     from gpumerge_cli.backends.gpu.policy import resolve
     from gpumerge_cli.backends.limits import TUNED_ON
     from gpumerge_cli.order import Order
@@ -312,7 +312,7 @@ def test_sizes_at_which_merges_have_other_kernels_are_those_of_the_policy() -> N
 
 def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared = pytest.importorskip("gpumerge_cli.backends.gpu.prepared", reason="needs CuPy", exc_type=ImportError)
-    from gpumerge_cli.backends.gpu import launching, module, rank_sort
+    from gpumerge_cli.backends.gpu import launching, module
     from gpumerge_cli.backends.gpu.rank_sort import most_by_rank
     from gpumerge_cli.backends.limits import TUNED_ON
     from gpumerge_cli.order import Order
@@ -320,11 +320,11 @@ def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pyt
     launched: list[int] = []
     monkeypatch.setattr(module, "begin", lambda *unit: None)
     monkeypatch.setattr(module, "_function", lambda *unit: SimpleNamespace(ptr=9))
+    monkeypatch.setattr(prepared, "kernels_of", module.Kernels)
     monkeypatch.setattr(launching, "_launch_kernel", lambda *given: launched.append(1))
     monkeypatch.setattr(launching, "launch_beside", lambda *given: launched.append(1))
     monkeypatch.setattr(prepared, "current_stream", lambda: 0)
-    for place in (prepared, rank_sort):
-        monkeypatch.setattr(place, "scratch", lambda *given: SimpleNamespace(ptr=1 << 40))
+    monkeypatch.setattr(prepared, "scratch", lambda nbytes: SimpleNamespace(ptr=1 << 40))
     text = " ".join((ROOT / "CHANGELOG.md").read_text().split())
     assert (
         "Sorts of up to 6,144 items take one launch, of up to 16,384 two, and others that go by rank at most three: up "

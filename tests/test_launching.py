@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
 
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
 from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.backends.gpu import backend, compiled, launching, module, prepared, prepared_digits, radix
-from gpumerge_cli.backends.gpu.passes import MergePass
+from gpumerge_cli.backends.gpu import beside, compiled, launching, merging, module, streams
+from gpumerge_cli.backends.gpu.checking import Checks
+from gpumerge_cli.backends.gpu.many_runs import MergeOfMany
+from gpumerge_cli.backends.gpu.merging import Merge
 from gpumerge_cli.backends.gpu.policy import resolve
-from gpumerge_cli.backends.gpu.radix import digit_sort, ready_by_digits
+from gpumerge_cli.backends.gpu.radix import Ends, SortByDigits
 from gpumerge_cli.backends.gpu.rank_sort import RankSort
 from gpumerge_cli.backends.gpu.walks import Walk
 from gpumerge_cli.backends.limits import TUNED_ON
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
@@ -47,20 +50,53 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     return told
 
 
+def run(steps: Iterable[launching.Step]) -> None:
+    launching.queue(steps, STREAM)
+
+
+def room(nbytes: int) -> Any:
+    return SimpleNamespace(ptr=1 << 20)
+
+
 def test_arguments_as_the_driver_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
     told = launches(monkeypatch)
-    launch = launching.Launch(lambda: SimpleNamespace(ptr=9), 256, 3, shared=48)
+    launch = launching.launch(lambda: SimpleNamespace(ptr=9), 256, 3, shared=48)
     for turn in range(3):
-        launch(7, STREAM, [1 << 47, -1, turn])
+        launch(7, STREAM, [1 << 47, -1, turn], False)
     assert told == [(9, 7, 1, 1, 256, 1, 1, 48, STREAM, (1 << 47, -1, turn)) for turn in range(3)]
     with pytest.raises(struct.error):
-        launch(7, STREAM, [1, 2])
+        launch(7, STREAM, [1, 2], False)
+
+
+def test_launches_beside_others_as_the_driver_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fields of CUlaunchConfig: grid, block, shared memory, stream, attributes and their number."""
+    told, plain = [], launches(monkeypatch)
+
+    def launcher(config: beside.Beside, pointer: int, none: None, words: int) -> int:
+        fields = struct.unpack("7I4xQQI", memory(ctypes.addressof(config), 52).tobytes())
+        assert struct.unpack("3i", memory(fields[-2], 12).tobytes()) == (6, 0, 1)
+        told.append((pointer, none, *fields[:8], fields[-1]))
+        return status
+
+    status = 0
+    monkeypatch.setattr(beside, "_launcher", lambda: launcher)
+    launch = launching.launch(lambda: SimpleNamespace(ptr=9), 256, 1, shared=48)
+    for blocks in (7, 8):
+        launch(blocks, STREAM, [11], True)
+    assert told == [(9, None, blocks, 1, 1, 256, 1, 1, 48, STREAM, 1) for blocks in (7, 8)]
+    status = 1
+    with pytest.raises(RuntimeError):
+        launch(7, STREAM, [11], True)
+    monkeypatch.setattr(beside, "_launcher", lambda: None)  # a driver without such launches
+    monkeypatch.setattr(beside.cupy.cuda.driver, "launchKernel", lambda *given: launching._launch_kernel(*given))
+    launch(7, STREAM, [11], True)
+    assert plain == [(9, 7, 1, 1, 256, 1, 1, 48, STREAM, (11,))]
 
 
 def test_a_launch_inside_a_launch_has_arguments_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if another thread came in while the driver reads the arguments of the first one."""
     told = launches(monkeypatch)
-    launch = launching.Launch(lambda: SimpleNamespace(ptr=9), 256, 1)
+    launch = launching.launch(lambda: SimpleNamespace(ptr=9), 256, 1)
     plain = launching._launch_kernel
     depth = 0
 
@@ -68,20 +104,20 @@ def test_a_launch_inside_a_launch_has_arguments_of_its_own(monkeypatch: pytest.M
         nonlocal depth
         depth += 1
         if depth == 1:
-            launch(1, STREAM, [22])
+            launch(1, STREAM, [22], False)
         plain(*arguments)
 
     monkeypatch.setattr(launching, "_launch_kernel", nested)
-    launch(1, STREAM, [11])
+    launch(1, STREAM, [11], False)
     assert [words for *_, words in told] == [(22,), (11,)]
 
 
 def test_a_kernel_is_found_once_at_its_first_launch(monkeypatch: pytest.MonkeyPatch) -> None:
     told, found = launches(monkeypatch), []
-    launch = launching.Launch(lambda: found.append(1) or SimpleNamespace(ptr=9), 256, 1)
+    launch = launching.launch(lambda: found.append(1) or SimpleNamespace(ptr=9), 256, 1)
     assert not found
     for _ in range(2):
-        launch(1, STREAM, [11])
+        launch(1, STREAM, [11], False)
     assert (len(told), len(found)) == (2, 1)
 
 
@@ -96,11 +132,11 @@ def test_threads_that_find_a_kernel_at_once_keep_it_loaded_for_each_other(monkey
         function = Function()
         found.append(weakref.ref(function))
         if len(found) == 1:
-            launch(1, STREAM, [11])  # as if another thread came in meanwhile, and found another copy
+            launch(1, STREAM, [11], False)  # as if another thread came in meanwhile, and found another copy
         return function
 
-    launch = launching.Launch(find, 256, 1)
-    launch(1, STREAM, [22])
+    launch = launching.launch(find, 256, 1)
+    launch(1, STREAM, [22], False)
     assert [function() is not None for function in found] == [True, True]
 
 
@@ -130,7 +166,7 @@ def test_kernels_stay_loaded_whatever_else_is_called(monkeypatch: pytest.MonkeyP
     module._function.cache_clear()
     kernels = module.Kernels(0, Order.of("int32"), TUNED_ON)
     for number in (*range(1000), 0):
-        kernels.ready("hold", 1, 1, (("NUMBER", number),))(1, STREAM, [11])
+        kernels.ready("hold", 1, 1, (("NUMBER", number),))(1, STREAM, [11], False)
     module._function.cache_clear()
     assert len(loaded) == 1000
     assert all(each() for each in loaded)
@@ -156,13 +192,11 @@ class TestCompiling:
     def test_a_large_merge_compiles_its_kernels_side_by_side(self, events: list[str]) -> None:
         order = Order.of("int32")
         policy = resolve(LaunchRequest(), order, TUNED_ON, 2)
-        merge = MergePass(module.Kernels(0, order, TUNED_ON), policy, TUNED_ON)
-        few, many = 1000, (module.OWN_CUTS * TUNED_ON.multiprocessors + 1) * policy.tile_size
-        merge([0, 0, few, 0], few, 0, STREAM, [])
+        few, many = 1000, (merging.OWN_CUTS * TUNED_ON.multiprocessors + 1) * policy.tile_size
+        run(Merge(module.Kernels(0, order, TUNED_ON), policy).table([(0, few)], 0, room))
         assert events == ["begin merge_path.cu", "wait for merge_path.cu"]
         events.clear()
-        merge = MergePass(module.Kernels(0, order, TUNED_ON), policy, TUNED_ON)
-        merge([0, 0, many, 0], many, 0, STREAM, [])
+        run(Merge(module.Kernels(0, order, TUNED_ON), policy).table([(0, many)], 0, room))
         begun = ["begin merge_path.cu", "begin partition.cu"]
         assert events == [*begun, "wait for partition.cu", "wait for merge_path.cu"]
 
@@ -180,54 +214,39 @@ class TestCompiling:
             ([many, few], by_values + by_path),
             ([few, some], [*by_path, "begin partition.cu", "wait for partition.cu"]),
         ):
-            merge = MergePass(module.Kernels(0, order, TUNED_ON), policy, TUNED_ON)
+            merge = Merge(module.Kernels(0, order, TUNED_ON), policy)
             for total in totals:
-                merge([0, 0, total, 0], total, 0, STREAM, [])
+                run(merge.table([(0, total)], 0, room))
             assert events == expected
             events.clear()
 
     @pytest.mark.parametrize(("count", "file"), [(10_000, "sort_by_rank.cu"), (100_000, "sort_tile.cu")])
     def test_a_sort_by_rank_compiles_its_kernels_side_by_side(self, count: int, file: str, events: list[str]) -> None:
-        sort = RankSort(module.Kernels(0, Order.of("int32"), TUNED_ON), TUNED_ON, None)
-        sort(0, count, 0, STREAM, [])
+        sort = RankSort(module.Kernels(0, Order.of("int32"), TUNED_ON), None, 1 << 20)
+        run(sort.steps(([0], [count], count, 0, [], 0), room))
         begun = [f"begin {file}", "begin merge_by_rank.cu"]
         assert events == [*begun, f"wait for {file}", "wait for merge_by_rank.cu"]
 
-    def test_so_do_sorts_by_digits_and_sets(self, events: list[str]) -> None:
-        kernels = module.Kernels(0, Order.of("int32"), TUNED_ON)
-        ready_by_digits(kernels, digit_sort(kernels.order, TUNED_ON, 1 << 20))
-        assert events == ["begin count_digits.cu", "begin sort_radix.cu"]
-        events.clear()
-        Walk(kernels, TUNED_ON, Equals.UNION)
+    def test_so_do_sets(self, events: list[str]) -> None:
+        Walk(module.Kernels(0, Order.of("int32"), TUNED_ON), Equals.UNION)
         assert events == ["begin partition.cu", "begin walk.cu"]
 
-    def test_sorts_by_digits_find_their_kernels_once(self, events: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(module, "current_stream", lambda: STREAM)
-        monkeypatch.setattr(radix, "scratch", lambda nbytes, stream: SimpleNamespace(ptr=4096))
-        monkeypatch.setattr(radix, "cupy", MagicMock())
-        gpu = object.__new__(backend.GpuBackend)
-        gpu._device, gpu._limits = SimpleNamespace(id=0), TUNED_ON
-        backend._kernels_of.cache_clear()
+    def test_sorts_by_digits_find_their_kernels_once(self, events: list[str]) -> None:
         found = [f"{step} {file}.cu" for step in ("begin", "wait for") for file in ("count_digits", "sort_radix")]
-        for ends in (None, radix.Ends(0, 0, 0)):
+        kernels = module.Kernels(0, Order.of("int32"), TUNED_ON)
+        for ends in (None, Ends(0, 0, 0)):
+            sort = SortByDigits(kernels, pairs=ends is not None)
             for count in (5, 1 << 30):  # their kernels count in 32 and in 64 bits
                 for expected in (found, []):
                     events.clear()
-                    gpu._kernels(Order.of("int32")).sort_digits((4096, count), 8192, 16384, ends)
+                    run(sort.steps((4096, count), (8192, 16384), room, ends))
                     assert events == expected
-        backend._kernels_of.cache_clear()
 
-    def test_the_kernel_that_lays_runs_together_compiles_beside_those_that_sort_them(
-        self, events: list[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(prepared, "Kernels", module.Kernels)
-        for place in (prepared, radix):
-            monkeypatch.setattr(place, "scratch", lambda nbytes, stream: SimpleNamespace(ptr=4096))
-        monkeypatch.setattr(radix, "cupy", MagicMock())
-        monkeypatch.setattr(prepared_digits, "current_stream", lambda: STREAM)
-        merge = prepared.prepare(prepared.Kind("merge", Order.of("int32"), 900), 0, TUNED_ON)
-        assert merge is not None
-        merge([1024 * number for number in range(900)], [7] * 900, 6300, 1 << 30, [], 0)
+    def test_the_kernel_that_lays_runs_together_compiles_beside_those_that_sort_them(self, events: list[str]) -> None:
+        order = Order.of("int32")
+        policy = replace(resolve(LaunchRequest(), order, TUNED_ON, 900), runs=900)
+        merge = MergeOfMany(module.Kernels(0, order, TUNED_ON), policy)
+        run(merge.steps([(1024 * number, 7) for number in range(900)], 1 << 30, 1 << 31, room))
         assert events[:4] == [
             "begin join_runs.cu", "begin count_digits.cu", "begin sort_radix.cu", "wait for join_runs.cu"
         ]  # fmt: skip
@@ -237,34 +256,38 @@ class TestCompiling:
         """The same options for the same capability: otherwise everything would be compiled twice."""
         begun, waited = [], []
         monkeypatch.setattr(module, "begin", lambda *unit: begun.append(unit))
-        monkeypatch.setattr(module, "kernel", lambda file, options, *rest: waited.append((file, options)))
+        monkeypatch.setattr(
+            module, "kernel", lambda file, options, *rest: waited.append((file, options)) or SimpleNamespace(ptr=9)
+        )
+        launches(monkeypatch)
+        monkeypatch.setattr(launching, "launch_beside", lambda *given: None)
         module._function.cache_clear()
         kernels = module.Kernels(0, Order.of(dtype), TUNED_ON)
-        sort = digit_sort(kernels.order, TUNED_ON, 1 << 20)
         policy = resolve(LaunchRequest(), kernels.order, TUNED_ON, 2)
-        launch = [*ready_by_digits(kernels, sort), kernels.merging(policy), kernels.partitioning(policy)]
-        launch += [kernels.joining(), kernels.checking(), kernels.merging_values(policy)]
-        for one in launch:
-            one._find()
+        for count in (10, 1 << 25, 1 << 27):
+            run(Merge(kernels, policy).table([(0, count)], 0, room))
+            run(SortByDigits(kernels).steps((4096, count), (8192, 16384), room))
+            run(Checks(kernels).any_disorder()(0, count, 0))
         module._function.cache_clear()
-        assert len(begun) == len(launch)
-        assert [(*unit, TUNED_ON.capability) for unit in waited] == begun
+        assert len(begun) == len(set(begun)) == (6 if dtype == "int16" else 5)
+        assert sorted((*unit, TUNED_ON.capability) for unit in waited) == sorted(begun)
 
 
 def test_a_graph_that_is_captured_has_scratch_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    runtime = launching.cupy.cuda.runtime
+    runtime = streams.cupy.cuda.runtime
     freed = []
     monkeypatch.setattr(runtime, "streamIsCapturing", lambda stream: stream == STREAM)
     monkeypatch.setattr(runtime, "mallocAsync", lambda nbytes, stream: 4096, raising=False)
     monkeypatch.setattr(runtime, "freeAsync", lambda *given: freed.append(given), raising=False)
-    room = launching.scratch(100, STREAM)
+    room = streams.scratch(100)
     assert room.ptr == 4096
     assert not freed
     del room
     assert freed == [(4096, STREAM)]
-    assert launching.scratch(100, 0).ptr != 4096
+    monkeypatch.setattr(streams, "current_stream", lambda: 0)
+    assert streams.scratch(100).ptr != 4096
     with pytest.raises(UsageError, match="is_sorted waits for its answer, and a graph that is captured cannot"):
-        launching.judge_waiting(STREAM, "is_sorted")
+        streams.judge_waiting(STREAM, "is_sorted")
 
 
 def test_a_stream_of_another_gpu_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,18 +299,18 @@ def test_a_stream_of_another_gpu_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         ctxGetDevice=lambda: current[0] // 100 - 1,
         streamGetCtx=lambda stream: 200,
     )
-    monkeypatch.setattr(launching.cupy.cuda, "driver", driver)
+    monkeypatch.setattr(streams.cupy.cuda, "driver", driver)
     with pytest.raises(UsageError, match="the current stream is one of GPU 1, and the arrays lie on GPU 0"):
-        launching.judge_stream()
+        streams.judge_stream()
     assert current == [100]
     driver.streamGetCtx = lambda stream: 100
-    launching.judge_stream()
+    streams.judge_stream()
 
     def lost(stream: int) -> int:
         raise driver_error("CUDA_ERROR_MISALIGNED_ADDRESS")
 
     driver.streamGetCtx = lost
-    launching.judge_stream()  # another error says what is wrong
+    streams.judge_stream()  # another error says what is wrong
 
 
 class Allocators:
@@ -306,7 +329,7 @@ class Allocators:
             UnownedMemory=lambda ptr, size, owner, device: SimpleNamespace(ptr=ptr, of=owner),
             MemoryPointer=lambda memory, offset: SimpleNamespace(ptr=memory.ptr, memory=memory),
         )  # fmt: skip
-        monkeypatch.setattr(launching, "cupy", SimpleNamespace(cuda=cuda))
+        monkeypatch.setattr(streams, "cupy", SimpleNamespace(cuda=cuda))
 
     def of_pool(self, nbytes: int) -> Any:
         self.taken.append(("pool", nbytes))
@@ -326,10 +349,10 @@ class Allocators:
 def test_temporaries_of_a_captured_call_belong_to_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     """Results do not, and without a capture nothing does."""
     allocators = Allocators(monkeypatch)
-    with launching.temporaries():
+    with streams.temporaries():
         room = allocators.current(100)
         assert room.ptr == 4096
-        with launching.lasting() as is_temporary:
+        with streams.lasting() as is_temporary:
             assert is_temporary
             assert allocators.current(50).ptr == 64
         allocators.current(0)
@@ -341,6 +364,6 @@ def test_temporaries_of_a_captured_call_belong_to_the_graph(monkeypatch: pytest.
     allocators.captured = False
     del late
     assert allocators.freed == [(4096, STREAM)]  # the capture has ended
-    with launching.temporaries(), launching.lasting() as is_temporary:
+    with streams.temporaries(), streams.lasting() as is_temporary:
         assert not is_temporary
         assert allocators.current == allocators.of_pool

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
-from gpumerge_cli.backends.gpu import joining, many_runs, prepared, prepared_digits, radix, source
+from gpumerge_cli.backends.gpu import joining, launching, many_runs, prepared, source
 from gpumerge_cli.backends.gpu.sort_policy import counting_bytes, digit_shape, pair_order
 from gpumerge_cli.backends.gpu.source import flatten
 from gpumerge_cli.backends.limits import TUNED_ON
@@ -61,12 +61,12 @@ def test_sorts(
 def test_merges_of_many_runs_by_passes(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator, number: int) -> None:
     copies: list[int] = []
 
-    def copy(source: int, to: int, nbytes: int) -> None:
-        memory(to, nbytes)[:] = memory(source, nbytes)
+    def copy(nbytes: int, stream: int, words: tuple[int, int], beside: bool) -> None:
+        memory(words[1], nbytes)[:] = memory(words[0], nbytes)
         copies.append(nbytes)
 
     monkeypatch.setattr(many_runs, "pays", lambda *given: False)
-    monkeypatch.setattr(prepared, "copy_on_device", copy)
+    monkeypatch.setattr(many_runs, "copy", copy)
     for dtype in ("uint8", "int64"):
         runs = [np.sort(some(rng, dtype, int(rng.integers(0, 300)))) for _ in range(number)]
         out = np.empty(sum(map(len, runs)), dtype)
@@ -100,10 +100,10 @@ def test_merges(rng: np.random.Generator, number: int, shape: int) -> None:
 
 def test_long_merges_are_cut_beforehand(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     cuts = 0
-    partitioning = FakeKernels.partitioning
+    partition = FakeKernels.partition
 
-    def counted(self: Any, *how: Any) -> Callable[..., None]:
-        launch = partitioning(self, *how)
+    def counted(self: Any, macros: Any, threads: int) -> Callable[..., None]:
+        launch = partition(self, macros, threads)
 
         def cut(*arguments: Any) -> None:
             nonlocal cuts
@@ -112,8 +112,8 @@ def test_long_merges_are_cut_beforehand(monkeypatch: pytest.MonkeyPatch, rng: np
 
         return cut
 
-    monkeypatch.setattr(FakeKernels, "partitioning", counted)
-    monkeypatch.setattr("gpumerge_cli.backends.gpu.passes.OWN_CUTS", 0)
+    monkeypatch.setattr(FakeKernels, "partition", counted)
+    monkeypatch.setattr("gpumerge_cli.backends.gpu.merging.OWN_CUTS", 0)
     order = Order.of("int64")
     keys = some(rng, "int64", 100_000)
     out = np.empty_like(keys)
@@ -180,24 +180,21 @@ def test_many_keys_are_sorted_by_digits(
     def ready(self: Any, name: str, threads: int, words: int, macros: Any, shared: int) -> Callable[..., None]:
         begun.append(name)
 
-        def launch(blocks: int, stream: int, given: list[int], *, beside: bool = False) -> None:
+        def launch(blocks: int, stream: int, given: list[int], beside: bool) -> None:
             small = name == "sort_radix" and blocks <= TUNED_ON.multiprocessors // 4
             assert (len(given), stream, beside) == (words, STREAM, small)
             launched.append((name, blocks, threads, tuple(given), macros, shared))
 
         return launch
 
-    def take(nbytes: int, stream: int) -> Any:
+    def take(nbytes: int) -> Any:
         took.append(nbytes)
         return SimpleNamespace(ptr=len(took) << 40)
 
-    monkeypatch.setattr(FakeKernels, "ready", ready, raising=False)
-    for module in (radix, prepared_digits):
-        monkeypatch.setattr(module, "scratch", take)
-    monkeypatch.setattr(prepared_digits, "current_stream", lambda: STREAM)
+    monkeypatch.setattr(FakeKernels, "ready", ready)
+    monkeypatch.setattr(prepared, "scratch", take)
     zeroed: list[tuple[int, ...]] = []
-    runtime = SimpleNamespace(memsetAsync=lambda *given: zeroed.append(given))
-    monkeypatch.setattr(radix, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    monkeypatch.setattr(launching.cupy.cuda.runtime, "memsetAsync", lambda *given: zeroed.append(given), raising=False)
     order = Order.of(dtype, descending=bool(rng.integers(2)))
     kind = {
         "keys": prepared.Kind("sort", order), "values": prepared.Kind("sort", order, 1, 8),
@@ -220,7 +217,8 @@ def test_many_keys_are_sorted_by_digits(
         said = -(-count // digit_shape(items, TUNED_ON).room) * 256 * min(order.width, 2)
         assert took == [size * (1 if what == "keys" else 2), plan + said * (4 if count < 1 << 30 else 8)]
         assert zeroed == [(2 << 40, 0, plan, STREAM)]
-    assert begun == ["count_digits", "sort_radix"] * 2  # for fewer items than 2^30 and for more
+    by_digits = [name for name in begun if name in ("count_digits", "sort_radix")]
+    assert by_digits == ["count_digits", "sort_radix"] * 2  # for fewer items than 2^30 and for more
 
 
 @pytest.mark.parametrize("apart", [False, True])
@@ -233,7 +231,7 @@ def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch,
     told: list[Any] = []
     laid: list[tuple[int, int, int]] = []
 
-    def join(blocks: int, stream: int, words: list[int]) -> None:
+    def join(blocks: int, stream: int, words: list[int], beside: bool) -> None:
         (*table, to), at = words, 0
         assert len(words) == joining.WORDS
         assert blocks == -(-(to % 16 + table[-1]) // 32768)
@@ -242,17 +240,19 @@ def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch,
                 laid.append((to + at, address, end - at))
             at = end
 
-    monkeypatch.setattr(prepared, "scratch", lambda nbytes, stream: SimpleNamespace(ptr=1 << 30))
-    monkeypatch.setattr(prepared_digits, "current_stream", lambda: STREAM)
-    monkeypatch.setattr(FakeKernels, "joining", lambda self: join, raising=False)
-    monkeypatch.setattr(FakeKernels, "ready", lambda self, *kernel: None, raising=False)
-    monkeypatch.setattr(prepared_digits.DigitPasses, "_sort", lambda self, *given: told.append(given))
+    def sorted_(self: Any, *given: Any) -> Any:
+        told.append(given[:2])
+        return ()
+
+    monkeypatch.setattr(prepared, "scratch", lambda nbytes: SimpleNamespace(ptr=1 << 30))
+    monkeypatch.setattr(FakeKernels, "ready", lambda self, name, *rest: join if name == "join_runs" else None)
+    monkeypatch.setattr(many_runs.SortByDigits, "steps", sorted_)
     call = prepared.prepare(prepared.Kind("merge", order, 900), 0, TUNED_ON)
     assert call is not None
     assert call.takes(total)
     call(addresses, lengths, total, 1 << 29, [], 0)
     begin = (1 << 30 if width % 2 else 1 << 29) if apart else 4096
-    assert told == [((begin, total), (1 << 29, 1 << 30), STREAM, None)]
+    assert told == [((begin, total), (1 << 29, 1 << 30))]
     starts = [begin + width * sum(lengths[:number]) for number in range(0, 900, 2)]
     pairs = [width * (lengths[number] + lengths[number + 1]) for number in range(0, 900, 2)]
     assert laid == (list(zip(starts, addresses[::2], pairs, strict=True)) if apart else [])
@@ -273,7 +273,7 @@ def test_errors_of_a_launch_are_the_programs_own(monkeypatch: pytest.MonkeyPatch
         raise cupy.cuda.memory.OutOfMemoryError(1, 2)
 
     keys = some(rng, "int32", 3)
-    monkeypatch.setattr(FakeKernels, "ranking", lambda self, macros, words: refused)
+    monkeypatch.setattr(FakeKernels, "sort_by_rank", lambda self, macros, threads: refused)
     monkeypatch.setattr(prepared, "judge_stream", lambda: None)
     with pytest.raises(DeviceMemoryError, match="the GPU is out of memory"):
         call(prepared.Kind("sort", Order.of("int32")), [keys], np.empty_like(keys), [], None)

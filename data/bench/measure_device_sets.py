@@ -29,7 +29,9 @@ import gpumerge_cli
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.gpu import walks
 from gpumerge_cli.backends.gpu.cccl import Algorithm
-from gpumerge_cli.backends.gpu.launching import Answer, current_stream
+from gpumerge_cli.backends.gpu.launching import Answer, queue
+from gpumerge_cli.backends.gpu.streams import current_stream, scratch
+from gpumerge_cli.backends.gpu.tree import NO_TEXT
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order import Keys, Order
 from gpumerge_cli.order.equals import SETS, Equals
@@ -60,7 +62,12 @@ def queued(
     answer = Answer()
     runs = [(a.data.ptr, a.size), (b.data.ptr, b.size)]
     along = [row.data.ptr for row in rows], 0 if moved is None else moved.data.ptr
-    return lambda: walk.queue(runs, (out.data.ptr, out.size), along, current_stream(), answer.address), answer
+    room = out.data.ptr, out.size
+
+    def work() -> None:
+        queue(walk.steps(runs, room, along, scratch, NO_TEXT, answer.address), current_stream())
+
+    return work, answer
 
 
 def begin(order: Order, names: Sequence[str]) -> None:

@@ -170,18 +170,21 @@ def units(only: list[str]) -> None:
     import cupy
 
     from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+    from gpumerge_cli.backends.gpu import ahead, module
     from gpumerge_cli.backends.gpu.policy import resolve
     from gpumerge_cli.backends.gpu.sort_policy import resolve_sort
-    from gpumerge_cli.backends.gpu.source import compiler_options, flatten
-    from gpumerge_cli.backends.gpu.units import Unit, units_of
+    from gpumerge_cli.backends.gpu.source import flatten
     from gpumerge_cli.backends.limits import TUNED_ON
     from gpumerge_cli.order import Order
     from gpumerge_cli.order.rules import COMPARISONS, LineKey, LineOrder
 
-    def compiled(unit: Unit) -> tuple[float, int]:
-        nvrtc, (file, macros), start = cupy.cuda.nvrtc, unit, time.perf_counter()
+    needed: list[tuple[str, tuple[str, ...]]] = []
+    module.begin = lambda file, options, capability: needed.append((file, options))
+
+    def compiled(unit: tuple[str, tuple[str, ...]]) -> tuple[float, int]:
+        nvrtc, (file, options), start = cupy.cuda.nvrtc, unit, time.perf_counter()
         program = nvrtc.createProgram(flatten(file), file, (), ())
-        nvrtc.compileProgram(program, ("-std=c++17", "-arch=sm_90", *compiler_options(macros)))
+        nvrtc.compileProgram(program, ("-std=c++17", "-arch=sm_90", *options))
         size = len(nvrtc.getCUBIN(program))
         nvrtc.destroyProgram(program)
         return time.perf_counter() - start, size
@@ -199,7 +202,9 @@ def units(only: list[str]) -> None:
                 continue
             launch = resolve(LaunchRequest(), order, TUNED_ON, 2)
             sorting = resolve_sort(SortRequest("merge"), order, TUNED_ON, 0)
-            needed = units_of(order, launch if what == "merge" else sorting, TUNED_ON, 1 << 22, check=what == "merge")
+            needed.clear()
+            policy = launch if what == "merge" else sorting
+            ahead.begin(module.Kernels(0, order, TUNED_ON), policy, 1 << 22, check=what == "merge")
             alone = [min(compiled(unit) for _ in range(2)) for unit in needed]
             with ThreadPoolExecutor(len(needed)) as threads:
                 start = time.perf_counter()

@@ -9,7 +9,7 @@ INPUT: random, sorted, reversed or equal. Times are medians of event timings, in
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -19,10 +19,11 @@ from measured_on import measured_on
 
 from gpumerge_cli.backends import gpu
 from gpumerge_cli.backends.base import LaunchRequest, SortPolicy, SortRequest
-from gpumerge_cli.backends.gpu import module, sort_policy
+from gpumerge_cli.backends.gpu import launching, merging, sort_policy, streams
 from gpumerge_cli.backends.gpu.baselines import SortedByCupy, SortedKeys
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import TileShape, of_fan_in, tile_shape
+from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.tree import Level, fan_ins
 from gpumerge_cli.errors import GpumergeError
 from gpumerge_cli.order import Keys, Order
@@ -119,19 +120,30 @@ def by_steps(backend: Any, order: Order, keys: cupy.ndarray, out: cupy.ndarray) 
     run = (keys.data.ptr, keys.size)
     shape = tile_shape(policy.tile, order, backend._limits)
     print(f"{policy.describe()}; {shape}")
-    print(f"tiles {timed(lambda: kernels.sort_tiles(policy, run, out.data.ptr)):.3f}")
+    tiles = next(iter(sort_of(kernels, policy).steps(run, out.data.ptr, scratch.data.ptr, streams.scratch)))
+    print(f"tiles {timed(lambda: queued([tiles])):.3f}")
     length = policy.tile
     for fan_in in fan_ins(-(-keys.size // policy.tile), policy.launch.fan_in):
         level = Level(out.data.ptr, length, keys.size)
-        launch = of_fan_in(policy.launch, fan_in)
         times = []
-        for own in (module.OWN_CUTS, 0, 1 << 30):
-            usual, module.OWN_CUTS = module.OWN_CUTS, own
-            times.append(timed(partial(kernels.merge_level, launch, level, scratch.data.ptr)))
-            module.OWN_CUTS = usual
+        for own in (merging.OWN_CUTS, 0, 1 << 30):
+            usual, merging.OWN_CUTS = merging.OWN_CUTS, own
+            merge = merging.Merge(kernels, of_fan_in(policy.launch, fan_in), batched=True)
+            merging.OWN_CUTS = usual
+            times.append(timed(partial(by_level, merge, level, scratch.data.ptr)))
         print(f"{fan_in} runs of {length}: {times[0]:.3f}; cut ahead {times[1]:.3f}; cut by its blocks {times[2]:.3f}")
         out, scratch = scratch, out
         length *= fan_in
+
+
+def by_level(merge: merging.Merge, level: Level, out: int) -> None:
+    """Merge a level into `out`."""
+    queued(merge.level(level, out, streams.scratch))
+
+
+def queued(steps: Iterable[launching.Step]) -> None:
+    """Queue steps on the current stream."""
+    launching.queue(steps, streams.current_stream())
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def counted(found: Any, key: str | None, *, moved: bool) -> Any:
         return _counted(np, keys, values, key)
     import cupy
 
-    from gpumerge_cli.backends.gpu.launching import calls_on, current_stream, judge_waiting
+    from gpumerge_cli.backends.gpu.streams import calls_on, current_stream, judge_waiting
 
     with calls_on(keys.device):
         judge_waiting(current_stream(), "a call with counts")

@@ -40,7 +40,7 @@ class Device:
         Arrays that are made in it are temporaries of the call, which a graph may capture. `empty` and `kept` give
         arrays that outlive it. Errors are those of `calls_on`.
         """
-        from gpumerge_cli.backends.gpu.launching import calls_on, temporaries
+        from gpumerge_cli.backends.gpu.streams import calls_on, temporaries
 
         with calls_on(self._device), temporaries():
             yield
@@ -49,7 +49,7 @@ class Device:
         """A new array of `count` keys, of the arrays' dtype."""
         import cupy
 
-        from gpumerge_cli.backends.gpu.launching import lasting
+        from gpumerge_cli.backends.gpu.streams import lasting
 
         with lasting():
             return cupy.empty(count, self._keys.dtype)
@@ -57,7 +57,7 @@ class Device:
     @staticmethod
     def kept(array: Any) -> Any:
         """The array, or its copy if a graph that is captured takes its memory back."""
-        from gpumerge_cli.backends.gpu.launching import lasting
+        from gpumerge_cli.backends.gpu.streams import lasting
 
         with lasting() as is_temporary:
             return array.copy() if is_temporary else array
@@ -77,7 +77,7 @@ class Device:
 
         It is launched like all further calls of its kind, which find it prepared.
         """
-        from gpumerge_cli.backends.gpu.launching import lasting
+        from gpumerge_cli.backends.gpu.streams import lasting
 
         arrays = [contiguous(array) for array in arrays]
         order = self._keys.order

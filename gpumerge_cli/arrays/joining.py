@@ -71,7 +71,7 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False, thread
         return _by_threads(given[0], given[1], how, descending, with_threads)
     import cupy
 
-    from gpumerge_cli.backends.gpu.launching import calls_on, current_stream, judge_waiting
+    from gpumerge_cli.backends.gpu.streams import calls_on, current_stream, judge_waiting
 
     with calls_on(given[0].device):
         judge_waiting(current_stream(), "join")

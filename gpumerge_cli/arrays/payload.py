@@ -89,7 +89,7 @@ def joined(arrays: Sequence[Any]) -> Any:
 def _joined_on_device(arrays: Sequence[Any], shape: tuple[int, ...]) -> Any:
     import cupy
 
-    from gpumerge_cli.backends.gpu.launching import current_stream, is_captured
+    from gpumerge_cli.backends.gpu.streams import current_stream, is_captured
 
     if len(arrays) <= _LISTED or not is_captured(current_stream()):
         return cupy.concatenate(arrays)

@@ -75,7 +75,7 @@ def _on_gpus(
 ) -> list[Any]:
     import cupy
 
-    from gpumerge_cli.backends.gpu.launching import current_stream, judge_waiting
+    from gpumerge_cli.backends.gpu.streams import current_stream, judge_waiting
 
     parts, targets = [], []
     for number, part in enumerate(given):

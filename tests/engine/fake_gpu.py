@@ -136,73 +136,73 @@ def item_of(order: Order, context: tuple[int, int], number: int, *, ended: bool 
 
 
 class FakeKernels:
-    """The checks, merges and counts of module.Kernels, and its kernels for text."""
+    """module.Kernels, of which only the order is asked for."""
 
     def __init__(self, device: int, order: Order, limits: DeviceLimits) -> None:
         self.order, self.limits = order, limits
-        self.text = FakeText(order)
+
+
+class FakeChecks:
+    """checking.Checks."""
+
+    def __init__(self, kernels: FakeKernels) -> None:
+        self._order = kernels.order
 
     def no_disorder(self) -> Any:
         found = np.full(1, np.iinfo(np.uint64).max, np.uint64)
         return SimpleNamespace(data=SimpleNamespace(ptr=found.ctypes.data), get=lambda: found)
 
     def check(
-        self, run: tuple[int, int], base: int, first: int, text: int = 0, starts: int = 0, *, strict: bool = False
+        self, run: tuple[int, int], base: int, first: int, text: tuple[int, int] = (0, 0), *, strict: bool = False
     ) -> None:
-        keys = self.keys_of(memory(run[0], run[1] * item_bytes(self.order)), (text, starts))
+        keys = keys_of(self._order, memory(run[0], run[1] * item_bytes(self._order)), text)
         falls = np.flatnonzero([second < first for first, second in pairwise(keys)])
         found = memory(first, 8).view(np.uint64)
         if len(falls):
             found[0] = min(int(found[0]), base + int(falls[0]) + 1)
 
-    def merge(self, policy: Any, runs: list[tuple[int, int]], out: int, text: int = 0, starts: int = 0) -> None:
-        size = item_bytes(self.order)
-        items = np.concatenate([memory(address, count * size).reshape(-1, size) for address, count in runs])
-        keys = self.keys_of(items, (text, starts))
-        ranks = sorted(range(len(keys)), key=keys.__getitem__)
-        memory(out, items.size)[:] = items[ranks].reshape(-1)
-
-    def count_equals(self, items: tuple[int, int], text: int = 0, starts: int = 0) -> Any:
+    def count_equals(self, items: tuple[int, int], text: tuple[int, int] = (0, 0)) -> Any:
         address, count = items
-        size = item_bytes(self.order)
+        size = item_bytes(self._order)
         found = memory(address, count * size).reshape(-1, size)
-        keys = self.keys_of(found, (text, starts))
+        keys = keys_of(self._order, found, text)
         firsts = [at for at in range(count) if at == 0 or keys[at - 1] < keys[at]]
         found[: len(firsts)] = found[firsts]
         found[len(firsts) :] = 0x5A
         return np.diff(np.array(firsts, np.int64), append=count)
 
-    def keys_of(self, items: Any, text: tuple[int, int]) -> list[Any]:
-        """The keys of items, which are rows of bytes."""
-        if moves_rows(self.order):
-            key = key_of(self.order)
-            return [key(item_of(self.order, text, number)) for number in row_numbers(items.reshape(-1))]
-        return self.order.image(self.order.keys(items.reshape(-1))).tolist()  # type: ignore[no-any-return]
+
+class FakeMerge:
+    """many_runs.MergeOfMany and sorting.Sort. The work is done when its steps are asked for."""
+
+    def __init__(self, kernels: FakeKernels, policy: Any) -> None:
+        self._order = kernels.order
+
+    def room(self, counts: Any) -> int:
+        return 0
+
+    def steps(self, runs: Any, out: int, room: int, take: Any, text: tuple[int, int] = (0, 0)) -> list[Any]:
+        size = item_bytes(self._order)
+        runs = [runs] if isinstance(runs, tuple) else runs
+        items = np.concatenate([memory(address, count * size).reshape(-1, size) for address, count in runs])
+        keys = keys_of(self._order, items, text)
+        ranks = sorted(range(len(keys)), key=keys.__getitem__)
+        memory(out, items.size)[:] = items[ranks].reshape(-1)
+        return []
 
 
-def merge_many(
-    kernels: FakeKernels, policy: Any, order: Order, runs: list[tuple[int, int]], out: int, scratch: Any
-) -> None:
-    """See many_runs.merge_many."""
-    kernels.merge(policy, runs, out)
-
-
-def sort_directly(kernels: FakeKernels, policy: Any, order: Order, items: tuple[int, int], out: int, room: Any) -> None:
-    """See local.sort_directly."""
-    kernels.merge(policy, [items], out)
-
-
-def sort_items(
-    kernels: FakeKernels, policy: Any, items: tuple[int, int], to: Any, text: tuple[int, int] = (0, 0)
-) -> None:
-    """See sorting.sort_items."""
-    kernels.merge(policy, [items], to.out, *text)
+def keys_of(order: Order, items: Any, text: tuple[int, int]) -> list[Any]:
+    """The keys of items, which are rows of bytes."""
+    if moves_rows(order):
+        key = key_of(order)
+        return [key(item_of(order, text, number)) for number in row_numbers(items.reshape(-1))]
+    return order.image(order.keys(items.reshape(-1))).tolist()  # type: ignore[no-any-return]
 
 
 class FakeWalk:
     """walks.Walk, by the CPU's library, and for rows by the plain rule. The room behind what goes out is poisoned."""
 
-    def __init__(self, kernels: FakeKernels, limits: DeviceLimits, equals: Equals) -> None:
+    def __init__(self, kernels: FakeKernels, equals: Equals) -> None:
         self._order, self._equals = kernels.order, equals
 
     def __call__(
@@ -283,10 +283,13 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
     monkeypatch.setattr(workspace, "OwnedStream", _Stream)
     monkeypatch.setattr(workspace, "Lanes", lambda devices: SimpleNamespace(close=lambda: None))
     monkeypatch.setattr(folding, "Walk", FakeWalk)
-    monkeypatch.setattr(workspace, "merge_many", merge_many)
-    monkeypatch.setattr(workspace, "sort_directly", sort_directly)
-    monkeypatch.setattr(text, "sort_items", sort_items)
-    monkeypatch.setattr(backend, "_kernels_of", FakeKernels)
+    for module in (workspace, text):
+        monkeypatch.setattr(module, "merge_of_many", FakeMerge)
+        monkeypatch.setattr(module, "sort_of", FakeMerge)
+        monkeypatch.setattr(module, "Checks", FakeChecks)
+    monkeypatch.setattr(text, "current_stream", lambda: 1)
+    monkeypatch.setattr(text, "TextKernels", lambda kernels: FakeText(kernels.order))
+    monkeypatch.setattr(backend, "kernels_of", FakeKernels)
     monkeypatch.setattr(backend, "_begin", lambda *arguments: None)
     monkeypatch.setattr(backend.device, "info", lambda device: DeviceInfo("gpu", "a GPU in name only"))
 

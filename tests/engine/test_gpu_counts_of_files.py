@@ -21,7 +21,7 @@ from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 from gpumerge_cli.report.model import MergeReport
-from tests.engine.fake_gpu import FakeKernels, stand_in
+from tests.engine.fake_gpu import FakeChecks, stand_in
 from tests.jobs_of import merge_job, sort_job
 from tests.linekeys import key_of
 from tests.pairs import one_of_each
@@ -207,9 +207,9 @@ def test_the_kernel_that_counts_is_warm(monkeypatch: pytest.MonkeyPatch, write: 
     """It is compiled ahead of the first chunk, and two equal items are counted meanwhile."""
     stand_in(monkeypatch)
     counts: list[int] = []
-    really = FakeKernels.count_equals
+    really = FakeChecks.count_equals
     monkeypatch.setattr(
-        FakeKernels, "count_equals", lambda self, items, *text: counts.append(items[1]) or really(self, items, *text)
+        FakeChecks, "count_equals", lambda self, items, *text: counts.append(items[1]) or really(self, items, *text)
     )
     names = [write(f"{number}.i32", np.arange(100, dtype=np.int32)) for number in range(2)]
     same_as_on_cpu(names, tmp_path, Equals.FIRST, "apart", Items("raw", "int32"))

@@ -16,7 +16,7 @@ import numpy as np
 
 import gpumerge_cli
 from gpumerge_cli.arrays import remembered
-from gpumerge_cli.backends.gpu import many_runs, passes, policy, prepared
+from gpumerge_cli.backends.gpu import many_runs, merging, policy, prepared
 from gpumerge_cli.order import DTYPES, Order
 from tests.kernels.set_pairs import EVERY_SET, kept_in_set, set_of
 from tests.oracles import same_bits
@@ -28,7 +28,7 @@ Limits = dict[Any, dict[str, Any]]
 _ONE_TILE, _A_LARGER_TILE, _SEVERAL_TILES = 700, 3000, 7001
 _MANY_TILES = 24_011
 """Items of at least two tiles of all kernels, so that tiles wait for each other."""
-_CUT_AHEAD: Limits = {passes: {"OWN_CUTS": 0, "own_cuts_beside": lambda limits: 2}}
+_CUT_AHEAD: Limits = {merging: {"OWN_CUTS": 0, "own_cuts_beside": lambda limits: 2}}
 _BY_VALUES: Limits = {policy: {"_LEAST_BY_VALUES": 0, "_ITEMS_A_VALUE": 0, "_STRETCH_STEP": 4096}}
 _BY_DIGITS: Limits = {prepared: {"most_by_rank": lambda order, columns: 0}}
 _MANY_RUNS: tuple[Limits, ...] = tuple({many_runs: {"pays": lambda *sizes, way=way: way}} for way in (True, False))

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("cupy", reason="the limits that it lowers are those of kernels", exc_type=ImportError)
 
 from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
-from gpumerge_cli.backends.gpu import backend, device, module, passes, policy, prepared
+from gpumerge_cli.backends.gpu import device, merging, module, policy, prepared
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.order import Order
 from tests.engine.fake_gpu import stand_in
@@ -53,8 +53,7 @@ def test_the_work_is_right_by_the_reference(monkeypatch: pytest.MonkeyPatch, rng
 def test_older_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that asks for a device's limits gets those of an older one."""
     monkeypatch.setattr(device, "limits", lambda of: TUNED_ON)
-    for place in (backend, module):
-        monkeypatch.setattr(place, "begin", lambda *unit: pytest.fail("it is compiled for a device that is not there"))
+    monkeypatch.setattr(module, "begin", lambda *unit: pytest.fail("it is compiled for a device that is not there"))
     told = []
     monkeypatch.setattr(exercise, "main", lambda work: told.append((work, device.limits(None))))
     exercise_older.main()
@@ -76,13 +75,13 @@ def test_the_program_tells_how_much_there_is(
 def test_lowered_limits_are_those_that_count() -> None:
     order = Order.of("uint8")
     launch = policy.resolve(LaunchRequest(), order, TUNED_ON)
-    assert not policy.by_values(order, launch, _MANY_TILES)
+    assert policy.least_by_values(order, launch) > _MANY_TILES
     with lowered(_BY_VALUES):
-        assert policy.by_values(order, launch, _MANY_TILES)
+        assert policy.least_by_values(order, launch) == 0
         assert policy.values_stretch(_MANY_TILES, TUNED_ON) < _MANY_TILES / 4
     with lowered(exercise_calls._CUT_AHEAD), lowered(exercise_calls._BY_DIGITS):
-        assert passes.OWN_CUTS == prepared.most_by_rank(Order.of("int32"), None) == 0
-    assert passes.OWN_CUTS > 0
+        assert merging.OWN_CUTS == prepared.most_by_rank(Order.of("int32"), None) == 0
+    assert merging.OWN_CUTS > 0
 
 
 def test_each_does_what_no_other_has_begun(tmp_path: Path) -> None:

@@ -125,13 +125,15 @@ def test_prefixes_of_lines(gpu: GpuBackend, text: LineOrder) -> None:
     """The orders of the CPU backend's tests."""
     import cupy
 
+    from gpumerge_cli.backends.gpu.text_kernels import TextKernels
+
     order = Order.lines(text)
     lines = [line for _, a, b in line_pairs(order, seed=9) for line in a + b]
     bytes_ = cupy.asarray(np.frombuffer(b"".join(lines), np.uint8))
-    kernels = gpu._kernels(order)
-    starts = kernels.text.line_starts(bytes_.data.ptr, bytes_.size)
+    kernels = TextKernels(gpu._kernels(order))
+    starts = kernels.line_starts(bytes_.data.ptr, bytes_.size)
     rows = cupy.empty((len(lines), 2), cupy.uint64)
-    kernels.text.make_rows((bytes_.data.ptr, starts.data.ptr), len(lines), rows.data.ptr)
+    kernels.make_rows((bytes_.data.ptr, starts.data.ptr), len(lines), rows.data.ptr)
     assert starts.tolist() == np.cumsum([0, *map(len, lines)]).tolist()
     assert rows[:, 0].tolist() == [prefix(text, line[:-1]) for line in lines]
     assert rows[:, 1].tolist() == list(range(len(lines)))

@@ -11,7 +11,7 @@ from sort_inputs import key_inputs, stable
 
 import gpumerge_cli
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
-from gpumerge_cli.backends.gpu import many_runs, radix
+from gpumerge_cli.backends.gpu import many_runs
 from gpumerge_cli.order import DTYPES, Order
 
 if TYPE_CHECKING:
@@ -24,13 +24,12 @@ pytestmark = pytest.mark.gpu
 def by_digits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
     """Whether a sort by digits merges whatever has more runs than a pass takes."""
     from gpumerge_cli.arrays import remembered
-    from gpumerge_cli.backends.gpu import backend, units
+    from gpumerge_cli.backends.gpu import backend
 
     def pays(order: Order, policy: Any, runs: int, total: int, pieces: int = 1) -> bool:
         return bool(request.param) and policy.runs > 0 and runs > policy.fan_in
 
-    for module in (many_runs, units):
-        monkeypatch.setattr(module, "pays", pays)
+    monkeypatch.setattr(many_runs, "pays", pays)
     remembered._ready.clear()
     backend._begin.cache_clear()
     yield bool(request.param)
@@ -77,6 +76,10 @@ def test_runs_are_joined(gpu: GpuBackend, rng: np.random.Generator, dtype: str) 
     """Runs of all lengths, at all distances from a vector's boundary, and more of them than a launch takes."""
     import cupy
 
+    from gpumerge_cli.backends.gpu import joining
+    from gpumerge_cli.backends.gpu.launching import queue
+    from gpumerge_cli.backends.gpu.streams import current_stream
+
     order = Order.of(dtype)
     for most in (3, 60, 3000, 200_000):
         around = cupy.asarray(rng.integers(0, 99, 600_000).astype(dtype))
@@ -85,7 +88,8 @@ def test_runs_are_joined(gpu: GpuBackend, rng: np.random.Generator, dtype: str) 
         total, skew = sum(length for _, length in places), int(rng.integers(0, 16))
         room = cupy.full(total + 64, 77, dtype)
         runs = [(around.data.ptr + at * order.width, length) for at, length in places]
-        gpu._kernels(order).join_runs(runs, room.data.ptr + skew * order.width)
+        join = gpu._kernels(order).ready("join_runs", joining.THREADS, joining.WORDS)
+        queue(joining.steps(join, runs, order.width, room.data.ptr + skew * order.width), current_stream())
         expected = np.concatenate([around.get()[at : at + length] for at, length in places])
         found = room.get()
         assert (found[skew : skew + total] == expected).all(), most
@@ -173,15 +177,20 @@ def test_rooms_may_hold_anything(
     """Whatever scratch memory, the output and the neighbours of the items hold, the result is the same."""
     import cupy
 
-    order, scratch = Order.of(dtype), radix.scratch
+    from gpumerge_cli.backends.gpu import backend
+    from gpumerge_cli.backends.gpu.launching import queue
+    from gpumerge_cli.backends.gpu.radix import sort_by_digits
+    from gpumerge_cli.backends.gpu.streams import current_stream, scratch
+
+    order = Order.of(dtype)
     for garbage in (0x00, 0x01, 0x40, 0x80, 0xC0, 0xFF):
 
-        def filled(nbytes: int, stream: int, garbage: int = garbage) -> Any:
-            room = scratch(nbytes, stream)
-            cupy.cuda.runtime.memsetAsync(room.ptr, garbage, nbytes, stream)
+        def filled(nbytes: int, garbage: int = garbage) -> Any:
+            room = scratch(nbytes)
+            cupy.cuda.runtime.memsetAsync(room.ptr, garbage, nbytes, current_stream())
             return room
 
-        monkeypatch.setattr(radix, "scratch", filled)
+        monkeypatch.setattr(backend, "scratch", filled)
         for count in (1, 3, 4097, 60_011):
             for name, keys in key_inputs(order, count, seed=count):
                 around = cupy.full((count + 32) * order.width, garbage, np.uint8).view(dtype)
@@ -189,7 +198,9 @@ def test_rooms_may_hold_anything(
                 items = around[skew : skew + count]
                 items[:] = cupy.asarray(keys)
                 out, room = (cupy.full(count * order.width, garbage, np.uint8).view(dtype) for _ in range(2))
-                gpu._kernels(order).sort_digits((items.data.ptr, count), out.data.ptr, room.data.ptr)
+                sort = sort_by_digits(gpu._kernels(order))
+                rooms = (out.data.ptr, room.data.ptr)
+                queue(sort.steps((items.data.ptr, count), rooms, filled), current_stream())
                 assert out.get().tobytes() == stable(order, keys).tobytes(), (garbage, count, name)
         policy = gpu.resolve_sort(SortRequest("radix"), order, 4097 * order.width)
         keys = cupy.asarray(rng.integers(0, 100, 4097).astype(dtype))

@@ -10,7 +10,7 @@ from kernel_pairs import in_order, special_floats
 
 import gpumerge_cli
 from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.backends.gpu.policy import by_values, own_cuts_beside, values_stretch
+from gpumerge_cli.backends.gpu.policy import least_by_values, own_cuts_beside, values_stretch
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.order import DTYPES, Keys, Order
 
@@ -99,8 +99,8 @@ def test_what_is_merged_value_by_value(order: Order, total: int, wanted: bool) -
     from gpumerge_cli.backends.gpu.policy import resolve
 
     policy = resolve(LaunchRequest(), order, TUNED_ON)
-    assert by_values(order, policy, total) == wanted
-    assert not by_values(order, resolve(LaunchRequest("basic"), order, TUNED_ON), total)
+    assert (total >= least_by_values(order, policy)) == wanted
+    assert total < least_by_values(order, resolve(LaunchRequest("basic"), order, TUNED_ON))
 
 
 @pytest.mark.parametrize("total", [1, 1 << 24, 1 << 28, (1 << 33) + 7])

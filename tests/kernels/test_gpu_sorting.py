@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from math import prod
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
+
 from gpumerge_cli.backends.base import ALGORITHMS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
+from gpumerge_cli.backends.gpu.launching import Launch, copy, zeros
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import (
     RANKS,
@@ -18,8 +23,8 @@ from gpumerge_cli.backends.gpu.sort_policy import (
     tile_shape,
     tile_shared_bytes,
 )
-from gpumerge_cli.backends.gpu.sorting import Buffers, needs_scratch, sort_items
-from gpumerge_cli.backends.gpu.tree import Level, fan_ins, passes
+from gpumerge_cli.backends.gpu.sorting import Sort
+from gpumerge_cli.backends.gpu.tree import Run, fan_ins, passes
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import DTYPES, Keys, Lines, Order
@@ -36,7 +41,9 @@ ORDERS = [
 
 
 class Model:
-    """A memory of items. An item is a pair of a key and a number, and has one address."""
+    """A memory of items, and kernels that work on it. An item is a pair of a key and a number, and has one address."""
+
+    order, limits = Order.of("uint8"), SMALL
 
     def __init__(self) -> None:
         self.memory: dict[int, tuple[int, int]] = {}
@@ -49,39 +56,53 @@ class Model:
     def write(self, at: int, items: list[tuple[int, int]]) -> None:
         self.memory.update({at + place: item for place, item in enumerate(items)})
 
-    def copy(self, source: int, to: int, count: int) -> None:
-        self.write(to, self.read(source, count))
+    def sort(self, policy: SortPolicy, items: Run) -> None:
+        steps = Sort(self, policy).steps(items, OUT, SCRATCH, lambda nbytes: SimpleNamespace(ptr=0))  # type: ignore[arg-type]
+        for do, size, words, beside in steps:
+            if do is copy:
+                self.write(words[1], self.read(words[0], size))
+            elif do is not zeros:
+                do(size, 0, words, beside)
 
-    def sort_tiles(self, policy: SortPolicy, items: tuple[int, int], out: int, text: int, starts: int) -> None:
+    def ready(self, name: str, threads: int, words: int, macros: Any, shared: int = 0, *, file: str = "") -> Launch:
+        launch = getattr(self, name)
+
+        def queue(blocks: int, stream: int, given: Any, beside: bool) -> None:
+            assert len(given) == words
+            launch(dict(macros), *given)
+
+        return queue
+
+    def sort_tile(self, macros: Any, items: int, total: int, tile: int, out: int, *text: int) -> None:
         self.launches += 1
-        for first in range(0, items[1], policy.tile):
-            tile = self.read(items[0] + first, min(policy.tile, items[1] - first))
-            self.write(out + first, sorted(tile, key=lambda item: item[0]))
+        for first in range(0, total, tile):
+            found = self.read(items + first, min(tile, total - first))
+            self.write(out + first, sorted(found, key=lambda item: item[0]))
 
-    def merge_level(self, policy: LaunchPolicy, level: Level, out: int, text: int, starts: int) -> None:
-        self._merge(level, policy.fan_in, out)
-
-    def merge_alone(self, level: Level, out: int, text: int, starts: int) -> None:
-        self._merge(level, 2, out)
-
-    def sort_digits(self, items: tuple[int, int], out: int, scratch: int) -> None:
-        """As its passes do it: from one buffer to the other, the last one to `out`."""
+    def merge_path(self, macros: Any, items: int, length: int, total: int, out: int, *rest: int) -> None:
         self.launches += 1
-        self.digits_of = items[0]
-        found = sorted(self.read(*items), key=lambda item: item[0])
-        if items[0] != scratch:
-            self.write(scratch, [(-1, -1)] * items[1])
-        self.write(out, found)
-
-    def _merge(self, level: Level, fan_in: int, out: int) -> None:
-        self.launches += 1
-        assert abs(level.items - out) >= level.total
-        for first in range(0, level.total, level.length):
-            keys = [key for key, _ in self.read(level.items + first, min(level.length, level.total - first))]
+        fan_in = macros.get("RUNS", 2)
+        assert macros["BATCHED"]
+        assert abs(items - out) >= total
+        for first in range(0, total, length):
+            keys = [key for key, _ in self.read(items + first, min(length, total - first))]
             assert keys == sorted(keys)
-        for first in range(0, level.total, fan_in * level.length):
-            group = self.read(level.items + first, min(fan_in * level.length, level.total - first))
+        for first in range(0, total, fan_in * length):
+            group = self.read(items + first, min(fan_in * length, total - first))
             self.write(out + first, sorted(group, key=lambda item: item[0]))
+
+    merge_basic = merge_alone = merge_path
+
+    def count_digits(self, macros: Any, items: int, *rest: int) -> None:
+        self.digits_of = items
+
+    def sort_radix(self, macros: Any, items: int, out: int, scratch: int, total: int, *rest: int) -> None:
+        """As all passes do it: from one buffer to the other, the last one to `out`."""
+        self.launches += 1
+        found = sorted(self.read(items, total), key=lambda item: item[0])
+        if items != scratch:
+            self.write(scratch, [(-1, -1)] * total)
+        self.write(out, found)
 
 
 def policies() -> list[SortPolicy]:
@@ -99,11 +120,11 @@ def test_is_stable_wherever_the_items_are(policy: SortPolicy, where: int) -> Non
         model = Model()
         items = [((number * 7) % 5, number) for number in range(count)]
         model.write(where, items)
-        sort_items(model, policy, (where, count), Buffers(OUT, SCRATCH, 1))
+        model.sort(policy, (where, count))
         assert model.read(OUT, count) == sorted(items), count
         if where == IN:
             assert model.read(IN, count) == items, count
-            if not needs_scratch(policy, count):
+            if not Sort(model, policy).room(count):  # type: ignore[arg-type]
                 assert SCRATCH not in model.memory, count
 
 
@@ -114,7 +135,7 @@ def test_digits_start_where_their_passes_can_end_in_the_output(passes: int, wher
     model = Model()
     model.write(where, [(number % 3, number) for number in range(20)])
     policy = SortPolicy("radix", LaunchPolicy("path", 4, 2), 5, passes)
-    sort_items(model, policy, (where, 20), Buffers(OUT, SCRATCH, 1))
+    model.sort(policy, (where, 20))
     assert model.digits_of == (IN if where == IN else OUT if passes % 2 == 0 else SCRATCH)
 
 
@@ -122,7 +143,7 @@ def test_one_launch_a_pass() -> None:
     model = Model()
     model.write(IN, [(0, number) for number in range(1000)])
     policy = SortPolicy("merge", LaunchPolicy("path", 4, 2, 8, fan_in=8), 10)
-    sort_items(model, policy, (IN, 1000), Buffers(OUT, SCRATCH, 1))
+    model.sort(policy, (IN, 1000))
     assert model.launches == 1 + 3
 
 

@@ -40,7 +40,11 @@ def test_is_stable_and_spares_the_inputs(count: int, fan_in: int) -> None:
 
     if sum(length for _, length in runs) == 0:
         return
-    merge_runs(runs, 1, OUT, SCRATCH, fan_in=fan_in, merge=merge, copy=copy)
+    for group, to in merge_runs(runs, 1, OUT, SCRATCH, fan_in=fan_in):
+        if len(group) > 1:
+            merge(group, to)
+        else:
+            copy(group[0], to)
     expected = sorted((item for run in runs for item in read(run)), key=lambda item: item[0])
     assert read((OUT, len(expected))) == expected
     assert {at: memory[at] for at in before} == before
@@ -52,7 +56,5 @@ def test_passes() -> None:
 
 
 def test_one_pass_needs_no_scratch() -> None:
-    merged: list[tuple[list[Run], int]] = []
     runs = [(100 * number, 3) for number in range(16)]
-    merge_runs(runs, 4, OUT, 0, fan_in=16, merge=lambda group, to: merged.append((list(group), to)), copy=print)
-    assert merged == [(runs, OUT)]
+    assert list(merge_runs(runs, 4, OUT, 0, fan_in=16)) == [(runs, OUT)]

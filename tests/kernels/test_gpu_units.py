@@ -2,117 +2,125 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
+
 from gpumerge_cli.backends.base import LaunchRequest, SortRequest
-from gpumerge_cli.backends.gpu import policy
+from gpumerge_cli.backends.gpu import ahead, checking, folding, launching, many_runs, merging, module, policy, sorting
 from gpumerge_cli.backends.gpu.sort_policy import resolve_sort
-from gpumerge_cli.backends.gpu.sorting import Buffers, sort_items
-from gpumerge_cli.backends.gpu.source import moves_rows
+from gpumerge_cli.backends.gpu.source import compiler_options, moves_rows, row_macros, text_macros
+from gpumerge_cli.backends.gpu.tree import NO_TEXT
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
-module = pytest.importorskip("gpumerge_cli.backends.gpu.module", reason="needs CuPy", exc_type=ImportError)
-launching = pytest.importorskip("gpumerge_cli.backends.gpu.launching", reason="needs CuPy", exc_type=ImportError)
-radix = pytest.importorskip("gpumerge_cli.backends.gpu.radix", reason="needs CuPy", exc_type=ImportError)
-folding = pytest.importorskip("gpumerge_cli.backends.gpu.folding", reason="needs CuPy", exc_type=ImportError)
-units_of = pytest.importorskip("gpumerge_cli.backends.gpu.units", reason="needs CuPy", exc_type=ImportError).units_of
-
 ORDERS = [
     Order.of("int32"), Order.of("uint8"), Order.of("float64", descending=True), Order.records(12, 0, 8),
     Order.records(100, 0, 10), Order.lines(), Order.lines(LineOrder((LineKey("numeric"),))),
 ]  # fmt: skip
 COUNTS = (2, 5000, 10**6, 3 * 10**8)
-Launched = set[tuple[str, Any]]
+Units = set[tuple[str, Any]]
+
+
+class Compiled:
+    """The units that are begun, and those of launches. Nothing is compiled or launched."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun: Units = set()
+        self.launched: Units = set()
+
+        def function(device: int, file: str, name: str, macros: Any, largest: int) -> Any:
+            self.launched.add((file, compiler_options(macros)))
+            return SimpleNamespace(ptr=1)
+
+        monkeypatch.setattr(module, "_function", function)
+        monkeypatch.setattr(module, "begin", lambda file, options, capability: self.begun.add((file, options)))
+        for queue in ("_launch_kernel", "launch_beside"):
+            monkeypatch.setattr(launching, queue, lambda *arguments: None)
+        runtime = SimpleNamespace(
+            memsetAsync=lambda *words: None, memcpyAsync=lambda *words: None, memcpyDeviceToDevice=3
+        )
+        monkeypatch.setattr(launching, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+        monkeypatch.setattr(checking, "current_stream", lambda: 0)
+        for cache in (merging.merge_of, many_runs.merge_of_many, sorting.sort_of):
+            cache.cache_clear()
+
+    def ahead(self, order: Order, *arguments: Any, **more: Any) -> Units:
+        """The units that are compiled ahead, but not those that make and gather rows."""
+        self.begun.clear()
+        ahead.begin(module.Kernels(0, order, TUNED_ON), *arguments, **more)
+        rows = {("rows.cu", compiler_options(row_macros(order)))} if moves_rows(order) else set()
+        text = set() if order.item_bytes else {("text.cu", compiler_options(text_macros()))}
+        assert {unit for unit in self.begun if unit[0] in ("rows.cu", "text.cu")} == rows | text
+        return self.begun - rows - text
 
 
 @pytest.fixture
-def launched(monkeypatch: pytest.MonkeyPatch) -> Launched:
-    """The units of all launches. Nothing is compiled or launched."""
-    found: Launched = set()
-
-    class Function:
-        ptr = 0
-
-        def __call__(self, *arguments: Any, **more: Any) -> None: ...
-
-    def function(device: int, file: str, name: str, macros: Any, largest: int) -> Any:
-        found.add((file, macros))
-        return Function()
-
-    memory = SimpleNamespace(data=SimpleNamespace(ptr=0), ptr=0)
-    runtime = SimpleNamespace(memsetAsync=lambda *arguments: None)
-
-    def ready(find: Any, *shape: int) -> Any:
-        find()
-        return launching.Launch(find, *shape)
-
-    monkeypatch.setattr(module, "_function", function)
-    monkeypatch.setattr(module, "Launch", ready)
-    monkeypatch.setattr(module, "begin", lambda *unit: None)
-    monkeypatch.setattr(module, "cupy", SimpleNamespace(empty=lambda *shape: memory, int64=None))
-    monkeypatch.setattr(module, "scratch_array", lambda *shape: memory)
-    monkeypatch.setattr(module, "current_stream", lambda: 0)
-    monkeypatch.setattr(radix, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
-    monkeypatch.setattr(radix, "scratch", lambda *shape: memory)
-    for launch in ("_launch_kernel", "launch_beside"):
-        monkeypatch.setattr(launching, launch, lambda *arguments: None)
-    return found
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Compiled:
+    return Compiled(monkeypatch)
 
 
-def ahead(order: Order, *arguments: Any, **more: Any) -> Launched:
-    """The units that are compiled ahead, but not those that make and gather rows."""
-    units = units_of(order, *arguments, **more)
-    assert len(set(units)) == len(units)
-    assert any(file == "rows.cu" for file, _ in units) == moves_rows(order)
-    assert any(file == "text.cu" for file, _ in units) == (not order.item_bytes)
-    return {unit for unit in units if unit[0] not in ("rows.cu", "text.cu")}
+def room(nbytes: int) -> Any:
+    return SimpleNamespace(ptr=1 << 40)
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
 @pytest.mark.parametrize("kernel", ["path", "basic", "tiled", "circular"])
-def test_merges(order: Order, kernel: Any, launched: Launched) -> None:
-    kernels = module.Kernels(0, order, TUNED_ON)
+def test_merges(order: Order, kernel: Any, compiled: Compiled) -> None:
     for runs in (2, 7) if kernel == "path" else (2,):
         launch = policy.resolve(LaunchRequest(kernel), order, TUNED_ON, runs)
         for count in COUNTS:
-            launched.clear()
-            kernels.merge(launch, [(0, count // 2), (0, count - count // 2)], 0)
-            assert ahead(order, launch, TUNED_ON, count) == launched
-            kernels.check((0, count), 0, 0)
-            assert ahead(order, launch, TUNED_ON, count, check=True) == launched
+            kernels = module.Kernels(0, order, TUNED_ON)
+            compiled.launched.clear()
+            given = [(0, count // 2), (1 << 20, count - count // 2)]
+            launching.queue(many_runs.MergeOfMany(kernels, launch).steps(given, 1 << 30, 0, room), 0)
+            assert compiled.ahead(order, launch, count) == compiled.launched
+            checking.Checks(kernels).check((0, count), 0, 0)
+            assert compiled.ahead(order, launch, count, check=True) == compiled.launched
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
 @pytest.mark.parametrize("equals", [Equals.UNION, Equals.DISTINCT_SYMMETRIC])
-def test_sets(order: Order, equals: Equals, launched: Launched) -> None:
-    kernels = module.Kernels(0, order, TUNED_ON)
+def test_sets(order: Order, equals: Equals, compiled: Compiled) -> None:
     for runs in (2, 3):
-        launched.clear()
+        kernels = module.Kernels(0, order, TUNED_ON)
+        compiled.launched.clear()
         launch = folding.set_policy(order, TUNED_ON, runs)
-        folding.Fold(kernels, equals, runs)
-        assert ahead(order, launch, TUNED_ON, 5000, equals=equals) == launched
-        kernels.check((0, 5000), 0, 0)
-        assert ahead(order, launch, TUNED_ON, 5000, check=True, equals=equals) == launched
+        walk = folding.Fold(kernels, equals, runs)._walk
+        launching.queue(walk.steps([(0, 5), (1 << 20, 7)], (1 << 30, 12), ([], 0), room, NO_TEXT, 0), 0)
+        assert compiled.ahead(order, launch, 5000, equals=equals) == compiled.launched
+        checking.Checks(kernels).check((0, 5000), 0, 0)
+        assert compiled.ahead(order, launch, 5000, check=True, equals=equals) == compiled.launched
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
-@pytest.mark.parametrize("algorithm", ["merge", "bottom-up", "radix"])
-def test_sorts(order: Order, algorithm: Any, launched: Launched, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernels = module.Kernels(0, order, TUNED_ON)
-    monkeypatch.setattr(kernels, "copy", lambda source, to, nbytes: None)
+@pytest.mark.parametrize("algorithm", ["merge", "bottom-up", "iterative", "recursive", "radix"])
+def test_sorts(order: Order, algorithm: Any, compiled: Compiled) -> None:
     for count in (*COUNTS, 3 << 30):
         try:
-            sorting = resolve_sort(SortRequest(algorithm), order, TUNED_ON, 0)
+            chosen = resolve_sort(SortRequest(algorithm), order, TUNED_ON, 0)
         except UsageError:
             assert algorithm == "radix"
             return
-        launched.clear()
-        sort_items(kernels, sorting, (0, count), Buffers(0, 0, 16))
-        assert ahead(order, sorting, TUNED_ON, count) == launched
+        if algorithm in ("iterative", "recursive") and count > 5000:
+            return
+        compiled.launched.clear()
+        sort = sorting.Sort(module.Kernels(0, order, TUNED_ON), chosen)
+        launching.queue(sort.steps((0, count), 1 << 40, 1 << 41, room), 0)
+        assert compiled.ahead(order, chosen, count) == compiled.launched
+
+
+@pytest.mark.parametrize("runs", [17, 64])
+def test_merges_of_many_runs(runs: int, compiled: Compiled) -> None:
+    order = Order.of("int32")
+    launch = replace(policy.resolve(LaunchRequest(), order, TUNED_ON, runs), runs=runs)
+    by_digits, by_passes = ({file for file, _ in compiled.ahead(order, launch, count)} for count in (1 << 22, 1 << 28))
+    assert by_digits == {"count_digits.cu", "sort_radix.cu"} or runs == 17
+    assert by_passes == {"merge_path.cu", "partition.cu"}

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
-from gpumerge_cli.backends.gpu import module, walks
+from gpumerge_cli.backends.gpu import checking, walks
 from gpumerge_cli.backends.gpu.folding import Folds
 from gpumerge_cli.backends.gpu.policy import item_bytes, partition_stretch
 from gpumerge_cli.backends.limits import TUNED_ON
@@ -31,7 +31,7 @@ class Launches:
         self.told: list[tuple[str, int, list[int]]] = []
 
     def ready(self, name: str, threads: int, words: int, macros: Any, shared: int = 0) -> Any:
-        def launch(blocks: int, stream: int, given: list[int], *, beside: bool = False) -> None:
+        def launch(blocks: int, stream: int, given: list[int], beside: bool) -> None:
             assert (len(given), stream) == (words, STREAM)
             self.told.append((name, blocks, given))
             if name == "walk":
@@ -43,8 +43,6 @@ class Launches:
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
 def test_walks_are_told_of_runs_and_their_text(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
     put_on_host(monkeypatch)
-    runtime = SimpleNamespace(memsetAsync=lambda *given: None, streamSynchronize=lambda stream: None)
-    monkeypatch.setattr(walks, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
     kernels = Launches(order, [70_000, 20_000])
     fold = Folds(kernels).of(Equals.UNION, 3)  # type: ignore[arg-type]
     runs, text = [(1 << 12, 50_000), (1 << 32, 40_000), (1 << 33, 30_000)], (1 << 40, 1 << 41)
@@ -95,27 +93,39 @@ def test_equals_are_counted(
         cuda=memory_of, empty=lambda count, dtype: np.empty(count, dtype).view(Array), uint8=np.uint8, bool_=np.bool_,
         ndarray=array_of, flatnonzero=lambda which: np.flatnonzero(which).view(Array),
     )  # fmt: skip
-    monkeypatch.setattr(module, "cupy", cupy)
+    monkeypatch.setattr(checking, "cupy", cupy)
+    monkeypatch.setattr(checking, "current_stream", lambda: STREAM)
     groups = np.cumsum(rng.integers(0, 2, count)) if count else np.arange(0)
 
-    def launch(name: str, blocks: int, threads: int, given: tuple[int, ...], *, file: str) -> None:
-        address, items, first, differs, text, starts = given
-        assert (name, file, address, items, text, starts) == ("mark_first", "check.cu", there.ctypes.data, count, 3, 4)
-        memory(differs, items)[:] = np.diff(groups, prepend=-1 if first else groups[0]) != 0
+    class Marks:
+        """Stands for Kernels."""
 
-    kernels = module.Kernels(0, order, TUNED_ON)
-    monkeypatch.setattr(kernels, "_launch", launch)
+        limits = TUNED_ON
+
+        def ready(self, name: str, threads: int, words: int, *, file: str) -> Any:
+            def launch(blocks: int, stream: int, given: list[int], beside: bool) -> None:
+                address, items, first, differs, text, starts = given
+                assert (name, file, address, items, text, starts) == (
+                    "mark_first", "check.cu", there.ctypes.data, count, 3, 4
+                )  # fmt: skip
+                memory(differs, items)[:] = np.diff(groups, prepend=-1 if first else groups[0]) != 0
+
+            return launch
+
+    kernels = Marks()
+    kernels.order = order  # type: ignore[attr-defined]
+    checks = checking.Checks(kernels)  # type: ignore[arg-type]
     there = rng.integers(0, 256, (count, width), np.uint8)
     before = there.copy()
-    found = kernels.count_equals((there.ctypes.data, count), 3, 4)
+    found = checks.count_equals((there.ctypes.data, count), (3, 4))
     firsts, numbers = np.unique(groups, return_index=True, return_counts=True)[1:]
     assert found.tolist() == numbers.tolist()
     assert found.dtype == np.int64
     assert np.array_equal(there[: len(firsts)], before[firsts])
     if count:
         there[:] = before
-        assert kernels.keep_first((there.ctypes.data, count), False, 3, 4) == len(firsts)
+        assert checks.keep_first((there.ctypes.data, count), False, (3, 4)) == len(firsts)
         assert np.array_equal(there[: len(firsts)], before[firsts])
         there[:] = before
-        assert kernels.keep_first((there.ctypes.data, count), True, 3, 4) == len(firsts) - 1
+        assert checks.keep_first((there.ctypes.data, count), True, (3, 4)) == len(firsts) - 1
         assert np.array_equal(there[: len(firsts) - 1], before[firsts[1:]])

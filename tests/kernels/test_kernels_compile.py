@@ -38,7 +38,7 @@ from gpumerge_cli.backends.gpu.source import (
     tile_macros,
     values_macros,
 )
-from gpumerge_cli.backends.gpu.walks import macros_of_walk
+from gpumerge_cli.backends.gpu.walks import CUT_FOR_WALKS, macros_of_walk
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.backends.variants import NAMES
 from gpumerge_cli.backends.variants.rung4_path import path_tile
@@ -351,7 +351,7 @@ def test_merges_by_values(architecture: int, fan_in: int) -> None:
 def walks_compile(architecture: int, order: Order, equals: Equals) -> None:
     """The launches of a set on such a device."""
     limits = DeviceLimits(1024, SHARED[architecture] * 1024, 100, architecture)
-    cutting, walking = macros_of_walk(order, limits, equals)
+    cutting, walking = (*partition_macros(2), *CUT_FOR_WALKS), macros_of_walk(order, limits, equals)
     compile_for(architecture, "partition.cu", compiler_options((*comparison_macros(order), *cutting)))
     compile_for(architecture, "walk.cu", compiler_options((*comparison_macros(order), *walking)))
 
@@ -403,9 +403,8 @@ def test_sets_with_values(architecture: int, pair: tuple[str, int]) -> None:
     columns = Columns(Order.of(key), 2, value)
     limits = DeviceLimits(1024, SHARED[architecture] * 1024, 100, architecture)
     along = columns.macros(reads=True, writes=True)
-    for file, macros in zip(
-        ("partition.cu", "walk.cu"), macros_of_walk(columns.order, limits, EVERY_SET[0]), strict=True
-    ):
+    walking = macros_of_walk(columns.order, limits, EVERY_SET[0])
+    for file, macros in ("partition.cu", (*partition_macros(2), *CUT_FOR_WALKS)), ("walk.cu", walking):
         compile_for(architecture, file, compiler_options((*comparison_macros(columns.order), *macros, *along)))
 
 

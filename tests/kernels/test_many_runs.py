@@ -13,10 +13,11 @@ import pytest
 pytest.importorskip("cupy", reason="the backend imports it", exc_type=ImportError)
 
 from gpumerge_cli.backends.base import SortPace
-from gpumerge_cli.backends.gpu.many_runs import _costs, joined, may_go_by_digits, merge_many, pays, said
+from gpumerge_cli.backends.gpu import joining
+from gpumerge_cli.backends.gpu.launching import Launch, copy, zeros
+from gpumerge_cli.backends.gpu.many_runs import MergeOfMany, _costs, joined, may_go_by_digits, pays, said
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.tree import Run
-from gpumerge_cli.backends.gpu.units import units_of
 from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest, SortRequest
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.engine.job import Job, Operation
@@ -100,13 +101,6 @@ def test_the_reason_is_the_choice(dtype: str, runs: int) -> None:
         assert all(pays(order, policy, runs, total) == bool(told) for total in (1, LARGE))
 
 
-def test_what_is_compiled() -> None:
-    order = Order.of("int32")
-    policy = policy_of(order, 64)
-    assert [file for file, _ in units_of(order, policy, TUNED_ON, 1 << 22)] == ["count_digits.cu", "sort_radix.cu"]
-    assert [file for file, _ in units_of(order, policy, TUNED_ON, LARGE)] == ["merge_path.cu", "partition.cu"]
-
-
 def test_a_sort_that_merges_is_asked_for() -> None:
     """The runs of a sort by merging go by passes."""
     asked: list[int] = []
@@ -144,7 +138,7 @@ class Memory:
 
     def __init__(self, order: Order, size: int) -> None:
         self.items = np.full(size, -1, np.int64)
-        self.order, self.sorted, self.merged = order, 0, 0
+        self.order, self.limits, self.sorted, self.merged = order, TUNED_ON, 0, 0
         self.allocations: list[Run] = []
 
     def at(self, run: Run) -> Any:
@@ -156,23 +150,43 @@ class Memory:
         assert not any(source < at + count * width < end for at, count in self.allocations), "cudaErrorInvalidValue"
         self.at((to, nbytes // width))[:] = self.at((source, nbytes // width))
 
-    def join_runs(self, runs: Sequence[Run], to: int) -> None:
-        for run in runs:
-            self.at((to, run[1]))[:] = self.at(run)
-            to += run[1] * self.order.item_bytes
+    def ready(
+        self, name: str, threads: int, words: int, macros: Any = (), shared: int = 0, *, file: str = ""
+    ) -> Launch:
+        launch = getattr(self, name)
 
-    def merge(self, policy: LaunchPolicy, runs: Sequence[Run], out: int) -> None:
+        def queue(blocks: int, stream: int, given: Any, beside: bool) -> None:
+            assert len(given) == words
+            launch(dict(macros), *given)
+
+        return queue
+
+    def join_runs(self, macros: Any, *words: int) -> None:
+        (*table, to), at, width = words, 0, self.order.item_bytes
+        for address, end in zip(table[: joining.MOST], table[joining.MOST :], strict=True):
+            count = (end - at) // width
+            self.at((to + at, count))[:] = self.at((address, count))
+            at = end
+
+    def merge_path(self, macros: Any, *words: int) -> None:
+        fan_in = macros["RUNS"]
+        self.merge(list(zip(words[:fan_in], words[fan_in : 2 * fan_in], strict=True)), words[2 * fan_in])
+
+    def merge(self, runs: Sequence[Run], out: int) -> None:
         self.merged += 1
         both = np.concatenate([self.at(run) for run in runs])
         self.at((out, len(both)))[:] = both[np.argsort(both // 1000, kind="stable")]
 
-    def sort_digits(self, items: Run, out: int, scratch: int) -> None:
+    def count_digits(self, macros: Any, *words: int) -> None:
+        self.sorted += 1
+
+    def sort_radix(self, macros: Any, items: int, out: int, scratch: int, count: int, digit: int, *rest: int) -> None:
         # Items in a buffer lie where all passes, if all are needed, begin.
         begin = scratch if self.order.prefix_bytes % 2 else out
-        assert items[0] in (begin, 0)
+        assert items in (begin, 0)
         assert scratch
-        self.sorted += 1
-        self.merge(replace(policy_of(self.order, 17)), [items], out)
+        if digit == 0:
+            self.merge([(items, count)], out)
 
 
 @pytest.mark.parametrize("width", [1, 4])
@@ -194,17 +208,18 @@ def test_is_stable_and_spares_the_inputs(width: int, apart: int, count: int) -> 
     memory.allocations = runs
     before = memory.items[:at].copy()
     everything = np.concatenate([memory.at(run) for run in runs])
-    rooms: list[int] = []
-
-    def room() -> int:
-        rooms.append(20_000 * width)
-        return rooms[0]
-
     policy = policy_of(order, count) if count > 16 else resolve(LaunchRequest(), order, TUNED_ON, count)
-    merge_many(memory, policy, order, runs, 10_000 * width, room)
+    merge = MergeOfMany(memory, policy)  # type: ignore[arg-type]
+    room = merge.room([length for _, length in runs])
+    steps = merge.steps(runs, 10_000 * width, 20_000 * width if room else 0, lambda nbytes: SimpleNamespace(ptr=1))
+    for do, size, words, beside in steps:
+        if do is copy:
+            memory.copy(words[0], words[1], size)
+        elif do is not zeros:
+            do(size, 0, words, beside)
     out = memory.at((10_000 * width, len(everything)))
     assert (out == everything[np.argsort(everything // 1000, kind="stable")]).all()
     assert (memory.items[:at] == before).all()
     filled = sum(length > 0 for _, length in runs)
-    assert len(rooms) == (filled > 16)
+    assert room == (-(-len(everything) * width // 16) * 16 if filled > 16 else 0)
     assert memory.sorted == pays(order, policy, filled, len(everything), len(joined(runs, width)))

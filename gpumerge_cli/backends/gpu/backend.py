@@ -19,20 +19,21 @@ from gpumerge_cli.backends.base import (
     SortRequest,
 )
 from gpumerge_cli.backends.calls import ChunkWork
-from gpumerge_cli.backends.gpu import device, policy, sort_policy
+from gpumerge_cli.backends.gpu import ahead, device, policy, sort_policy
 from gpumerge_cli.backends.gpu.baselines import versions
-from gpumerge_cli.backends.gpu.compiled import begin
+from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.folding import set_policy
-from gpumerge_cli.backends.gpu.launching import scratch_array
-from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_many, said
-from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.launching import queue
+from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many, said
+from gpumerge_cli.backends.gpu.module import Kernels, kernels_of
 from gpumerge_cli.backends.gpu.prepared import Kind, Operation, Prepared, prepare
-from gpumerge_cli.backends.gpu.radix import Ends
+from gpumerge_cli.backends.gpu.radix import Ends, sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
-from gpumerge_cli.backends.gpu.sorting import Buffers, needs_scratch, sort_items
-from gpumerge_cli.backends.gpu.source import compiler_options, moves_rows
-from gpumerge_cli.backends.gpu.units import units_of
+from gpumerge_cli.backends.gpu.sorting import sort_of
+from gpumerge_cli.backends.gpu.source import moves_rows
+from gpumerge_cli.backends.gpu.streams import current_stream, scratch, scratch_array
+from gpumerge_cli.backends.gpu.text_kernels import TextKernels
 from gpumerge_cli.backends.gpu.walks import combined
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import Splits
@@ -52,7 +53,6 @@ _CHUNK = 16 << 20
 _WORKERS = 8
 _PIECE = 1 << 30
 _MANY = 1 << 30  # so many items are cut ahead of their merge
-_RANK_ROW = 16  # bytes of an image and an index
 _WHOLE = 1.1  # the device memory of a radix sort, with its counts of tiles, divided by that of a merge of three runs
 
 
@@ -100,7 +100,7 @@ class GpuBackend:
         equals: Equals = Equals.ALL,
     ) -> None:
         """See Backend. Kernels are compiled side by side, in the background."""
-        _begin(order, policy, self._limits, items, check, equals)
+        _begin(self._kernels(order), policy, items, check, equals)
 
     def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
         """See Backend. Backends on the host use `threads`."""
@@ -169,14 +169,9 @@ class GpuBackend:
             if total == 0:
                 return
             self.prepare(order, policy, total)
-            kernels = self._kernels(order)
-            rooms = []
-
-            def room() -> int:
-                rooms.append(scratch_array(total, out.dtype))
-                return int(rooms[0].data.ptr)
-
-            merge_many(kernels, policy, order, [(run.data.ptr, run.size) for run in runs], out.data.ptr, room)
+            merge = merge_of_many(self._kernels(order), policy)
+            addresses, counts = [run.data.ptr for run in runs], [run.size for run in runs]
+            queue(merge.call((addresses, counts, total, out.data.ptr, [], 0), scratch), current_stream())
 
     def prepared(
         self, operation: Operation, order: Order, runs: int = 1, value_bytes: int | None = None
@@ -220,10 +215,10 @@ class GpuBackend:
             if items.size == 0:
                 return
             self.prepare(order, policy, items.size)
-            kernels = self._kernels(order)
-            scratch = scratch_array(items.size if needs_scratch(policy, items.size) else 0, out.dtype)
+            sort = sort_of(self._kernels(order), policy)
+            room = scratch_array(sort.room(items.size), cupy.uint8)
             run = (items.data.ptr, items.size)
-            sort_items(kernels, policy, run, Buffers(out.data.ptr, scratch.data.ptr, order.width))
+            queue(sort.steps(run, out.data.ptr, room.data.ptr, scratch), current_stream())
 
     def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
         """See Backend. The result is a CuPy array. All algorithms but radix sort rows of image and index."""
@@ -231,18 +226,15 @@ class GpuBackend:
             check_array(items, order)
             if items.size == 0:
                 return cupy.empty(0, cupy.int64)
-            kernels = self._kernels(order)
             if policy.algorithm == "radix":
                 places = cupy.empty(items.size, cupy.int64)
                 self._sort_pairs(items, order, index_bytes(items.size), Ends(0, 0, places.data.ptr))
                 return places
-            rows, out, scratch = (scratch_array(2 * items.size, cupy.int64).reshape(-1, 2) for _ in range(3))
-            kernels.text.make_rows((items.data.ptr, 0), items.size, rows.data.ptr)
-            of_rows = sort_policy.for_ranks(policy, self._limits, items.size)
+            rows, out, room = (scratch_array(2 * items.size, cupy.int64).reshape(-1, 2) for _ in range(3))
+            TextKernels(self._kernels(order)).make_rows((items.data.ptr, 0), items.size, rows.data.ptr)
+            sort = sort_of(self._kernels(sort_policy.RANKS), sort_policy.for_ranks(policy, self._limits, items.size))
             run = (rows.data.ptr, items.size)
-            sort_items(
-                self._kernels(sort_policy.RANKS), of_rows, run, Buffers(out.data.ptr, scratch.data.ptr, _RANK_ROW)
-            )
+            queue(sort.steps(run, out.data.ptr, room.data.ptr, scratch), current_stream())
             return out[:, 1].copy()
 
     def sort_pairs(self, items: Any, order: Order, values: Any, out: Any) -> Any:
@@ -261,7 +253,9 @@ class GpuBackend:
     def _sort_pairs(self, items: Any, order: Order, value_bytes: int, ends: Ends) -> None:
         records = pair_order(order, value_bytes)
         buffers = [scratch_array(items.size * records.item_bytes, cupy.uint8) for _ in range(2)]
-        self._kernels(records).sort_digits((items.data.ptr, items.size), buffers[0].data.ptr, buffers[1].data.ptr, ends)
+        sort = sort_by_digits(self._kernels(records), pairs=True)
+        run, rooms = (items.data.ptr, items.size), (buffers[0].data.ptr, buffers[1].data.ptr)
+        queue(sort.steps(run, rooms, scratch, ends), current_stream())
 
     def first_disorder(self, run: Any, order: Order) -> int | None:
         """See Backend. Waits for the current stream."""
@@ -269,25 +263,21 @@ class GpuBackend:
             check_array(run, order)
             if run.size < 2:
                 return None
-            kernels = self._kernels(order)
-            first = kernels.no_disorder()
-            kernels.check((run.data.ptr, run.size), 0, first.data.ptr)
+            checks = Checks(self._kernels(order))
+            first = checks.no_disorder()
+            checks.check((run.data.ptr, run.size), 0, first.data.ptr)
             index = int(first.get()[0])
         return index if index < run.size else None
 
     def _kernels(self, order: Order) -> Kernels:
-        return _kernels_of(self._device.id, order, self._limits)
+        return kernels_of(self._device.id, order, self._limits)
 
 
-_kernels_of = lru_cache(maxsize=256)(Kernels)  # because calls with arrays come here each time
-
-
-@lru_cache(maxsize=256)  # for the same reason
+@lru_cache(maxsize=256)
 def _begin(
-    order: Order, policy: LaunchPolicy | SortPolicy, limits: DeviceLimits, items: int, check: bool, equals: Equals
+    kernels: Kernels, policy: LaunchPolicy | SortPolicy, items: int, check: bool, equals: Equals
 ) -> None:  # fmt: skip
-    for file, macros in units_of(order, policy, limits, items, check=check, equals=equals):
-        begin(file, compiler_options(macros), limits.capability)
+    ahead.begin(kernels, policy, items, check=check, equals=equals)
 
 
 def check_array(array: Any, order: Order) -> None:

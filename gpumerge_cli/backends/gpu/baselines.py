@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, copy_on_device
+from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
 from gpumerge_cli.backends.gpu.cccl import Algorithm, installed
+from gpumerge_cli.backends.gpu.launching import copy
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order import Keys, Order, Records
@@ -84,15 +86,17 @@ class MergedKeys(_Cccl):
         steps: list[Step] = []
         width = self._order.width
 
-        def merge(pair: Sequence[Run], to: int) -> None:
-            steps.append(Algorithm(_MERGE, "cccl_merge", self._order, 0, (*pair[0], *pair[1], to, 0, 0, 0)))
-
-        def copy(run: Run, to: int) -> None:
-            steps.append(lambda stream: copy_on_device(run[0], to, run[1] * width))
-
         scratch = self._scratch.reserve(self._keys.nbytes if len(self._runs) > 2 else 0).address
-        merge_runs(self._runs, width, self._out, scratch, fan_in=2, merge=merge, copy=copy)
+        for group, to in merge_runs(self._runs, width, self._out, scratch, fan_in=2):
+            if len(group) > 1:
+                steps.append(Algorithm(_MERGE, "cccl_merge", self._order, 0, (*group[0], *group[1], to, 0, 0, 0)))
+            else:
+                steps.append(partial(_copy, (group[0][0], to), group[0][1] * width))
         return steps
+
+
+def _copy(ends: tuple[int, int], nbytes: int, stream: int) -> None:
+    copy(nbytes, stream, ends, False)
 
 
 class SetOfKeys(_Cccl):

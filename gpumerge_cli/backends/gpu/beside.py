@@ -22,11 +22,12 @@ class _Attribute(ctypes.Structure):
     _fields_ = (("id", ctypes.c_int), ("unused", ctypes.c_int), ("value", ctypes.c_int), ("rest", ctypes.c_char * 60))
 
 
-class _Launch(ctypes.Structure):
-    """CUlaunchConfig."""
+class Beside(ctypes.Structure):
+    """CUlaunchConfig of a launch beside the kernel that was queued ahead of it on the same stream."""
 
     _fields_ = (
-        ("grid", ctypes.c_uint * 3),
+        ("blocks", ctypes.c_uint),
+        ("grid", ctypes.c_uint * 2),
         ("block", ctypes.c_uint * 3),
         ("shared", ctypes.c_uint),
         ("stream", ctypes.c_void_p),
@@ -38,26 +39,34 @@ class _Launch(ctypes.Structure):
 _BESIDE = ctypes.pointer(_Attribute(_SERIALIZATION, 0, 1, b""))
 
 
+def beside_of(threads: int, shared: int) -> Beside:
+    """For launches of so many threads a block, with so many bytes of dynamic shared memory."""
+    return Beside(0, (1, 1), (threads, 1, 1), shared, None, _BESIDE, 1)
+
+
 @cache
 def _launcher() -> Any:
     """The driver's cuLaunchKernelEx; None if it has none."""
     try:
-        return ctypes.CDLL(_LIBRARY).cuLaunchKernelEx
+        launcher = ctypes.CDLL(_LIBRARY).cuLaunchKernelEx
     except (OSError, AttributeError):
         return None
+    launcher.argtypes = (ctypes.POINTER(Beside), ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    return launcher
 
 
-def launch_beside(pointer: int, blocks: int, threads: int, shared: int, stream: int, told: int) -> None:
+def launch_beside(launch: Beside, pointer: int, blocks: int, stream: int, told: int) -> None:
     """Queue a kernel on a stream, beside the kernel that was queued there last.
 
-    pointer: the driver's function. shared: bytes of dynamic shared memory. told: the address of what cuLaunchKernel is
-    told of the arguments. If the driver has no such launch, the kernel begins behind that one, as usual.
+    launch: no other thread uses it meanwhile. pointer: the driver's function. told: the address of what cuLaunchKernel
+    is told of the arguments. If the driver has no such launch, the kernel begins behind that one, as usual.
     """
     launcher = _launcher()
     if launcher is None:
+        threads, shared = launch.block[0], launch.shared
         cupy.cuda.driver.launchKernel(pointer, blocks, 1, 1, threads, 1, 1, shared, stream, 0, told)
         return
-    launch = _Launch((blocks, 1, 1), (threads, 1, 1), shared, stream, _BESIDE, 1)
-    status = launcher(ctypes.byref(launch), ctypes.c_void_p(pointer), None, ctypes.c_void_p(told))
+    launch.blocks, launch.stream = blocks, stream
+    status = launcher(launch, pointer, None, told)
     if status:
         raise cupy.cuda.driver.CUDADriverError(status)

@@ -5,6 +5,8 @@ Neither goes through CuPy's pools, which would round pinned memory up to powers 
 
 from __future__ import annotations
 
+from typing import Any
+
 import cupy
 import numpy as np
 
@@ -12,12 +14,6 @@ from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.gpu.failures import pinning_errors
 
 _VECTOR = 16
-
-
-def copy_on_device(source: int, to: int, nbytes: int) -> None:
-    """Copy between addresses of the device, on the current stream."""
-    kind = cupy.cuda.runtime.memcpyDeviceToDevice
-    cupy.cuda.runtime.memcpyAsync(to, source, nbytes, kind, cupy.cuda.get_current_stream().ptr)
 
 
 class DeviceBuffer:
@@ -91,3 +87,9 @@ class PinnedBuffer:
 
     def free(self) -> None:
         self._array = None
+
+
+def view(address: int, count: int, dtype: np.dtype[Any], owner: object = None) -> cupy.ndarray:
+    """Items at an address of the current device as an array. owner: what the array keeps alive."""
+    memory = cupy.cuda.UnownedMemory(address, max(1, count * dtype.itemsize), owner, cupy.cuda.Device().id)
+    return cupy.ndarray((count,), dtype, memptr=cupy.cuda.MemoryPointer(memory, 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from math import gcd
 
 from gpumerge_cli.backends.gpu.source import column_macros
@@ -37,9 +38,10 @@ class Columns:
         """The macros of a kernel that reads or writes columns."""
         return column_macros(self._runs, self.narrow, self.unit if self._gathers else 0, reads=reads, writes=writes)
 
-    def takes(self, total: int) -> bool:
-        """Whether payloads can hold the numbers of so many items."""
-        return self.narrow > 0 or total < 1 << 8 * _NUMBER_BYTES
+    @property
+    def most(self) -> int:
+        """The items whose numbers payloads can hold."""
+        return sys.maxsize if self.narrow else (1 << 8 * _NUMBER_BYTES) - 1
 
     def stay_apart(self, policy: LaunchPolicy) -> bool:
         """Whether merge_columns.cu can merge them: two runs of wide keys with narrow values, by bulk copies."""

@@ -251,16 +251,11 @@ class _Exchange:
             held = [segment for segment in segments if segment[1]]
             deep = passes(len(held), self._hands.fan_in) > 1
             scratch = self._room(target.count).address if deep else 0
-            if held:
-                merge_runs(
-                    held,
-                    size,
-                    target.address,
-                    scratch,
-                    fan_in=self._hands.fan_in,
-                    merge=lambda group, to: self._hands.merge(target.member, group, to),
-                    copy=lambda run, to: self._team.copy(run[0], to, run[1] * size),
-                )
+            for group, to in merge_runs(held, size, target.address, scratch, fan_in=self._hands.fan_in):
+                if len(group) > 1:
+                    self._hands.merge(target.member, group, to)
+                else:
+                    self._team.copy(group[0][0], to, group[0][1] * size)
 
     def _segment(self, number: int, at: int, wanted: shares.Range) -> Run:
         """The `wanted` items of run `at`, at the place where target `number` merges them."""

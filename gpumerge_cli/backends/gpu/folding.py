@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.text_kernels import NO_TEXT, Context
-from gpumerge_cli.backends.gpu.tree import Run
+from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run
 from gpumerge_cli.backends.gpu.walks import Walk, alone, macros_of_walk, walk_shape
 from gpumerge_cli.backends.launch import LaunchPolicy
 from gpumerge_cli.backends.limits import DeviceLimits
@@ -17,7 +16,7 @@ from gpumerge_cli.order.equals import Equals
 def set_policy(order: Order, limits: DeviceLimits, runs: int) -> LaunchPolicy:
     """The launch of sets of so many runs: that of walk.cu."""
     shape = walk_shape(order, limits)
-    _, walking = macros_of_walk(order, limits, Equals.UNION)
+    walking = macros_of_walk(order, limits, Equals.UNION)
     folded = f"; {runs} inputs are combined one after the other" if runs > 2 else ""
     return LaunchPolicy(
         "walk",
@@ -35,7 +34,7 @@ class Fold:
 
     def __init__(self, kernels: Kernels, equals: Equals, count: int) -> None:
         self._equals = equals if count > 1 else alone(equals)
-        self._walk = Walk(kernels, kernels.limits, self._equals)
+        self._walk = Walk(kernels, self._equals)
 
     def __call__(self, runs: Sequence[Run], out: int, scratch: Callable[[], int], text: Context = NO_TEXT) -> int:
         """Put out the set of the runs on the current stream, and wait for the number of its items, which is returned.

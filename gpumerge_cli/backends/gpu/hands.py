@@ -12,10 +12,14 @@ from gpumerge_cli.backends.base import (
     SortPolicy,
 )
 from gpumerge_cli.backends.gpu import policy
+from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.failures import device_errors
-from gpumerge_cli.backends.gpu.local import sort_directly
-from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.team import Room, Team
+from gpumerge_cli.backends.gpu.launching import queue
+from gpumerge_cli.backends.gpu.merging import cuts_at, merge_of
+from gpumerge_cli.backends.gpu.module import kernels_of
+from gpumerge_cli.backends.gpu.sorting import sort_of
+from gpumerge_cli.backends.gpu.streams import current_stream, scratch
+from gpumerge_cli.backends.gpu.team import Team
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.order import Order
@@ -31,26 +35,25 @@ class GpuHands:
         self._sorting = sorting
         self._launches = [policy.resolve(LaunchRequest(), order, limits, runs) for runs in FAN_INS]
         self.fan_in = self._launches[-1].fan_in
-        self.kernels = [Kernels(member.id, order, limits) for member in team.devices]
+        self._kernels = [kernels_of(member.id, order, limits) for member in team.devices]
+        self.checks = [Checks(kernels) for kernels in self._kernels]
 
     def sort(self, member: int, items: Run, out: int) -> None:
         """See Hands."""
-        held: list[Room] = []
-
-        def scratch() -> int:
-            held.append(Room(cupy.empty(items[1] * self.order.item_bytes + 16, cupy.uint8)))
-            return held[0].address
-
-        sort_directly(self.kernels[member], self._sorting, self.order, items, out, scratch)
+        sort = sort_of(self._kernels[member], self._sorting)
+        nbytes = sort.room(items[1])
+        room = cupy.empty(nbytes + 16, cupy.uint8).data if nbytes else None
+        queue(sort.steps(items, out, 0 if room is None else room.ptr, scratch), current_stream())
 
     def merge(self, member: int, runs: Sequence[Run], out: int) -> None:
         """See Hands."""
         launch = next(launch for launch in self._launches if launch.fan_in >= len(runs))
-        self.kernels[member].merge(launch, runs, out)
+        if any(count for _, count in runs):
+            queue(merge_of(self._kernels[member], launch).table(runs, out, scratch), current_stream())
 
     def cuts(self, member: int, runs: Sequence[Run], rank: int) -> Callable[[], list[int]]:
         """See Hands."""
-        found = self.kernels[member].cuts(runs, rank)
+        found = cuts_at(self._kernels[member], runs, rank)
         stream, where = cupy.cuda.get_current_stream(), cupy.cuda.Device()
 
         def cuts() -> list[int]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
+from gpumerge_cli.backends.gpu.launching import Launch, Step
 from gpumerge_cli.backends.gpu.tree import Run
 
 MOST = 240
@@ -14,10 +15,8 @@ WORDS = 2 * MOST + 1
 _STRETCH, _VECTOR = 32768, 16
 
 
-def join_runs(
-    launch: Callable[[int, int, list[int]], None], runs: Sequence[Run], size: int, to: int, stream: int
-) -> None:
-    """Queue copies of runs, none of them empty, to an address. size: bytes of an item. launch: Kernels.joining().
+def steps(launch: Launch, runs: Sequence[Run], size: int, to: int) -> Iterator[Step]:
+    """Copy runs, none of them empty, to an address. size: bytes of an item. launch: of join_runs.cu.
 
     Unlike the driver's copies, a kernel reads across neighbouring allocations, so a run may lie in several.
     """
@@ -26,5 +25,5 @@ def join_runs(
         ends = list(accumulate(count * size for _, count in part))
         nbytes, missing = ends[-1], MOST - len(part)
         words = [*(address for address, _ in part), *[0] * missing, *ends, *[nbytes] * missing, to]
-        launch(-(-(to % _VECTOR + nbytes) // _STRETCH), stream, words)
+        yield launch, -(-(to % _VECTOR + nbytes) // _STRETCH), words, False
         to += nbytes

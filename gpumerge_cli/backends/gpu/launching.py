@@ -1,4 +1,8 @@
-"""Launches and memory at the least cost to the host.
+"""Steps of work on a stream, which launch kernels at the least cost to the host.
+
+An operation decides its steps once, from addresses and counts (see merging, many_runs, sorting, radix, rank_sort and
+walks): which kernels, how many blocks, which arguments, how much memory. Whoever queues the work, compiles its kernels
+ahead or tests it walks these steps.
 
 CuPy's own way to launch a kernel converts each argument by itself. Here all arguments lie in one buffer, as the driver
 takes them, and a launch fills it in.
@@ -8,15 +12,13 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import cupy
 
-from gpumerge_cli.backends.gpu.beside import launch_beside
-from gpumerge_cli.backends.gpu.failures import FOREIGN, device_errors
-from gpumerge_cli.errors import DeviceError, UsageError
+from gpumerge_cli.backends.gpu.beside import Beside, beside_of, launch_beside
+from gpumerge_cli.backends.gpu.streams import current_stream, judge_waiting
 
 _launch_kernel = cupy.cuda.driver.launchKernel
 _WORD = 8
@@ -25,60 +27,76 @@ _WORD = 8
 _POINTER, _SIZE, _END = 1, 2, 0
 _TOLD = 5
 
+Take = Callable[[int], Any]
+"""Gives memory of so many bytes, at the address `ptr`, as long as something refers to it: see streams.scratch."""
+Call = tuple[list[int], list[int], int, int, list[int], int]
+"""A call on arrays: the addresses of its runs, their counts, the sum of these, and where the keys go, or the indices of
+an argsort; the addresses of the rows of values, and where they go, 0 if they do not."""
+Launch = Callable[[int, int, Sequence[int], bool], None]
+"""Queues a launch of a kernel, a fill or a copy on a stream of the current device: see Step. It takes blocks or bytes,
+the stream, arguments, and whether it may begin beside what was queued ahead of it (see beside.py)."""
+Step = tuple[Launch, int, Sequence[int], bool]
+"""A step of work on a stream: what queues it, its blocks or bytes, its arguments, and whether it may begin beside the
+step ahead of it. The memory that steps use lasts as long as whoever gives them: they are queued one by one."""
 
-class Launch:
-    """Launches of a kernel. Its arguments are 64-bit words; a struct of words is as many arguments."""
 
-    __slots__ = ("_find", "_found", "_pack", "_pointer", "_shared", "_spare", "_threads", "_words")
+def queue(steps: Iterable[Step], stream: int) -> None:
+    """Queue work on a stream of the current device."""
+    for do, size, words, beside in steps:
+        do(size, stream, words, beside)
 
-    def __init__(self, find: Callable[[], Any], threads: int, words: int, shared: int = 0) -> None:
-        """find: gives the kernel, as CuPy has it, at the first launch; until then it may be compiled beside others.
 
-        words: the number of its arguments. shared: bytes of dynamic shared memory.
-        """
-        self._find = find
-        self._found: list[Any] = []
-        self._pointer = 0
-        self._threads = threads
-        self._shared = shared
-        self._words = words
-        self._pack = struct.Struct(f"{words}q").pack_into
-        self._spare: list[_Arguments] = []
+def zeros(nbytes: int, stream: int, words: Sequence[int], beside: bool) -> None:
+    """Fill memory with zeros. words: its address."""
+    cupy.cuda.runtime.memsetAsync(words[0], 0, nbytes, stream)
 
-    def __call__(self, blocks: int, stream: int, words: list[int], *, beside: bool = False) -> None:
-        """Queue the kernel on a stream of the current device.
 
-        beside: it may begin before the kernel ahead of it has ended (see beside.py).
-        """
-        if not self._pointer:
-            function = self._find()
-            self._found.append(function)  # it keeps its module loaded, of each thread that came here at once
-            self._pointer = function.ptr
+def copy(nbytes: int, stream: int, words: Sequence[int], beside: bool) -> None:
+    """Copy between addresses of the device. words: from where, and to where."""
+    cupy.cuda.runtime.memcpyAsync(words[1], words[0], nbytes, cupy.cuda.runtime.memcpyDeviceToDevice, stream)
+
+
+def launch(find: Callable[[], Any], threads: int, words: int, shared: int = 0) -> Launch:
+    """Launches of a kernel. Its arguments are 64-bit words; a struct of words is as many arguments.
+
+    find: gives the kernel, as CuPy has it, at the first launch; until then it may be compiled beside others. threads:
+    of a block. words: the number of its arguments. shared: bytes of dynamic shared memory.
+    """
+    found: list[Any] = []
+    pack = struct.Struct(f"{words}q").pack_into
+    pointer = 0
+    spare: list[tuple[bytearray, int, Beside]] = []
+
+    def queue(blocks: int, stream: int, given: Sequence[int], beside: bool) -> None:
+        nonlocal pointer
+        if not pointer:
+            function = find()
+            found.append(function)  # it keeps its module loaded, of each thread that came here at once
+            pointer = function.ptr
         # Another thread may be inside the driver, which has let go of the interpreter, and reads its own buffer there.
         try:
-            arguments = self._spare.pop()
+            arguments = spare.pop()
         except IndexError:
-            arguments = _Arguments(self._words)
-        self._pack(arguments.memory, 0, *words)
+            arguments = (*_arguments(words), beside_of(threads, shared))
+        memory, told, along = arguments
+        pack(memory, 0, *given)
         if beside:
-            launch_beside(self._pointer, blocks, self._threads, self._shared, stream, arguments.told)
+            launch_beside(along, pointer, blocks, stream, told)
         else:
-            _launch_kernel(self._pointer, blocks, 1, 1, self._threads, 1, 1, self._shared, stream, 0, arguments.told)
-        self._spare.append(arguments)
+            _launch_kernel(pointer, blocks, 1, 1, threads, 1, 1, shared, stream, 0, told)
+        spare.append(arguments)
+
+    return queue
 
 
-class _Arguments:
-    """A buffer of arguments. told: the address of what cuLaunchKernel is told of it."""
-
-    __slots__ = ("memory", "told")
-
-    def __init__(self, words: int) -> None:
-        self.memory = bytearray(_WORD * (words + 1 + _TOLD))
-        address = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
-        size = address + _WORD * words
-        self.told = size + _WORD
-        told = (_WORD * words, _POINTER, address, _SIZE, size, _END)
-        struct.pack_into(f"{len(told)}q", self.memory, _WORD * words, *told)
+def _arguments(words: int) -> tuple[bytearray, int]:
+    """A buffer of so many arguments, and the address of what cuLaunchKernel is told of it."""
+    memory = bytearray(_WORD * (words + 1 + _TOLD))
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    size = address + _WORD * words
+    told = (_WORD * words, _POINTER, address, _SIZE, size, _END)
+    struct.pack_into(f"{len(told)}q", memory, _WORD * words, *told)
+    return memory, size + _WORD
 
 
 class Answer:
@@ -92,132 +110,28 @@ class Answer:
         self.word = ctypes.c_int64.from_address(self.address)
 
 
-class _CapturedMemory:
-    """Memory of a graph that is being captured: taken and given back whenever the graph runs."""
+class Answers:
+    """Words that the device writes answers to, one for each thread that waits. what: the call, for messages."""
 
-    def __init__(self, nbytes: int, stream: int) -> None:
-        self.ptr: int = cupy.cuda.runtime.mallocAsync(nbytes, stream)
-        self.nbytes = nbytes
-        self._stream = stream
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._spare: list[Answer] = []
 
-    def __del__(self) -> None:
-        if is_captured(self._stream):  # else an error has ended the capture, and there is no graph to give it back
-            cupy.cuda.runtime.freeAsync(self.ptr, self._stream)
+    def to(self, steps: Callable[..., Iterable[Step]], *arguments: Any) -> int:
+        """Queue steps of the arguments and an address, and wait for the int64 there; it is 0 if they write none.
 
-    def pointer(self) -> Any:
-        """The memory as CuPy's arrays take it."""
-        owned = cupy.cuda.UnownedMemory(self.ptr, self.nbytes, self, cupy.cuda.runtime.getDevice())
-        return cupy.cuda.MemoryPointer(owned, 0)
-
-
-class _OfGraph:
-    """An allocator for temporaries of a graph that is being captured. usual: the allocator for all others."""
-
-    def __init__(self, stream: int, usual: Any) -> None:
-        self._stream, self.usual = stream, usual
-
-    def __call__(self, nbytes: int) -> Any:
-        return _CapturedMemory(nbytes, self._stream).pointer() if nbytes else self.usual(nbytes)
-
-
-def current_stream() -> int:
-    """The address of the current stream of the current device."""
-    return cupy.cuda.get_current_stream().ptr  # type: ignore[no-any-return]
-
-
-def is_captured(stream: int) -> bool:
-    """Whether a graph captures what is queued on a stream of the current device."""
-    return bool(cupy.cuda.runtime.streamIsCapturing(stream))
-
-
-@contextmanager
-def temporaries() -> Iterator[None]:
-    """Arrays that are made in the body are temporaries of what is queued on the current stream: see scratch.
-
-    What outlives the body is made in `lasting`.
-    """
-    stream, captured = current_stream(), False
-    with suppress(*FOREIGN):  # a stream of another device is judged where it is used
-        captured = is_captured(stream)
-    if not captured:
-        yield
-        return
-    with cupy.cuda.using_allocator(_OfGraph(stream, cupy.cuda.get_allocator())):
-        yield
-
-
-@contextmanager
-def lasting() -> Iterator[bool]:
-    """Arrays that are made in the body may outlive the body of `temporaries` around it.
-
-    It is given whether others may not.
-    """
-    allocator = cupy.cuda.get_allocator()
-    if not isinstance(allocator, _OfGraph):
-        yield False
-        return
-    with cupy.cuda.using_allocator(allocator.usual):
-        yield True
-
-
-def scratch(nbytes: int, stream: int) -> Any:
-    """Memory for what is queued on a stream while the result lives; `ptr` is its address.
-
-    It may be taken by other work behind that on the stream, and a graph runs later, so a graph gets memory of its own.
-    """
-    if is_captured(stream):
-        return _CapturedMemory(nbytes, stream)
-    return cupy.cuda.alloc(nbytes)
-
-
-def scratch_array(count: int, dtype: Any) -> Any:
-    """The same on the current stream, as an array of `count` items."""
-    size = count * cupy.dtype(dtype).itemsize
-    if not size:
-        return cupy.empty(count, dtype)
-    memory = scratch(size, current_stream())
-    return cupy.ndarray(count, dtype, memory.pointer() if isinstance(memory, _CapturedMemory) else memory)
-
-
-@contextmanager
-def calls_on(device: Any) -> Iterator[None]:
-    """A context in which a device is the current one, for calls that use its current stream.
-
-    CuPy's errors become a DeviceError, or a UsageError if the stream is one of another device.
-    """
-    with device_errors(), device:
-        try:
-            yield
-        except (DeviceError, *FOREIGN):
-            judge_stream()
-            raise
-
-
-def judge_stream() -> None:
-    """Raises UsageError if the current stream is one of another device than the current one."""
-    driver = cupy.cuda.driver
-    own = other = 0
-    with suppress(*FOREIGN):  # a device that has failed does not answer
-        here = driver.ctxGetCurrent()
-        there = driver.streamGetCtx(current_stream())
-        if here == there:
-            return
-        own = driver.ctxGetDevice()
-        driver.ctxSetCurrent(there)
-        other = driver.ctxGetDevice()
-        driver.ctxSetCurrent(here)
-    if own == other:
-        return
-    raise UsageError(
-        f"the current stream is one of GPU {other}, and the arrays lie on GPU {own}",
-        way_out="make a stream of the arrays' GPU the current one",
-    )
-
-
-def judge_waiting(stream: int, what: str) -> None:
-    """Raises UsageError if a stream is captured by a graph, which cannot hold the wait for an answer."""
-    if is_captured(stream):
-        raise UsageError(
-            f"{what} waits for its answer, and a graph that is captured cannot",
-            way_out="call it outside of the capture",
-        )
+        Raises UsageError if a graph captures the current stream.
+        """
+        stream = current_stream()
+        judge_waiting(stream, self._what)
+        try:  # another thread may take the last one
+            answer = self._spare.pop()
+        except IndexError:
+            answer = Answer()
+        answer.word.value = 0
+        for do, size, words, beside in steps(*arguments, answer.address):
+            do(size, stream, words, beside)
+        cupy.cuda.runtime.streamSynchronize(stream)
+        found: int = answer.word.value
+        self._spare.append(answer)
+        return found

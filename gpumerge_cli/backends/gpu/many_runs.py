@@ -6,14 +6,17 @@ runs there are. This file decides which way is faster, from counts alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
 
 from gpumerge_cli.backends.gpu import joining
+from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take, copy
+from gpumerge_cli.backends.gpu.merging import Merge
+from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
+from gpumerge_cli.backends.gpu.radix import SortByDigits
 from gpumerge_cli.backends.gpu.source import moves_rows
-from gpumerge_cli.backends.gpu.tree import Copy, Merge, Run, merge_runs
+from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run, merge_runs
 from gpumerge_cli.backends.launch import LaunchPolicy
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.order import Order
@@ -35,6 +38,7 @@ With them 2^22 int32 take 0.22 ms, and 2^22 int64 take 0.46 ms.
 """
 _JOINED, _JOIN = 0.5e-12, 10e-6
 """Seconds for a byte, and for a launch, where runs that lie apart are laid together."""
+_VECTOR = 16
 
 
 @dataclass(frozen=True)
@@ -44,18 +48,6 @@ class _Seconds:
 
     def of(self, count: int) -> float:
         return self.fixed + self.item * count
-
-
-class Launcher(Protocol):
-    """The launches and copies of a merge of many runs: see module.Kernels."""
-
-    def copy(self, source: int, to: int, nbytes: int) -> None: ...
-
-    def merge(self, policy: LaunchPolicy, runs: Sequence[Run], out: int) -> None: ...
-
-    def sort_digits(self, items: Run, out: int, scratch: int) -> None: ...
-
-    def join_runs(self, runs: Sequence[Run], to: int) -> None: ...
 
 
 def may_go_by_digits(order: Order) -> bool:
@@ -116,30 +108,59 @@ def joined(runs: Sequence[Run], size: int) -> list[Run]:
     return found
 
 
-def merge_many(
-    kernels: Launcher,
-    policy: LaunchPolicy,
-    order: Order,
-    runs: Sequence[Run],
-    out: int,
-    scratch: Callable[[], int],
-) -> None:
-    """Merge runs of keys or small records into `out`, on the current stream. The runs stay as they are.
+class MergeOfMany:
+    """Merges of any number of runs of keys, small records or rows, by a policy. The runs stay as they are."""
 
-    scratch: gives the address of room for all items; called if there are more runs than a pass merges.
-    """
-    size, total = order.item_bytes, sum(count for _, count in runs)
-    count = sum(count > 0 for _, count in runs)
-    room = scratch() if count > policy.fan_in else 0
-    pieces = joined(runs, size)
-    alone = len(pieces) == 1
-    if pays(order, policy, count, total, len(pieces)):
-        # Items that lie in a buffer of the sort must lie in the one that the first of all passes may read.
-        begin = pieces[0][0] if alone else room if order.prefix_bytes % 2 else out
-        if not alone:
-            kernels.join_runs(pieces, begin)
-        kernels.sort_digits((begin, total), out, room)
-        return
-    merge: Merge = lambda group, to: kernels.merge(policy, group, to)  # noqa: E731
-    copy: Copy = lambda run, to: kernels.copy(run[0], to, run[1] * size)  # noqa: E731
-    merge_runs(runs, size, out, room, fan_in=policy.fan_in, merge=merge, copy=copy)
+    def __init__(self, kernels: Kernels, policy: LaunchPolicy) -> None:
+        self._kernels, self._policy, self._order = kernels, policy, kernels.order
+        self._size = item_bytes(kernels.order)
+        self._merge = Merge(kernels, policy)
+
+    def room(self, counts: list[int]) -> int:
+        """The bytes that merges of so many items each need beside their output."""
+        deep = len(counts) - counts.count(0) > self._policy.fan_in
+        return -(-sum(counts) * self._size // _VECTOR) * _VECTOR if deep else 0
+
+    def call(self, call: Call, take: Take) -> Iterator[Step]:
+        """Merge arrays."""
+        addresses, counts, total, out, *_ = call
+        room = self.room(counts)
+        memory = take(room) if room else None
+        runs = list(zip(addresses, counts, strict=True))
+        yield from self._steps(runs, counts, total, out, 0 if memory is None else memory.ptr, take, NO_TEXT)
+
+    def steps(self, runs: Sequence[Run], out: int, room: int, take: Take, text: Context = NO_TEXT) -> Iterator[Step]:
+        """Merge runs into `out`. room: the address of as many bytes as `room` says. text: of rows."""
+        counts = [count for _, count in runs]
+        return self._steps(runs, counts, sum(counts), out, room, take, text)
+
+    def _steps(
+        self, runs: Sequence[Run], counts: list[int], total: int, out: int, room: int, take: Take, text: Context
+    ) -> Iterator[Step]:
+        size, pieces = self._size, joined(runs, self._size)
+        if pays(self._order, self._policy, len(counts) - counts.count(0), total, len(pieces)):
+            # Items that lie in a buffer of the sort must lie in the one that the first of all passes may read.
+            alone = len(pieces) == 1
+            begin = pieces[0][0] if alone else room if self._order.prefix_bytes % 2 else out
+            if not alone:
+                join, _ = self._join, self._digits.of(total)  # all are compiled meanwhile
+                yield from joining.steps(join, pieces, size, begin)
+            yield from self._digits.steps((begin, total), (out, room), take)
+            return
+        for group, to in merge_runs(runs, size, out, room, fan_in=self._policy.fan_in):
+            if len(group) > 1:
+                yield from self._merge.table(group, to, take, text)
+            else:
+                yield copy, group[0][1] * size, (group[0][0], to), False
+
+    @cached_property
+    def _join(self) -> Launch:
+        return self._kernels.ready("join_runs", joining.THREADS, joining.WORDS)
+
+    @cached_property
+    def _digits(self) -> SortByDigits:
+        return SortByDigits(self._kernels)
+
+
+merge_of_many = lru_cache(maxsize=256)(MergeOfMany)
+"""The same merges for the same kernels and policy."""

@@ -5,6 +5,8 @@ The functions are pure and need no device. Each variant makes its own decisions 
 
 from __future__ import annotations
 
+import sys
+
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits, check_request
@@ -77,11 +79,10 @@ def own_cuts_beside(limits: DeviceLimits) -> int:
     return _OWN_BESIDE * limits.multiprocessors if begins_beside(limits) else 0
 
 
-def by_values(order: Order, policy: LaunchPolicy, total: int) -> bool:
-    """Whether merge_values.cu is faster for so many items than the kernel of the policy."""
+def least_by_values(order: Order, policy: LaunchPolicy) -> int:
+    """From so many items on, merge_values.cu is faster than the kernel of the policy; sys.maxsize if it never is."""
     narrow = order.kind in ("int", "uint") and not order.is_rows and order.width <= 2 and policy.fan_in == 2
-    enough = max(_LEAST_BY_VALUES, _ITEMS_A_VALUE << 8 * order.width)
-    return narrow and policy.transfer is not None and total >= enough
+    return max(_LEAST_BY_VALUES, _ITEMS_A_VALUE << 8 * order.width) if narrow and policy.transfer else sys.maxsize
 
 
 def values_stretch(total: int, limits: DeviceLimits) -> int:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-import cupy
-
-from gpumerge_cli.backends.gpu.launching import Launch, scratch
+from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take, zeros
+from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import begins_beside
 from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, DIGITS, counting_bytes, digit_shape
 from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
-from gpumerge_cli.backends.limits import DeviceLimits
-from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.order import Order
-from gpumerge_cli.order.base import Macros
+from gpumerge_cli.backends.gpu.tree import Run
 
 _WIDE = 1 << 30
 """From so many items on, a number of them and its two flags need 64 bits."""
@@ -24,13 +21,8 @@ _SPREAD = 4
 """A pass of one block for so many multiprocessors begins beside the launch ahead of it. More blocks would share
 multiprocessors with those that still run, and that costs more than it gains on an H200."""
 _NUMBER = 8
+_VECTOR = 16
 _COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
-
-
-class _Queue(Protocol):
-    """See launching.Launch."""
-
-    def __call__(self, blocks: int, stream: int, words: list[int], *, beside: bool = False) -> None: ...
 
 
 class Ends(NamedTuple):
@@ -44,121 +36,74 @@ class Ends(NamedTuple):
     values_out: int
 
 
-@dataclass(frozen=True)
-class DigitSort:
-    """All of a sort by digits that depends on neither addresses nor counts.
+class SortByDigits:
+    """Sorts by digits of items, or if `pairs` of keys and their values or numbers.
 
-    counting, sorting: the macros of count_digits.cu and of sort_radix.cu, beside those of the order. tile: the items of
-    a block of `threads` threads, which needs `shared` bytes. most_counting, most_sorting: blocks. counted: the items of
-    a block that counts. plan_bytes: of all that is counted. tile_bytes: of what a tile says. most_beside: up to so many
-    blocks, a pass begins before the launch ahead of it has ended.
+    The order of `kernels` is that of the items, or pair_order of the keys.
     """
 
-    counting: Macros
-    sorting: Macros
-    passes: int
-    pairs: bool
-    tile: int
-    threads: int
-    shared: int
-    most_counting: int
-    most_sorting: int
-    width: int
-    plan_bytes: int
-    tile_bytes: int
-    most_beside: int
+    def __init__(self, kernels: Kernels, *, pairs: bool = False) -> None:
+        order, limits = kernels.order, kernels.limits
+        self._kernels, self._pairs = kernels, pairs
+        self._shape = digit_shape(order, limits)
+        self._passes, self._width, self._tile = order.prefix_bytes, order.width, self._shape.room
+        self._plan_bytes = _NUMBER * (self._passes * (DIGITS + 1) + 1)
+        self._most_counting = _COUNTING_BLOCKS * limits.multiprocessors
+        self._most_sorting = self._shape.resident * limits.multiprocessors
+        self._most_beside = limits.multiprocessors // _SPREAD if begins_beside(limits) else 0
+        self._ready: dict[bool, tuple[Launch, Launch, int]] = {}
 
-
-class _Compiler(Protocol):
-    """See module.Kernels."""
-
-    def ready(self, name: str, threads: int, words: int, macros: Macros, shared: int) -> Launch: ...
-
-
-def digit_sort(order: Order, limits: DeviceLimits, count: int, *, pairs: bool = False) -> DigitSort:
-    """The sort of so many items. pairs: they are keys alone, and `order` is pair_order of theirs."""
-    return _digit_sort(order, limits, is_wide(count), pairs)
-
-
-def is_wide(count: int) -> bool:
-    """Whether kernels for so many items count in 64 bits. All else of a sort depends on its order alone."""
-    return count >= _WIDE
-
-
-@lru_cache(maxsize=256)
-def _digit_sort(order: Order, limits: DeviceLimits, wide: bool, pairs: bool) -> DigitSort:
-    shape, passes = digit_shape(order, limits), order.prefix_bytes
-    counting = digit_macros(passes, wide=wide, pairs=pairs)
-    return DigitSort(
-        counting=counting,
-        sorting=(*counting, *shape_macros(shape.block_size, shape.items_per_thread, shape.resident)),
-        passes=passes,
-        pairs=pairs,
-        tile=shape.room,
-        threads=shape.block_size,
-        shared=shape.shared_bytes(order, wide=wide),
-        most_counting=_COUNTING_BLOCKS * limits.multiprocessors,
-        most_sorting=shape.resident * limits.multiprocessors,
-        width=order.width,
-        plan_bytes=_NUMBER * (passes * (DIGITS + 1) + 1),
-        tile_bytes=min(passes, 2) * DIGITS * (8 if wide else 4),
-        most_beside=limits.multiprocessors // _SPREAD if begins_beside(limits) else 0,
-    )
-
-
-def ready_by_digits(kernels: _Compiler, sort: DigitSort) -> tuple[Launch, Launch]:
-    """The kernels that count digits and that sort by one."""
-    words = _SORTING_WORDS + (len(Ends._fields) if sort.pairs else 0)
-    return (
-        kernels.ready(
-            "count_digits", COUNTING_THREADS, _COUNTING_WORDS, sort.counting, counting_bytes(sort.passes)
-        ),
-        kernels.ready("sort_radix", sort.threads, words, sort.sorting, sort.shared),
-    )  # fmt: skip
-
-
-class DigitKernels:
-    """The kernels of sorts by digits for one order. They are made ready once."""
-
-    def __init__(self, kernels: _Compiler, order: Order, limits: DeviceLimits) -> None:
-        self._kernels, self._order, self._limits = kernels, order, limits
-        self._ready: dict[tuple[bool, bool], tuple[DigitSort, tuple[Launch, Launch]]] = {}
-
-    def of(self, count: int, *, pairs: bool) -> tuple[DigitSort, tuple[Launch, Launch]]:
-        """The sort of so many items, and its kernels. pairs: see digit_sort."""
-        kind = is_wide(count), pairs
-        ready = self._ready.get(kind)
+    def of(self, count: int) -> tuple[Launch, Launch, int]:
+        """For so many items: the kernels that count digits and that sort by one, and the bytes that a tile says."""
+        wide = count >= _WIDE
+        ready = self._ready.get(wide)
         if ready is None:
-            sort = digit_sort(self._order, self._limits, count, pairs=pairs)
-            ready = self._ready[kind] = sort, ready_by_digits(self._kernels, sort)
+            kernels, shape, passes = self._kernels, self._shape, self._passes
+            counting = digit_macros(passes, wide=wide, pairs=self._pairs)
+            sorting = (*counting, *shape_macros(shape.block_size, shape.items_per_thread, shape.resident))
+            words = _SORTING_WORDS + (len(Ends._fields) if self._pairs else 0)
+            shared = shape.shared_bytes(kernels.order, wide=wide)
+            ready = self._ready[wide] = (
+                kernels.ready("count_digits", COUNTING_THREADS, _COUNTING_WORDS, counting, counting_bytes(passes)),
+                kernels.ready("sort_radix", shape.block_size, words, sorting, shared),
+                min(passes, 2) * DIGITS * (8 if wide else 4),
+            )
         return ready
 
+    def call(self, call: Call, take: Take) -> Iterator[Step]:
+        """Sort an array."""
+        addresses, _, total, out, values, moved = call
+        size = -(-total * self._kernels.order.item_bytes // _VECTOR) * _VECTOR
+        if not self._pairs:
+            memory = take(size)
+            yield from self.steps((addresses[0], total), (out, memory.ptr), take)
+            return
+        memory = take(2 * size)
+        ends = Ends(values[0], out, moved) if moved else Ends(0, 0, out)
+        yield from self.steps((addresses[0], total), (memory.ptr, memory.ptr + size), take, ends)
 
-def sort_by_digits(
-    sort: DigitSort,
-    kernels: tuple[_Queue, _Queue],
-    items: tuple[int, int],
-    buffers: tuple[int, int],
-    stream: int,
-    ends: Ends | None = None,
-) -> None:
-    """Sort items, an address and a count of at least one, stably, on a stream.
+    def steps(self, items: Run, buffers: tuple[int, int], take: Take, ends: Ends | None = None) -> Iterator[Step]:
+        """Sort items, at least one, stably.
 
-    kernels: those of ready_by_digits for `sort`, which is digit_sort of the count. buffers: addresses of room for all
-    items; the first one takes the result. Items may lie in the first one if the digits of a key are even in number, and
-    in the second one otherwise. ends: of pairs, whose sorted keys and values go to the arrays of `ends`.
-    """
-    address, count = items
-    tiles = -(-count // sort.tile)
-    room = scratch(sort.plan_bytes + tiles * sort.tile_bytes, stream)
-    plan, said = room.ptr, room.ptr + sort.plan_bytes
-    cupy.cuda.runtime.memsetAsync(plan, 0, sort.plan_bytes, stream)
-    where = 1 + buffers.index(address) if address in buffers else 0
-    count_digits, sort_radix = kernels
-    counted = -(-count * sort.width // (_COUNTED * COUNTING_THREADS))
-    count_digits(min(sort.most_counting, counted), stream, [address, count, where, plan, said, tiles * DIGITS])
-    blocks, along = min(tiles, sort.most_sorting), ends or ()
-    for digit in range(sort.passes):
-        sort_radix(
-            blocks, stream, [address, *buffers, count, digit, plan, said, *along], beside=blocks <= sort.most_beside
-        )
+        buffers: addresses of room for all items; the first one takes the result. Items may lie in the first one if the
+        digits of a key are even in number, and in the second one otherwise. ends: of pairs, whose sorted keys and
+        values go to the arrays of `ends`.
+        """
+        address, count = items
+        count_digits, sort_radix, tile_bytes = self.of(count)
+        tiles, plan_bytes = -(-count // self._tile), self._plan_bytes
+        memory = take(plan_bytes + tiles * tile_bytes)
+        plan, said = memory.ptr, memory.ptr + plan_bytes
+        yield zeros, plan_bytes, (plan,), False
+        where = 1 + buffers.index(address) if address in buffers else 0
+        counted = -(-count * self._width // (_COUNTED * COUNTING_THREADS))
+        words = [address, count, where, plan, said, tiles * DIGITS]
+        yield count_digits, min(self._most_counting, counted), words, False
+        blocks, along = min(tiles, self._most_sorting), ends or ()
+        beside = blocks <= self._most_beside
+        for digit in range(self._passes):
+            yield sort_radix, blocks, [address, *buffers, count, digit, plan, said, *along], beside
+
+
+sort_by_digits = lru_cache(maxsize=256)(SortByDigits)
+"""The same sorts for the same kernels."""

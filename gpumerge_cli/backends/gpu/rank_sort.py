@@ -6,16 +6,22 @@ Each launch keeps the whole device busy for a short time. The sizes below are th
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
 from typing import NamedTuple
 
 from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Launch, scratch
+from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import begins_beside, resolve
-from gpumerge_cli.backends.gpu.sort_policy import RANK_MERGING_THREADS, TileShape, tile_shared_bytes
-from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.backends.gpu.sort_policy import (
+    RANK_MERGING_THREADS,
+    RANKING_THREADS,
+    TileShape,
+    tile_shared_bytes,
+)
+from gpumerge_cli.backends.gpu.sorting import tiling
 from gpumerge_cli.order import Order
 
 _SLICE = 32  # items of a block of sort_by_rank.cu
@@ -23,6 +29,7 @@ _MOST_MERGED = 8
 """The most runs of a group. A thread searches all of them, and a further pass takes about as long as six of them."""
 _VECTOR = 16
 _WIDE_RECORD = 12
+_SORTING_WORDS, _MERGING_WORDS = 6, 5  # of the arguments, ahead of those of columns
 
 
 class Tiles(NamedTuple):
@@ -62,13 +69,13 @@ def group_size(runs: int) -> int:
 
 
 class RankSort:
-    """Sorts of keys, and of their values or numbers if there are columns of them.
+    """Sorts of up to `most` keys, and of their values or numbers if there are columns of them.
 
-    Precondition: images decide the order of `kernels`. Launches go to the stream that is given, on the current device,
-    and nothing waits for them.
+    Precondition: images decide the order of `kernels`.
     """
 
-    def __init__(self, kernels: Kernels, limits: DeviceLimits, columns: Columns | None) -> None:
+    def __init__(self, kernels: Kernels, columns: Columns | None, most: int) -> None:
+        limits = kernels.limits
         self._kernels, self._columns = kernels, columns
         self._size = kernels.order.item_bytes
         self._beside = begins_beside(limits)
@@ -79,24 +86,28 @@ class RankSort:
             if tiles.shape is None or tile_shared_bytes(tiles.shape, kernels.order) <= limits.dynamic_shared
         ]
         self._mosts = [tiles.most for tiles in self._tiles]
+        self.most = min(most, self._mosts[-1])
         self._sorting: dict[tuple[Tiles, bool], Launch] = {}
         self._merging: dict[bool, Launch] = {}
 
-    @property
-    def most(self) -> int:
-        """It sorts up to so many items."""
-        return self._mosts[-1]
-
-    def __call__(self, items: int, count: int, out: int, stream: int, told: list[int]) -> None:
-        """Sort `count` items, or keys of columns, at an address into `out`, which must not overlap them.
-
-        told: the words of columns. If there are columns, the last launch writes to them, and `out` is not used.
-        """
+    def steps(self, call: Call, take: Take) -> Iterable[Step]:
+        """Sort an array, which must not overlap the output. Only the last launch writes to columns."""
+        addresses, counts, count, out, values, moved = call
+        items, columns = addresses[0], self._columns
+        told: Sequence[int] = ()
+        if columns is not None:
+            told = columns.told(values, counts, out, moved) if moved else columns.told(values, counts, 0, out)
         tiles = self._tiles[bisect_left(self._mosts, count)]
+        if count > tiles.size:
+            return self._merged(tiles, items, count, out, take, told)
+        words = [items, count, count, out, 0, 0, *told]
+        return ((self._sort(tiles, alone=True), self._blocks(tiles, count), words, False),)
+
+    def _merged(
+        self, tiles: Tiles, items: int, count: int, out: int, take: Take, told: Sequence[int]
+    ) -> Iterator[Step]:
+        """Sort several tiles, and merge them."""
         size, runs = tiles.size, -(-count // tiles.size)
-        if runs == 1:
-            self._sort(tiles, alone=True)(self._blocks(tiles, count), stream, [items, count, count, out, 0, 0, *told])
-            return
         sort = self._sort(tiles, alone=False)
         fan_in = group_size(runs)
         groups = [fan_in]
@@ -107,17 +118,16 @@ class RankSort:
         # With columns only the last launch writes to them. Otherwise `out` is one of the rooms.
         nbytes = -(-count * self._size // _VECTOR) * _VECTOR  # kernels read whole vectors
         rooms = min(len(groups), 2) if self._columns is not None else 1
-        room = scratch(rooms * nbytes, stream)
+        room = take(rooms * nbytes)
         here, there = room.ptr, room.ptr + nbytes if rooms == 2 else out
         if self._columns is None and len(groups) % 2 == 0:
             here, there = there, here
-        sort(self._blocks(tiles, count), stream, [items, count, size, here, 0, 0, *told])
+        yield sort, self._blocks(tiles, count), [items, count, size, here, 0, 0, *told], False
         blocks = -(-count // RANK_MERGING_THREADS)
         for group in groups[:-1]:
-            merge = self._merge(last=False)
-            merge(blocks, stream, [here, size, count, there, group], beside=self._beside)
+            yield self._merge(last=False), blocks, [here, size, count, there, group], self._beside
             here, there, size = there, here, size * group
-        last(blocks, stream, [here, size, count, there, groups[-1], *told], beside=self._beside)
+        yield last, blocks, [here, size, count, there, groups[-1], *told], self._beside
 
     @staticmethod
     def _blocks(tiles: Tiles, count: int) -> int:
@@ -134,9 +144,10 @@ class RankSort:
             macros = () if columns is None else columns.macros(reads=True, writes=alone)
             words = 0 if columns is None else columns.words
             if tiles.shape is None:
-                found = self._kernels.ranking(macros, words)
+                macros = (("BLOCK_SIZE", RANKING_THREADS), *macros)
+                found = self._kernels.ready("sort_by_rank", RANKING_THREADS, _SORTING_WORDS + words, macros)
             else:
-                found = self._kernels.tiling(tiles.shape, self._transfer, macros, words)
+                found = tiling(self._kernels, tiles.shape, self._transfer, macros, words)
             self._sorting[tiles, alone] = found
         return found
 
@@ -147,5 +158,7 @@ class RankSort:
         if found is None:
             macros = () if columns is None else columns.macros(reads=False, writes=True)
             words = 0 if columns is None else columns.words
-            found = self._merging[to_columns] = self._kernels.merging_by_rank(macros, words)
+            macros, threads = (("BLOCK_SIZE", RANK_MERGING_THREADS), *macros), RANK_MERGING_THREADS
+            found = self._kernels.ready("merge_by_rank", threads, _MERGING_WORDS + words, macros)
+            self._merging[to_columns] = found
         return found

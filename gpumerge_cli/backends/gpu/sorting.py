@@ -1,111 +1,123 @@
-"""Sorts of items on the device: tiles, levels and passes between two buffers.
-
-This file decides the launches, from addresses and counts alone.
-"""
+"""Sorts of items on the device, by a policy: tiles, levels and passes between two buffers."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
 
-from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
-from gpumerge_cli.backends.gpu.sort_policy import judge_count, of_fan_in
-from gpumerge_cli.backends.gpu.tree import Level, fan_ins
-from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.backends.base import SortPolicy
+from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, copy
+from gpumerge_cli.backends.gpu.merging import merge_of
+from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.policy import item_bytes
+from gpumerge_cli.backends.gpu.radix import sort_by_digits
+from gpumerge_cli.backends.gpu.sort_policy import TileShape, judge_count, of_fan_in, tile_shape, tile_shared_bytes
+from gpumerge_cli.backends.gpu.source import tile_macros
+from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run, fan_ins
+from gpumerge_cli.backends.launch import Transfer
+from gpumerge_cli.order.base import Macros
 
-
-@dataclass(frozen=True)
-class Buffers:
-    """Two buffers on the device for items of `item_bytes` bytes each, by their addresses.
-
-    out: where a sort ends. scratch: as large as `out`; it is used only if `needs_scratch`.
-    """
-
-    out: int
-    scratch: int
-    item_bytes: int
-
-
-class Launcher(Protocol):
-    """The launches and copies of sorts: see module.Kernels. text and starts: see lines.cuh."""
-
-    def copy(self, source: int, to: int, nbytes: int) -> None: ...
-
-    def sort_tiles(self, policy: SortPolicy, items: tuple[int, int], out: int, text: int, starts: int) -> None: ...
-
-    def merge_level(self, policy: LaunchPolicy, level: Level, out: int, text: int, starts: int) -> None: ...
-
-    def merge_alone(self, level: Level, out: int, text: int, starts: int) -> None: ...
-
-    def sort_digits(self, items: tuple[int, int], out: int, scratch: int) -> None: ...
+_SERIAL_THREADS, _SERIAL_WORDS = 64, 6
+_TILE_WORDS = 6
 
 
-def needs_scratch(policy: SortPolicy, count: int) -> bool:
-    """True if `sort_items` writes to its scratch."""
-    return policy.algorithm == "radix" or count > policy.tile
+class Sort:
+    """Sorts of keys, small records or rows by a policy."""
 
+    def __init__(self, kernels: Kernels, policy: SortPolicy) -> None:
+        self._kernels, self._policy = kernels, policy
+        self._size = item_bytes(kernels.order)
 
-def sort_items(
-    kernels: Launcher, policy: SortPolicy, items: tuple[int, int], buffers: Buffers, context: tuple[int, int] = (0, 0)
-) -> None:
-    """Sort items, an address and a count, into `buffers.out`, stably.
+    def room(self, count: int) -> int:
+        """The bytes that a sort of so many items needs beside its output."""
+        policy = self._policy
+        return count * self._size if policy.algorithm == "radix" or count > policy.tile else 0
 
-    The address of the items may be that of a buffer; if it is not, the items stay as they are. context: the text and
-    the starts of lines. All steps are queued in the order in which they depend on each other. Raises UsageError for
-    more items than the algorithm takes.
-    """
-    (address, count), out, scratch = items, buffers.out, buffers.scratch
-    judge_count(policy.algorithm, count)
-    if count == 0:
-        return
-    if policy.algorithm == "radix":
-        # Only the device knows which passes are needed. An even number leads from `out` back to it, an odd one from
-        # `scratch`. To make up the number, it adds a pass that is not needed. If all are needed, theirs must be right.
-        begin = scratch if policy.passes % 2 else out
-        if address in (out, scratch) and address != begin:
-            kernels.copy(address, begin, count * buffers.item_bytes)
-            address = begin
-        kernels.sort_digits((address, count), out, scratch)
-        return
-    if policy.algorithm == "recursive":
-        _sort_recursively(kernels, items, buffers, context)
-        return
-    alone = policy.algorithm == "iterative"
-    tile = 1 if alone else policy.tile
-    merges = fan_ins(-(-count // tile), 2 if alone else policy.launch.fan_in)
-    # The passes write to both buffers in turn, and the last one to `out`.
-    targets = [out if left % 2 == 0 else scratch for left in reversed(range(len(merges) + 1))]
-    if tile > 1:
-        kernels.sort_tiles(policy, items, targets[0], *context)
-    elif address != targets[0]:
-        # Without tiles the first pass reads the items in place, unless it writes there.
-        if not merges or address == targets[1]:
-            kernels.copy(address, targets[0], count * buffers.item_bytes)
-        else:
-            targets[0] = address
-    length = tile
-    for fan_in, source, target in zip(merges, targets, targets[1:], strict=False):
-        level = Level(source, length, count)
-        if alone:
-            kernels.merge_alone(level, target, *context)
-        else:
-            kernels.merge_level(of_fan_in(policy.launch, fan_in), level, target, *context)
-        length *= fan_in
+    def steps(self, items: Run, out: int, room: int, take: Take, text: Context = NO_TEXT) -> Iterator[Step]:
+        """Sort items, an address and a count, into `out`, stably.
 
-
-def _sort_recursively(kernels: Launcher, items: tuple[int, int], buffers: Buffers, context: tuple[int, int]) -> None:
-    """Sort top-down: sort both halves into the other buffer, and merge them from there."""
-    address, count = items
-    for buffer in (buffers.out, buffers.scratch) if count > 1 else (buffers.out,):
-        if buffer != address:
-            kernels.copy(address, buffer, count * buffers.item_bytes)
-
-    def sort(source: int, to: int, first: int, last: int) -> None:
-        if last - first < 2:
+        room: the address of as many bytes as `room` says. The address of the items may be one of these two; if it is
+        not, the items stay as they are. text: of rows. Raises UsageError for more items than the algorithm takes.
+        """
+        (address, count), policy = items, self._policy
+        judge_count(policy.algorithm, count)
+        if count == 0:
             return
-        middle = (first + last + 1) // 2  # only the last run of a level may be shorter
-        sort(to, source, first, middle)
-        sort(to, source, middle, last)
-        at = first * buffers.item_bytes
-        kernels.merge_alone(Level(source + at, middle - first, last - first), to + at, *context)
+        if policy.algorithm == "radix":
+            # Only the device knows which passes are needed. An even number leads from `out` back to it, an odd one from
+            # `room`. To make up the number, it adds a pass that is not needed. If all are needed, theirs must be right.
+            begin = room if policy.passes % 2 else out
+            if address in (out, room) and address != begin:
+                yield copy, count * self._size, (address, begin), False
+                address = begin
+            yield from sort_by_digits(self._kernels).steps((address, count), (out, room), take)
+            return
+        if policy.algorithm == "recursive":
+            yield from self._recursively(items, out, room, text)
+            return
+        alone = policy.algorithm == "iterative"
+        tile = 1 if alone else policy.tile
+        merges = fan_ins(-(-count // tile), 2 if alone else policy.launch.fan_in)
+        # The passes write to both buffers in turn, and the last one to `out`.
+        targets = [out if left % 2 == 0 else room for left in reversed(range(len(merges) + 1))]
+        if tile > 1:
+            yield self._tiles, -(-count // tile), [address, count, tile, targets[0], *text], False
+        elif address != targets[0]:
+            # Without tiles the first pass reads the items in place, unless it writes there.
+            if not merges or address == targets[1]:
+                yield copy, count * self._size, (address, targets[0]), False
+            else:
+                targets[0] = address
+        length = tile
+        for fan_in, source, target in zip(merges, targets, targets[1:], strict=False):
+            level = Level(source, length, count)
+            if alone:
+                yield self._alone(level, target, text)
+            else:
+                merge = merge_of(self._kernels, of_fan_in(policy.launch, fan_in), batched=True)
+                yield from merge.level(level, target, take, text)
+            length *= fan_in
 
-    sort(buffers.scratch, buffers.out, 0, count)
+    def _recursively(self, items: Run, out: int, room: int, text: Context) -> Iterator[Step]:
+        """Sort top-down: sort both halves into the other buffer, and merge them from there."""
+        address, count = items
+        size = self._size
+        for buffer in (out, room) if count > 1 else (out,):
+            if buffer != address:
+                yield copy, count * size, (address, buffer), False
+
+        def sort(source: int, to: int, first: int, last: int) -> Iterator[Step]:
+            if last - first < 2:
+                return
+            middle = (first + last + 1) // 2  # only the last run of a level may be shorter
+            yield from sort(to, source, first, middle)
+            yield from sort(to, source, middle, last)
+            at = first * size
+            yield self._alone(Level(source + at, middle - first, last - first), to + at, text)
+
+        yield from sort(room, out, 0, count)
+
+    def _alone(self, level: Level, out: int, text: Context) -> Step:
+        """Merge every two neighbouring runs of a level, with one thread for each pair."""
+        pairs = -(-level.total // (2 * level.length))
+        threads = min(pairs, _SERIAL_THREADS)
+        launch = self._kernels.ready("merge_alone", threads, _SERIAL_WORDS, (("BATCHED", 1),), file="sort_serial.cu")
+        return launch, -(-pairs // threads), [level.items, level.length, level.total, out, *text], False
+
+    @cached_property
+    def _tiles(self) -> Launch:
+        shape = tile_shape(self._policy.tile, self._kernels.order, self._kernels.limits)
+        return tiling(self._kernels, shape, self._policy.launch.transfer)
+
+
+sort_of = lru_cache(maxsize=256)(Sort)
+"""The same sorts for the same kernels and policy."""
+
+
+def tiling(
+    kernels: Kernels, shape: TileShape, transfer: Transfer | None, macros: Macros = (), words: int = 0
+) -> Launch:
+    """The kernel whose blocks sort a tile each. macros, words: of columns; their words end the arguments."""
+    own = tile_macros(shape.block_size, shape.items_per_thread, shape.resident, transfer)
+    shared = tile_shared_bytes(shape, kernels.order)
+    return kernels.ready("sort_tile", shape.block_size, _TILE_WORDS + words, (*own, *macros), shared)

@@ -21,7 +21,7 @@ from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
 from gpumerge_cli.backends.gpu.exchange import even, sort_shares
 from gpumerge_cli.backends.gpu.hands import GpuHands
 from gpumerge_cli.backends.gpu.lanes import Lanes
-from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.module import kernels_of
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.team import Team
 from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
@@ -40,7 +40,7 @@ class SeveralWorkspace(GpuWorkspace):
         self, team: Sequence[cupy.cuda.Device], order: Order, capacity: int, limits: DeviceLimits, turn: int
     ) -> None:
         one = team[turn % len(team)]
-        super().__init__(one, order, Kernels(one.id, order, limits), capacity)
+        super().__init__(one, order, kernels_of(one.id, order, limits), capacity)
         self._members, self._limits = team, limits
         self._spread: Spread | None = None
         self._spreading = threading.Lock()
@@ -190,7 +190,7 @@ class Spread:
             first, last = edge
             ahead = first == before if found and before is not None else unique == "ahead"
             with self._team.on(target.member):
-                found.append(hands.kernels[target.member].keep_first((target.address, target.count), ahead))
+                found.append(hands.checks[target.member].keep_first((target.address, target.count), ahead))
             before = last
         self._team.synchronize()
         return found

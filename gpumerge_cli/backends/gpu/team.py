@@ -10,9 +10,8 @@ import cupy
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.gpu.buffers import OwnedStream
+from gpumerge_cli.backends.gpu.buffers import OwnedStream, view
 from gpumerge_cli.backends.gpu.failures import device_errors
-from gpumerge_cli.backends.gpu.local import view
 
 _ALREADY_ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled, which CuPy does not name
 

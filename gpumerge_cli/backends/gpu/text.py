@@ -10,13 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Unique
-from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, copy_on_device
+from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
+from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.folding import Folds
+from gpumerge_cli.backends.gpu.launching import queue
+from gpumerge_cli.backends.gpu.many_runs import merge_of_many
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
-from gpumerge_cli.backends.gpu.sorting import Buffers, sort_items
-from gpumerge_cli.backends.gpu.text_kernels import Context, out_of_order
-from gpumerge_cli.backends.gpu.tree import Run, merge_runs
+from gpumerge_cli.backends.gpu.sorting import sort_of
+from gpumerge_cli.backends.gpu.streams import current_stream, scratch
+from gpumerge_cli.backends.gpu.text_kernels import TextKernels, out_of_order
+from gpumerge_cli.backends.gpu.tree import Context, Run
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
 
@@ -32,7 +36,7 @@ class DeviceText:
         self._order = order
         self._row = item_bytes(order)
         self._size = order.item_bytes
-        self._kernels = kernels
+        self._kernels, self._text, self._checks = kernels, TextKernels(kernels), Checks(kernels)
         self._address = 0
         self._lengths: Sequence[int] = ()
         self._starts: cupy.ndarray | None = None
@@ -63,7 +67,7 @@ class DeviceText:
         edges = self._found()
         if not self._fresh and edges[-1]:
             self._rows.reserve(edges[-1] * self._row)
-            self._kernels.text.make_rows(self.context, edges[-1], self._rows.address)
+            self._text.make_rows(self.context, edges[-1], self._rows.address)
             self._fresh = True
         if not edges[-1]:
             return [(0, 0)] * len(self._lengths)
@@ -92,19 +96,10 @@ class DeviceText:
             room = lines * self._row
             kept = fold(runs, self._merged.address, lambda: self._scratch.reserve(room).address, self.context)
             return self._gathered(self._counted(kept) if counted else kept, out, nbytes)
-        deep = sum(count > 0 for _, count in runs) > policy.fan_in
-        if deep:
-            self._scratch.reserve(lines * self._row)
-        text, starts = self.context
-        merge_runs(
-            runs,
-            self._row,
-            self._merged.address,
-            self._scratch.address if deep else 0,
-            fan_in=policy.fan_in,
-            merge=lambda group, to: self._kernels.merge(policy, group, to, text, starts),
-            copy=self._copy_rows,
-        )
+        merge = merge_of_many(self._kernels, policy)
+        beside = merge.room([count for _, count in runs])
+        room = self._scratch.reserve(beside).address if beside else 0
+        queue(merge.steps(runs, self._merged.address, room, scratch, self.context), current_stream())
         kept = self._counted(lines) if counted else self._dropped(lines, unique)
         return self._gathered(kept, out, nbytes)
 
@@ -114,9 +109,9 @@ class DeviceText:
         self._fresh = False  # the rows are sorted in place
         lines = self._found()[-1]
         self._merged.reserve(lines * self._row)
-        items = (self._rows.address, lines)
-        buffers = Buffers(self._merged.address, self._rows.address, self._row)
-        sort_items(self._kernels, policy, items, buffers, self.context)
+        rows = self._rows.address
+        steps = sort_of(self._kernels, policy).steps((rows, lines), self._merged.address, rows, scratch, self.context)
+        queue(steps, current_stream())
         return self._gathered(self._dropped(lines, unique), out, nbytes)
 
     def raise_disorder(self) -> None:
@@ -135,20 +130,20 @@ class DeviceText:
 
     def _counted(self, lines: int) -> int:
         """Keep the first of equal rows, and take note of their numbers. Returns the number of rows that are left."""
-        self.equals = self._kernels.count_equals((self._merged.address, lines), *self.context)
+        self.equals = self._checks.count_equals((self._merged.address, lines), self.context)
         return len(self.equals)
 
     def _dropped(self, lines: int, unique: Unique) -> int:
         """Drop equal rows after the first one, if that is asked for. Returns the number of rows that are left."""
         if not unique:
             return lines
-        return self._kernels.keep_first((self._merged.address, lines), unique == "ahead", *self.context)
+        return self._checks.keep_first((self._merged.address, lines), unique == "ahead", self.context)
 
     def _gathered(self, kept: int, out: int, nbytes: int) -> tuple[int, int]:
         """Gather by the first `kept` merged rows."""
         lines = self._found()[-1]
         rows = (self._merged.address, kept)
-        written, self._taken = self._kernels.text.gather(self.context, rows, out, nbytes, kept == lines)
+        written, self._taken = self._text.gather(self.context, rows, out, nbytes, kept == lines)
         return written, lines - kept
 
     def _found(self) -> list[int]:
@@ -160,10 +155,7 @@ class DeviceText:
             elif bounds[-1] == 0:
                 self._edges = [0] * len(bounds)
             else:
-                self._starts = self._kernels.text.line_starts(self._address, bounds[-1])
-                self._edges = self._kernels.text.line_numbers(self._starts, bounds)
+                self._starts = self._text.line_starts(self._address, bounds[-1])
+                self._edges = self._text.line_numbers(self._starts, bounds)
         assert self._edges is not None
         return self._edges
-
-    def _copy_rows(self, run: Run, to: int) -> None:
-        copy_on_device(run[0], to, run[1] * self._row)

@@ -5,7 +5,7 @@ This file decides the launches, from addresses and counts alone. The caller laun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import prod
 
@@ -13,6 +13,10 @@ from gpumerge_cli.dataclass import dataclass
 
 Run = tuple[int, int]
 """A sorted run: its address, and its number of items."""
+Context = tuple[int, int]
+"""The addresses of a text and of its line starts, 0 for records: see lines.cuh."""
+NO_TEXT: Context = (0, 0)
+"""That of items which move whole."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +26,6 @@ class Level:
     items: int
     length: int
     total: int
-
-
-Merge = Callable[[Sequence[Run], int], None]
-Copy = Callable[[Run, int], None]
 
 
 def passes(runs: int, fan_in: int) -> int:
@@ -56,17 +56,17 @@ def fan_ins(runs: int, most: int) -> list[int]:
 
 
 def merge_runs(
-    runs: Sequence[Run], item_bytes: int, out: int, scratch: int, *, fan_in: int, merge: Merge, copy: Copy
-) -> None:
-    """Merge `runs` into `out`. The runs stay as they are.
+    runs: Sequence[Run], item_bytes: int, out: int, scratch: int, *, fan_in: int
+) -> Iterator[tuple[Sequence[Run], int]]:
+    """The merges, and copies of single runs, that merge `runs` into `out`: runs, and the address that they go to.
 
-    fan_in: the most runs that one call of `merge` takes. scratch: as large as `out`; it is used only for more runs.
-    merge(runs, to) and copy(run, to) are called in the order in which they depend on each other. Passes write to `out`
-    and `scratch` in turn, and the last one to `out`.
+    They come in the order in which they depend on each other. The runs stay as they are. fan_in: the most runs of a
+    merge. scratch: as large as `out`; it is used only for more runs. Passes write to `out` and `scratch` in turn, and
+    the last one to `out`.
     """
     current = [run for run in runs if run[1] > 0]
     if len(current) == 1:
-        copy(current[0], out)
+        yield current, out
         return
     inputs = {address for address, _ in current}
     for left in reversed(range(passes(len(current), fan_in))):
@@ -75,14 +75,11 @@ def merge_runs(
         for group in _groups(current, fan_in):
             target = (at, sum(items for _, items in group))
             at += target[1] * item_bytes
-            if len(group) > 1:
-                merge(group, target[0])
-                merged.append(target)
-            elif group[0][0] in inputs:
+            if len(group) == 1 and group[0][0] in inputs:
                 merged.append(group[0])  # the next pass reads it where it is
-            else:
-                copy(group[0], target[0])  # the next pass would write over it
-                merged.append(target)
+                continue
+            yield group, target[0]  # the next pass would write over a single one
+            merged.append(target)
         current = merged
 
 

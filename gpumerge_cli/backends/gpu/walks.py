@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -10,12 +10,14 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Answer, Launch, current_stream, judge_waiting, scratch
-from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.policy import begins_beside, item_bytes, partition_size, partition_stretch
+from gpumerge_cli.backends.gpu.launching import Answers, Step, Take, zeros
+from gpumerge_cli.backends.gpu.merging import Partition
+from gpumerge_cli.backends.gpu.module import Kernels, kernels_of
+from gpumerge_cli.backends.gpu.policy import begins_beside, item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import TileShape
-from gpumerge_cli.backends.gpu.source import partition_macros, shape_macros, walk_macros
-from gpumerge_cli.backends.gpu.text_kernels import NO_TEXT, Context
+from gpumerge_cli.backends.gpu.source import shape_macros, walk_macros
+from gpumerge_cli.backends.gpu.streams import scratch
+from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
@@ -31,6 +33,8 @@ RULES = {
     "symmetric": _ONLY_A | _ONLY_B,
 }
 """The rules of kernels/sets.cuh, by the names of sets."""
+CUT_FOR_WALKS: Macros = (("WALK", 1),)
+"""The macros of partition.cu, beside those of its runs and of columns."""
 _RUNS = 2
 _VECTOR = 16
 _SHARED = 256  # bytes of a block's shared memory beside the buffer of its items: see walk.cu
@@ -77,12 +81,12 @@ def walk_shape(order: Order, limits: DeviceLimits) -> WalkShape:
     return shape
 
 
-def macros_of_walk(order: Order, limits: DeviceLimits, equals: Equals) -> tuple[Macros, Macros]:
-    """The macros of partition.cu and of walk.cu, beside those of the order and of columns."""
+def macros_of_walk(order: Order, limits: DeviceLimits, equals: Equals) -> Macros:
+    """The macros of walk.cu, beside those of the order and of columns."""
     shape, bulk = walk_shape(order, limits), limits.capability >= _BULK_CAPABILITY
     walking = walk_macros(RULES[equals.name_of_set], distinct=equals.is_distinct, bulk=bulk)
     shaped = shape_macros(shape.block_size, shape.items_per_thread, shape.resident)
-    return (*partition_macros(_RUNS), ("WALK", 1)), (*walking, *shaped)
+    return *walking, *shaped
 
 
 class Walk:
@@ -91,85 +95,65 @@ class Walk:
     unit: the addresses of values are multiples of so many bytes.
     """
 
-    def __init__(self, kernels: Kernels, limits: DeviceLimits, equals: Equals, columns: Columns | None = None) -> None:
+    def __init__(self, kernels: Kernels, equals: Equals, columns: Columns | None = None) -> None:
         self.unit = 1 if columns is None else columns.unit
-        order = kernels.order
+        order, limits = kernels.order, kernels.limits
         shape = walk_shape(order, limits)
-        cutting, walking = macros_of_walk(order, limits, equals)
+        walking = macros_of_walk(order, limits, equals)
         along: Macros = () if columns is None else columns.macros(reads=True, writes=True)
         words = 0 if columns is None else columns.words
         shared = shape.shared_bytes(item_bytes(order))
         runs = 2 * _RUNS
-        self._partition = kernels.ready("partition", partition_size(_RUNS), runs + 6, (*cutting, *along))
-        self._walk: Launch = kernels.ready("walk", shape.block_size, runs + 8 + words, (*walking, *along), shared)
-        self._name, self._tile, self._columns = equals.name_of_set, shape.room, columns
-        self._limits, self._beside = limits, begins_beside(limits)
+        self._partition = Partition(kernels, _RUNS, (*CUT_FOR_WALKS, *along))
+        self._walk = kernels.ready("walk", shape.block_size, runs + 8 + words, (*walking, *along), shared)
+        self._tile, self._columns = shape.room, columns
+        self._beside = begins_beside(limits)
         self._blocks = shape.resident * limits.multiprocessors
-        self._spare: list[Answer] = []
+        self._answers = Answers(equals.name_of_set)
 
     def takes(self, total: int) -> bool:
         """Whether it can work on so many items in all."""
-        return self._columns is None or self._columns.takes(total)
+        return self._columns is None or total <= self._columns.most
 
     def __call__(
-        self,
-        runs: list[tuple[int, int]],
-        out: int,
-        room: int,
-        values: list[int],
-        moved: int,
-        text: Context = NO_TEXT,
+        self, runs: list[Run], out: int, room: int, values: list[int], moved: int, text: Context = NO_TEXT
     ) -> int:
         """Put out the set of two runs, each an address and a count, on the current stream. Waits for their number.
 
         out: where items go, which has room for `room` items; runs that are not in order put out no more. values, moved:
         where the rows of values come from and go. text: of rows. The runs have an item at least, and takes(their sum).
         """
-        stream = current_stream()
-        judge_waiting(stream, self._name)
-        try:  # another thread may take the last one
-            answer = self._spare.pop()
-        except IndexError:
-            answer = Answer()
-        memory = self.queue(runs, (out, room), (values, moved), stream, answer.address, text)
-        cupy.cuda.runtime.streamSynchronize(stream)
-        del memory
-        found = answer.word.value
-        self._spare.append(answer)
-        return found
+        return self._answers.to(self.steps, runs, (out, room), (values, moved), scratch, text)
 
-    def queue(
+    def steps(
         self,
-        runs: list[tuple[int, int]],
-        out: tuple[int, int],
+        runs: list[Run],
+        out: Run,
         values: tuple[list[int], int],
-        stream: int,
+        take: Take,
+        text: Context,
         count: int,
-        text: Context = NO_TEXT,
-    ) -> Any:
-        """Queue the work of a call, which writes the number to the int64 at `count`. The result is memory it uses."""
+    ) -> Iterator[Step]:
+        """The work of a call, which writes the number of items to the int64 at `count`."""
         (a, m), (b, n) = runs
-        table = [a, b, m, n]
-        tiles = -(-(m + n) // self._tile)
+        table, tile = [a, b, m, n], self._tile
+        tiles = -(-(m + n) // tile)
         edges = tiles + 1
         counting = 1 + tiles + _GROUP_WORDS * -(-tiles // _GROUP)
-        memory = scratch(_NUMBER * (counting + _RUNS * edges), stream)
+        memory = take(_NUMBER * (counting + _RUNS * edges))
         taken, said, cuts = (memory.ptr + _NUMBER * at for at in (0, 1, counting))
-        stretch = partition_stretch(edges, _RUNS, self._limits)
-        told = [] if self._columns is None else self._columns.told(values[0], [m, n], out[0], values[1])
-        cupy.cuda.runtime.memsetAsync(memory.ptr, 0, _NUMBER * counting, stream)
-        self._partition(-(-edges // stretch), stream, [*table, cuts, edges, stretch, self._tile, *text])
+        told = () if self._columns is None else self._columns.told(values[0], [m, n], out[0], values[1])
+        yield zeros, _NUMBER * counting, (memory.ptr,), False
+        yield self._partition.step(table, edges, tile, cuts, text)
         words = [*table, *out, cuts, taken, said, count, *text, *told]
-        self._walk(min(tiles, self._blocks), stream, words, beside=self._beside)
-        return memory
+        yield self._walk, min(tiles, self._blocks), words, self._beside
 
 
 @lru_cache(maxsize=256)
 def walk_of(device: int, order: Order, limits: DeviceLimits, equals: Equals, value_bytes: int | None) -> Walk:
     """Sets of keys, and of rows of values of so many bytes, on the current device, whose number is `device`."""
     columns = None if value_bytes is None else Columns(order, _RUNS, value_bytes)
-    kernels = Kernels(device, order if columns is None else columns.order, limits)
-    return Walk(kernels, limits, equals, columns)
+    return Walk(kernels_of(device, order if columns is None else columns.order, limits), equals, columns)
 
 
 def combined(

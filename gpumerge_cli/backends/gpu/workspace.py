@@ -19,13 +19,16 @@ from numpy.typing import NDArray
 from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.backends.gpu.baselines import Library, SetOfKeys, merges, sets, sorts
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer
+from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.folding import Folds
 from gpumerge_cli.backends.gpu.lanes import Lanes
-from gpumerge_cli.backends.gpu.local import sort_directly
-from gpumerge_cli.backends.gpu.many_runs import merge_many
+from gpumerge_cli.backends.gpu.launching import queue
+from gpumerge_cli.backends.gpu.many_runs import merge_of_many
 from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.source import moves_rows
+from gpumerge_cli.backends.gpu.streams import scratch
 from gpumerge_cli.backends.gpu.text import DeviceText
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.measure import Span
@@ -54,7 +57,7 @@ class GpuWorkspace:
         self.merged_bytes = 0
         self._device = device
         self._order = order
-        self._kernels = kernels
+        self._kernels, self._checks = kernels, Checks(kernels)
         self._capacity = capacity
         self._pending: list[tuple[str, int, cupy.cuda.Event, cupy.cuda.Event]] = []
         self._staging, self._downloaded = PinnedBuffer(), PinnedBuffer()
@@ -127,9 +130,9 @@ class GpuWorkspace:
             self.counts = [count for _, count in runs]
             text = (0, 0) if self._text is None else self._text.context
             bases = list(accumulate((count for _, count in runs), initial=0))
-            first = self._kernels.no_disorder()
+            first = self._checks.no_disorder()
             for run, base in zip(runs, bases, strict=False):
-                self._kernels.check(run, base, first.data.ptr, *text, strict=strict)
+                self._checks.check(run, base, first.data.ptr, text, strict=strict)
             item = int(first.get()[0])
         if item >= bases[-1]:
             return None
@@ -165,17 +168,15 @@ class GpuWorkspace:
                 )
                 self.counts, self._equals = self._text.counts, self._text.equals
                 return
-            room = max(total, self._capacity)
             if isinstance(unique, Equals):
-                self._combine(unique, room)
+                self._combine(unique)
             else:
-                merge_many(
-                    self._kernels, policy, self._order, self._runs(), self._output.address,
-                    lambda: self._scratch.reserve(room).address,
-                )  # fmt: skip
+                merge, runs = merge_of_many(self._kernels, policy), self._runs()
+                room = self._room() if merge.room([count for _, count in runs]) else 0
+                queue(merge.steps(runs, self._output.address, room, scratch), self._stream.ptr)
             if counted:
                 items, kept = total // self._order.item_bytes, self.merged_bytes // self._order.item_bytes
-                self._equals = self._kernels.count_equals((self._output.address, kept))
+                self._equals = self._checks.count_equals((self._output.address, kept))
                 self._keep(len(self._equals), items)
             elif not isinstance(unique, Equals):
                 self._drop_equals(unique, total // self._order.item_bytes)
@@ -193,12 +194,9 @@ class GpuWorkspace:
                 self.counts = self._text.counts
                 return
             count = total // self._order.item_bytes
-            items = (self._input.address, count)
-            room = max(total, self._capacity)
-            sort_directly(
-                self._kernels, policy, self._order, items, self._output.address,
-                lambda: self._scratch.reserve(room).address,
-            )  # fmt: skip
+            sort = sort_of(self._kernels, policy)
+            room = self._room() if sort.room(count) else 0
+            queue(sort.steps((self._input.address, count), self._output.address, room, scratch), self._stream.ptr)
             self._drop_equals(unique, count)
 
     def download(self) -> Bytes:
@@ -264,7 +262,7 @@ class GpuWorkspace:
         """See Workspace: by events on the workspace's stream, the device being held until the work is queued."""
         with self._entered():
             start, end = cupy.cuda.Event(), cupy.cuda.Event()
-            self._kernels.hold(_HEAD_START)
+            queue([(self._kernels.ready("hold", 1, 1), 1, [_HEAD_START], False)], self._stream.ptr)
             start.record(self._stream)
             work()
             end.record(self._stream)
@@ -306,11 +304,14 @@ class GpuWorkspace:
         starts = accumulate(self._lengths, initial=self._input.address)
         return [(start, length // self._order.item_bytes) for start, length in zip(starts, self._lengths, strict=False)]
 
-    def _combine(self, equals: Equals, room: int) -> None:
-        """Put out the set of the runs. room: the bytes of a buffer."""
+    def _room(self) -> int:
+        """The address of room for all items, beside the output."""
+        return self._scratch.reserve(max(self._total, self._capacity)).address
+
+    def _combine(self, equals: Equals) -> None:
+        """Put out the set of the runs."""
         runs = self._runs()
-        fold = self._folds.of(equals, len(runs))
-        kept = fold(runs, self._output.address, lambda: self._scratch.reserve(room).address)
+        kept = self._folds.of(equals, len(runs))(runs, self._output.address, self._room)
         self._keep(kept, sum(count for _, count in runs))
 
     def _keep(self, kept: int, count: int) -> None:
@@ -319,7 +320,7 @@ class GpuWorkspace:
 
     def _drop_equals(self, unique: Unique, count: int) -> None:
         if unique:
-            self._keep(self._kernels.keep_first((self._output.address, count), unique == "ahead"), count)
+            self._keep(self._checks.keep_first((self._output.address, count), unique == "ahead"), count)
 
     def _callable(self, libraries: Mapping[str, Library]) -> Mapping[str, Callable[[], None]]:
         return {name: partial(self._run, library) for name, library in libraries.items()}

@@ -1,0 +1,56 @@
+"""Kernels that are compiled ahead of some work, in the background, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+from gpumerge_cli.backends.gpu.checking import Checks
+from gpumerge_cli.backends.gpu.launching import Step
+from gpumerge_cli.backends.gpu.many_runs import merge_of_many
+from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.policy import item_bytes
+from gpumerge_cli.backends.gpu.sorting import sort_of
+from gpumerge_cli.backends.gpu.source import moves_rows
+from gpumerge_cli.backends.gpu.text_kernels import TextKernels
+from gpumerge_cli.backends.gpu.walks import Walk
+from gpumerge_cli.backends.launch import LaunchPolicy, SortPolicy
+from gpumerge_cli.order.equals import Equals
+
+_OUT, _ROOM, _ITEMS = 1 << 60, 1 << 61, 1 << 62
+
+
+def begin(
+    kernels: Kernels, policy: LaunchPolicy | SortPolicy, items: int, *, check: bool = False, equals: Equals = Equals.ALL
+) -> None:
+    """Begin to compile what a merge or sort of about `items` items launches, those that are needed first ahead.
+
+    check: of its inputs. equals: a set of two inputs or more, if that is made of them.
+    """
+    if moves_rows(kernels.order):
+        TextKernels(kernels).begin()
+    if check:
+        Checks(kernels).begin()
+    if equals.is_set:
+        Walk(kernels, equals)
+    else:
+        for _ in _steps(kernels, policy, items):
+            pass  # a kernel is begun where a step has it
+
+
+def _steps(kernels: Kernels, policy: LaunchPolicy | SortPolicy, items: int) -> Iterable[Step]:
+    """The steps of the work on items of which nothing but their number is known."""
+    if isinstance(policy, SortPolicy):
+        # The launches of these are all alike.
+        few = 2 if policy.algorithm in ("iterative", "recursive") else items
+        return sort_of(kernels, policy).steps((_ITEMS, few), _OUT, _ROOM, _nowhere)
+    runs, size = policy.runs or 2, item_bytes(kernels.order)
+    edges = [items * run // runs for run in range(runs + 1)]
+    parts = [(_ITEMS + begin * size, end - begin) for begin, end in pairwise(edges)]
+    return merge_of_many(kernels, policy).steps(parts, _OUT, _ROOM, _nowhere)
+
+
+def _nowhere(nbytes: int) -> Any:
+    return SimpleNamespace(ptr=0)

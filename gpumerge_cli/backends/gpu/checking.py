@@ -1,0 +1,100 @@
+"""Checks of the order of runs on the device, and what is done about equal items in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import gcd
+from typing import Any
+
+import cupy
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.backends.gpu.launching import Step, queue
+from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.policy import item_bytes
+from gpumerge_cli.backends.gpu.streams import current_stream
+from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run
+
+_THREADS = 256
+_BLOCKS = 16  # for each multiprocessor
+_FILE = "check.cu"
+
+
+class Checks:
+    """Checks of runs of one order on the current device and its current stream. text: of rows."""
+
+    def __init__(self, kernels: Kernels) -> None:
+        self._kernels, self._size = kernels, item_bytes(kernels.order)
+        self._most_blocks = _BLOCKS * kernels.limits.multiprocessors
+
+    def begin(self) -> None:
+        """Compile the kernels in the background."""
+        self._kernels.ready("check_order", _THREADS, 7, file=_FILE)
+
+    @staticmethod
+    def no_disorder() -> Any:
+        """A place for `check` that holds the largest uint64. CuPy's own functions for it would be compiled first."""
+        place = cupy.empty(1, cupy.uint64)
+        place.data.memset_async(0xFF, place.nbytes)
+        return place
+
+    def check(self, run: Run, base: int, first: int, text: Context = NO_TEXT, *, strict: bool = False) -> None:
+        """Lower the uint64 at `first` to base + i, for the first item i that goes before item i - 1.
+
+        strict: an item that equals the one ahead of it counts too.
+        """
+        if run[1] > 1:
+            self._queue("check_order", run[1], [*run, base, int(strict), first, *text])
+
+    def any_disorder(self) -> Callable[[int, int, int], Iterable[Step]]:
+        """The steps for items at an address, their count, and an int64 that they write to if there is disorder."""
+        launch = self._kernels.ready("any_disorder", _THREADS, 5, file=_FILE)
+        most_blocks = self._most_blocks
+
+        def steps(address: int, count: int, answer: int) -> Iterable[Step]:
+            blocks = min(-(-count // _THREADS), most_blocks)
+            return ((launch, blocks, [address, count, answer, 0, 0], False),)
+
+        return steps
+
+    def keep_first(self, items: Run, ahead: bool, text: Context = NO_TEXT) -> int:
+        """Move the first of equal neighbours to the front of sorted items, in place. Returns their number.
+
+        ahead: items that equal the first one went out before, so none of them is kept. Waits for the device.
+        """
+        return self._keep(items, self._firsts(items, ahead, text))
+
+    def count_equals(self, items: Run, text: Context = NO_TEXT) -> NDArray[np.int64]:
+        """Move the first of equal neighbours to the front of sorted items, in place. Returns how many equal each one.
+
+        The numbers lie in the host's memory. Waits for the device.
+        """
+        if not items[1]:
+            return np.empty(0, np.int64)
+        firsts = self._firsts(items, False, text)
+        self._keep(items, firsts)
+        places: NDArray[np.int64] = cupy.flatnonzero(firsts).get()
+        return np.diff(places, append=items[1])
+
+    def _firsts(self, items: Run, ahead: bool, text: Context) -> Any:
+        """Whether each item is the first of equal neighbours. ahead: see keep_first."""
+        differs = cupy.empty(items[1], cupy.uint8)
+        self._queue("mark_first", items[1], [*items, int(not ahead), differs.data.ptr, *text])
+        return differs.view(cupy.bool_)
+
+    def _queue(self, name: str, count: int, words: list[int]) -> None:
+        launch = self._kernels.ready(name, _THREADS, len(words), file=_FILE)
+        queue([(launch, min(-(-count // _THREADS), self._most_blocks), words, False)], current_stream())
+
+    def _keep(self, items: Run, which: Any) -> int:
+        """Move some items to the front, in place. Returns their number."""
+        address, count = items
+        words = gcd(self._size, 8)
+        memory = cupy.cuda.UnownedMemory(address, count * self._size, self)
+        shape = (count, self._size // words)
+        pointer = cupy.cuda.MemoryPointer(memory, 0)
+        view = cupy.ndarray(shape, f"uint{8 * words}", memptr=pointer)
+        kept = view[which]
+        view[: len(kept)] = kept
+        return len(kept)

@@ -1,0 +1,179 @@
+"""Merges of sorted runs in one pass."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+import cupy
+
+from gpumerge_cli.backends.gpu.columns import Columns
+from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take, queue
+from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.policy import (
+    VALUES_THREADS,
+    begins_beside,
+    columns_shared_bytes,
+    grid_size,
+    least_by_values,
+    own_cuts_beside,
+    partition_size,
+    partition_stretch,
+    shared_bytes,
+    values_stretch,
+)
+from gpumerge_cli.backends.gpu.source import partition_macros, policy_macros, values_macros
+from gpumerge_cli.backends.gpu.streams import current_stream, scratch_array
+from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run
+from gpumerge_cli.backends.launch import FAN_INS, LaunchPolicy
+from gpumerge_cli.backends.limits import MAX_GRID
+from gpumerge_cli.backends.variants import named
+from gpumerge_cli.order.base import Macros
+
+OWN_CUTS = 12
+"""With at most so many tiles for each multiprocessor, it is faster if blocks find their own cuts."""
+_CUT_BYTES = 8
+_LEVEL_WORDS = 3
+
+
+class Merge:
+    """Merges of a table of up to fan_in runs, or of every fan_in neighbouring runs of a level, by one policy.
+
+    columns: where runs come from and go to. The order of `kernels` is that of its records, or that of its keys if keys
+    and values stay apart.
+    """
+
+    def __init__(
+        self, kernels: Kernels, policy: LaunchPolicy, columns: Columns | None = None, *, batched: bool = False
+    ) -> None:
+        limits, gpu = kernels.limits, named(policy.kernel).gpu
+        self.fan_in, self.tile = policy.fan_in, policy.tile_size
+        self._kernels, self._policy, self._columns, self._batched = kernels, policy, columns, batched
+        self._merge: Launch | None = None
+        self._sizes = None if gpu.cut_ahead else gpu.sizes(policy)
+        self._most = MAX_GRID * self.tile
+        self._source_words = _LEVEL_WORDS if batched else 2 * policy.fan_in
+        self._least_by_values = sys.maxsize if columns or batched else least_by_values(kernels.order, policy)
+        self._most_own_cuts = OWN_CUTS * limits.multiprocessors
+        self._beside, self._own_beside = begins_beside(limits), own_cuts_beside(limits)
+
+    def table(self, runs: Sequence[Run], out: int, take: Take, text: Context = NO_TEXT) -> Iterable[Step]:
+        """Merge a table of runs, with an item at least, into `out`."""
+        counts = [run[1] for run in runs]
+        return self.steps(([run[0] for run in runs], counts, sum(counts), out, [], 0), take, text)
+
+    def steps(self, call: Call, take: Take, text: Context = NO_TEXT) -> Iterable[Step]:
+        """The same for a call, which may have columns."""
+        addresses, counts, total, out, values, moved = call
+        missing, columns = self.fan_in - len(counts), self._columns
+        if missing:
+            source = [*addresses, *addresses[:1] * missing, *counts, *[0] * missing]
+        else:
+            source = [*addresses, *counts]
+        told = () if columns is None else columns.told(values, counts, out, moved)
+        return self._steps(source, total, total, out, take, text, told)
+
+    def level(self, level: Level, out: int, take: Take, text: Context = NO_TEXT) -> Iterable[Step]:
+        """Merge every fan_in neighbouring runs of a level into one."""
+        length, total = min(level.length, level.total), level.total
+        return self._steps([level.items, length, total], total, min(self.fan_in * length, total), out, take, text, ())
+
+    def _steps(
+        self, source: list[int], total: int, group: int, out: int, take: Take, text: Context, told: Sequence[int]
+    ) -> Iterable[Step]:
+        """group: the items of so many runs as are merged into one."""
+        if total >= self._least_by_values:
+            stretch = values_stretch(total, self._kernels.limits)
+            return ((self._values, -(-total // stretch), [*source, out, stretch, *text], False),)
+        merge = self._merge
+        if merge is None:  # it is not compiled for those alone that go by values
+            merge = self._merge = self._merging()
+        if self._sizes is not None:
+            return ((merge, grid_size(self._policy, total), [*source, out, *self._sizes, *text], False),)
+        tile = self.tile
+        tiles = -(-group // tile) if group <= self._most else grid_size(self._policy, group)  # which refuses it
+        blocks = tiles if group == total else total // group * tiles - (-(total % group) // tile)
+        if blocks <= self._most_own_cuts:
+            return ((merge, blocks, [*source, out, 0, blocks, *text, *told], False),)
+        return self._cut_ahead(merge, source, total, group, blocks, out, take, text, told)
+
+    def _cut_ahead(
+        self,
+        merge: Launch,
+        source: list[int],
+        total: int,
+        group: int,
+        blocks: int,
+        out: int,
+        take: Take,
+        text: Context,
+        told: Sequence[int],
+    ) -> Iterator[Step]:
+        partition = self._partition  # which is compiled meanwhile
+        groups, edges = -(-total // group), -(-group // self.tile) + 1
+        cuts = take(groups * edges * self.fan_in * _CUT_BYTES)
+        at = cuts.ptr
+        yield partition.step(source, edges, self.tile, at, text, groups)
+        yield merge, blocks, [*source, out, at, self._own_beside, *text, *told], self._beside
+
+    def _merging(self) -> Launch:
+        """The kernel that merges tiles."""
+        kernels, policy, columns = self._kernels, self._policy, self._columns
+        words = self._source_words + 3 + (2 if self._sizes is None else len(self._sizes))
+        if columns is not None and columns.stay_apart(policy):
+            macros: Macros = (*policy_macros(policy), ("VALUE_SIZE", columns.narrow))
+            shared = columns_shared_bytes(policy, kernels.order.width, columns.narrow)
+            return kernels.ready("merge_columns", policy.block_size, words + columns.words, macros, shared)
+        macros = (*policy_macros(policy, batched=self._batched), *self._told_of_columns)
+        words += 0 if columns is None else columns.words
+        name, file = f"merge_{policy.rung.replace(' ', '_')}", f"merge_{policy.kernel}.cu"
+        return kernels.ready(name, policy.block_size, words, macros, shared_bytes(policy, kernels.order), file=file)
+
+    @cached_property
+    def _partition(self) -> Partition:
+        return Partition(self._kernels, self.fan_in, self._told_of_columns, batched=self._batched)
+
+    @cached_property
+    def _values(self) -> Launch:
+        macros = values_macros(self.fan_in)
+        return self._kernels.ready("merge_values", VALUES_THREADS, self._source_words + 4, macros)
+
+    @property
+    def _told_of_columns(self) -> Macros:
+        """The macros of columns, for kernels that read records out of them."""
+        columns = self._columns
+        return () if columns is None or columns.stay_apart(self._policy) else columns.macros(reads=True, writes=True)
+
+
+merge_of = lru_cache(maxsize=256)(Merge)
+"""The same merges for the same kernels and policy."""
+
+
+class Partition:
+    """Cuts of tables of fan_in runs, or of all such groups of a level. macros: beside those of partition.cu."""
+
+    def __init__(self, kernels: Kernels, fan_in: int, macros: Macros = (), *, batched: bool = False) -> None:
+        words = (_LEVEL_WORDS if batched else 2 * fan_in) + 6
+        macros = (*partition_macros(fan_in, batched=batched), *macros)
+        self._launch = kernels.ready("partition", partition_size(fan_in), words, macros)
+        self._fan_in, self._limits = fan_in, kernels.limits
+
+    def step(self, source: list[int], edges: int, tile: int, cuts: int, text: Context, groups: int = 1) -> Step:
+        """Cut at `edges` edges of each group, `tile` items apart. cuts: the address of fan_in int64 for each edge."""
+        stretch = partition_stretch(edges, self._fan_in, self._limits)
+        return self._launch, groups * -(-edges // stretch), [*source, cuts, edges, stretch, tile, *text], False
+
+
+def cuts_at(kernels: Kernels, runs: Sequence[Run], rank: int) -> Any:
+    """The number of items of each sorted run that are among the first `rank` of all, stably: int64, then zeros.
+
+    Runs, at most FAN_INS[-1] of them, may lie on any device that this one can read. The result is a CuPy array.
+    """
+    fan_in = next(most for most in FAN_INS if most >= len(runs))
+    found = scratch_array(2 * fan_in, cupy.int64)
+    padded = [*runs, *[(runs[0][0], 0)] * (fan_in - len(runs))]
+    source = [*(address for address, _ in padded), *(count for _, count in padded)]
+    queue([Partition(kernels, fan_in).step(source, 2, rank, found.data.ptr, NO_TEXT)], current_stream())
+    return found[fan_in:]

@@ -1,0 +1,144 @@
+"""The current stream: whether a graph captures it, and memory for what is queued on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import cupy
+
+from gpumerge_cli.backends.gpu.failures import FOREIGN, device_errors
+from gpumerge_cli.errors import DeviceError, UsageError
+
+
+class _CapturedMemory:
+    """Memory of a graph that is being captured: taken and given back whenever the graph runs."""
+
+    def __init__(self, nbytes: int, stream: int) -> None:
+        self.ptr: int = cupy.cuda.runtime.mallocAsync(nbytes, stream)
+        self.nbytes = nbytes
+        self._stream = stream
+
+    def __del__(self) -> None:
+        if is_captured(self._stream):  # else an error has ended the capture, and there is no graph to give it back
+            cupy.cuda.runtime.freeAsync(self.ptr, self._stream)
+
+    def pointer(self) -> Any:
+        """The memory as CuPy's arrays take it."""
+        owned = cupy.cuda.UnownedMemory(self.ptr, self.nbytes, self, cupy.cuda.runtime.getDevice())
+        return cupy.cuda.MemoryPointer(owned, 0)
+
+
+class _OfGraph:
+    """An allocator for temporaries of a graph that is being captured. usual: the allocator for all others."""
+
+    def __init__(self, stream: int, usual: Any) -> None:
+        self._stream, self.usual = stream, usual
+
+    def __call__(self, nbytes: int) -> Any:
+        return _CapturedMemory(nbytes, self._stream).pointer() if nbytes else self.usual(nbytes)
+
+
+def current_stream() -> int:
+    """The address of the current stream of the current device."""
+    return cupy.cuda.get_current_stream().ptr  # type: ignore[no-any-return]
+
+
+def is_captured(stream: int) -> bool:
+    """Whether a graph captures what is queued on a stream of the current device."""
+    return bool(cupy.cuda.runtime.streamIsCapturing(stream))
+
+
+@contextmanager
+def temporaries() -> Iterator[None]:
+    """Arrays that are made in the body are temporaries of what is queued on the current stream: see scratch.
+
+    What outlives the body is made in `lasting`.
+    """
+    stream, captured = current_stream(), False
+    with suppress(*FOREIGN):  # a stream of another device is judged where it is used
+        captured = is_captured(stream)
+    if not captured:
+        yield
+        return
+    with cupy.cuda.using_allocator(_OfGraph(stream, cupy.cuda.get_allocator())):
+        yield
+
+
+@contextmanager
+def lasting() -> Iterator[bool]:
+    """Arrays that are made in the body may outlive the body of `temporaries` around it.
+
+    It is given whether others may not.
+    """
+    allocator = cupy.cuda.get_allocator()
+    if not isinstance(allocator, _OfGraph):
+        yield False
+        return
+    with cupy.cuda.using_allocator(allocator.usual):
+        yield True
+
+
+def scratch(nbytes: int) -> Any:
+    """Memory for what is queued on the current stream while the result lives; `ptr` is its address.
+
+    It may be taken by other work behind that on the stream, and a graph runs later, so a graph gets memory of its own.
+    """
+    stream = current_stream()
+    if is_captured(stream):
+        return _CapturedMemory(nbytes, stream)
+    return cupy.cuda.alloc(nbytes)
+
+
+def scratch_array(count: int, dtype: Any) -> Any:
+    """The same on the current stream, as an array of `count` items."""
+    size = count * cupy.dtype(dtype).itemsize
+    if not size:
+        return cupy.empty(count, dtype)
+    memory = scratch(size)
+    return cupy.ndarray(count, dtype, memory.pointer() if isinstance(memory, _CapturedMemory) else memory)
+
+
+@contextmanager
+def calls_on(device: Any) -> Iterator[None]:
+    """A context in which a device is the current one, for calls that use its current stream.
+
+    CuPy's errors become a DeviceError, or a UsageError if the stream is one of another device.
+    """
+    with device_errors(), device:
+        try:
+            yield
+        except (DeviceError, *FOREIGN):
+            judge_stream()
+            raise
+
+
+def judge_stream() -> None:
+    """Raises UsageError if the current stream is one of another device than the current one."""
+    driver = cupy.cuda.driver
+    own = other = 0
+    with suppress(*FOREIGN):  # a device that has failed does not answer
+        here = driver.ctxGetCurrent()
+        there = driver.streamGetCtx(current_stream())
+        if here == there:
+            return
+        own = driver.ctxGetDevice()
+        driver.ctxSetCurrent(there)
+        other = driver.ctxGetDevice()
+        driver.ctxSetCurrent(here)
+    if own == other:
+        return
+    raise UsageError(
+        f"the current stream is one of GPU {other}, and the arrays lie on GPU {own}",
+        way_out="make a stream of the arrays' GPU the current one",
+    )
+
+
+def judge_waiting(stream: int, what: str) -> None:
+    """Raises UsageError if a stream is captured by a graph, which cannot hold the wait for an answer."""
+    if is_captured(stream):
+        raise UsageError(
+            f"{what} waits for its answer, and a graph that is captured cannot",
+            way_out="call it outside of the capture",
+        )
