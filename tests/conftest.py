@@ -15,8 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from gpumerge_cli.backends import cpu, gpu
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.engine import check as engine_check
-from gpumerge_cli.engine import merge as engine_merge
+from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.errors import DeviceError
 from tests.engine.fake_workers import mark_shared_cases
@@ -121,9 +120,9 @@ def rng(seed: int) -> np.random.Generator:
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plans of many chunks for small files."""
-    monkeypatch.setattr(engine_check, "chunk_bytes_for", lambda *arguments: 4096)
+    monkeypatch.setattr(engine_local, "chunk_bytes_for", lambda *arguments: 4096)
     monkeypatch.setattr(
-        engine_merge, "shares", lambda pace, nbytes, inputs, threads, *memory: Shares(threads or 3, 4096)
+        engine_local, "shares", lambda pace, nbytes, inputs, threads, *memory: Shares(threads or 3, 4096)
     )
 
 

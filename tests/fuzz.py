@@ -31,14 +31,15 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.select import select
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order import Lines
 from gpumerge_cli.order.equals import Equals, Margin
 from tests.apart import each
 from tests.fuzz_cases import ORDERS, Case, Runs, drawn, end_of, key_by, place_of, sorted_lines, sorted_records
+from tests.jobs_of import merge_job
 from tests.linekeys import key_of
 from tests.oracles import first_keys, first_records, merged_keys
 from tests.reference import set_of
@@ -152,26 +153,27 @@ def merged_files(case: Case, runs: Runs, backend: Backend) -> bytes:
             with open(name, "wb") as file:
                 file.write(data)
         if isinstance(order, Lines):
-            items = ItemRequest("text", lines=order.text)
+            items = Items("text", lines=order.text)
         elif order.record:
             offset, key = place_of(order)
             if isinstance(key, int):
-                items = ItemRequest("raw", reverse=order.descending, records=RecordRequest(order.record, offset, key))
+                items = Items("raw", reverse=order.descending, records=RecordRequest(order.record, offset, key))
             else:
                 ahead, behind = offset, order.record - offset - key.itemsize
                 fields = [f"V{ahead}"] * bool(ahead) + [key.str] + [f"V{behind}"] * bool(behind)
                 records = RecordRequest(fields=(f"f{int(ahead > 0)}",))
-                items = ItemRequest("raw", ",".join(fields), reverse=order.descending, records=records)
+                items = Items("raw", ",".join(fields), reverse=order.descending, records=records)
         else:
-            items = ItemRequest("raw", order.dtype.name, reverse=order.descending)
+            items = Items("raw", order.dtype.name, reverse=order.descending)
         output = os.path.join(folder, "out")
         counts = os.path.join(folder, "counts") if case.count == "apart" else None
-        merge_files(
-            MergeRequest(
-                tuple(names),
+        run_job(
+            merge_job(
+                names,
                 output,
                 items,
-                BackendRequest(backend.name, threads=case.threads, launch=case.request),  # type: ignore[arg-type]
+                Resources(backend.name, threads=case.threads),  # type: ignore[arg-type]
+                launch=case.request,
                 check=not case.disorder,
                 equals=case.unique if isinstance(case.unique, Equals) else Equals.of(case.unique is not None),
                 memory=case.budget,

@@ -41,7 +41,7 @@ SCHEMES = ("s3", "s3", "s3", "gs", "http")
 def store_at(server: LyingServer) -> Iterator[None]:
     """This process's URLs lead to the server, with small parts, few tries and no pauses."""
     from gpumerge_cli.formats import stored_output
-    from gpumerge_cli.formats.stores import other_objects, s3_objects
+    from gpumerge_cli.formats.stores import other_objects, s3_client
 
     account = {"gcs_base_url": server.endpoint, "disable_oauth": True}
     settings = variables(server.endpoint) | {
@@ -61,13 +61,13 @@ def store_at(server: LyingServer) -> Iterator[None]:
         for module, name, value in (
             (stored_output, "LEAST_PART", PART),
             (stored_output, "_UNKNOWN", PART),
-            (s3_objects, "_ANSWER_SECONDS", 5),
+            (s3_client, "_ANSWER_SECONDS", 5),
             (time, "sleep", lambda seconds: None),
         ):
             stack.enter_context(mock.patch.object(module, name, value))
-        s3_objects._made.cache_clear()
+        s3_client._made.cache_clear()
         yield
-        s3_objects._made.cache_clear()
+        s3_client._made.cache_clear()
 
 
 def wrong(seed: int, server: LyingServer, counts: Counter[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.engine.request import ItemRequest
+from gpumerge_cli.engine.job import Items
 from gpumerge_cli.order import Order
 
 
@@ -95,7 +95,7 @@ def same_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return a.dtype == b.dtype and a.tobytes() == b.tobytes()
 
 
-def item_request(*, numeric: bool = False, reverse: bool = False, stable: bool = False, **items: Any) -> ItemRequest:
+def items_of(*, numeric: bool = False, reverse: bool = False, stable: bool = False, **items: Any) -> Items:
     """Items by the simple orders of lines: numeric or bytewise."""
     text = Order.lines(numeric=numeric, descending=reverse, stable=stable).text
-    return ItemRequest(lines=text if numeric else None, reverse=reverse, **items)
+    return Items(lines=text if numeric else None, reverse=reverse, **items)

@@ -20,12 +20,12 @@ from gpumerge_cli.backends.costs import Costs
 from gpumerge_cli.backends.gpu.source import comparison_macros, compiler_options, kernel_directory
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
-from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.measure import COMPILE, Span, Stopwatch
 from gpumerge_cli.order import Order
+from tests.jobs_of import merge_job, sort_job
 from tests.reference import ReferenceBackend
 
 LONG = 60.0
@@ -187,7 +187,7 @@ begin([0])
 import cupy
 create = cupy.cuda.nvrtc.createProgram
 def creates(source, name, *rest):
-    print("compiled", name)
+    sys.stdout.write(f"compiled {name}\n")  # at once, as threads compile beside each other
     return create(source, name, *rest)
 cupy.cuda.nvrtc.createProgram = creates
 from gpumerge_cli.cli.app import run
@@ -229,9 +229,9 @@ def test_reports_have_a_stage_for_it(impatient: None, tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(cpu, "create", Compiler)
     (tmp_path / "a.txt").write_bytes(b"a\nb\n")
-    names, out, on = (str(tmp_path / "a.txt"),), str(tmp_path / "o.txt"), BackendRequest("cpu")
-    merged = merge_files(MergeRequest(names, out, on=on))
-    sorted_ = sort_files(SortFilesRequest(names, out, on=on))
+    names, out, on = (str(tmp_path / "a.txt"),), str(tmp_path / "o.txt"), Resources("cpu")
+    merged = run(merge_job(names, out, resources=on))
+    sorted_ = run(sort_job(names, out, resources=on))
     for report in (merged, sorted_):
         assert report.stage(COMPILE).seconds > 0
         assert any(stretch.stage == COMPILE for stretch in report.timeline)
@@ -245,8 +245,8 @@ def test_what_goes_ahead_of_the_work_is_progress_too(name: str, tmp_path: Path) 
     rows = b"".join(b"%07d,%s\n" % (number, draw.randbytes(50).hex().encode()) for number in range(30_000))
     rows = b'"!\n#"\n' + rows  # without them, records of CSV are read as they stand
     (tmp_path / name).write_bytes(gzip.compress(rows, 1) if name.endswith(".gz") else rows)
-    names, out, on = (str(tmp_path / name),), str(tmp_path / "o"), BackendRequest("cpu")
-    items = ItemRequest("text", csv=".csv" in name)
+    names, out, on = (str(tmp_path / name),), str(tmp_path / "o"), Resources("cpu")
+    items = Items("text", csv=".csv" in name)
     told: list[float] = []
 
     def advance(done: int, total: int) -> None:
@@ -255,9 +255,9 @@ def test_what_goes_ahead_of_the_work_is_progress_too(name: str, tmp_path: Path) 
     for sorting in (False, True):
         told.clear()
         if sorting:
-            sort_files(SortFilesRequest(names, out, items, on), advance=advance)
+            run(sort_job(names, out, items, on), advance=advance)
         else:
-            merge_files(MergeRequest(names, out, items, on), advance=advance)
+            run(merge_job(names, out, items, on), advance=advance)
         assert told == sorted(told)
         assert told[-1] == 1.0
         ahead = [share for share in told if share <= 0.5]

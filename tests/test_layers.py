@@ -93,7 +93,7 @@ LIBRARIES = {
     "rich": {"cli", "report.terminal", "report.terminal_path"},
     "cupy": {"backends.gpu", "arrays"},
     "pyarrow": {"arrays.taking"},
-    "botocore": {"formats.stores.s3_objects"},
+    "botocore": {f"formats.stores.s3_{name}" for name in ("answers", "client", "content", "errors")},
     "obstore": {"formats.stores.other_objects"},
     "polars": {"backends.cpu.baselines"},
     "distributed": {"cluster"},

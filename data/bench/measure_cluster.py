@@ -19,29 +19,28 @@ import platform
 import re
 import statistics
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from zlib import crc32
 
 import numpy as np
 from measured_on import commit
 
 from gpumerge_cli import __version__
-from gpumerge_cli.cluster import crew
+from gpumerge_cli.backends.launch import SortRequest
+from gpumerge_cli.cluster import workers
 from gpumerge_cli.cluster.connect import connected
-from gpumerge_cli.cluster.machines import Machines
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
-from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.engine.job import Destination, Items, Job, Operation, Resources
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.formats.record_options import RecordRequest
 
 RECORD, KEY = 100, 10
 BLOCK = 64 << 20
 _PARTS = 16
-_CPU = BackendRequest("cpu")
+_CPU = Resources("cpu")
 """For plain threads, which would take a GPU where there is one."""
 _SHARES = {"sort": 0.5, "merge": 0.2}
 """Shares of --seconds for the turns of the work of each name."""
@@ -78,9 +77,9 @@ def measured_sorts(work: Path, options: argparse.Namespace) -> list[str]:
     with open(name, "wb") as file:
         for at in range(0, options.bytes // RECORD * RECORD, BLOCK // RECORD * RECORD):
             file.write(rng.bytes(min(BLOCK // RECORD * RECORD, options.bytes // RECORD * RECORD - at)))
-    items = ItemRequest("raw", records=RecordRequest(RECORD, 0, KEY))
-    request = SortFilesRequest((str(name),), str(work / "out.bin"), items, _CPU)
-    rows = compared("sort of records", work, options, sort_files, request)
+    items = Items("raw", records=RecordRequest(RECORD, 0, KEY))
+    operation, output = Operation("sort", launch=SortRequest()), Destination(str(work / "out.bin"))
+    rows = compared("sort of records", work, options, Job((str(name),), items, operation, output, _CPU))
     name.unlink()
     return rows
 
@@ -97,16 +96,16 @@ def measured_merges(work: Path, options: argparse.Namespace) -> list[str]:
                 keys = np.cumsum(rng.integers(0, 1000, min(left, BLOCK // 8)), dtype=np.int64) + top
                 keys.tofile(file)
                 left, top = left - len(keys), int(keys[-1])
-    parts = MergeRequest(tuple(names), str(work / "out{part}.i64"), on=_CPU, parts=_PARTS)
-    rows = compared(f"merge to {_PARTS} parts", work, options, merge_files, parts)
-    whole = MergeRequest(tuple(names), str(work / "out.i64"), on=_CPU)
-    rows += compared("merge to one file", work, options, merge_files, whole)
+    parts, whole = Destination(str(work / "out{part}.i64"), _PARTS), Destination(str(work / "out.i64"))
+    job = Job(tuple(names), output=parts, resources=_CPU)
+    rows = compared(f"merge to {_PARTS} parts", work, options, job)
+    rows += compared("merge to one file", work, options, replace(job, output=whole))
     for name in names:
         os.unlink(name)
     return rows
 
 
-def compared(what: str, work: Path, options: argparse.Namespace, do: Callable[..., Any], request: Any) -> list[str]:
+def compared(what: str, work: Path, options: argparse.Namespace, job: Job) -> list[str]:
     """Rows: one process of --threads threads, --processes of them, and as many threads of one plain process."""
     cores = sorted(os.sched_getaffinity(0))
     few, many = cores[: options.threads], cores[: options.threads * options.processes]
@@ -128,10 +127,10 @@ def compared(what: str, work: Path, options: argparse.Namespace, do: Callable[..
                 begun = time.perf_counter()
                 machines = None
                 if address is not None:
-                    machines = Machines(stack.enter_context(connected(address)).client, here=True)
+                    machines = Cluster(stack.enter_context(connected(address)).client, here=True)
                 starts[case] = time.perf_counter() - begun
                 begun = time.perf_counter()
-                do(request, machines=machines)
+                run(job, executor=machines)
                 seconds = time.perf_counter() - begun
             os.sched_setaffinity(0, cores)
             found = sums_of(work)
@@ -185,23 +184,23 @@ def measured_tasks(work: Path, options: argparse.Namespace) -> list[str]:
     keys = np.arange(options.tasks * 1024, dtype=np.int64)
     for name in ("a.i64", "b.i64"):
         keys.tofile(work / name)
-    request = MergeRequest((str(work / "a.i64"), str(work / "b.i64")), str(work / "out.i64"))
+    job = Job((str(work / "a.i64"), str(work / "b.i64")), output=Destination(str(work / "out.i64")))
     size = 2 * keys.nbytes // options.tasks
-    kept = crew._LEAST_TASK, crew._MOST_TASK
-    crew._LEAST_TASK = crew._MOST_TASK = size
+    kept = workers._LEAST_TASK, workers._MOST_TASK
+    workers._LEAST_TASK = workers._MOST_TASK = size
     rows = []
     try:
         with connected(f"local:{options.processes}") as cluster:
-            machines = Machines(cluster.client)
+            machines = Cluster(cluster.client)
             for turn in range(options.repeat + 1):
                 begun = time.perf_counter()
-                told = merge_files(request, machines=machines)
+                told = run(job, executor=machines)
                 seconds = time.perf_counter() - begun
                 print(f"{told.chunks} tasks: {seconds:.2f} s", flush=True)
                 if turn:
                     rows.append(seconds)
     finally:
-        crew._LEAST_TASK, crew._MOST_TASK = kept
+        workers._LEAST_TASK, workers._MOST_TASK = kept
     median = statistics.median(rows)
     for path in work.iterdir():
         path.unlink()

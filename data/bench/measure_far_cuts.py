@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.request import ItemRequest
+from gpumerge_cli.engine.job import Items
 from gpumerge_cli.formats import stores
 from gpumerge_cli.formats.stores.base import Found
 from gpumerge_cli.formats.stores.blocks import BLOCK
@@ -52,7 +52,7 @@ class Computed:
 
 def asked_alone(names: list[str], share: float) -> int:
     """The requests for one cut, with that share of all bytes ahead of it, by a process that knows nothing yet."""
-    with opened(names, ItemRequest()) as inputs:
+    with opened(names, Items()) as inputs:
         Computed.requests = 0
         Planner(inputs.sources, inputs.order).near([int(inputs.nbytes * share)])
         return Computed.requests
@@ -73,7 +73,7 @@ def main() -> None:
     rows = []
     for pieces in options.pieces:
         with ExitStack() as stack:
-            inputs = stack.enter_context(opened(names, ItemRequest()))
+            inputs = stack.enter_context(opened(names, Items()))
             Computed.requests = 0
             planner = Planner(inputs.sources, inputs.order)
             plan = planner.plan(planner.whole(), -(-inputs.nbytes // pieces))

@@ -104,9 +104,9 @@ def store(bucket: str | None) -> Iterator[str]:
 
 def client() -> Any:
     """The client that the program itself uses."""
-    from gpumerge_cli.formats.stores import s3_objects
+    from gpumerge_cli.formats.stores import s3_client
 
-    return s3_objects._client()
+    return s3_client.client()
 
 
 def measured(bucket: str, nbytes: int, repeat: int) -> list[str]:

@@ -28,6 +28,7 @@ from gpumerge_cli.backends.launch import (
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass, field
+from gpumerge_cli.extents import Target
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
@@ -261,8 +262,14 @@ class Backend(Protocol):
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
         """A workspace for chunks of up to `capacity` bytes; `threads` host threads may work on one chunk."""
 
-    def chunk_calls(self, work: ChunkWork) -> ChunkCalls | None:
-        """Calls that do a chunk from its first read to its last write; None if the steps of a workspace do it."""
+    def chunk_calls(
+        self, work: ChunkWork, policy: LaunchPolicy | SortPolicy, targets: Sequence[Target]
+    ) -> ChunkCalls | None:
+        """Calls that do a chunk from its first read to its last write; None if the steps of a workspace do it.
+
+        policy: how a chunk's runs are merged, or sorted again. targets: where results go, by the numbers of the
+        output's parts; none if they stay in memory.
+        """
 
     def merge_arrays(
         self, runs: Sequence[Any], order: Order, policy: LaunchPolicy, out: Any, *, threads: int = 1

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from gpumerge_cli.backends.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.extents import Extent, Target
+from gpumerge_cli.extents import Extent
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals, Margin
@@ -29,23 +27,30 @@ class Readable(Protocol):
         """Fill `out` from `start` on."""
 
 
-@dataclass(frozen=True)
-class ChunkWork:
-    """The work on every chunk of a merge that goes from reading to writing in one call.
+class ChunkWork(Protocol):
+    """The work on every chunk of a merge that goes from reading to writing in one call, as a pass has it.
 
-    policy: how a chunk's runs are merged, or sorted again. equals: the items that go out of several that compare equal.
-    targets: where results go, by the numbers of the output's parts; none if they stay in memory.
-    margin: text beside each line. join: set if chunks are joined.
+    order: compares the items. check: whether the order of the sources is checked. equals: the items that go out of
+    several that compare equal. margin: text beside each line. join: set if chunks are joined.
     """
 
-    sources: Sequence[Readable]
-    order: Order
-    policy: LaunchPolicy | SortPolicy
-    check: bool
-    equals: Equals
-    targets: Sequence[Target]
-    margin: Margin | None = None
-    join: JoinRules | None = None
+    @property
+    def sources(self) -> Sequence[Readable]: ...
+
+    @property
+    def order(self) -> Order: ...
+
+    @property
+    def check(self) -> bool: ...
+
+    @property
+    def equals(self) -> Equals: ...
+
+    @property
+    def margin(self) -> Margin | None: ...
+
+    @property
+    def join(self) -> JoinRules | None: ...
 
 
 class Disordered(Exception):  # noqa: N818 - for who reads the chunk to say

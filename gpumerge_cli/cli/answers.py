@@ -10,29 +10,29 @@ from gpumerge_cli.errors import output_error
 from gpumerge_cli.json_text import dumps
 
 if TYPE_CHECKING:
+    from gpumerge_cli.engine.job import Job
     from gpumerge_cli.engine.rank import Answers, RankAnswer
-    from gpumerge_cli.engine.request import RankRequest
     from gpumerge_cli.report.model import RankReport
 
 _WIDEST = 60
 _END, _EMPTY = "(end)", "(empty)"
 
 
-def put_out(request: RankRequest, settle: Callable[[], None]) -> RankReport:
-    """Answer the questions, to the request's output, which appears whole or not at all. Raises GpumergeError.
+def put_out(job: Job, settle: Callable[[], None]) -> RankReport:
+    """Answer the questions, to the job's output, which appears whole or not at all. Raises GpumergeError.
 
-    settle: see merge_files.
+    settle: see engine.run.
     """
     from gpumerge_cli import __version__
     from gpumerge_cli.engine.rank import answer
     from gpumerge_cli.replacement import replacing
     from gpumerge_cli.report.model import RankReport
 
-    started = time.perf_counter()
-    if request.output == "-":
-        answers = answer(request)
+    started, as_json = time.perf_counter(), job.operation.questions is not None and job.operation.questions.as_json
+    if job.output.name == "-":
+        answers = answer(job)
         settle()
-        text = _text(answers, as_json=request.as_json)
+        text = _text(answers, as_json=as_json)
         try:
             print(text, flush=True)
         except OSError as error:
@@ -40,12 +40,12 @@ def put_out(request: RankRequest, settle: Callable[[], None]) -> RankReport:
             raise
     else:
         try:
-            with replacing(request.output, durable=request.durable) as file:
-                answers = answer(request)
-                file.write(f"{_text(answers, as_json=request.as_json)}\n".encode(errors="backslashreplace"))
+            with replacing(job.output.name, durable=job.output.durable) as file:
+                answers = answer(job)
+                file.write(f"{_text(answers, as_json=as_json)}\n".encode(errors="backslashreplace"))
                 settle()
         except OSError as error:
-            raise output_error(error, request.output) from error
+            raise output_error(error, job.output.name) from error
     return RankReport(answers.as_dict(), time.perf_counter() - started, __version__)
 
 

@@ -21,7 +21,7 @@ from gpumerge_cli.words import nearest
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.settings import Settings
-    from gpumerge_cli.cli.tasks import Task
+    from gpumerge_cli.engine.job import Job
 
 
 class _AnyText:
@@ -317,10 +317,8 @@ def invoke(
     return 0
 
 
-def read_task(
-    name: str, task_of: Callable[[Values], Task[Any]], words: Sequence[str], settings: Settings | None
-) -> Task[Any]:
-    """The task that the command `name` makes of its values, as `task_of` does. Raises GpumergeError.
+def read_job(name: str, job_of: Callable[[Values], Job], words: Sequence[str], settings: Settings | None) -> Job:
+    """The job that the command `name` makes of its values, as `job_of` does. Raises GpumergeError.
 
     words: those behind the command's name, the files behind "--". Each option is one word, with its value.
     """
@@ -328,14 +326,14 @@ def read_task(
     outputs = [word for word in words[:end] if word.startswith(_OUTPUT)]
     arguments = command(name).arguments
     if len(arguments) != 1 or not words[end + 1 :] or len(outputs) > 1:
-        return task_of(_read_once(name, tuple(words), settings))
+        return job_of(_read_once(name, tuple(words), settings))
     # Jobs of a batch differ in their files, and seldom in their options.
     said: dict[str, Any] = {arguments[0].parameter: tuple(words[end + 1 :])}
     options = tuple(word for word in words[:end] if not word.startswith(_OUTPUT))
     values = _read_once(name, (*options, *(f"{_OUTPUT}{_NAME}" for _ in outputs), "--", _NAME), settings)
     if outputs:
         said["output"] = outputs[0].removeprefix(_OUTPUT)
-    return task_of(values.saying(**said))
+    return job_of(values.saying(**said))
 
 
 def _read_once(name: str, words: tuple[str, ...], settings: Settings | None) -> Values:

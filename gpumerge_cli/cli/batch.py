@@ -15,7 +15,7 @@ from gpumerge_cli.errors import GpumergeError, UsageError, as_os_error, input_er
 from gpumerge_cli.units import format_counted, visible
 
 if TYPE_CHECKING:
-    from gpumerge_cli.jobs.spec import Job, Limits, Operation
+    from gpumerge_cli.jobs.spec import BatchJob, JobCommand, Limits
 
 _MOST_TOLD = 20
 """Mistakes of a job file that are shown; the same one may be in thousands of jobs."""
@@ -35,7 +35,7 @@ def batch(values: Values) -> None:
 
     limits = Limits(values.jobs, values.memory or default_memory(), values.threads)
     others = {"the log of jobs": joblog, "the report": report}
-    from gpumerge_cli.cli.batch_tasks import commands
+    from gpumerge_cli.cli.batch_jobs import commands
 
     commands.cache_clear()  # settings may have changed since this process's last batch
     operations = partial(commands, values.fsync, values.temporary_directory, values.cluster)
@@ -66,8 +66,8 @@ def batch(values: Values) -> None:
 
 
 def _judged(
-    name: str, others: dict[str, str | None], limits: Limits, operations: Callable[[], dict[str, Operation]]
-) -> list[Job]:
+    name: str, others: dict[str, str | None], limits: Limits, operations: Callable[[], dict[str, JobCommand]]
+) -> list[BatchJob]:
     """The jobs of the file `name`. If there are mistakes, the first ones are told, and an error is raised.
 
     others: files that no job may write, by what they are. operations: those of jobs.
@@ -106,7 +106,7 @@ def _read(name: str) -> bytes:
         raise input_error(as_os_error(error), "standard input" if name == "-" else name) from None
 
 
-def _show_plan(jobs: Sequence[Job], joblog: str | None, retry_failed: bool) -> None:
+def _show_plan(jobs: Sequence[BatchJob], joblog: str | None, retry_failed: bool) -> None:
     """Print the jobs as a shell script. joblog: the log of an earlier run that this one resumes."""
     from gpumerge_cli.jobs.joblog import read_log, standing_of
     from gpumerge_cli.jobs.runner import in_order

@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli.cli import tasks
-from gpumerge_cli.cli.batch_tasks import commands
+from gpumerge_cli.cli.batch_jobs import commands
+from gpumerge_cli.cli.perform import perform, within
 from gpumerge_cli.cli.said import say
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.cli.verdict import verdict
@@ -19,7 +19,7 @@ from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import Interrupted
 from gpumerge_cli.jobs.joblog import JobLog, Standing, standing_of
 from gpumerge_cli.jobs.runner import JobError, Runner, StoppedError
-from gpumerge_cli.jobs.spec import Job, Limits, Result
+from gpumerge_cli.jobs.spec import BatchJob, Limits, Result
 from gpumerge_cli.json_text import dumps
 from gpumerge_cli.line_file import LineFile
 from gpumerge_cli.replacement import sweep
@@ -49,7 +49,7 @@ class Wishes:
     cluster: tuple[str, float] | None = None
 
 
-def run(jobs: Sequence[Job], wishes: Wishes) -> list[Result]:
+def run(jobs: Sequence[BatchJob], wishes: Wishes) -> list[Result]:
     """Run the jobs; their results in the order of the file. Raises GpumergeError or Interrupted."""
     with ExitStack() as stack:
         if wishes.cluster is not None:  # jobs share the connection
@@ -72,7 +72,7 @@ def run(jobs: Sequence[Job], wishes: Wishes) -> list[Result]:
 class _Batch:
     """The work of a runner, see jobs.runner.Work."""
 
-    def __init__(self, jobs: Sequence[Job], wishes: Wishes, stack: ExitStack) -> None:
+    def __init__(self, jobs: Sequence[BatchJob], wishes: Wishes, stack: ExitStack) -> None:
         self._wishes = wishes
         self._sharing = len(jobs)
         sweep(name for job in jobs for name in job.outputs if not is_url(name))
@@ -92,19 +92,19 @@ class _Batch:
         alone = limits.at_once == 1
         self._threads = limits.threads if alone else max(1, (limits.threads or cores()) // limits.at_once)
 
-    def earlier(self, job: Job) -> Standing | None:
+    def earlier(self, job: BatchJob) -> Standing | None:
         entry = None if self._log is None else self._log.entries.get(job.command)
         return standing_of(job, entry, retry_failed=self._wishes.retry_failed)
 
-    def do(self, job: Job, memory: int, check: Callable[[], None]) -> Any:
+    def do(self, job: BatchJob, memory: int, check: Callable[[], None]) -> Any:
         def advance(done: int, total: int) -> None:
             check()
             if self._bar is not None:
                 self._bar.advance(job, done, total)
 
         try:
-            task: Any = job.task or commands()[job.operation].parse(job.words)
-            return tasks.perform(task.within(memory, self._threads, self._sharing), advance=advance, settle=check)
+            whole = job.job or commands()[job.operation].parse(job.words)
+            return perform(within(whole, memory, self._threads, self._sharing), advance=advance, settle=check)
         except StoppedError:
             raise
         except Exception as error:

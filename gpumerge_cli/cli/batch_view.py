@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpumerge_cli.jobs.runner import in_order
-from gpumerge_cli.jobs.spec import Job, Result, State
+from gpumerge_cli.jobs.spec import BatchJob, Result, State
 from gpumerge_cli.report.terminal import PlainConsole, fitted, plain_table
 from gpumerge_cli.units import format_bytes, format_counted, format_seconds, format_throughput, visible
 
@@ -27,7 +27,7 @@ _WORDS = {"left": "did not run"}
 class BatchBar:
     """A progress bar of jobs. It appears once they have taken a second."""
 
-    def __init__(self, progress: Progress, jobs: Sequence[Job]) -> None:
+    def __init__(self, progress: Progress, jobs: Sequence[BatchJob]) -> None:
         self._progress = progress
         self._sizes = _sizes(jobs)
         self._total = sum(self._sizes.values())
@@ -38,7 +38,7 @@ class BatchBar:
         self._jobs = len(jobs)
         self._task = progress.add_task("", total=self._total)
 
-    def advance(self, job: Job, done: int, total: int) -> None:
+    def advance(self, job: BatchJob, done: int, total: int) -> None:
         """Show that a job has done so many of its bytes. Any thread may call this."""
         with self._lock:
             self._done[job.number] = self._sizes[job.number] * done // max(1, total)
@@ -63,7 +63,7 @@ class BatchBar:
             self._progress.start()
 
 
-def _sizes(jobs: Sequence[Job]) -> dict[int, int]:
+def _sizes(jobs: Sequence[BatchJob]) -> dict[int, int]:
     """Bytes of the jobs' inputs. The output of a job counts as many bytes as its inputs."""
     sizes: dict[int, int] = {}
     for job in in_order(jobs):
@@ -72,7 +72,7 @@ def _sizes(jobs: Sequence[Job]) -> dict[int, int]:
 
 
 @contextmanager
-def bar(jobs: Sequence[Job]) -> Iterator[BatchBar]:
+def bar(jobs: Sequence[BatchJob]) -> Iterator[BatchBar]:
     """A bar that disappears at the end."""
     columns = (
         TextColumn("{task.description}"),

@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli import tasks
-from gpumerge_cli.cli.requests import backend_request, file_names, item_request
+from gpumerge_cli.cli.job_parts import file_names, items_of, resources
+from gpumerge_cli.cli.perform import perform, progress
 from gpumerge_cli.cli.said import say
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.units import format_bytes, format_counted, visible
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.request import CheckRequest
+    from gpumerge_cli.engine.job import Job
     from gpumerge_cli.report.model import InputFile
 
 
@@ -27,17 +27,18 @@ def check(values: Values) -> None:
             holds = f"{format_counted(found.items, 'item')}, {format_bytes(found.nbytes)}"
             print(f"{visible(found.name)}: in order, {holds}", file=sys.stderr)
 
-    with tasks.progress(values.progress and not values.quiet) as advance:
-        tasks.perform(task_of(values), advance=advance, told=told)
+    with progress(values.progress and not values.quiet) as advance:
+        perform(job_of(values), advance=advance, told=told)
 
 
-def task_of(values: Values) -> tasks.Task[CheckRequest]:
+def job_of(values: Values) -> Job:
     """The check that options ask for. Raises GpumergeError."""
-    from gpumerge_cli.engine.request import CheckRequest
+    from gpumerge_cli.engine.job import Job, Operation
+    from gpumerge_cli.order.equals import Equals
 
     if "device" in values.given and len(values.device or ()) > 1:
         raise UsageError(f"--device {','.join(map(str, values.device))}: a check takes one GPU", way_out="name one")
     names = file_names(values)
-    items = item_request(values, names)
-    request = CheckRequest(names, items, backend_request(values), unique=values.unique, memory=values.memory)
-    return tasks.Task(request)
+    items = items_of(values, names)
+    operation = Operation("check", equals=Equals.of(values.unique))
+    return Job(names, items, operation, resources=resources(values))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.requests import counts_equals
+from gpumerge_cli.cli.job_parts import counts_equals
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import GpumergeError, UsageError
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.request import MergeRequest
+    from gpumerge_cli.engine.job import Job
     from gpumerge_cli.report.compared import CompareReport
 
 _REPEAT = 5
@@ -29,12 +29,12 @@ def judge_comparison(values: Values) -> None:
         raise UsageError("--compare writes no output", way_out="leave -o out, or leave --compare out")
 
 
-def compare(request: MergeRequest, values: Values) -> None:
+def compare(job: Job, values: Values) -> None:
     """Carry out a comparison. Raises GpumergeError, also if an output is wrong."""
     from gpumerge_cli.report.write import COMPARE_SUFFIXES, report_file
 
     with report_file(values.report, COMPARE_SUFFIXES) as write:
-        measured = _measured(request, values.repeat or _REPEAT)
+        measured = _measured(job, values.repeat or _REPEAT)
         write(measured)
     if not values.quiet:
         from gpumerge_cli.report.terminal import show
@@ -45,8 +45,9 @@ def compare(request: MergeRequest, values: Values) -> None:
         raise GpumergeError(f"wrong output: {', '.join(wrong)}", way_out="do not use these kernels on this machine")
 
 
-def _measured(request: MergeRequest, repeat: int) -> CompareReport:
+def _measured(job: Job, repeat: int) -> CompareReport:
     from gpumerge_cli import __version__
+    from gpumerge_cli.backends.base import SortRequest
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.compare.contest import Effort
     from gpumerge_cli.compare.run import compare as compare_merges
@@ -54,10 +55,11 @@ def _measured(request: MergeRequest, repeat: int) -> CompareReport:
     from gpumerge_cli.engine.load import load_runs
     from gpumerge_cli.engine.resources import cores
 
-    loaded = load_runs(request)
+    loaded = load_runs(job)
     # Start-up is not part of a comparison, so a GPU is worth it at any size.
-    backend = select(request.on.backend, request.on.device, loaded.order, None).backend
-    effort = Effort(repeat, request.on.threads or cores(), version=__version__)
-    if request.equals.is_set:
-        return compare_sets(loaded, backend, request.equals, effort)
-    return compare_merges(loaded, backend, request.on.launch, effort)
+    backend = select(job.resources.backend, job.resources.device, loaded.order, None).backend
+    effort = Effort(repeat, job.resources.threads or cores(), version=__version__)
+    if job.operation.equals.is_set:
+        return compare_sets(loaded, backend, job.operation.equals, effort)
+    assert not isinstance(job.operation.launch, SortRequest), "a merge asks for no sort"
+    return compare_merges(loaded, backend, job.operation.launch, effort)

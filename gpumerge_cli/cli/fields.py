@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from gpumerge_cli.cli.keyspec import KeySpec, csv_names, needs_names, parse_columns
 from gpumerge_cli.cli.values import Values
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 
 
@@ -21,30 +21,15 @@ def resolve_fields(
     """
     if not values.field or _are_binary(values, files):
         return values, list(keys)
-    plain = values.command == "sort" and not values.compressed
-    if not values.csv:
-        _refuse_records(files, plain=plain)
+    plain, implied = values.command == "sort" and not values.compressed, not values.csv
     header = max(values.header, int(any(map(needs_names, values.field))))
 
-    def names() -> list[str]:
-        return csv_names(files, separator, header, plain=plain, option="--field")
+    def names() -> list[str] | None:
+        return csv_names(files, separator, header, plain=plain, option="--field", implied=implied)
 
     columns = [parse_columns(text, names) for text in values.field]
-    return values.saying(field=(), csv=True, header=header), _in_sequence(values.sequence, keys, columns)
-
-
-def _refuse_records(files: Sequence[str], *, plain: bool) -> None:
-    """Raise InputError for a file of records.
-
-    One that cannot be read now is left to those that read it, and so is a compressed one, which takes a while.
-    """
-    from gpumerge_cli.formats.compressed import compression_of
-    from gpumerge_cli.formats.csv_records import refuse_records
-
-    for name in files:
-        packed = not plain and compression_of(name)
-        if not packed and os.path.isfile(name) and os.access(name, os.R_OK):
-            refuse_records(name, plain=plain)
+    values = replace(values.saying(field=(), csv=True, header=header), csv_implied=implied)
+    return values, _in_sequence(values.sequence, keys, columns)
 
 
 def _in_sequence(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gpumerge_cli.cli.requests import record_request
+from gpumerge_cli.cli.job_parts import record_options
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
@@ -40,7 +40,7 @@ def generate(values: Values) -> None:
     from gpumerge_cli.formats.registry import resolve_format
     from gpumerge_cli.order.rules import LineKey, LineOrder
 
-    said = record_request(values)
+    said = record_options(values)
     text = LineOrder((LineKey("numeric"),)) if values.numeric_sort else None
     chosen = [resolve_format(file, values.format, values.dtype, lines=text, records=said) for file in files]
     for run, (file, layout) in enumerate(zip(files, chosen, strict=True)):

@@ -6,17 +6,17 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number, parse_separator, parse_whole
+from gpumerge_cli.cli.job_parts import launch_of, resources
 from gpumerge_cli.cli.join_keys import join_keys, needs_header, said_fields
-from gpumerge_cli.cli.requests import backend_request
+from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRS, TYPES, Join
 from gpumerge_cli.order.rules import NEWLINE, NUL
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.request import ItemRequest, MergeRequest
+    from gpumerge_cli.engine.job import Items, Job
     from gpumerge_cli.order.record_joins import RecordJoin
 
 _UNPAIRED = {"1": ONLY_A, "2": ONLY_B}
@@ -32,12 +32,12 @@ def join(values: Values) -> None:
     """Carry out the command line. Raises GpumergeError."""
     from gpumerge_cli.cli.merge import carry_out
 
-    carry_out(task_of(values), values)
+    carry_out(job_of(values), values)
 
 
-def task_of(values: Values) -> tasks.Task[MergeRequest]:
+def job_of(values: Values) -> Job:
     """The join that options ask for. Raises GpumergeError."""
-    from gpumerge_cli.engine.request import MergeRequest
+    from gpumerge_cli.engine.job import Destination, Job, Operation
     from gpumerge_cli.order.equals import Equals
 
     names = tuple(values.files)
@@ -45,30 +45,21 @@ def task_of(values: Values) -> tasks.Task[MergeRequest]:
         named = "1 file was named" if len(names) == 1 else f"{len(names)} files were named"
         raise UsageError(named, way_out="a join takes two, A and B")
     output = "-" if values.output is None else values.output
-    tasks.check_report_place(values.report, (*names, output))
+    check_report_place(values.report, (*names, output))
     items, rules = _of_records(values) if _holds_records(values, names) else _of_lines(values, names)
-    request = MergeRequest(
-        inputs=names,
-        output=output,
-        items=items,
-        on=backend_request(values),
-        equals=Equals.JOIN,
-        memory=values.memory,
-        durable=values.fsync,
-        join=rules,
-    )
-    return tasks.Task(request, values.report)
+    operation = Operation(equals=Equals.JOIN, join=rules, launch=launch_of(values))
+    return Job(names, items, operation, Destination(output, durable=values.fsync), resources(values), values.report)
 
 
-def _of_lines(values: Values, names: tuple[str, ...]) -> tuple[ItemRequest, Join]:
+def _of_lines(values: Values, names: tuple[str, ...]) -> tuple[Items, Join]:
     """The items and the rules that the options say. Raises UsageError, or InputError for a header."""
-    from gpumerge_cli.engine.request import ItemRequest
+    from gpumerge_cli.engine.job import Items
 
     rules = rules_of(values, names)
     header = values.header or needs_header(values)
-    items = ItemRequest(
+    items = Items(
         values.format, lines=rules.rules[0], header_lines=int(header), csv=values.csv,
-        folders=values.temporary_directory, lines_of_others=rules.rules[1],
+        lines_of_others=rules.rules[1],
     )  # fmt: skip
     return items, rules
 
@@ -105,9 +96,9 @@ def _holds_records(values: Values, names: tuple[str, ...]) -> bool:
     return any(is_binary(suffix_of(name)) for name in names if name != "-")
 
 
-def _of_records(values: Values) -> tuple[ItemRequest, RecordJoin]:
+def _of_records(values: Values) -> tuple[Items, RecordJoin]:
     """The items and the rules of a join of records. Raises UsageError."""
-    from gpumerge_cli.engine.request import ItemRequest
+    from gpumerge_cli.engine.job import Items
     from gpumerge_cli.formats.record_options import RecordRequest
     from gpumerge_cli.order.record_joins import RecordJoin
 
@@ -120,9 +111,8 @@ def _of_records(values: Values) -> tuple[ItemRequest, RecordJoin]:
         RecordRequest(size, offset, values.key_size, () if field is None else (field,))
         for size, offset, (field, _) in zip(sizes, offsets, said_fields(values), strict=True)
     )
-    items = ItemRequest(
+    items = Items(
         values.format, values.dtype, reverse=values.reverse, records=first, others=(second,),
-        folders=values.temporary_directory,
     )  # fmt: skip
     return items, RecordJoin(_shows(values), _filler(values.empty))
 

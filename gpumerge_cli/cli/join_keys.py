@@ -134,15 +134,13 @@ def _numbered(word: str, option: str) -> KeySpec:
 
 
 def _named(text: str, option: str, file: str, separator: int | None) -> list[KeySpec]:
-    from gpumerge_cli.formats.csv_records import EmptyInputError  # only here: it is needed for names alone
-
     try:
-        keys = parse_columns(text, lambda: csv_names((file,), separator, 1, option=option))
-    except EmptyInputError:  # its fields may be any
-        letters = [word.partition(":")[2] for word in text.split(",")]
-        return [KeySpec(_NOWHERE, end_field=_NOWHERE, start=frozenset(its)) for its in letters]
+        names = csv_names((file,), separator, 1, option=option)
+        keys = parse_columns(text, lambda: names)
     except UsageError as error:
         what = error.what.replace("--field", option, 1)
         way_out = error.way_out.replace(f"from {SORT_LETTERS}", f"from {LETTERS}")
         raise UsageError(f"{file}: {what}", way_out=way_out) from None
+    if names is None:  # the file is empty: its fields may be any
+        return [replace(key, start_field=_NOWHERE, end_field=_NOWHERE, name="") for key in keys]
     return [replace(key, name="") for key in keys]

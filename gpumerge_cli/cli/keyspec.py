@@ -77,31 +77,43 @@ def parse_key(text: str) -> KeySpec:
 
 
 def csv_names(
-    files: Sequence[str], separator: int | None, header: int, *, plain: bool = False, option: str = "-k"
-) -> list[str]:
+    files: Sequence[str],
+    separator: int | None,
+    header: int,
+    *,
+    plain: bool = False,
+    option: str = "-k",
+    implied: bool = False,
+) -> list[str] | None:
     """The names of the fields of CSV, which the last of `header` records of the first regular file holds; 0 is 1.
 
-    Files without such a record, or that cannot be read, are passed over while another has one. Only
-    regular files are read, because a pipe's bytes could not be read again for the sort; all files must have the same
-    header. plain: the file is not compressed, even if its name says so. option: the option that names a field.
-    Raises UsageError if there is no regular file, InputError if none can be read or has such a record.
+    None if all files are empty. Files without such a record, or that cannot be read, are passed over while another has
+    one. Only regular files are read, because a pipe's bytes could not be read again for the sort; all files must have
+    the same header. plain: the file is not compressed, even if its name says so. option: the option that names a field.
+    implied: as Items.csv_implied.
+    Raises UsageError if the header can only be in a pipe, InputError if no file can be read or has such a record.
     """
     from gpumerge_cli.formats.csv_records import header_fields
     from gpumerge_cli.formats.naming import look_at
 
-    regular = [file for file in files if file != "-" and (is_url(file) or os.path.isfile(file))]
-    if not regular:
-        for file in files:
-            look_at(file)
-        what = f"{option} NAME: there is no header to find it in"
-        raise UsageError(what, way_out="name a file that is no pipe, or use the field's number")
+    again = [file for file in files if file == os.devnull or (file != "-" and (is_url(file) or os.path.isfile(file)))]
     errors = []
-    for file in regular:
+    for file in again:
         try:
-            return header_fields(file, separator, max(1, header), plain=plain)
+            names = header_fields(file, separator, max(1, header), plain=plain, implied=implied)
         except InputError as error:
             errors.append(error)
-    raise errors[0]
+        else:
+            if names is not None:
+                return names
+    if errors:
+        raise errors[0]
+    if files and len(again) == len(files):
+        return None
+    for file in files:
+        look_at(file)
+    what = f"{option} NAME: there is no header to find it in"
+    raise UsageError(what, way_out="name a file that is no pipe, or use the field's number")
 
 
 def is_csv_name(text: str) -> bool:
@@ -114,11 +126,11 @@ def header_lines(header: int, csv_keys: Sequence[str]) -> int:
     return max(header, int(any(map(is_csv_name, csv_keys))))
 
 
-def parse_csv_key(text: str, find_names: Callable[[], Sequence[str]]) -> KeySpec:
+def parse_csv_key(text: str, find_names: Callable[[], Sequence[str] | None]) -> KeySpec:
     """The key that is a field of CSV, by its number or name, alone or with a colon and letters: "2:nr", "amount:nr".
 
-    A text that parse_key understands is parsed by it. find_names: gives the names of all fields; it is called only for
-    a key by name.
+    A text that parse_key understands is parsed by it. find_names: gives the names of all fields, None if there are none
+    since all files are empty; it is called only for a key by name.
     Raises UsageError if there is none of that name, or what find_names does.
     """
     if _KEY.fullmatch(text):
@@ -129,11 +141,10 @@ def parse_csv_key(text: str, find_names: Callable[[], Sequence[str]]) -> KeySpec
     return _named_key(text, find_names(), "-k")
 
 
-def parse_columns(text: str, find_names: Callable[[], Sequence[str]]) -> list[KeySpec]:
+def parse_columns(text: str, find_names: Callable[[], Sequence[str] | None]) -> list[KeySpec]:
     """The keys that --field says: columns of CSV by name or number, each with letters behind a colon if it has any.
 
-    find_names: gives the names of all columns, for what is none by number. Raises UsageError for what is no column, or
-    what find_names does.
+    find_names: see parse_csv_key. Raises UsageError for what is no column, or what find_names does.
     """
     words = text.split(",")
     numbered = [_FIELD_NUMBER.fullmatch(word) for word in words]
@@ -157,17 +168,22 @@ def parse_columns(text: str, find_names: Callable[[], Sequence[str]]) -> list[Ke
     ]
 
 
-def _is_there(text: str, names: Sequence[str]) -> bool:
+def _is_there(text: str, names: Sequence[str] | None) -> bool:
     """Whether `text` is the name of a field. A colon and letters without a comma may follow the name."""
+    if names is None:
+        return False
     name, _, letters = text.rpartition(":")
     return text in names or (name in names and "," not in letters)
 
 
-def _by_field(key: KeySpec, text: str, names: Sequence[str]) -> KeySpec:
-    return replace(key, name=text if text in names else text.rpartition(":")[0])
+def _by_field(key: KeySpec, text: str, names: Sequence[str] | None) -> KeySpec:
+    return replace(key, name=text if names is None or text in names else text.rpartition(":")[0])
 
 
-def _named_key(text: str, names: Sequence[str], option: str) -> KeySpec:
+def _named_key(text: str, names: Sequence[str] | None, option: str) -> KeySpec:
+    if names is None:  # the field may be any
+        letters = text.rpartition(":")[2] if ":" in text else ""
+        return parse_key("1,1" if set(letters) - set(LETTERS) else f"1{letters},1")
     name, colon, letters = (text, "", "") if text in names else text.rpartition(":")
     if name and text in names and (cut := text.rpartition(":")) and cut[0] in names and not set(cut[2]) - set(LETTERS):
         raise UsageError(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.comparing import compare, judge_comparison
-from gpumerge_cli.cli.requests import backend_request, counts_equals, file_names, item_request, margin_of
+from gpumerge_cli.cli.job_parts import counts_equals, file_names, items_of, launch_of, margin_of, resources
+from gpumerge_cli.cli.perform import check_report_place, perform, progress
 from gpumerge_cli.cli.said import say_merged
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.cli.values import Values
@@ -14,7 +14,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import SETS, Equals
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.request import MergeRequest, RankRange
+    from gpumerge_cli.engine.job import Job, RankRange
     from gpumerge_cli.order.equals import Margin
 
 
@@ -31,47 +31,46 @@ def merge(values: Values) -> None:
     if "cluster" in values.given and (values.plan or values.compare):
         option = "--plan" if values.plan else "--compare"
         raise UsageError(f"{option} is for this machine", way_out=f"leave --cluster out, or leave {option} out")
-    task = task_of(values, _head_or_tail(values))
+    job = job_of(values)
     if values.plan:
-        _plan(task.request)
+        _plan(job)
     elif values.compare:
-        compare(task.request, values)
+        compare(job, values)
     else:
-        carry_out(task, values)
+        carry_out(job, values)
 
 
-def task_of(values: Values, ranks: RankRange | None = None) -> tasks.Task[MergeRequest]:
+def merge_of(values: Values, ranks: RankRange | None = None) -> Job:
     """The merge or set that options ask for. ranks: the items that go out, None for all. Raises GpumergeError."""
     from gpumerge_cli.formats.part_names import part_names
 
     names = file_names(values)
     output, parts = "-" if values.output is None else values.output, values.get("parts")
     files, counts = (*names, *part_names(output, parts)), values.get("count_to")
-    tasks.check_report_place(counts, files, "--count-to")
-    tasks.check_report_place(values.report, files if counts is None else (*files, counts))
+    check_report_place(counts, files, "--count-to")
+    check_report_place(values.report, files if counts is None else (*files, counts))
 
-    from gpumerge_cli.engine.request import MergeRequest
+    from gpumerge_cli.engine.job import Destination, Job, Operation
 
-    request = MergeRequest(
-        inputs=names,
-        output=output,
-        items=item_request(values, names),
-        on=backend_request(values),
-        check=values.check,
-        equals=_equals(values),
-        memory=values.memory,
-        device_memory=values.get("device_memory"),
-        durable=values.fsync,
-        parts=parts,
-        ranks=ranks,
-        margin=_margin(values),
+    return Job(
+        names,
+        items_of(values, names),
+        Operation(
+            check=values.check,
+            equals=_equals(values),
+            ranks=ranks,
+            margin=_margin(values),
+            launch=launch_of(values),
+        ),
+        Destination(output, parts, durable=values.fsync),
+        resources(values),
+        values.report,
     )
-    return tasks.Task(request, values.report)
 
 
-def job_of(values: Values) -> tasks.Task[MergeRequest]:
-    """The merge that a job asks for. Raises GpumergeError."""
-    return task_of(values, _head_or_tail(values))
+def job_of(values: Values) -> Job:
+    """The merge that the options of gpumerge merge ask for. Raises GpumergeError."""
+    return merge_of(values, _head_or_tail(values))
 
 
 def _head_or_tail(values: Values) -> RankRange | None:
@@ -85,7 +84,7 @@ def _head_or_tail(values: Values) -> RankRange | None:
         if values.get(option.replace("-", "_")):
             what = f"{given[0]} counts the items of a merge of all, so it does not go with --{option}"
             raise UsageError(what, way_out="leave one of them out")
-    from gpumerge_cli.engine.request import RankRange
+    from gpumerge_cli.engine.job import RankRange
 
     if values.head is not None:
         return RankRange(0, values.head)
@@ -107,19 +106,19 @@ def _margin(values: Values) -> Margin | None:
     return margin_of(values)
 
 
-def _plan(request: MergeRequest) -> None:
-    from gpumerge_cli.engine.merge import plan_files
+def _plan(job: Job) -> None:
+    from gpumerge_cli.engine.run import plan_files
     from gpumerge_cli.json_text import dumps
 
-    print(dumps(plan_files(request).as_dict()))
+    print(dumps(plan_files(job).as_dict()))
 
 
-def carry_out(task: tasks.Task[MergeRequest], values: Values) -> None:
+def carry_out(job: Job, values: Values) -> None:
     """Do a merge, a set or a join, and say on standard error what was done. Raises GpumergeError."""
     from gpumerge_cli.engine.resources import seconds_since_start
 
-    with tasks.progress(values.progress and not values.quiet and not _is_terminal(task.request.output)) as advance:
-        measured = tasks.perform(task, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
+    with progress(values.progress and not values.quiet and not _is_terminal(job.output.name)) as advance:
+        measured = perform(job, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
     if not values.quiet:
         say_merged(measured, stats=values.verbose)
 

@@ -7,14 +7,15 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.requests import backend_request, item_request
+from gpumerge_cli.cli.job_parts import items_of, launch_of, resources
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.units import visible
 
 if TYPE_CHECKING:
+    from gpumerge_cli.backends.base import LaunchRequest
+    from gpumerge_cli.engine.job import Items, Resources
     from gpumerge_cli.engine.load import LoadedRuns
-    from gpumerge_cli.engine.request import BackendRequest, ItemRequest
     from gpumerge_cli.order.rules import LineOrder
     from gpumerge_cli.report.path_model import PathReport
 
@@ -27,12 +28,11 @@ def path(values: Values) -> None:
     names = _inputs(list(values.files), items)
     from gpumerge_cli.backends.variants import asked_for
 
-    how = item_request(values, names)
-    on = backend_request(values)
-    asked_for(on.launch)
+    how, launch, on = items_of(values, names), launch_of(values), resources(values)
+    asked_for(launch)
     draw = _drawing(output, names)
     loaded = _loaded(names, how, on) if not items else _words(items, how.lines, how)
-    report = _trace(loaded, on, values.rank, values.rounds)
+    report = _trace(loaded, on, launch, values.rank, values.rounds)
     if draw is not None:
         lacking = draw(report)
         if lacking and sys.stderr is not None:
@@ -82,29 +82,27 @@ def _drawing(output: str | None, inputs: tuple[str, ...]) -> Callable[[PathRepor
     return lambda report: draw(report, output)
 
 
-def _loaded(names: tuple[str, ...], items: ItemRequest, on: BackendRequest) -> LoadedRuns:
-    from gpumerge_cli.backends.base import LaunchRequest
-    from gpumerge_cli.dataclass import replace
+def _loaded(names: tuple[str, ...], items: Items, on: Resources) -> LoadedRuns:
+    from gpumerge_cli.engine.job import Job
     from gpumerge_cli.engine.load import load_runs
-    from gpumerge_cli.engine.request import MergeRequest
 
-    return load_runs(MergeRequest(names, items=items, on=replace(on, launch=LaunchRequest())))
+    return load_runs(Job(names, items, resources=on))
 
 
-def _words(words: list[str], text: LineOrder | None, items: ItemRequest) -> LoadedRuns:
+def _words(words: list[str], text: LineOrder | None, items: Items) -> LoadedRuns:
     from gpumerge_cli.dataclass import replace
-    from gpumerge_cli.engine.request import ItemRequest
+    from gpumerge_cli.engine.job import Items
     from gpumerge_cli.order import Order
     from gpumerge_cli.trace.items import runs_of_words
 
-    if replace(items, lines=None, reverse=False, folders=()) != ItemRequest():
+    if replace(items, lines=None, reverse=False) != Items():
         raise UsageError(
             "--items are numbers or lines", way_out="leave --dtype, --format and what is said of files out"
         )
     return runs_of_words(words, None if text is None else Order.lines(text), reverse=items.reverse)
 
 
-def _trace(loaded: LoadedRuns, on: BackendRequest, rank: int | None, rounds: bool) -> PathReport:
+def _trace(loaded: LoadedRuns, on: Resources, launch: LaunchRequest, rank: int | None, rounds: bool) -> PathReport:
     from gpumerge_cli.engine.resources import cores
     from gpumerge_cli.report.path_model import PathReport
     from gpumerge_cli.trace.items import two
@@ -114,7 +112,7 @@ def _trace(loaded: LoadedRuns, on: BackendRequest, rank: int | None, rounds: boo
 
     a, b = two(loaded)
     search = None if rank is None else search_for(a, b, rank)
-    shape = shape_of(on, loaded.order, a.size + b.size, on.threads or cores())
+    shape = shape_of(on, launch, loaded.order, a.size + b.size, on.threads or cores())
     axes = axis_of(a), axis_of(b)
     return PathReport(
         *axes,

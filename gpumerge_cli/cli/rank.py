@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli import tasks
+from gpumerge_cli.cli.job_parts import file_names, items_of
 from gpumerge_cli.cli.parse import parse_count, parse_counts, parse_words
-from gpumerge_cli.cli.requests import file_names, item_request
+from gpumerge_cli.cli.perform import check_report_place, perform
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.urls import is_url, shown
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.request import RankRange
+    from gpumerge_cli.engine.job import Job, RankRange
 
 _OF_MERGES = {"report": "--report", "verbose": "-v"}
 """Options about the time that the merge of --range takes."""
@@ -21,16 +21,16 @@ _QUESTIONS = ("at", "quantile", "of", "split", "range")
 
 def rank(values: Values) -> None:
     """Carry out the command line. Raises GpumergeError."""
-    task = task_of(values)
+    job = job_of(values)
     if values.range is None:
-        tasks.perform(task)
+        perform(job)
         return
     from gpumerge_cli.cli.merge import carry_out
 
-    carry_out(task, values)
+    carry_out(job, values)
 
 
-def task_of(values: Values) -> tasks.Task[Any]:
+def job_of(values: Values) -> Job:
     """The questions that options ask, or the merge of --range. Raises GpumergeError."""
     asked = [f"--{name}" for name in _QUESTIONS if values.get(name) not in (None, ())]
     if not asked:
@@ -38,13 +38,13 @@ def task_of(values: Values) -> tasks.Task[Any]:
     if values.range is not None:
         if len(asked) > 1 or values.json:
             raise UsageError("--range puts out items and nothing else", way_out="ask the other questions without it")
-        from gpumerge_cli.cli.merge import task_of as merge_of
+        from gpumerge_cli.cli.merge import merge_of
 
         return merge_of(values, parse_range(values.range))
     for name, written in _OF_MERGES.items():
         if name in values.given:
             raise UsageError(f"{written} is for the items of --range", way_out=f"add --range, or leave {written} out")
-    from gpumerge_cli.engine.request import BackendRequest, RankRequest
+    from gpumerge_cli.engine.job import Destination, Job, Operation, Questions, Resources
 
     at = () if values.at is None else parse_counts(values.at, "--at", repeated=True)
     quantiles = () if values.quantile is None else _quantiles(values.quantile)
@@ -52,27 +52,20 @@ def task_of(values: Values) -> tasks.Task[Any]:
     output = "-" if values.output is None else values.output
     if is_url(output):
         raise UsageError(f"-o {shown(output)}: answers go to a file of this machine", way_out="name one")
-    tasks.check_report_place(None if output == "-" else output, names, "-o")
-    items, on = item_request(values, names), BackendRequest(threads=values.threads)
-    request = RankRequest(
+    check_report_place(None if output == "-" else output, names, "-o")
+    questions = Questions(at, quantiles, values.of, values.split, as_json=values.json or values.split is not None)
+    return Job(
         names,
-        items,
-        at,
-        quantiles,
-        values.of,
-        values.split,
-        on,
-        values.memory,
-        output,
-        durable=values.fsync,
-        as_json=values.json or values.split is not None,
+        items_of(values, names),
+        Operation("rank", questions=questions),
+        Destination(output, durable=values.fsync),
+        Resources(threads=values.threads, memory=values.memory, folders=values.get("temporary_directory", ())),
     )
-    return tasks.Task(request)
 
 
 def parse_range(text: str, option: str = "--range") -> RankRange:
     """The ranks that "A:B" names: as a slice of Python's. Raises UsageError for anything else."""
-    from gpumerge_cli.engine.request import RankRange
+    from gpumerge_cli.engine.job import RankRange
 
     start, colon, stop = text.partition(":")
     if not colon or ":" in stop:

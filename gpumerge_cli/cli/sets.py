@@ -14,8 +14,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals, Margin
 
 if TYPE_CHECKING:
-    from gpumerge_cli.cli.tasks import Task
-    from gpumerge_cli.engine.request import MergeRequest
+    from gpumerge_cli.engine.job import Job
 
 
 def combine(values: Values) -> None:
@@ -23,11 +22,11 @@ def combine(values: Values) -> None:
     judge_comparison(values)
     if values.compare and values.parts is not None:
         raise UsageError("--compare writes no parts", way_out="leave --parts out, or leave --compare out")
-    task = merge.task_of(values)
+    job = merge.merge_of(values)
     if values.compare:
-        compare_ways(task.request, values)
+        compare_ways(job, values)
     else:
-        merge.carry_out(task, values)
+        merge.carry_out(job, values)
 
 
 def compare(values: Values) -> None:
@@ -37,10 +36,10 @@ def compare(values: Values) -> None:
     merge.carry_out(columns_of(values), values)
 
 
-def columns_of(values: Values) -> Task[MergeRequest]:
+def columns_of(values: Values) -> Job:
     """The comparison of two inputs that options ask for. Raises GpumergeError."""
-    task = merge.task_of(values)
-    inputs = task.request.inputs
+    job = merge.merge_of(values)
+    inputs = job.inputs
     if len(inputs) != 2:
         files = "1 file" if len(inputs) == 1 else f"{len(inputs)} files"
         raise UsageError(
@@ -53,8 +52,8 @@ def columns_of(values: Values) -> Task[MergeRequest]:
     if hides.count(False) == 1 and total is None:
         equals = Equals.INTERSECT if not values.without_both else Equals.DIFFERENCE
         of_second = not values.without_second
-        return replace(task, request=replace(task.request, equals=equals, kind="compare", turned=of_second))
+        return replace(job, operation=replace(job.operation, equals=equals, name="compare", turned=of_second))
     ahead = [b"", between * (not hides[0]), between * ((not hides[0]) + (not hides[1]))]
     first, second, both = (None if hide else text for hide, text in zip(hides, ahead, strict=True))
     margin = Margin(columns=(both, first, second), total=total)
-    return replace(task, request=replace(task.request, equals=Equals.UNION, margin=margin, kind="compare"))
+    return replace(job, operation=replace(job.operation, equals=Equals.UNION, margin=margin, name="compare"))

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
+from gpumerge_cli.cli.job_parts import counts_equals, margin_of, record_options, resources, salted, sort_launch_of
 from gpumerge_cli.cli.notices import notices
-from gpumerge_cli.cli.requests import backend_request, counts_equals, margin_of, record_request, salted, sort_request
+from gpumerge_cli.cli.perform import check_report_place, executor_of, perform, progress
 from gpumerge_cli.cli.said import say
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
@@ -21,7 +21,7 @@ from gpumerge_cli.units import visible
 if TYPE_CHECKING:
     from gpumerge_cli.cli.options import Option
     from gpumerge_cli.cli.settings import Settings
-    from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
+    from gpumerge_cli.engine.job import Items, Job, Operation, Resources
 
 _MOST_THREADS = 1024
 _SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
@@ -79,15 +79,15 @@ def _carry_out(command: SortCommand) -> int:
     return _merge(command) if command.mode == "merge" else _perform(command)
 
 
-def _items(command: SortCommand) -> ItemRequest:
+def _items(command: SortCommand) -> Items:
     """The type and order of the items: lines, unless an option or the suffix of a file says that they are binary."""
-    from gpumerge_cli.engine.request import ItemRequest
+    from gpumerge_cli.engine.job import Items
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.kinds import holds_lines, is_binary
     from gpumerge_cli.order.rules import LineOrder
 
     values = command.values
-    records, folders = record_request(values), values.temporary_directory
+    records = record_options(values)
     said = values.dtype is not None or bool(records.said)
     said = said or not (values.format is None or holds_lines(values.format))
     simple = replace(command.order, reverse=False, stable=False) == LineOrder()
@@ -100,15 +100,15 @@ def _items(command: SortCommand) -> ItemRequest:
             )
         if values.header or values.csv:
             raise UsageError("binary items have no header and no CSV fields", way_out="leave --header and --csv out")
-        return ItemRequest(values.format, values.dtype, reverse=command.order.reverse, records=records, folders=folders)
-    return ItemRequest(
+        return Items(values.format, values.dtype, reverse=command.order.reverse, records=records)
+    return Items(
         values.format,
         lines=command.order,
         header_lines=values.header,
         csv=values.csv,
+        csv_implied=values.csv_implied,
         plain=not values.compressed,
         shown=_underlining(command) if values.debug else None,
-        folders=folders,
     )
 
 
@@ -132,23 +132,28 @@ def _output(command: SortCommand) -> str:
     return "-" if values.output is None else ("./-" if values.output == "-" else values.output)
 
 
-def _on(command: SortCommand) -> BackendRequest:
-    from gpumerge_cli.backends.base import LaunchRequest
-
+def _resources(command: SortCommand) -> Resources:
     values = command.values
     threads = None if values.threads is None else min(values.threads, _MOST_THREADS)
-    launch = LaunchRequest(values.kernel)  # what else is said of it is for the sort
-    return replace(backend_request(values), threads=threads, launch=launch)
+    return replace(
+        resources(values),
+        threads=threads,
+        memory=(values.memory or None) if command.mode == "merge" else values.memory,
+        compress_program=values.compress_program,
+        run_log=values.run_log,
+        resume=values.resume,
+    )
 
 
 def _check(command: SortCommand) -> int:
     from gpumerge_cli.engine.check import check_files
-    from gpumerge_cli.engine.request import CheckRequest
+    from gpumerge_cli.engine.job import Job, Operation
 
     try:
-        request = CheckRequest(_inputs(command), _items(command), _on(command), command.values.unique)
-        with tasks.machines_of(request) as machines:
-            check_files(request, machines)
+        operation = Operation("check", equals=Equals.of(command.values.unique))
+        job = Job(_inputs(command), _items(command), operation, resources=_resources(command))
+        with executor_of(job) as executor:
+            check_files(job, executor)
     except DisorderError as error:
         if command.mode == "check":
             if error.item is None:  # of items that are no lines
@@ -170,10 +175,8 @@ def _perform(command: SortCommand) -> int:
     from gpumerge_cli.engine.resources import seconds_since_start
 
     values = command.values
-    with tasks.progress(values.progress and not values.quiet) as advance:
-        measured = tasks.perform(
-            _task(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals
-        )
+    with progress(values.progress and not values.quiet) as advance:
+        measured = perform(_job(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals)
     if values.verbose and not values.quiet:
         from gpumerge_cli.report.terminal import show
 
@@ -181,18 +184,17 @@ def _perform(command: SortCommand) -> int:
     return 0
 
 
-def read_task(
-    arguments: Sequence[str], settings: Settings | None = None
-) -> tasks.Task[MergeRequest | SortFilesRequest]:
-    """The task of `arguments`, which sort or merge. Raises GpumergeError."""
-    return _task(_salted(read_command(arguments, settings)))
+def read_job(arguments: Sequence[str], settings: Settings | None = None) -> Job:
+    """The job of `arguments`, which sort or merge. Raises GpumergeError."""
+    return _job(_salted(read_command(arguments, settings)))
 
 
 def _salted(command: SortCommand) -> SortCommand:
     return replace(command, order=salted(command.order, command.values.random_source))
 
 
-def _task(command: SortCommand) -> tasks.Task[MergeRequest | SortFilesRequest]:
+def _job(command: SortCommand) -> Job:
+    from gpumerge_cli.engine.job import Destination, Job
     from gpumerge_cli.formats.part_names import part_names
 
     values = command.values
@@ -200,14 +202,28 @@ def _task(command: SortCommand) -> tasks.Task[MergeRequest | SortFilesRequest]:
         raise UsageError("--run-log is for sorts by a cluster", way_out="add --cluster, or leave --run-log out")
     if values.resume and values.run_log is None:
         raise UsageError("--resume: there is no log to go on with", way_out="name it with --run-log")
-    request: MergeRequest | SortFilesRequest = _runs(command) if command.mode == "merge" else _files(command)
-    outputs = part_names(request.output, request.parts)
-    files = (*request.inputs, *outputs)
-    tasks.check_report_place(values.count_to, files, "--count-to")
+    inputs, items = _inputs(command), _items(command)
+    operation = _operation(command, items)
+    output = Destination(_output(command), values.parts, durable=values.fsync)
+    files = (*inputs, *part_names(output.name, output.parts))
+    check_report_place(values.count_to, files, "--count-to")
     files = files if values.count_to is None else (*files, values.count_to)
-    tasks.check_report_place(values.report, files)
-    tasks.check_report_place(values.run_log, files, "--run-log")
-    return tasks.Task(request, values.report)
+    check_report_place(values.report, files)
+    check_report_place(values.run_log, files, "--run-log")
+    return Job(inputs, items, operation, output, _resources(command), values.report)
+
+
+def _operation(command: SortCommand, items: Items) -> Operation:
+    from gpumerge_cli.backends.base import LaunchRequest
+    from gpumerge_cli.engine.job import Operation
+
+    values = command.values
+    equals, margin = Equals.of(values.unique or counts_equals(values)), margin_of(values)
+    if command.mode != "merge":
+        return Operation("sort", equals, margin=margin, launch=sort_launch_of(values))
+    lenient = items.lines is not None and not counts_equals(values)
+    launch = LaunchRequest(values.kernel)  # what else is said of it is for sorts
+    return Operation(equals=equals, lenient=lenient, margin=margin, launch=launch)
 
 
 def _compare(command: SortCommand) -> int:
@@ -224,65 +240,23 @@ def _compare(command: SortCommand) -> int:
     from gpumerge_cli.compare.contest import Effort
     from gpumerge_cli.compare.run import compare_sorts
     from gpumerge_cli.engine.load import load_runs
-    from gpumerge_cli.engine.request import MergeRequest
     from gpumerge_cli.engine.resources import cores
     from gpumerge_cli.report.terminal import show
     from gpumerge_cli.report.write import COMPARE_SUFFIXES, report_file
 
-    request = sort_request(values)
+    job = _job(command)
     with report_file(values.report, COMPARE_SUFFIXES) as write:
-        loaded = load_runs(MergeRequest(_inputs(command), items=_items(command), check=False))
+        loaded = load_runs(replace(job, operation=replace(job.operation, check=False)))
         # Start-up is not part of a comparison, so a GPU is worth it at any size.
-        backend = select(values.backend, _on(command).device, loaded.order, None).backend
-        effort = Effort(values.repeat or 5, _on(command).threads or cores(), version=__version__)
-        measured = compare_sorts(loaded, backend, request, effort, _files(command))
+        backend = select(values.backend, job.resources.device, loaded.order, None).backend
+        effort = Effort(values.repeat or 5, job.resources.threads or cores(), version=__version__)
+        measured = compare_sorts(loaded, backend, sort_launch_of(values), effort, job)
         write(measured)
     show(measured)
     wrong = [row.name for row in measured.rows if not row.right]
     if wrong:
         raise GpumergeError(f"wrong output: {', '.join(wrong)}", way_out="do not use these on this machine")
     return 0
-
-
-def _files(command: SortCommand) -> SortFilesRequest:
-    from gpumerge_cli.engine.request import SortFilesRequest
-
-    values = command.values
-    return SortFilesRequest(
-        inputs=_inputs(command),
-        output=_output(command),
-        items=_items(command),
-        on=_on(command),
-        sort=sort_request(values),
-        unique=values.unique,
-        memory=values.memory,
-        folders=values.temporary_directory,
-        compress_program=values.compress_program,
-        durable=values.fsync,
-        parts=values.parts,
-        run_log=values.run_log,
-        resume=values.resume,
-        margin=margin_of(values),
-    )
-
-
-def _runs(command: SortCommand) -> MergeRequest:
-    from gpumerge_cli.engine.request import MergeRequest
-
-    values = command.values
-    items = _items(command)
-    return MergeRequest(
-        inputs=_inputs(command),
-        output=_output(command),
-        items=items,
-        on=_on(command),
-        equals=Equals.of(values.unique or counts_equals(values)),
-        memory=values.memory or None,
-        durable=values.fsync,
-        lenient=items.lines is not None and not counts_equals(values),
-        parts=values.parts,
-        margin=margin_of(values),
-    )
 
 
 def _check_folders(command: SortCommand) -> None:

@@ -19,12 +19,14 @@ class Values:
     said: the values that are not left to the defaults, by the names of parameters. given: the names that were
     on the command line.
     sequence: the parameters key and field, one for each -k and --field of the command line, in its order.
+    csv_implied: csv is said by --field alone.
     """
 
     command: str
     said: Mapping[str, Any] = field(default_factory=dict)
     given: frozenset[str] = field(default=frozenset(), compare=False)
     sequence: tuple[str, ...] = field(default=(), compare=False)
+    csv_implied: bool = field(default=False, compare=False)
 
     def __getattr__(self, parameter: str) -> Any:
         if parameter.startswith("_"):

@@ -6,42 +6,40 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from gpumerge_cli import __version__
 from gpumerge_cli.cluster.folder import SharedFolder, place_of
-from gpumerge_cli.cluster.outlets import CountOutlet
 from gpumerge_cli.cluster.seeing import seen_of
-from gpumerge_cli.cluster.shipment import Answer
-from gpumerge_cli.cluster.unpacker import copy_name, unpacking
+from gpumerge_cli.cluster.shipment import Answer, Shipment
+from gpumerge_cli.cluster.unpacker import copy_name
+from gpumerge_cli.cluster.workers import Workers
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.engine.executor import Job
+from gpumerge_cli.engine.job import Items, Job
 from gpumerge_cli.engine.opening import is_packed
-from gpumerge_cli.engine.request import BackendRequest
-from gpumerge_cli.engine.site import Site
-from gpumerge_cli.engine.supply import Supply
-from gpumerge_cli.engine.task import ChunkTask, Place
+from gpumerge_cli.engine.outlet import NoOutlet
+from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.task import Task
+from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.extents import Copy
 from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.naming import size_told
 from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.order import Order
+from gpumerge_cli.order.rules import LineOrder
 from gpumerge_cli.plan import Chunk
 from gpumerge_cli.urls import shown
-
-if TYPE_CHECKING:
-    from gpumerge_cli.cluster.crew import Crew
 
 _MARK = ".gpumerge-copies-"
 
 
 @dataclass(frozen=True)
 class Copies:
-    """Copies inputs of a run by the tasks of a crew. See engine.machines.Machines.copier for the fields."""
+    """Has workers copy compressed inputs of a job. output: the name of its first file, "" for none."""
 
-    crew: Crew
+    workers: Workers
+    job: Job
     output: str
-    folders: Sequence[str]
-    on: BackendRequest
 
     @contextmanager
     def __call__(
@@ -56,18 +54,14 @@ class Copies:
         if not packed:
             yield ()
             return
-        with SharedFolder(*self._place(names[packed[0]]), _MARK) as folder:
+        packed.sort(key=lambda number: -size_told(names[number]))  # that the largest is not begun last
+        with SharedFolder(*self._place(names[min(packed)]), _MARK) as folder:
             inputs = tuple(seen_of(names[number]) for number in packed)
             sizes = [max(2, size_told(names[number])) for number in packed]  # of 2 bytes, no two are joined to one task
-            starts = [sum(sizes[:at]) for at in range(len(sizes))]
-            largest = sorted(range(len(packed)), key=lambda at: -sizes[at])  # that none of them is begun last
-            site = Site(unpacking(inputs), (), CountOutlet())
+            pieces = [Chunk(((0, size),), sum(sizes[:at])) for at, size in enumerate(sizes)]
             found: dict[int, Copy] = {}
 
-            def task(turn: int, part: int, chunk: Chunk) -> ChunkTask:
-                return ChunkTask(site.work, turn, chunk.ranges, Place(largest[turn], 0))
-
-            def noted(task: ChunkTask, answer: Answer) -> None:
+            def noted(task: Task, answer: Answer) -> None:
                 at = task.place.part
                 path = str(folder.path / copy_name(at))
                 if not os.path.isfile(path) or os.path.getsize(path) != answer.result.written:
@@ -75,19 +69,19 @@ class Copies:
                 found[packed[at]] = Copy(path, answer.tag)
                 told(packed[at])(1.0)
 
-            shipment = self.crew.shipment_of(site.work, inputs, self.on, None, False)
-            hired = self.crew.hired(site, replace(shipment, folder=str(folder.path)), noted)
-            chunks = [Chunk(((0, sizes[at]),), starts[at]) for at in largest]
-            supply = Supply(lambda nbytes: iter([[chunks]]), 1, stopwatch)
-            job = Job(supply, task, lambda turn: False, lambda result: None, lambda: None)
-            hired.executor(job, stopwatch).run()
+            work = Pass(self.job, "unpack", (), Order.lines(LineOrder()), 1.0, NoOutlet(), pieces=pieces)
+            run = os.urandom(8).hex()
+            plain = replace(self.job, items=Items())
+            shipment = Shipment(run, __version__, plain, work.action, work.order, 1.0, inputs, folder=str(folder.path))
+            self.workers.ready(work, shipment, noted=noted).do(Tasks(work, None, 1, stopwatch))
             yield tuple(found.get(number) for number in range(len(names)))
 
     def _place(self, first: str) -> tuple[str, Sequence[str]]:
         """Arguments of SharedFolder: a name, and the folders. Raises UsageError if no folder is known that all see."""
+        folders = self.job.resources.folders
         why = "compressed inputs need a folder for their copies"
         if self.output:
-            return place_of(self.output, self.folders, why), self.folders
-        if not self.folders and not self.crew.here:
+            return place_of(self.output, folders, why), folders
+        if not folders and not self.workers.here:
             raise UsageError(why, way_out="name one with -T that all see")
-        return os.path.basename(shown(first)), self.folders or (tempfile.gettempdir(),)
+        return os.path.basename(shown(first)), folders or (tempfile.gettempdir(),)

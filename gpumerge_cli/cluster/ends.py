@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from gpumerge_cli.dataclass import dataclass, field, replace
-from gpumerge_cli.engine.task import ChunkTask, Place
+from gpumerge_cli.engine.task import Place, Task
 
 
 @dataclass(frozen=True)
 class _Held:
     """Neighbouring tasks joined to one, and the bytes that they put out."""
 
-    task: ChunkTask
+    task: Task
     nbytes: int
 
-    def joined(self, task: ChunkTask, nbytes: int) -> _Held:
+    def joined(self, task: Task, nbytes: int) -> _Held:
         """With the task behind it."""
         return _Held(self.task.of([self.task.chunk, task.chunk]), self.nbytes + nbytes)
 
@@ -29,17 +29,17 @@ class Ends:
     least: int = 0
     _numbers: dict[int, tuple[int, int]] = field(default_factory=dict)  # (part, number in it) of each turn
     _given: dict[int, int] = field(default_factory=dict)
-    _known: dict[int, dict[int, tuple[ChunkTask, int]]] = field(default_factory=dict)  # not all ahead of them are
+    _known: dict[int, dict[int, tuple[Task, int]]] = field(default_factory=dict)  # not all ahead of them are
     _next: dict[int, tuple[int, int]] = field(default_factory=dict)  # (number, place) of each part
     _held: dict[int, _Held] = field(default_factory=dict)  # by part: what is smaller than `least`
 
-    def number(self, task: ChunkTask) -> None:
+    def number(self, task: Task) -> None:
         """Take note of a new task; those of a part come in its order."""
         part = task.place.part
         self._numbers[task.turn] = part, self._given.get(part, 0)
         self._given[part] = self._given.get(part, 0) + 1
 
-    def known(self, task: ChunkTask, nbytes: int) -> list[ChunkTask]:
+    def known(self, task: Task, nbytes: int) -> list[Task]:
         """The tasks whose places are known now that `task` is known to put out `nbytes`."""
         part, number = self._numbers.pop(task.turn)
         known = self._known.setdefault(part, {})
@@ -53,7 +53,7 @@ class Ends:
         self._next[part] = at, offset
         return found
 
-    def _placed(self, task: ChunkTask, nbytes: int) -> list[ChunkTask]:
+    def _placed(self, task: Task, nbytes: int) -> list[Task]:
         part = task.place.part
         ahead = self._held.pop(part, None)
         whole = _Held(task, nbytes) if ahead is None else ahead.joined(task, nbytes)
@@ -62,7 +62,7 @@ class Ends:
         self._held[part] = whole
         return []
 
-    def rest(self) -> list[ChunkTask]:
+    def rest(self) -> list[Task]:
         """The last tasks, once the sizes of all are known and no further one comes; none until then."""
         if self._numbers:
             return []

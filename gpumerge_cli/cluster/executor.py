@@ -13,11 +13,10 @@ from typing import Protocol
 from gpumerge_cli.cluster.ends import Ends
 from gpumerge_cli.cluster.shipment import Answer, shifted
 from gpumerge_cli.dataclass import dataclass, field, replace
-from gpumerge_cli.engine.executor import Job, WorkerLog
-from gpumerge_cli.engine.task import ChunkTask
-from gpumerge_cli.engine.workers import About, Member
+from gpumerge_cli.engine.outcome import About, Member, WorkerLog
+from gpumerge_cli.engine.task import Task
+from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import ClusterError, GpumergeError
-from gpumerge_cli.measure import Stopwatch
 
 _AHEAD, _MOST_AHEAD = 2, 4
 """Tasks that are submitted for each thread of a worker, at least: one is done, the next one waits; and at most.
@@ -37,17 +36,21 @@ _FEW_TRIES = 2
 _OF_CLUSTERS = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError")
 
 
+Noted = Callable[[Task, Answer], None]
+"""Is told each task that is done."""
+
+
 @dataclass(frozen=True)
 class Ticket:
     """A task to be done. counts: it only counts what it would put out. tried: how often it was tried before."""
 
-    task: ChunkTask
+    task: Task
     counts: bool = False
     tried: int = 0
 
     @property
     def key(self) -> tuple[int, bool]:
-        """Its name among the tickets of a job, whatever the try."""
+        """Its name among the tickets of a pass, whatever the try."""
         return self.task.turn, self.counts
 
 
@@ -85,7 +88,7 @@ class Pool(Protocol):
 
 @dataclass(frozen=True)
 class RemoteWorker:
-    """A worker of a cluster, as reports name it. See engine.workers.Member."""
+    """A worker of a cluster, as reports name it. See engine.outcome.Member."""
 
     name: str
     hands: int = 1
@@ -99,7 +102,7 @@ class RemoteWorker:
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces that a job is cut into. nbytes: of a task's inputs, about.
+    """The pieces that a pass is cut into. nbytes: of a task's inputs, about.
 
     counts: the places of results are known only once they are counted, so each task is done twice: once to count, and
     once all ahead of it are counted, to write. least: see Ends. pace: bytes of a task that a worker gets
@@ -114,16 +117,14 @@ class Pieces:
 
 @dataclass
 class ClusterExecutor:
-    """Does a job in a pool. See engine.executor.Executes. noted: is told each task that is done."""
+    """Does the tasks of a pass in a pool."""
 
     workers: Sequence[Member]
-    job: Job
-    stopwatch: Stopwatch
+    tasks: Tasks
     pool: Pool
     pieces: Pieces
-    noted: Callable[[ChunkTask, Answer], None] = lambda task, answer: None
+    noted: Noted | None = None
     logs: list[WorkerLog] = field(init=False)
-    began: float = 0.0
     _sent: dict[tuple[int, bool], Ticket] = field(default_factory=dict)
     _by_name: dict[str, WorkerLog] = field(default_factory=dict)
     _ends: Ends = field(init=False)
@@ -151,7 +152,7 @@ class ClusterExecutor:
             if self._owed:  # a fault of this program, which must not cost anybody a byte
                 raise ClusterError(f"{self._owed} bytes of the inputs were not worked on")
         except BaseException:
-            self.job.stop()
+            self.tasks.stop()
             raise
         finally:
             self.pool.cancel()
@@ -182,17 +183,15 @@ class ClusterExecutor:
         """Submit new tasks, until so many are under way."""
         new: list[Ticket] = []
         while not self._over and len(self._sent) + len(new) < most:
-            taken = self.job.supply.take(self.pieces.nbytes)
-            if taken is None or self.job.is_over(taken[0]):
+            task = self.tasks.take(self.pieces.nbytes)
+            if task is None:
                 self._over = True
                 break
-            self.began = self.began or time.perf_counter()
-            task = self.job.task(*taken)
             self._owed += task.nbytes
             new += self._tickets_of(task)
         self._submit(new)
 
-    def _tickets_of(self, task: ChunkTask) -> list[Ticket]:
+    def _tickets_of(self, task: Task) -> list[Ticket]:
         """The tickets to be submitted now that this task has been cut."""
         if not (self.pieces.counts or self.pieces.least):
             return [Ticket(task)]
@@ -230,7 +229,8 @@ class ClusterExecutor:
             del self._sent[ticket.key]
             taken = time.monotonic() - self._since.pop(ticket.key)
             self._turnaround += (taken - self._turnaround) / 8 if self._turnaround else taken
-            self.noted(sent.task, answer)
+            if self.noted is not None:
+                self.noted(sent.task, answer)
             self._took(answer, counted=ticket.counts)
             if ticket.counts:
                 self._submit([Ticket(task) for task in self._ends.known(sent.task, answer.result.written)])
@@ -252,8 +252,8 @@ class ClusterExecutor:
         ahead = time.perf_counter() - time.time()
         log = self._log_of(answer.worker)
         started = answer.began + ahead
-        self.stopwatch.name_lane(log.worker.name)
-        self.stopwatch.add(*shifted(answer.result.spans, ahead))
+        self.tasks.stopwatch.name_lane(log.worker.name)
+        self.tasks.stopwatch.add(*shifted(answer.result.spans, ahead))
         log.busy += answer.seconds
         log.first = min(log.first or started, started)
         log.last = max(log.last, started + answer.seconds)
@@ -261,7 +261,7 @@ class ClusterExecutor:
             log.chunks += answer.result.nbytes > 0
             log.nbytes += answer.result.nbytes
             self._owed -= answer.result.nbytes
-            self.job.took(answer.result)
+            self.tasks.took(answer.result)
 
     def _log_of(self, worker: str) -> WorkerLog:
         """The log of the worker of that name, which may have come since the run began."""

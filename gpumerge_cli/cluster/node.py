@@ -14,7 +14,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from typing import Any
 
 from gpumerge_cli import __version__
@@ -28,19 +27,19 @@ from gpumerge_cli.cluster.seeing import judge_inputs
 from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment, Standing, shifted
 from gpumerge_cli.cluster.unpacker import Unpacker
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.engine.check import disorder_between
+from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.resources import Shares, shares
-from gpumerge_cli.engine.site import Site, opened_site
-from gpumerge_cli.engine.station import Hand, Station, sorts_again
-from gpumerge_cli.engine.task import ChunkTask, Place, Ranges, TaskResult, UnfinishedError
-from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError
+from gpumerge_cli.engine.task import Place, Ranges, Task, TaskResult, UnfinishedError
+from gpumerge_cli.engine.workers import Setup, Slot, pace_of
+from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, InputError
 from gpumerge_cli.extents import PartsSpot, Spot
-from gpumerge_cli.formats.base import Sink
+from gpumerge_cli.formats.base import Sink, Source
 from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.plan import Chunk, Cut, Planner, ends_of
 
-_MOST_SITES = 4
+_MOST_OPEN = 4
 """Runs that a worker keeps open. Those of clients that went away without a word are closed when others come."""
 _PATIENCE, _LOOK = 10.0, 0.1
 """Seconds in which a file that another machine has just made must come to be seen; and between two looks for it."""
@@ -55,19 +54,20 @@ class _Bench:
         self.active = 0
         self._stack = ExitStack()
         self._own = threading.local()
-        self._hands: list[Hand] = []
+        self._slots: list[Slot] = []
         self._ranges: list[OutputRange] = []
         self._lock = threading.Lock()
         try:
-            self._site = self._opened()
-            self._station = Station(self._site, _backend(shipment, self._site), self._shares())
-            self._station.open()
+            self._work = self._opened()
+            self._backend = _backend(shipment, self._work)
+            self._setup = Setup(self._work, self._backend, self._shares())
+            self._setup.open()
         except BaseException:
             self.close()
             raise
 
-    def _opened(self) -> Site:
-        shipment, work = self.shipment, self.shipment.work
+    def _opened(self) -> Pass:
+        shipment = self.shipment
         _judge_files(shipment)
         sinks: list[Sink] = []
         spots = () if shipment.folder else shipment.spots
@@ -75,84 +75,74 @@ class _Bench:
             self._ranges.append(OutputRange(spot))
             self._stack.callback(self._ranges[-1].abort)
             sinks.append(ItemSink(self._ranges[-1], dtype=spot.dtype, start=spot.start))
-        self.outlet = RangeOutlet(sinks, planned=work.equals.keeps_all)
+        self.outlet = RangeOutlet(sinks, planned=shipment.keeps_all)
         if shipment.folder:
             self.outlet = FolderOutlet(shipment.folder, sums=shipment.known is not None)
         elif shipment.part_bytes:
             self.outlet = PartsOutlet([spot for spot in spots if isinstance(spot, PartsSpot)])
         elif not sinks:
             self.outlet = CountOutlet()
+        return Pass(shipment.job, shipment.action, self._sources(), shipment.order, shipment.item_bytes, self.outlet)
+
+    def _sources(self) -> Sequence[Source]:
+        """The inputs, opened by name. Raises InputError or ClusterError for one that is not as the client sees it."""
+        shipment = self.shipment
         if shipment.runs:
-            sources = run_sources(shipment)
-            for source in sources:
+            found = run_sources(shipment)
+            for source in found:
                 self._stack.callback(source.close)
-            return Site(work, sources, self.outlet)
-        site = self._stack.enter_context(opened_site(work, self.outlet))
-        for source, seen in zip(site.sources, shipment.inputs, strict=True):
+            return found
+        job = shipment.job
+        inputs = self._stack.enter_context(opened(job.inputs, job.items, folders=job.resources.folders))
+        for source, size, seen in zip(inputs.sources, shipment.sizes, shipment.inputs, strict=True):
+            if source.size != size:
+                raise InputError(
+                    f"it holds {source.size} bytes, the task says {size}", where=source.name,
+                    way_out="merge it when nothing writes to it",
+                )  # fmt: skip
             if source.tag != seen.tag:
                 raise ClusterError(
                     f"the worker at {socket.gethostname()} has another object there", where=source.name,
                     way_out="merge it when nothing writes to it",
                 )  # fmt: skip
-        return site
+        return inputs.sources
 
     def _shares(self) -> Shares:
-        shipment, work = self.shipment, self.shipment.work
-        threads, memory = own_threads(), shipment.memory or own_memory()
+        shipment, work = self.shipment, self._work
+        threads, memory = own_threads(), shipment.job.resources.memory or own_memory()
         if shipment.chunk_bytes:
             return Shares(threads, shipment.chunk_bytes)
-        backend = _backend(shipment, self._site)
-        pace = backend.pace(work.order, len(work.inputs), work.item_bytes)
-        if sorts_again(backend, work):
-            pace = replace(pace, footprint=pace.footprint + backend.sort_pace(work.order, work.item_bytes).room)
-        return replace(shares(pace, work.nbytes, len(work.inputs), threads, memory), workers=threads)
+        pace, number = pace_of(self._backend, work), len(work.sources)
+        return replace(shares(pace, work.nbytes, number, threads, memory), workers=threads)
 
-    def do(self, task: ChunkTask) -> tuple[TaskResult, str]:
+    def do(self, task: Task) -> tuple[TaskResult, str]:
         """Do the task; its bytes are with the file system or store when it comes back, and the tag of their part.
 
         Raises UnfinishedError, OutputError.
         """
-        hand: Hand | None = getattr(self._own, "hand", None)
-        if hand is None:
-            hand = self._own.hand = Hand(self._station)
+        slot: Slot | None = getattr(self._own, "slot", None)
+        if slot is None:
+            slot = self._own.slot = Slot(self._setup)
             with self._lock:
-                self._hands.append(hand)
+                self._slots.append(slot)
         known = (self.shipment.known or {}).get(task.place.part)
         if known is not None and isinstance(self.outlet, FolderOutlet) and self.outlet.has(task.place.part, known):
             return TaskResult(list(known.counts), written=known.size, nbytes=task.nbytes, part=task.place.part), ""
         self.outlet.begin(task.place)
-        result = self._checked(task) if task.work.action == "check" else hand.do(task)
-        if self._site.outlet.is_over(task.turn):
+        result = slot.do(task)
+        if self.outlet.is_over(task.turn):
             raise ClusterError("the run was stopped")
-        for source in self._site.sources:
+        for source in self._work.sources:
             if source.extent is not None:  # others are asked for by their tags, again and again
                 source.check_unchanged()
         if self._ranges:
-            self._ranges[task.place.part].finish(durable=self.shipment.durable)
+            self._ranges[task.place.part].finish(durable=self.shipment.job.output.durable)
         return result, self.outlet.end(task.place)
-
-    def _checked(self, task: ChunkTask) -> TaskResult:
-        """Look at the task's piece of the only input, block by block."""
-        (source,), ((start, stop),) = self._site.sources, task.ranges
-        order, size = task.work.order, self._station.shares.chunk_bytes
-        unique = not task.work.equals.keeps_all
-        done = TaskResult([0], nbytes=stop - start)
-        workspace = self._station.backend.workspace(order, size)
-        try:
-            while start < stop and done.disorder is None and not self.outlet.is_over(task.turn):
-                until = min(stop, max(source.item_end(start), source.item_start(min(stop, start + size))))
-                done.disorder = disorder_between(source, (start, until), order, workspace, unique=unique)
-                if done.disorder is None:
-                    done.counts[0] += workspace.counts[0]
-                start = until
-        finally:
-            workspace.close()
-        return done
 
     @property
     def planner(self) -> Planner:
         """Cuts the inputs."""
-        return self._site.planner
+        return self._work.planner
 
     def stop(self) -> None:
         """Have tasks under way end with their present piece."""
@@ -160,8 +150,8 @@ class _Bench:
 
     def close(self) -> None:
         """Close all files and give all memory back."""
-        for hand in self._hands:
-            hand.close()
+        for slot in self._slots:
+            slot.close()
         self._stack.close()
 
 
@@ -180,9 +170,9 @@ def _bench(packed: Packed) -> Iterator[_Bench | Unpacker]:
             if shipment.run in _over:
                 raise ClusterError("the run has ended")
             judge_version(shipment.version)
-            _benches[packed.digest] = (Unpacker if shipment.work.action == "unpack" else _Bench)(shipment)
+            _benches[packed.digest] = (Unpacker if shipment.action == "unpack" else _Bench)(shipment)
             idle = [key for key, one in _benches.items() if not one.active and key != packed.digest]
-            for key in idle[: max(0, len(_benches) - _MOST_SITES)]:
+            for key in idle[: max(0, len(_benches) - _MOST_OPEN)]:
                 _benches.pop(key).close()
         bench = _benches[packed.digest]
         _benches.move_to_end(packed.digest)
@@ -211,7 +201,7 @@ def do(packed: Packed, turn: int, ranges: Ranges, place: Place) -> Answer:
     answer = Answer(result, worker_name(), threading.get_ident(), began, 0.0)
     try:
         with _bench(packed) as bench:
-            answer.result, answer.tag = bench.do(ChunkTask(bench.shipment.work, turn, ranges, place))
+            answer.result, answer.tag = bench.do(Task(turn, ranges, place))
             answer.crc = bench.outlet.crc if isinstance(bench.outlet, FolderOutlet) else 0
     except UnfinishedError as unfinished:
         if not isinstance(unfinished.cause, GpumergeError):
@@ -293,7 +283,7 @@ def judge_version(version: str) -> None:
 def _judge_files(shipment: Shipment) -> None:
     """See judge_inputs; waits a while for runs and copies that other machines have just made."""
     until = time.monotonic() + _PATIENCE
-    new = shipment.runs or any(shipment.work.items.copies)
+    new = shipment.runs or any(shipment.job.items.copies)
     while new and time.monotonic() < until:
         with suppress(ClusterError):
             return judge_inputs(shipment.inputs)
@@ -325,10 +315,9 @@ def _await(path: str, what: str, way_out: str) -> None:
         time.sleep(_LOOK)
 
 
-def _backend(shipment: Shipment, site: Site) -> Backend:
-    """The backend of a worker: that of the run's options where it has a GPU to use, else the CPU's."""
-    on, work = shipment.on, site.work
+def _backend(shipment: Shipment, work: Pass) -> Backend:
+    """The backend of a worker: that of the job's options where it has a GPU to use, else the CPU's."""
+    on = shipment.job.resources
     if not has_gpu():
         return select.host()
-    chosen = partial(select.select, on.backend, on.device, work.order, work.nbytes)
-    return chosen(sorts=work.action == "sort").backend
+    return select.select(on.backend, on.device, work.order, work.nbytes, sorts=work.sorts).backend

@@ -40,7 +40,7 @@ class DaskPool:
         self._fit = fit
         self._client = fit.client
         self._run = shipment.run
-        counting = replace(shipment, spots=()) if not shipment.work.equals.keeps_all else shipment
+        counting = shipment if shipment.keeps_all else replace(shipment, spots=())
         self._packed = {False: shipment.packed(), True: counting.packed()}
         self._resources = dict(resources) or None
         self._ended: SimpleQueue[tuple[Future, Any]] = SimpleQueue()

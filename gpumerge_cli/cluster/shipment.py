@@ -7,11 +7,13 @@ from hashlib import blake2b
 from typing import Any
 
 from gpumerge_cli.dataclass import dataclass, field
-from gpumerge_cli.engine.request import BackendRequest
-from gpumerge_cli.engine.task import TaskResult, TaskWork
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.passes import Action, equals_of
+from gpumerge_cli.engine.task import TaskResult
 from gpumerge_cli.errors import GpumergeError
 from gpumerge_cli.extents import PartsSpot, Spot
 from gpumerge_cli.measure import Span
+from gpumerge_cli.order import Order
 from gpumerge_cli.urls import is_url
 
 
@@ -36,28 +38,37 @@ class Known:
 
 @dataclass(frozen=True)
 class Shipment:
-    """The facts that all tasks of one run share; a worker opens its inputs and outputs by it, once.
-
-    run: names the run, unlike any other. version: of this program. work: inputs by absolute names. inputs: the files
-    themselves. spots: the parts of the output; none if results become runs in `folder`. on, memory: as of a request;
-    memory is that of each worker. chunk_bytes: of the chunks of a worker, 0 if it chooses. dtype: of runs, where the
-    inputs are such; `runs` tells. known: runs that need not be made again; None if nobody asks for their checksums.
-    durable: results are on storage when a task is done.
-    """
+    """The facts that all tasks of one pass share; a worker opens its inputs and outputs by it, once."""
 
     run: str
+    """Names the pass, unlike any other."""
     version: str
-    work: TaskWork
+    """This program's."""
+    job: Job
+    """Its inputs have absolute names, or are the names of runs; its memory is that of each worker."""
+    action: Action
+    order: Order
+    item_bytes: float
+    """Bytes of an item on average."""
     inputs: tuple[Seen, ...]
-    spots: tuple[Spot | PartsSpot, ...]
-    on: BackendRequest = field(default_factory=BackendRequest)
-    memory: int | None = None
+    """The files that workers read."""
+    sizes: tuple[int, ...] = ()
+    """Bytes of the items of each input."""
+    spots: tuple[Spot | PartsSpot, ...] = ()
+    """The parts of the output; none if results become runs in `folder`, or are not put out."""
     chunk_bytes: int = 0
+    """Bytes of the chunks of a worker, 0 if it chooses."""
     folder: str = ""
     runs: bool = False
+    """The inputs are runs, of items of `dtype`."""
     dtype: Any = None
     known: dict[int, Known] | None = None
-    durable: bool = False
+    """Runs that need not be made again; None if nobody asks for their checksums."""
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether the size of a result is that of its ranges."""
+        return equals_of(self.job, self.action).keeps_all
 
     @property
     def part_bytes(self) -> int:

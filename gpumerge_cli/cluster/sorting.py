@@ -8,36 +8,30 @@ import shutil
 import stat
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends import select
-from gpumerge_cli.cluster.crew import Crew, note_part, spots_of
 from gpumerge_cli.cluster.folder import SharedFolder, place_of, remove
 from gpumerge_cli.cluster.outlets import run_name
 from gpumerge_cli.cluster.runlog import RunLog, piece_of, sort_name
-from gpumerge_cli.cluster.runs import run_source
+from gpumerge_cli.cluster.runs import run_at
 from gpumerge_cli.cluster.shipment import Answer, Known, Seen, Shipment
+from gpumerge_cli.cluster.workers import Workers
 from gpumerge_cli.dataclass import replace
+from gpumerge_cli.engine.executor import Runs
 from gpumerge_cli.engine.held import Spill
-from gpumerge_cli.engine.machines import Sorting
-from gpumerge_cli.engine.outlet import RunsOutlet, SinkOutlet
+from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.local_sorts import pieces_of, run_dtype
+from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.output import Output
-from gpumerge_cli.engine.resources import default_memory
-from gpumerge_cli.engine.runs import joined, part_of, pieces_of
-from gpumerge_cli.engine.site import Site
-from gpumerge_cli.engine.stream import Advance, Outcome, carry_out, merge
-from gpumerge_cli.engine.task import ChunkTask, InputName
-from gpumerge_cli.errors import InputError, OutputError, UsageError
+from gpumerge_cli.engine.resources import Shares, default_memory
+from gpumerge_cli.engine.task import Task
+from gpumerge_cli.errors import InputError, OutputError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.plan import Chunk, Planner
+from gpumerge_cli.plan import Chunk
 from gpumerge_cli.urls import is_url, shown
-
-if TYPE_CHECKING:
-    from gpumerge_cli.order.key_types import Dtype
 
 _LEAST_PIECE = 1 << 20
 _MEMORY = "/dev/shm"
@@ -47,108 +41,86 @@ _RANDOM, _OF_RUNS = re.compile("[0-9a-f]{12}"), re.compile("lock|run-[0-9]{6,}([
 """The ends of the names of folders for runs, and the names in such folders."""
 
 
-def sort(machines: Crew, job: Sorting, output: Output, stack: ExitStack, advance: Advance | None) -> Outcome:
-    """Sort everything to the output. See engine.machines.Machines."""
-    request, inputs = job.request, job.inputs
-    if request.compress_program is not None:
-        raise UsageError("--compress-program: a cluster keeps plain runs", way_out="leave one of the two out")
-    site = Site(replace(job.work, equals=Equals.ALL), inputs.sources, RunsOutlet(lambda parts: None))
-    shipment = machines.shipment(site, request.on, request.memory, request.durable)
-    shipment = replace(shipment, spots=spots_of(output, here=machines.here))
-    machines.judge(shipment)
+class RunsOfCluster(NoOutlet):
+    """Workers put the runs of a sort into a folder themselves. See Outlet.
+
+    folder: theirs. piece: bytes of a run, about. log: takes note of runs that are finished, if there is one.
+    """
+
+    def __init__(self, folder: RunFolder, piece: int, log: RunLog | None) -> None:
+        super().__init__()
+        self._folder = folder
+        self._piece = piece
+        self._log = log
+
+    def shipment(self, shipment: Shipment) -> Shipment:
+        """The shipment of the pass that makes the runs."""
+        known = None if self._log is None else self._log.known
+        return replace(shipment, folder=str(self._folder.path), chunk_bytes=self._piece, known=known)
+
+    def noted(self, task: Task, answer: Answer) -> None:
+        """A run is finished."""
+        if self._log is not None:
+            run = Known(answer.result.written, answer.crc, tuple(answer.result.counts))
+            self._log.add(task.place.part, run)
+
+
+def cluster_runs(workers: Workers, shipment: Shipment, inputs: Inputs, output: Output, stack: ExitStack) -> Runs:
+    """See Team.runs. shipment: of a sort of the inputs."""
+    job = shipment.job
+    workers.judge_workers(shipment)
     # Pieces must be those of the log, even if the workers are others now.
-    size = (piece_of(request.run_log) if request.resume and request.run_log else 0) or piece_bytes(machines, job)
+    path = job.resources.run_log if job.resources.resume else None
+    size = (piece_of(path) if path else 0) or piece_bytes(workers, job, inputs)
     pieces = pieces_of(inputs.sources, size)
-    log = _log(job, shipment, pieces, size)
-    folders = run_folders(machines, job)
+    log = _log(inputs, shipment, pieces, size)
+    folders = run_folders(workers, job, inputs.nbytes)
     place = place_of(output.names[0], folders, "a sort to an object needs a folder for its runs")
     folder = stack.enter_context(RunFolder(place, folders, log))
     Spill([str(folder.path)], None).check_room(inputs.nbytes if log is None or not log.known else 0, packs=False)
-    shipment = replace(shipment, folder=str(folder.path), chunk_bytes=size, known=None if log is None else log.known)
-    if not request.unique and len(output.sinks) == 1:
+    if job.operation.equals.keeps_all and len(output.sinks) == 1:
         output.reserve([inputs.nbytes])
 
-    def noted(task: ChunkTask, answer: Answer) -> None:
-        if log is not None:
-            log.add(task.place.part, Known(answer.result.written, answer.crc, tuple(answer.result.counts)))
+    def sources() -> list[Source]:
+        found = folder.sources(len(pieces), inputs)
+        for source in found:
+            stack.callback(source.close)
+        return found
 
-    half = part_of(advance, lambda done: done // 2)
-    spans = lambda nbytes: iter([[pieces]])  # noqa: E731
-    made = carry_out(site, machines.hired(site, shipment, noted), spans, job.stopwatch, half)
-    for source in inputs.sources:
-        source.check_unchanged()
-    if not pieces:
-        return made
-    total = inputs.nbytes
-    sources = folder.sources(len(pieces), job)
-    for source in sources:
-        stack.callback(source.close)
-    told = part_of(advance, lambda done: (total + done) // 2)
-    merged = _merged(machines, job, output, sources, told)
-    return replace(
-        merged,
-        counts=made.counts,
-        workers=max(made.workers, merged.workers),
-        logs=joined(made.logs, merged.logs),
-        began=made.began,
-    )
+    return Runs(pieces, Shares(workers.threads, size), RunsOfCluster(folder, size, log), sources)
 
 
-def _log(job: Sorting, shipment: Shipment, pieces: Sequence[Chunk], size: int) -> RunLog | None:
-    """The log that the request names, if any."""
-    path = job.request.run_log
+def _log(inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], size: int) -> RunLog | None:
+    """The log that the job names, if any."""
+    path, resume = shipment.job.resources.run_log, shipment.job.resources.resume
     if path is None:
         return None
-    pairs = zip(job.inputs.names, shipment.inputs, job.inputs.copies or repeat(None), strict=False)
-    inputs = [one if copy is None else Seen(os.path.abspath(name), -1, 0, copy.tag) for name, one, copy in pairs]
-    unknown = [one.path for one in inputs if is_url(one.path) and not one.tag]
-    if job.request.resume and unknown:
+    pairs = zip(inputs.names, shipment.inputs, inputs.copies or repeat(None), strict=False)
+    seen = [one if copy is None else Seen(os.path.abspath(name), -1, 0, copy.tag) for name, one, copy in pairs]
+    unknown = [one.path for one in seen if is_url(one.path) and not one.tag]
+    if resume and unknown:
         raise InputError(
             "its server gives no tag that tells whether it is the same as before", where=shown(unknown[0]),
             way_out="leave --resume out, or copy it to a file",
         )  # fmt: skip
-    return RunLog(path, sort_name(inputs, pieces, job.inputs.order), size, resume=job.request.resume)
+    return RunLog(path, sort_name(seen, pieces, inputs.order), size, resume=resume)
 
 
-def _merged(
-    machines: Crew, job: Sorting, output: Output, sources: Sequence[Source], advance: Advance | None
-) -> Outcome:
-    """Merge the runs to the output."""
-    names = tuple(InputName(source.name, "run", source.size) for source in sources)
-    items = replace(job.work.items, copies=())  # runs are read as they are
-    work = replace(job.work, action="merge", inputs=names, items=items)
-    parts = []
-    if len(output.sinks) > 1:
-        parts = Planner(sources, work.order).parts(len(output.sinks))
-        if work.equals.keeps_all:
-            output.reserve([part.nbytes for part in parts])
-    site = Site(work, sources, SinkOutlet(output.sinks, work.equals), parts=parts, grid=output.grid)
-    of_runs = machines.shipment(site, job.request.on, job.request.memory, job.request.durable)
-    dtype = None if job.inputs.dtype is None else _native(job.inputs.dtype)
-    of_runs = replace(of_runs, spots=spots_of(output, here=machines.here), runs=True, dtype=dtype)
-    hired = machines.hired(site, of_runs, partial(note_part, output))
-    return merge(site, hired, job.stopwatch, advance, waits=True)
-
-
-def _native(dtype: Dtype) -> Dtype:
-    return dtype if dtype.kind in "SV" else dtype.newbyteorder("=")
-
-
-def piece_bytes(machines: Crew, job: Sorting) -> int:
+def piece_bytes(workers: Workers, job: Job, inputs: Inputs) -> int:
     """Bytes of a piece: as many as every thread of every worker has memory for, but a piece for each thread."""
-    backend, order, item = select.host(), job.inputs.order, job.inputs.item_bytes
+    backend, order, item = select.host(), inputs.order, inputs.item_bytes
     each = backend.pace(order, 1, item).footprint + 1 + backend.sort_pace(order, item).room
-    memory = job.request.memory
-    room = min((memory or one.memory) / one.threads for one in machines.standings.values())
-    return max(_LEAST_PIECE, min(int(room / each), -(-job.inputs.nbytes // machines.threads)))
+    memory = job.resources.memory
+    room = min((memory or one.memory) / one.threads for one in workers.standings.values())
+    return max(_LEAST_PIECE, min(int(room / each), -(-inputs.nbytes // workers.threads)))
 
 
-def run_folders(machines: Crew, job: Sorting) -> Sequence[str]:
-    """The folders for runs: those of the request; else memory, if all workers are of this machine and it is enough."""
-    request, nbytes = job.request, job.inputs.nbytes
-    if request.folders or request.run_log or not machines.here or not os.access(_MEMORY, os.W_OK | os.X_OK):
-        return request.folders
-    allowed = default_memory() if request.memory is None else request.memory * len(machines.standings)
+def run_folders(workers: Workers, job: Job, nbytes: int) -> Sequence[str]:
+    """The folders for runs: those of the job; else memory, if all workers are of this machine and it is enough."""
+    on = job.resources
+    if on.folders or on.run_log or not workers.here or not os.access(_MEMORY, os.W_OK | os.X_OK):
+        return on.folders
+    allowed = default_memory() if on.memory is None else on.memory * len(workers.standings)
     fits = 2 * nbytes <= min(allowed, default_memory(), shutil.disk_usage(_MEMORY).free)
     return (_MEMORY,) if fits else ()
 
@@ -193,11 +165,11 @@ class RunFolder(SharedFolder):
         log.begin(str(path))
         return path
 
-    def sources(self, number: int, job: Sorting) -> list[Source]:
+    def sources(self, number: int, inputs: Inputs) -> list[Source]:
         """The runs as sources. Raises OutputError if bytes of them are missing."""
-        dtype = None if job.inputs.dtype is None else _native(job.inputs.dtype)
-        found = [run_source(str(self.path / run_name(at)), dtype, job.inputs.order.end) for at in range(number)]
-        if sum(source.size for source in found) != job.inputs.nbytes:
+        paths = (str(self.path / run_name(at)) for at in range(number))
+        found = [run_at(path, run_dtype(inputs.dtype), inputs.order.end) for path in paths]
+        if sum(source.size for source in found) != inputs.nbytes:
             raise OutputError("a temporary file has become shorter", where=str(self.path))
         return found
 

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.cluster.outlets import CountOutlet, name_once
 from gpumerge_cli.cluster.seeing import judge_inputs
-from gpumerge_cli.cluster.shipment import Seen, Shipment
-from gpumerge_cli.engine.request import ItemRequest
-from gpumerge_cli.engine.task import ChunkTask, InputName, TaskResult, TaskWork
+from gpumerge_cli.cluster.shipment import Shipment
+from gpumerge_cli.engine.task import Task, TaskResult
 from gpumerge_cli.errors import ClusterError, output_error
 from gpumerge_cli.formats.naming import unpack_input
 from gpumerge_cli.measure import Span
-from gpumerge_cli.order import Order
-from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.rules import LineOrder
-
-
-def unpacking(inputs: Sequence[Seen]) -> TaskWork:
-    """The work of decompressing inputs, whose items do not matter."""
-    names = tuple(InputName(one.path, "text", max(0, one.size)) for one in inputs)
-    return TaskWork("unpack", names, ItemRequest(), Order.lines(LineOrder()), Equals.ALL, False, LaunchRequest(), 1.0)
 
 
 def copy_name(number: int) -> str:
@@ -41,7 +29,7 @@ class Unpacker:
         self.active = 0
         self.outlet = CountOutlet()
 
-    def do(self, task: ChunkTask) -> tuple[TaskResult, str]:
+    def do(self, task: Task) -> tuple[TaskResult, str]:
         """Decompress the input that is the task's part; the result, and the tag of the input's state.
 
         Raises InputError, OutputError, ClusterError.

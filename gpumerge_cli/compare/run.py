@@ -31,8 +31,8 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.report.compared import CompareReport
 
 if TYPE_CHECKING:
+    from gpumerge_cli.engine.job import Job
     from gpumerge_cli.engine.load import LoadedRuns
-    from gpumerge_cli.engine.request import SortFilesRequest
 
 
 def compare(
@@ -108,7 +108,7 @@ def compare_sorts(
     backend: ComparedBackend,
     request: SortRequest,
     effort: Effort,
-    files: SortFilesRequest | None = None,
+    files: Job | None = None,
 ) -> CompareReport:
     """Run and time every algorithm, or the one that `request` names, on all items of `loaded` in memory.
 

@@ -13,8 +13,8 @@ from gpumerge_cli.backends.base import SortRequest
 from gpumerge_cli.backends.compared import ComparedBackend
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.request import SortFilesRequest
-from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import suffix_of
 from gpumerge_cli.formats.kinds import is_binary
@@ -29,19 +29,21 @@ REPEAT = 3
 class File:
     """The place of the sorted items while they are timed, and the device."""
 
-    request: SortFilesRequest
+    job: Job
     backend: ComparedBackend
     threads: int
     output: str
 
     def by_algorithm(self, asked: SortRequest) -> None:
         """Sort as gpumerge sort does, with pieces read, sorted and written at the same time."""
-        on = replace(self.request.on, backend=self.backend.name)  # type: ignore[arg-type]
-        sort_files(replace(self.request, output=self.output, on=on, sort=asked))
+        job = self.job
+        resources = replace(job.resources, backend=self.backend.name)  # type: ignore[arg-type]
+        operation = replace(job.operation, launch=asked)
+        run(replace(job, operation=operation, output=replace(job.output, name=self.output), resources=resources))
 
     def by_library(self, name: str) -> None:
         """Sort as a script would: read everything, sort it, write it."""
-        with opened(self.request.inputs, self.request.items) as inputs:
+        with opened(self.job.inputs, self.job.items, folders=self.job.resources.folders) as inputs:
             workspace = self.backend.workspace(inputs.order, inputs.nbytes, threads=self.threads)
             try:
                 staging = workspace.staging(inputs.nbytes)
@@ -66,7 +68,7 @@ class File:
 
 
 def whole_sorts(
-    request: SortFilesRequest,
+    job: Job,
     backend: ComparedBackend,
     asked: Sequence[SortRequest],
     rows: Sequence[Measured],
@@ -76,17 +78,17 @@ def whole_sorts(
 ) -> tuple[Measured, ...]:
     """`rows` with the seconds of whole sorts, from reading the files to writing the output.
 
-    request: the inputs, and the folders of temporary files, of which the output is one. asked: the algorithms of the
+    job: the inputs, and the folders of temporary files, of which the output is one. asked: the algorithms of the
     first rows; the other rows are the backend's libraries. Rows with a problem stay as they are; so do all rows if
-    standard input is among the inputs, since it can be read only once. Raises as sort_files does.
+    standard input is among the inputs, since it can be read only once. Raises as run does.
     """
-    if STDIO in request.inputs:
+    if STDIO in job.inputs:
         return tuple(rows)
-    with tempfile.TemporaryDirectory(prefix="gpumerge-", dir=next(iter(request.folders), None)) as folder:
+    with tempfile.TemporaryDirectory(prefix="gpumerge-", dir=next(iter(job.resources.folders), None)) as folder:
         # If only a suffix says that items are binary, the output needs it, too.
-        suffix = suffix_of(request.inputs[0])
+        suffix = suffix_of(job.inputs[0])
         name = f"sorted{suffix}" if is_binary(suffix) else "sorted"
-        file = File(request, backend, threads, os.path.join(folder, name))
+        file = File(job, backend, threads, os.path.join(folder, name))
         works: list[Callable[[], None]] = [
             partial(file.by_library, row.name) if row.library else partial(file.by_algorithm, one)
             for row, one in zip(rows, [*asked, *[SortRequest()] * (len(rows) - len(asked))], strict=True)

@@ -3,37 +3,39 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from functools import partial
-from itertools import count
 
-from gpumerge_cli.backends.base import Backend, Workspace
-from gpumerge_cli.backends.select import device_numbers, select
 from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.disorder import Joining, disorder_error
+from gpumerge_cli.engine.executor import Executor, Team, perform
 from gpumerge_cli.engine.inputs import Inputs, formats_of, judge_memory, look_at, opened, same_headers
-from gpumerge_cli.engine.machines import Machines
-from gpumerge_cli.engine.request import BackendRequest, CheckRequest
-from gpumerge_cli.engine.resources import ITEM_COPIES, chunk_bytes_for, cores, default_memory
-from gpumerge_cli.engine.steps import falls_at, read_chunk
-from gpumerge_cli.errors import DisorderError, InputError
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.local import LOCAL
+from gpumerge_cli.engine.opening import is_packed
+from gpumerge_cli.engine.outcome import Outcome
+from gpumerge_cli.engine.outlet import NoOutlet
+from gpumerge_cli.engine.passes import Advance, Pass
+from gpumerge_cli.engine.resources import default_memory
+from gpumerge_cli.errors import DisorderError, InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.naming import size_told
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, blocks_of
 from gpumerge_cli.report.model import InputFile
 from gpumerge_cli.urls import is_url
 
-Advance = Callable[[int, int], None]
+_MOST_LOOKED_AT = 16
+"""Files that are looked at for each file that is out of order."""
 
-_SHORT_LINE = 8
 
-
-def check_files(request: CheckRequest, machines: Machines | None = None) -> tuple[InputFile, ...]:
+def check_files(job: Job, executor: Executor = LOCAL) -> tuple[InputFile, ...]:
     """The inputs as they were read. Raises the first InputError that check_each gives, and what that raises."""
     found = []
-    for one in check_each(request, machines=machines):
+    for one in check_each(job, executor=executor):
         if isinstance(one, InputError):
             raise one
         found.append(one)
@@ -41,20 +43,20 @@ def check_files(request: CheckRequest, machines: Machines | None = None) -> tupl
 
 
 def check_each(
-    request: CheckRequest, advance: Advance | None = None, machines: Machines | None = None
+    job: Job, advance: Advance | None = None, executor: Executor = LOCAL
 ) -> Iterator[InputFile | InputError]:
     """Check every input by itself: for each in turn the input as it was read, or what is wrong with it.
 
     An error is the DisorderError of the first disorder, or the InputError that kept the input from being read. Raises
-    UsageError before it reads any input if the inputs and the items of the request do not go together.
+    UsageError before it reads any input if the inputs and the items of the job do not go together.
     advance: called from any thread with (bytes done, bytes in all), those of the files as they lie on the disk; what it
-    raises ends the check. machines: do the work in place of this one.
+    raises ends the check. executor: does the work; by default this process.
     """
-    inputs, items = request.inputs, request.items
+    inputs, items = job.inputs, job.items
     headers: list[tuple[str, bytes]] = []
     formats_of(inputs, items)
     sizes = [size_told(name) for name in inputs] if advance is not None else []
-    copier = None if machines is None else machines.copier("", items.folders, request.on)
+    copier = executor.copier(job, "")
     troubles = _troubles(inputs)
     for at, name in enumerate(inputs):
         if name in troubles:
@@ -66,20 +68,34 @@ def check_each(
                 advance(sum(sizes[:at]) + sizes[at] * done // max(1, total), sum(sizes))
 
         try:
-            with opened((name,), items, copier=copier) as files:
+            with opened((name,), items, folders=job.resources.folders, copier=copier) as one, ExitStack() as stack:
+                beside = partial(_others, (*inputs[:at], *inputs[at + 1 :]), job, one.order, stack)
+                files = replace(one, others=beside)
                 if items.csv:  # whose keys may be names in the first header
                     head = files.shown_header(files.sources[0])
                     same_headers([*headers, (name, head)], items)
                     headers = headers or [(name, head)] * bool(head)
-                if machines is None:
-                    raise_disorder(files, request.on, unique=request.unique, memory=request.memory, advance=of_file)
-                    (checked,) = files.files()
-                else:
-                    (checked,) = files.files(machines.check(files, replace(request, inputs=(name,)), of_file))
+                counts = raise_disorder(replace(job, inputs=(name,)), files, of_file, executor)
+                (checked,) = files.files(counts)
         except InputError as error:
             yield error
         else:
             yield checked
+
+
+def _others(names: Sequence[str], job: Job, order: Order, stack: ExitStack) -> Sequence[Source] | None:
+    """See Inputs.others. They are opened until the stack closes; None as well where that could take a while."""
+    if not names:
+        return ()
+    if len(names) > _MOST_LOOKED_AT or not all(map(os.path.isfile, names)):
+        return None
+    try:
+        if any(map(is_packed, names, formats_of(names, job.items))):
+            return None
+        others = stack.enter_context(opened(names, job.items, folders=job.resources.folders, silent=True))
+    except (InputError, UsageError):
+        return None
+    return others.sources if others.order == order else None
 
 
 def _troubles(names: Sequence[str]) -> dict[str, InputError]:
@@ -100,111 +116,84 @@ def _troubles(names: Sequence[str]) -> dict[str, InputError]:
     return troubles
 
 
-def raise_disorder(
-    inputs: Inputs,
-    on: BackendRequest,
-    *,
-    unique: bool = False,
-    memory: int | None = None,
-    advance: Advance = lambda done, total: None,
-) -> None:
-    """Raise DisorderError at the first disorder of the first input that has one.
+def raise_disorder(job: Job, inputs: Inputs, advance: Advance | None = None, executor: Executor = LOCAL) -> list[int]:
+    """The items of each opened input of the job. Raises DisorderError at the first disorder of the first that has one.
 
-    unique, memory: see CheckRequest. advance: see Search.
+    advance, executor: see check_each.
     """
-    judge_memory(inputs, memory or default_memory())
-    device = 0 if on.backend == "cpu" else device_numbers(on.devices)[0]
-    backend = select(on.backend, device, inputs.order, inputs.nbytes, sharing=on.sharing).backend
-    search = Search(backend, on.threads or cores(), unique, memory)
+    judge_memory(inputs, job.resources.memory or default_memory())
+    check, clock = _check_of(job), Clock()
+    team = executor.team(check, inputs, clock)
+    search = Search(check, team, clock, inputs.item_bytes)
+    counts = []
     for source in inputs.sources:
-        error = search.error_in(source, inputs.order, advance, beside=inputs.sources)
-        if error is not None:
-            raise error
+        found = search.outcome(source, inputs.order, advance)
+        source.check_unchanged()
+        if found.disorder is not None:
+            raise search.error(source, inputs.order, found.disorder, beside=inputs.all_sources())
+        counts += found.counts
+    return counts
+
+
+def _check_of(job: Job) -> Job:
+    """The check of a job's inputs. Equal items are in order but in a check that says otherwise."""
+    if job.operation.kind == "check":
+        return job
+    return replace(job, operation=replace(job.operation, kind="check", equals=Equals.ALL, margin=None, join=None))
 
 
 @dataclass(frozen=True)
 class Search:
-    """A search for the first item of a source that sorts before the one ahead of it.
+    """Searches for the first item of a source that sorts before the one ahead of it.
 
-    backend: compares items. workers: threads that search, a block each. unique, memory: see CheckRequest. The methods
-    take `advance`, which is called with (blocks done, blocks in all) ahead of each block, from any thread; what it
-    raises ends the search.
+    job: a check. team: looks at blocks of the source, all at once. item_bytes: of an item on average.
     """
 
-    backend: Backend
-    workers: int
-    unique: bool = False
-    memory: int | None = None
+    job: Job
+    team: Team
+    clock: Clock
+    item_bytes: float
 
-    def error_in(
+    def outcome(self, source: Source, order: Order, advance: Advance | None = None) -> Outcome:
+        """The outcome of a search in one source. advance: called with (bytes done, bytes in all)."""
+        blocks = blocks_of(source, self.team.block_bytes(source, order))
+        pieces = [Chunk((block,), block[0]) for block in blocks]
+        work = Pass(self.job, "check", (source,), order, self.item_bytes, NoOutlet(), pieces=pieces, advance=advance)
+        if not pieces:
+            return Outcome([0])
+        if advance is not None:  # what ends the check need not wait for the first block
+            advance(0, source.size)
+        return perform(work, self.team.ready(work), self.clock)
+
+    def error(
         self,
         source: Source,
         order: Order,
-        advance: Advance = lambda done, total: None,
+        offset: int,
         *,
-        beside: Sequence[Source] = (),
+        beside: Sequence[Source] | None = (),
         join: Joining | None = None,
-    ) -> DisorderError | None:
-        """The error for the first disorder of a source, None if it is in order.
+    ) -> DisorderError:
+        """The error for the first disorder of a source, which lies at `offset`.
 
-        beside: the inputs that an order which the error proposes must fit, too. join: see disorder_error.
+        beside, join: see disorder_error.
         """
-        offset = self.first_in(source, order, advance)
-        if offset is None:
-            return None
-        first_in = partial(self.first_in, source)
-        return disorder_error(source, offset, order, first_in, unique=self.unique, beside=beside, join=join)
+        unique = not self.job.operation.equals.keeps_all
+        return disorder_error(source, offset, order, partial(self._first_in, source), unique=unique, beside=beside,
+                              join=join)  # fmt: skip
 
-    def first_in(self, source: Source, order: Order, advance: Advance = lambda done, total: None) -> int | None:
-        """The position of the first item out of order, None if there is none."""
-        pace = self.backend.pace(order, 1, order.item_bytes or _SHORT_LINE)
-        memory = self.memory or default_memory()
-        workers = max(1, min(self.workers, memory // (max(1, order.item_bytes) * ITEM_COPIES)))
-        blocks = blocks_of(source, chunk_bytes_for(pace, source.size, 1, workers, memory))
-        pending, counted = iter(blocks), count()
-        lock = threading.Lock()
-        found: list[int] = []
-
-        def work() -> None:
-            workspace = self.backend.workspace(order, max(stop - start for start, stop in blocks))
-            try:
-                while True:
-                    with lock:
-                        advance(min(next(counted), len(blocks)), len(blocks))
-                        start, stop = next(pending, (-1, -1))
-                        if start < 0 or (found and min(found) <= start):
-                            return
-                    disorder = disorder_between(source, (start, stop), order, workspace, unique=self.unique)
-                    if disorder is not None:
-                        found.append(disorder)
-            finally:
-                workspace.close()
-
-        if blocks:
-            from concurrent.futures import ThreadPoolExecutor
-
-            from gpumerge_cli.engine.parallel import started
-
-            number = min(workers, len(blocks))
-            with ThreadPoolExecutor(number) as pool:
-                for future in started(pool, work, number):
-                    future.result()
-        return min(found, default=None)
+    def _first_in(self, source: Source, order: Order) -> int | None:
+        return self.outcome(source, order).disorder
 
 
-def disorder_between(
-    source: Source, block: tuple[int, int], order: Order, workspace: Workspace, *, unique: bool = False
-) -> int | None:
-    """The position of the first item of a block that is out of order, None if there is none.
+def disorder_of(work: Pass, number: int, join: Joining | None = None) -> DisorderError | None:
+    """The error for the first disorder of a source of a pass, None if it is in order after all.
 
-    block: two positions. unique: an item that equals the one ahead of it is out of order, too. workspace: has room for
-    the block.
+    It is searched again, since tasks meet disorder in any order.
     """
-    start, stop = block
-    if falls_at(source, start, order, unique=unique):
-        return start
-    read_chunk([source], Chunk(((start, stop),), start), workspace)
-    workspace.upload([stop - start])
-    disorder = workspace.disorder(strict=unique)
-    workspace.synchronize()
-    return None if disorder is None else start + disorder.offset
+    source, order = work.sources[number], work.order_of(number)
+    check, clock = _check_of(work.job), Clock()
+    job = replace(check, resources=replace(check.resources, backend="cpu", cluster=None))
+    search = Search(job, LOCAL.host(job), clock, work.item_bytes)
+    found = search.outcome(source, order).disorder
+    return None if found is None else search.error(source, order, found, beside=work.sources, join=join)

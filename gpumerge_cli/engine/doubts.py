@@ -31,7 +31,7 @@ _NUMBERS: dict[Comparison, bytes] = {
 def warn(sources: Sequence[Source], order: Order, content: Content, others: LineOrder | None = None) -> None:
     """Warn on standard error of lines that may not mean what they seem to: one line for each kind of trouble.
 
-    Commands that are as silent as GNU sort warn only on a terminal. others: see ItemRequest.lines_of_others.
+    Commands that are as silent as GNU sort warn only on a terminal. others: see Items.lines_of_others.
     """
     if content.plain and (sys.stderr is None or not sys.stderr.isatty()):
         return

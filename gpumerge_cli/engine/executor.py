@@ -1,298 +1,117 @@
-"""The executor: hands the tasks of one supply to all workers at once.
-
-Workers start in threads of their own, so a device that is still starting only means that others take more. A worker
-that cannot start, or fails midway, is named in the report, and its task goes to another one.
-"""
+"""Executors: who does the tasks of a job. The engine asks for no more than this; local.py and the cluster are two."""
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack
 from typing import Protocol
 
-from gpumerge_cli.dataclass import dataclass, field
-from gpumerge_cli.engine.supply import Supply
-from gpumerge_cli.engine.task import ChunkTask, TaskResult, UnfinishedError, run
-from gpumerge_cli.engine.workers import Member, Worker
-from gpumerge_cli.errors import DeviceError, UsageError
-from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.backends.costs import Mix
+from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.engine.clock import Clock
+from gpumerge_cli.engine.inputs import Copier, Inputs
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.outcome import About, Member, Outcome, WorkerLog
+from gpumerge_cli.engine.outlet import Outlet
+from gpumerge_cli.engine.output import Output
+from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.resources import Shares
+from gpumerge_cli.engine.supply import Spans
+from gpumerge_cli.engine.tasks import Tasks
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.order import Order
 from gpumerge_cli.plan import Chunk
 
-_LOOK = 0.2
-"""Seconds between two looks of the main thread for a signal."""
-
-
-@dataclass
-class WorkerLog:
-    """The work of one worker. Times are seconds of time.perf_counter; first is 0 if it did nothing.
-
-    note: says why it did not start, or why it stopped; "" if it simply worked. tries: how many of its tasks failed, and
-    were done again.
-    """
-
-    worker: Member
-    chunks: int = 0
-    nbytes: int = 0
-    busy: float = 0.0
-    first: float = 0.0
-    last: float = 0.0
-    started: bool = False
-    lost: DeviceError | UsageError | None = None
-    note: str = ""
-    tries: int = 0
+_LEAST_AHEAD = 64
+"""Chunks to hold ready for several kinds of workers: some take many at once."""
 
 
 @dataclass(frozen=True)
-class Job:
-    """The job of an executor.
+class Ready:
+    """Workers that are ready for the tasks of a pass.
 
-    task: makes a task of its number, the number of a part of the output, and a chunk. is_over: whether the result of
-    that number is no longer wanted. took: is told each task's outcome. stop: makes threads that wait for their turn
-    come back. leave: takes the rest of a task that met an item out of order, and says whether that is no error. waits:
-    whether threads that have begun a task come back soon.
+    do: has them do all tasks, and gives the work of each; raises the first error that no other worker makes up for,
+    and all workers then stop. spans: cuts the pass for them; None if its planner does.
     """
 
-    supply: Supply
-    task: Callable[[int, int, Chunk], ChunkTask]
-    is_over: Callable[[int], bool]
-    took: Callable[[TaskResult], None]
-    stop: Callable[[], None]
-    leave: Callable[[UnfinishedError], bool] = lambda unfinished: False
-    waits: bool = True
+    members: Sequence[Member]
+    do: Callable[[Tasks], Sequence[WorkerLog]]
+    spans: Spans | None = None
 
 
-class Executes(Protocol):
-    """Does a job with workers. logs: the work of each. began: the time at which the first task was taken."""
+@dataclass(frozen=True)
+class Runs:
+    """The way in which a sort makes its runs.
 
-    began: float
+    pieces: of the inputs, each of which becomes a run. shares: pieces at once, and bytes of each but where one item is
+    longer. outlet: takes the runs. sources: the runs as the sources of the merge, once all are made. whole: there are
+    none, since the only piece is sorted at once to the output.
+    """
+
+    pieces: Sequence[Chunk]
+    shares: Shares
+    outlet: Outlet
+    sources: Callable[[], list[Source]]
+    whole: bool = False
+
+
+class Team(Protocol):
+    """The workers chosen for one job.
+
+    why: names the reason for the choice, in a sentence. expected: by the cost model; None where it has no say. about:
+    the launch of the whole job, if it is not that of the worker that did most.
+    """
 
     @property
-    def logs(self) -> Sequence[WorkerLog]: ...
+    def why(self) -> str: ...
 
-    def run(self) -> None:
-        """Do all tasks. Raises the first error that no other worker makes up for; all workers then stop."""
+    @property
+    def expected(self) -> Mix | None: ...
 
+    @property
+    def about(self) -> About | None: ...
 
-@dataclass
-class _Log(WorkerLog):
-    """The work of a worker of this process."""
+    def ready(self, work: Pass) -> Ready:
+        """Get workers ready for a pass. Raises UsageError, InputError, OutputError, DeviceError or ClusterError."""
 
-    worker: Worker
+    def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> Runs:
+        """Decide how a sort makes its runs. stack: closes at the end what must stay open until then.
 
-
-@dataclass
-class _Counts:
-    """Counts of threads: launched, begun, in a worker's start, and ended."""
-
-    launched: int = 0
-    begun: int = 0
-    starting: int = 0
-    ended: int = 0
-
-
-@dataclass
-class Executor:
-    """Does a job with all workers. The stopwatch has a lane for each, under the worker's name."""
-
-    workers: Sequence[Worker]
-    job: Job
-    stopwatch: Stopwatch
-    logs: list[_Log] = field(init=False)
-    began: float = 0.0
-    """The time at which the first task was taken."""
-    _error: BaseException | None = None
-    _stopped: bool = False
-    _counts: _Counts = field(default_factory=_Counts)
-    _changed: threading.Condition = field(default_factory=threading.Condition)
-
-    def __post_init__(self) -> None:
-        self.logs = [_Log(worker) for worker in self.workers]
-
-    def run(self) -> None:
-        """Do all tasks. Raises the first error that no other worker makes up for; all workers then stop."""
-        try:
-            for log in self.logs:
-                if not self._launch(log, new=True):
-                    break
-            self._wait()
-        except BaseException:
-            self._stop()
-            with self._changed:
-                # A worker that writes to a pipe nobody reads never comes back; one that writes to a file does so soon.
-                self._changed.wait_for(lambda: not self.job.waits or self._idle())
-            raise
-        finally:
-            self._end()
-        if self._error is not None:
-            raise self._error
-
-    def run_here(self) -> None:
-        """Do all tasks in the calling thread, with the only worker."""
-        (log,) = self.logs
-        self.stopwatch.name_lane(log.worker.name)
-        log.worker.start()
-        log.started = True
-        try:
-            self._serve(log)
-        except BaseException:
-            self._stop()
-            raise
-        finally:
-            log.worker.close()
-
-    def _wait(self) -> None:
-        counts = self._counts
-        with self._changed:
-            while counts.ended < counts.launched:
-                if self._idle() and (self._stopped or self.job.supply.is_over or self._has_finished()):
-                    return  # those that are still starting are not waited for
-                # A timeout, so that signals are seen: a wait without one is not interrupted on every platform.
-                self._changed.wait(_LOOK)
-
-    def _has_finished(self) -> bool:
-        """Whether a healthy worker has ended. It ends only if no task is left, or if no result is wanted any more."""
-        return any(log.started and log.lost is None for log in self.logs)
-
-    def _idle(self) -> bool:
-        return self._counts.begun == self._counts.ended + self._counts.starting
-
-    def _launch(self, log: _Log, *, new: bool) -> bool:
-        """Start a thread for the worker; False if the system lets no more start. Raises MemoryError if there is none.
-
-        new: the thread starts the worker first.
+        at_once: everything may be sorted at once.
         """
-        thread = threading.Thread(target=self._work, args=(log, new), name=f"gpumerge {log.worker.name}", daemon=True)
-        with self._changed:
-            self._counts.launched += 1
-        try:
-            thread.start()
-        except RuntimeError:  # no room for another stack, or no more threads allowed
-            with self._changed:
-                self._counts.launched -= 1
-                if not self._counts.launched:
-                    raise MemoryError from None
-            return False
-        return True
 
-    def _work(self, log: _Log, new: bool) -> None:
-        with self._changed:
-            if self._stopped:
-                self._counts.launched -= 1
-                self._changed.notify_all()
-                return
-            self._counts.begun += 1
-            self._counts.starting += new
-        try:
-            self.stopwatch.name_lane(log.worker.name)
-            if not new or self._start(log):
-                self._serve(log)
-        except BaseException as error:
-            with self._changed:
-                self._error = self._error or error
-            self._stop()
-        finally:
-            with self._changed:
-                self._counts.ended += 1
-                self._changed.notify_all()
-
-    def _start(self, log: _Log) -> bool:
-        """Start the worker, and the other threads that work for it. Returns False if it could not be started."""
-        failed: DeviceError | UsageError | None = None
-        try:
-            log.worker.start()
-        except (DeviceError, UsageError) as error:
-            failed = error
-        finally:
-            with self._changed:
-                self._counts.starting -= 1
-                log.started = failed is None
-                self._changed.notify_all()
-        if failed is not None:
-            self._lose(log, failed, "did not start")
-            return False
-        for _ in range(log.worker.hands - 1):
-            if self._stopped or self.job.supply.is_over or not self._launch(log, new=False):
-                break
-        return True
-
-    def _serve(self, log: _Log) -> None:
-        """Carry out task after task until there are none left."""
-        while not self._stopped and log.lost is None:
-            taken = self.job.supply.take(log.worker.chunk_bytes)
-            if taken is None or self.job.is_over(taken[0]):
-                return
-            self._carry_out(self.job.task(*taken), log)
-
-    def _carry_out(self, task: ChunkTask, log: _Log) -> None:
-        """Have the worker do the task. If the worker is lost over it, another one does it."""
-        start = time.perf_counter()
-        self.began = self.began or start
-        try:
-            self._took(log, run(task, log.worker), start)
-        except UnfinishedError as unfinished:
-            self._took(log, unfinished.done, start)
-            if self.job.leave(unfinished):
-                return
-            if not isinstance(unfinished.cause, DeviceError) or unfinished.rest is None:
-                raise unfinished.cause from None
-            self._lose(log, unfinished.cause, "lost")
-            # All other threads may wait to write behind this task, so this thread sees it done.
-            heir = self._heir(unfinished.cause)
-            self.stopwatch.name_lane(heir.worker.name)
-            self._carry_out(unfinished.rest, heir)
-
-    def _heir(self, cause: BaseException) -> _Log:
-        """A worker that has started; waits while any may still start. Raises `cause` if there is none."""
-        with self._changed:
-            while not self._stopped:
-                here = [log for log in self.logs if log.started and log.lost is None]
-                if here:
-                    return here[0]
-                if all(log.lost is not None for log in self.logs):
-                    break
-                self._changed.wait(_LOOK)
-        raise cause
-
-    def _lose(self, log: _Log, error: DeviceError | UsageError, how: str) -> None:
-        """Take note that the worker has stopped. Raises its error if it was the last one."""
-        with self._changed:
-            log.lost = log.lost or error
-            log.note = log.note or f"{how}: {error}"
-            self._changed.notify_all()
-            if all(one.lost is not None for one in self.logs):
-                raise next(one.lost for one in self.logs if one.lost is not None)
-
-    def _took(self, log: _Log, result: TaskResult, start: float) -> None:
-        stopped = time.perf_counter()
-        self.stopwatch.add(*result.spans)
-        with self._changed:
-            log.chunks += result.nbytes > 0
-            log.nbytes += result.nbytes
-            log.busy += stopped - start
-            log.first = min(log.first or start, start)
-            log.last = max(log.last, stopped)
-            self.job.took(result)
-
-    def _stop(self) -> None:
-        with self._changed:
-            self._stopped = True
-            self._changed.notify_all()
-        self.job.stop()
-
-    def _end(self) -> None:
-        """Close the workers that are done. One that is still starting is left alone, and will find nothing to do."""
-        with self._changed:
-            self._stopped = True
-            idle = self._idle()
-        for log in self.logs:
-            if not log.started and log.lost is None:
-                log.note = log.note or "had not started when the work was done"
-            elif idle:
-                with suppress(*([DeviceError] if log.lost is not None else [])):
-                    log.worker.close()
+    def block_bytes(self, source: Source, order: Order) -> int:
+        """Bytes of the blocks in which a source is checked for an order."""
 
 
-ExecutorOf = Callable[[Job, Stopwatch], Executes]
-"""Makes an executor that has workers do a job."""
+class Executor(Protocol):
+    """Does the work of jobs: this process, or a cluster."""
+
+    def judge(self, job: Job) -> None:
+        """Raise UsageError for a job that it cannot do."""
+
+    def copier(self, job: Job, output: str) -> Copier | None:
+        """Copies compressed inputs to where all workers read them; None where each is opened as it is.
+
+        output: the name of the first file that is written, "" if there is none.
+        """
+
+    def team(
+        self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None, sizes: Sequence[int] = ()
+    ) -> Team:
+        """Choose the workers of a job, start the clock, and take the room of the output.
+
+        sizes: bytes of the items that each part of the output would have if all went out. Raises as Team.ready.
+        """
+
+
+def perform(work: Pass, ready: Ready, clock: Clock, *, waits: bool = True) -> Outcome:
+    """Have the workers do all tasks of a pass. waits: see Tasks. Raises as Ready.do."""
+    kinds = {member.backend for member in ready.members}
+    low = 2 * len(ready.members) if len(kinds) == 1 else max(_LEAST_AHEAD, 2 * len(ready.members))
+    tasks = Tasks(work, ready.spans, low, clock.stopwatch, waits=waits)
+    logs = list(ready.do(tasks))
+    outcome = tasks.outcome
+    outcome.logs = logs
+    outcome.workers = max(1, sum(log.worker.hands for log in logs if log.started))
+    return outcome

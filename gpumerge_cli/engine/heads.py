@@ -7,92 +7,144 @@ result is that of every merge. This merge goes on where a merge in chunks has me
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 
 from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.backends.cpu.heads import Heads, Wanted
-from gpumerge_cli.engine.site import Site
-from gpumerge_cli.engine.stream import Filled, Outcome
-from gpumerge_cli.formats.base import Sink
-from gpumerge_cli.measure import Span, Stopwatch
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.engine.outcome import About, Outcome
+from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.task import Filled, Task, TaskResult
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.measure import Span
 
 _LEAST_WINDOW, _WINDOW = 4 << 10, 256 << 10
 _OWN = 2  # the windows that the result, and the line that went out last, take
 
 
-def merge_heads(
-    site: Site,
-    sink: Sink,
-    outcome: Outcome,
-    memory: int,
-    stopwatch: Stopwatch,
-    advance: Callable[[int, int], None] | None = None,
-) -> None:
-    """Merge the rest of the site's work, which `outcome` has left, to the sink, and bring `outcome` up to date.
+class HeadsWorker:
+    """Merges what a pass has left, as one task. See threads.Worker.
 
     memory: bytes that it may take, unless single lines are longer.
     """
-    assert outcome.rest is not None
-    sources, work, unique = site.sources, site.work, not site.work.equals.keeps_all
-    starts, position = [start for start, _ in outcome.rest.ranges], outcome.rest.offset
-    windows = _Windows(site, starts, memory)
-    reading = 0.0
-    heads = Heads(work.order, len(sources), windows.size, unique=unique)
-    try:
-        last = _last_before(site, starts) if unique else None
-        if last is not None:
-            heads.follow(last)
-        while (found := heads.next()) is not None:
-            if isinstance(found, Wanted):
-                start = time.perf_counter()
-                windows.fill(heads, found)
-                reading += time.perf_counter() - start
-                continue
-            data = sink.encode(found)
-            sink.write_at(position, data)
-            position += len(data)
-            outcome.chunks += 1
-            if advance is not None:
-                advance(sum(windows.ends), work.nbytes)
-        outcome.dropped += heads.dropped
-        merged = heads.counts
-    finally:
-        heads.close()
-    stopwatch.add(Span("read", reading, work.nbytes - sum(starts)))
-    outcome.largest = max(outcome.largest, windows.largest)
-    outcome.counts[:] = [
-        source.count(start) + count for source, start, count in zip(sources, starts, merged, strict=True)
-    ]
-    outcome.written = position
-    outcome.parts = {0: Filled(sum(outcome.counts) - outcome.dropped, position)}
+
+    name = "cpu 0"
+    backend = "cpu"
+    hands = 1
+
+    def __init__(self, work: Pass, memory: int) -> None:
+        self.chunk_bytes = max(1, work.nbytes)
+        self._work = work
+        self._memory = memory
+
+    def start(self) -> None:
+        """See Worker."""
+
+    def do(self, task: Task) -> TaskResult:
+        """See Worker. Counts and bytes are those of the whole output, what went out ahead of the task included."""
+        merged = _Merged(self._work, task, self._memory)
+        try:
+            written = self._work.outlet.put(task.turn, task.place, merged, last=True)
+            end, counts, dropped = task.place.offset + (written or 0), merged.counts, merged.dropped
+        finally:
+            merged.close()
+        return TaskResult(
+            counts,
+            dropped,
+            end,
+            nbytes=task.nbytes,
+            largest=merged.largest,
+            spans=merged.spans,
+            filled={0: Filled(sum(counts) - dropped, end)},
+            chunks=merged.chunks,
+        )
+
+    def about(self) -> About:
+        """See Worker."""
+        return About()
+
+    def close(self) -> None:
+        """See Worker."""
 
 
-class _Windows:
-    """The bytes of each source that are in memory.
+class _Merged:
+    """The merge of the next lines of a task's ranges. See outlet.Merged.
 
-    size: bytes of a window. ends: what lies ahead of them in each source was read. largest: bytes of the largest one.
+    largest: bytes of the largest window. chunks: the pieces of the result so far.
     """
 
-    def __init__(self, site: Site, starts: Sequence[int], memory: int) -> None:
-        self._sources = site.sources
-        self.ends = list(starts)
-        self.size = max(_LEAST_WINDOW, min(_WINDOW, memory // (len(starts) + _OWN)))
-        self.largest = 0
+    merged_bytes = -1  # not known ahead
 
-    def fill(self, heads: Heads, wanted: Wanted) -> None:
+    def __init__(self, work: Pass, task: Task, memory: int) -> None:
+        sources, starts = work.sources, [start for start, _ in task.ranges]
+        unique = not work.equals.keeps_all
+        self.spans: list[Span] = []
+        self.largest = 0
+        self.chunks = 0
+        self._work = work
+        self._starts = starts
+        self._ends = list(starts)  # what lies ahead of them in each source was read
+        self._window = max(_LEAST_WINDOW, min(_WINDOW, memory // (len(starts) + _OWN)))
+        self._heads = Heads(work.order, len(sources), self._window, unique=unique)
+        last = _last_before(sources, starts, work) if unique else None
+        if last is not None:
+            self._heads.follow(last)
+
+    def outputs(self) -> Iterator[Bytes]:
+        """The result by pieces, each valid until the next one is asked for."""
+        reading = 0.0
+        while (found := self._heads.next()) is not None:
+            if isinstance(found, Wanted):
+                start = time.perf_counter()
+                self._fill(found)
+                reading += time.perf_counter() - start
+                continue
+            yield found
+            self.chunks += 1
+            if self._work.advance is not None:
+                self._work.advance(sum(self._ends), self._work.nbytes)
+        self.spans.append(Span("read", reading, sum(self._ends) - sum(self._starts)))
+
+    @property
+    def counts(self) -> list[int]:
+        """Items of each source, those ahead of the task included."""
+        pairs = zip(self._work.sources, self._starts, self._heads.counts, strict=True)
+        return [source.count(start) + count for source, start, count in pairs]
+
+    @property
+    def dropped(self) -> int:
+        """Those left out of the task."""
+        return self._heads.dropped
+
+    def _fill(self, wanted: Wanted) -> None:
         """Read the next bytes that are wanted; all of a line that is longer than half of a window."""
-        source, start = self._sources[wanted.run], self.ends[wanted.run]
-        end = min(start + self.size - min(wanted.held, self.size // 2), source.size)
-        if wanted.held > self.size // 2:
+        source, start = self._work.sources[wanted.run], self._ends[wanted.run]
+        end = min(start + self._window - min(wanted.held, self._window // 2), source.size)
+        if wanted.held > self._window // 2:
             end = max(end, source.item_end(start))
-        room = heads.room(wanted.run, end - start, last=end == source.size)
+        room = self._heads.room(wanted.run, end - start, last=end == source.size)
         if end > start:
             source.read_into(start, room)
-        self.ends[wanted.run] = end
+        self._ends[wanted.run] = end
         self.largest = max(self.largest, wanted.held + end - start)
 
+    def close(self) -> None:
+        """Give the memory back."""
+        self._heads.close()
 
-def _last_before(site: Site, starts: Sequence[int]) -> bytes | None:
+
+def _last_before(sources: Sequence[Source], starts: Sequence[int], work: Pass) -> bytes | None:
     """The line that a merge put out last when it had come to `starts`, of sources in order up to there."""
-    ahead = [source.item_before(start) for source, start in zip(site.sources, starts, strict=True) if start > 0]
-    return max(ahead, key=key_by(site.work.order), default=None)
+    ahead = [source.item_before(start) for source, start in zip(sources, starts, strict=True) if start > 0]
+    return max(ahead, key=key_by(work.order), default=None)
+
+
+def gone_on(ahead: Outcome, rest: Outcome) -> Outcome:
+    """The outcome of a merge that met disorder, and of the one that went on with the rest."""
+    ahead.counts[:] = rest.counts
+    ahead.dropped += rest.dropped
+    ahead.written, ahead.parts = rest.written, rest.parts
+    ahead.parts[0].items -= ahead.dropped - rest.dropped
+    ahead.chunks += rest.chunks
+    ahead.largest = max(ahead.largest, rest.largest)
+    return ahead

@@ -1,4 +1,4 @@
-"""Sorted runs between their making and their merging: in memory, or in temporary files that no exit leaves behind.
+"""Sorted runs between their making and their merging: in memory, or in spools, which no exit leaves behind.
 
 Each is read as an input is: these classes stand in for formats.input.SeekableInput.
 """
@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpumerge_cli.buffers import Bytes, room
 from gpumerge_cli.engine.packing import BlockCodec
+from gpumerge_cli.engine.spool import Spool
 from gpumerge_cli.errors import OutputError, output_error
 from gpumerge_cli.extents import Extent
 from gpumerge_cli.units import format_bytes
 
 _KEPT_BLOCKS = 4  # of each run, unpacked
-_LARGEST_CALL = 1 << 30
 
 
 class MemoryFile:
@@ -57,31 +57,26 @@ class MemoryFile:
 
 
 class SpilledFile:
-    """Bytes in an unnamed temporary file."""
+    """Bytes in a spool."""
 
     name = "a temporary file"
 
-    def __init__(self, parts: Iterable[Bytes], folder: str) -> None:
-        self._folder = folder
-        self._descriptor, self.size = _written(parts, folder)
+    def __init__(self, parts: Iterable[Bytes], spool: Spool) -> None:
+        self._spool = spool
+        self._start, self.size = spool.append(parts)
+        self._is_open = True
 
     def extent(self, start: int, held: int, swap: int = 0) -> Extent | None:
         """See SeekableInput."""
-        return Extent(self._descriptor, start, held, swap)
+        return Extent(self._spool.descriptor, self._start + start, held, swap)
 
     def read_into(self, position: int, out: Bytes) -> None:
         """See SeekableInput."""
-        view = memoryview(out)
-        while len(view):
-            count = os.preadv(self._descriptor, [view[:_LARGEST_CALL]], position)
-            if count == 0:
-                raise OutputError("a temporary file has become shorter", where=self._folder)
-            view = view[count:]
-            position += count
+        self._spool.read_into(self._start + position, out)
 
     def read(self, position: int, count: int) -> bytes:
         """See SeekableInput."""
-        return os.pread(self._descriptor, max(0, min(count, self.size - position)), position)
+        return os.pread(self._spool.descriptor, max(0, min(count, self.size - position)), self._start + position)
 
     def read_exactly(self, position: int, count: int) -> bytes:
         """See SeekableInput."""
@@ -96,22 +91,22 @@ class SpilledFile:
         """Nothing to check: it has no name by which anybody could write to it."""
 
     def close(self) -> None:
-        """Give its room back."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        """Leave the spool, which gives its room back with its last run; a second call does nothing."""
+        if self._is_open:
+            self._is_open = False
+            self._spool.leave()
 
 
 class PackedFile:
-    """Bytes in an unnamed temporary file, block by block compressed; the last blocks used are kept unpacked."""
+    """Bytes in a spool, block by block compressed; the last blocks used are kept unpacked."""
 
     name = "a temporary file"
 
-    def __init__(self, parts: Iterable[Bytes], folder: str, codec: BlockCodec) -> None:
+    def __init__(self, parts: Iterable[Bytes], spool: Spool, codec: BlockCodec) -> None:
         self.size = 0
         self._codec = codec
         self._ends = [0]
-        self._file = SpilledFile(self._packed(parts), folder)
+        self._file = SpilledFile(self._packed(parts), spool)
         self._unpacked: OrderedDict[int, bytes] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -142,7 +137,7 @@ class PackedFile:
         """See SpilledFile."""
 
     def close(self) -> None:
-        """Give its room back."""
+        """See SpilledFile."""
         self._file.close()
         self._unpacked.clear()
 
@@ -173,7 +168,10 @@ class PackedFile:
 
 
 class Spill:
-    """Takes runs that should not stay in memory, to temporary folders in turn."""
+    """Takes runs that should not stay in memory, to temporary folders in turn.
+
+    Each folder gets as many spools as threads write to it at the same time: writes to one file wait for each other.
+    """
 
     def __init__(self, folders: Sequence[str], program: str | None) -> None:
         self._folders = tuple(folders)
@@ -184,6 +182,7 @@ class Spill:
         self._codec = BlockCodec.of(program)
         self._lock = threading.Lock()
         self._next = 0
+        self._idle: list[list[Spool]] = [[] for _ in self._folders]  # those that no thread writes to
 
     def check_room(self, nbytes: int, *, packs: bool = True) -> None:
         """Raise OutputError if a name is no folder, or if `nbytes` do not fit into all folders together.
@@ -213,9 +212,16 @@ class Spill:
     def keep(self, parts: Iterable[Bytes]) -> SpilledFile | PackedFile:
         """Write the parts of a run to the next folder. From any thread. Raises OutputError."""
         with self._lock:
-            folder = self._folders[self._next % len(self._folders)]
+            number = self._next % len(self._folders)
             self._next += 1
-        return SpilledFile(parts, folder) if self._codec is None else PackedFile(parts, folder, self._codec)
+            spool = self._idle[number].pop() if self._idle[number] else None
+        spool = spool or Spool(self._folders[number])
+        try:
+            return SpilledFile(parts, spool) if self._codec is None else PackedFile(parts, spool, self._codec)
+        finally:
+            with self._lock:
+                if not spool.is_closed:
+                    self._idle[number].append(spool)
 
 
 def _joined(parts: Sequence[Bytes]) -> memoryview:
@@ -238,20 +244,3 @@ def _blocks(parts: Iterable[Bytes], size: int) -> Iterator[bytes]:
         rest = rest[whole:]
     if rest:
         yield rest
-
-
-def _written(parts: Iterable[Bytes], folder: str) -> tuple[int, int]:
-    """(the descriptor of a new unnamed file in `folder` that holds the parts, their bytes)."""
-    import tempfile
-
-    try:
-        with tempfile.TemporaryFile(dir=folder) as file:
-            size = 0
-            for part in parts:
-                view = memoryview(part)
-                size += len(view)
-                while len(view):
-                    view = view[os.write(file.fileno(), view[:_LARGEST_CALL]) :]
-            return os.dup(file.fileno()), size
-    except OSError as error:
-        raise output_error(error, folder) from None

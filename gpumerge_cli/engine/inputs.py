@@ -1,4 +1,4 @@
-"""Opens the inputs of a request, and finds the one order that all of them have."""
+"""Opens the inputs of a job, and finds the one order that all of them have."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.doubts import warn
+from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.opening import Advance, Passes, is_packed
-from gpumerge_cli.engine.request import ItemRequest
 from gpumerge_cli.engine.resources import ITEM_COPIES, LARGE_ITEM, cores
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.extents import Copy
@@ -69,7 +69,8 @@ class Inputs:
 
     rest: takes the function that was told of progress while they were opened, and gives the one for the work that
     follows. names: the names as they were given, which may hold secrets; those of the sources do not. new_head: the
-    start of the output where it is not that of an input. copies: see ItemRequest.
+    start of the output where it is not that of an input. copies: see Items. others: gives further inputs of the command
+    that have the same order; None if some have not, or cannot be looked at now.
     """
 
     sources: tuple[Source, ...]
@@ -80,6 +81,12 @@ class Inputs:
     names: tuple[str, ...] = ()
     new_head: bytes | None = None
     copies: tuple[Copy | None, ...] = ()
+    others: Callable[[], Sequence[Source] | None] = tuple
+
+    def all_sources(self) -> Sequence[Source] | None:
+        """These sources and the others; None if there are some that cannot be looked at."""
+        others = self.others()
+        return None if others is None else (*self.sources, *others)
 
     @property
     def nbytes(self) -> int:
@@ -126,8 +133,11 @@ class Inputs:
         return tuple(InputFile(source.name, items, nbytes) for source, items, nbytes in rows)
 
 
-def formats_of(names: Sequence[str], items: ItemRequest) -> list[Content]:
-    """The formats of inputs, of which nothing is opened. Raises UsageError if names and options do not go together."""
+def formats_of(names: Sequence[str], items: Items, folders: Sequence[str] = ()) -> list[Content]:
+    """The formats of inputs, of which nothing is opened. Raises UsageError if names and options do not go together.
+
+    folders: see `opened`.
+    """
     if not names:
         raise UsageError("no input was named", way_out="name at least one file, or - for standard input")
     if list(names).count(STDIO) > 1:
@@ -145,9 +155,10 @@ def formats_of(names: Sequence[str], items: ItemRequest) -> list[Content]:
                 csv=items.csv,
                 records=items.records_of[min(number, len(items.others))],
             ),
+            csv_implied=items.csv_implied,
             plain=items.plain,
             shown=items.shown,
-            folder=items.folders[number % len(items.folders)] if items.folders else None,
+            folder=folders[number % len(folders)] if folders else None,
             copy=items.copies[number] if items.copies else None,
         )
         for number, name in enumerate(names)
@@ -179,23 +190,26 @@ def look_at(names: Sequence[str]) -> None:
 @contextmanager
 def opened(
     names: Sequence[str],
-    items: ItemRequest,
+    items: Items,
     stopwatch: Stopwatch | None = None,
     advance: Advance | None = None,
     *,
+    folders: Sequence[str] = (),
     outputs: Sequence[str] = (),
     alike: bool = True,
     copier: Copier | None = None,
+    silent: bool = False,
 ) -> Iterator[Inputs]:
     """Open every input and find their common order. Raises UsageError or InputError; closes them at the end.
 
     stopwatch: what takes the spans of copying inputs that cannot be read anywhere, "decompress", "csv" and "spool".
     advance: called from any thread with (bytes done, bytes in all) of such copies, half of which they are.
+    folders: for copies of inputs that are compressed or pipes, in turn; () for the system's.
     outputs: the names of the outputs; an OutputError for one of them is raised before an input is read. alike: the
     items of all inputs are of one type, and their headers are the same. copier: copies compressed inputs to files that
-    are read in their place.
+    are read in their place. silent: nothing is warned about.
     """
-    formats = formats_of(names, items)
+    formats = formats_of(names, items, folders)
     look_at(names)
     for output in outputs:
         look_at_output(output)
@@ -204,7 +218,7 @@ def opened(
         if copier is not None:
             copies = stack.enter_context(copier(names, formats, stopwatch or Stopwatch(), passes.of))
             items = replace(items, copies=copies)
-            formats = formats_of(names, items)
+            formats = formats_of(names, items, folders)
         sources = _open_all(names, formats, stack, stopwatch or Stopwatch(), passes)
         if alike:
             _same_items(sources)
@@ -220,11 +234,12 @@ def opened(
         inputs = Inputs(tuple(sources), order, first, dtype, passes.rest, tuple(names), copies=items.copies)
         if alike:
             same_headers([(source.name, inputs.shown_header(source)) for source in sources], items)
-        warn(inputs.sources, inputs.order, inputs.format, items.lines_of_others)
+        if not silent:
+            warn(inputs.sources, inputs.order, inputs.format, items.lines_of_others)
         yield inputs
 
 
-def _records(sources: Sequence[Source], items: ItemRequest, stopwatch: Stopwatch, passes: Passes) -> CsvRecords:
+def _records(sources: Sequence[Source], items: Items, stopwatch: Stopwatch, passes: Passes) -> CsvRecords:
     """The records of CSV, whose copies take a span "csv"."""
     from gpumerge_cli.formats.csv_records import records_of
 
@@ -237,7 +252,7 @@ def _records(sources: Sequence[Source], items: ItemRequest, stopwatch: Stopwatch
     return records
 
 
-def known_ahead(names: Sequence[str], items: ItemRequest) -> tuple[Content, Order | None]:
+def known_ahead(names: Sequence[str], items: Items) -> tuple[Content, Order | None]:
     """Format and order of inputs of which nothing is opened; the order is None if a header says it.
 
     Raises UsageError as `opened` does.
@@ -246,7 +261,7 @@ def known_ahead(names: Sequence[str], items: ItemRequest) -> tuple[Content, Orde
     return first, None if first.format.items == "told" and first.dtype is None else _order(items, first, first.dtype)
 
 
-def _order(items: ItemRequest, first: Content, dtype: Dtype | None) -> Order:
+def _order(items: Items, first: Content, dtype: Dtype | None) -> Order:
     if dtype is not None:
         return order_of(dtype, first.key, descending=items.reverse)
     lines = items.lines or LineOrder(reverse=items.reverse)
@@ -346,7 +361,7 @@ def _same_items(sources: Sequence[Source]) -> None:
             )
 
 
-def same_headers(headers: Sequence[tuple[str, bytes]], items: ItemRequest) -> None:
+def same_headers(headers: Sequence[tuple[str, bytes]], items: Items) -> None:
     """Raise InputError if files, by name and header, have headers that differ; an empty file's differs from none.
 
     A byte order mark and how lines end are no difference, nor are the quotes of CSV.
@@ -361,7 +376,7 @@ def same_headers(headers: Sequence[tuple[str, bytes]], items: ItemRequest) -> No
             )
 
 
-def _same_header(header: bytes, other: bytes, items: ItemRequest) -> bool:
+def _same_header(header: bytes, other: bytes, items: Items) -> bool:
     if items.csv:
         from gpumerge_cli.formats.csv_records import same_fields, separator_of
 

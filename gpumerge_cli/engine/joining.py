@@ -5,41 +5,41 @@ from __future__ import annotations
 from gpumerge_cli.backends.cpu.joins import Joins, JoinWorker
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import Inputs, formats_of
-from gpumerge_cli.engine.request import MergeRequest
+from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.record_options import order_of
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.joins import Join
-from gpumerge_cli.order.record_joins import RecordJoin, as_records, joined_type, parts_of, turned_alike
+from gpumerge_cli.order.record_joins import JoinRules, RecordJoin, as_records, joined_type, parts_of, turned_alike
 
 
-def prepared(request: MergeRequest, inputs: Inputs) -> tuple[MergeRequest, Inputs]:
-    """The request with a join that goes with its opened inputs, and the inputs as their join goes out.
+def prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
+    """The job with a join that goes with its opened inputs, and the inputs as their join goes out.
 
     Raises UsageError or InputError for inputs that cannot be joined.
     """
-    assert request.join is not None
+    assert job.operation.join is not None
     if len(inputs.sources) != 2:
         raise UsageError(f"{len(inputs.sources)} files were named", way_out="a join takes two, A and B")
     of_lines = [isinstance(source, LineSource) for source in inputs.sources]
     if any(of_lines) and not all(of_lines):
         text, other = (source.name for _, source in sorted(zip(of_lines, inputs.sources, strict=True), key=_is_other))
         raise UsageError(f"{text} holds lines of text, and {other} does not", way_out="join two files of one kind")
-    if isinstance(request.join, RecordJoin):
-        return _of_records(request, request.join, inputs)
-    return _of_lines(request, request.join, inputs)
+    if isinstance(job.operation.join, RecordJoin):
+        return _of_records(job, job.operation.join, inputs)
+    return _of_lines(job, job.operation.join, inputs)
 
 
 def _is_other(one: tuple[bool, object]) -> bool:
     return not one[0]
 
 
-def _of_records(request: MergeRequest, join: RecordJoin, inputs: Inputs) -> tuple[MergeRequest, Inputs]:
+def _of_records(job: Job, join: RecordJoin, inputs: Inputs) -> tuple[Job, Inputs]:
     dtypes = [source.dtype for source in inputs.sources if source.dtype is not None]
-    contents = formats_of(inputs.names, request.items)
+    contents = formats_of(inputs.names, job.items)
     orders = [
-        as_records(order_of(dtype, content.key, descending=request.items.reverse))
+        as_records(order_of(dtype, content.key, descending=job.items.reverse))
         for dtype, content in zip(dtypes, contents, strict=True)
     ]
     a, b = (parts_of(order) for order in orders)
@@ -55,13 +55,13 @@ def _of_records(request: MergeRequest, join: RecordJoin, inputs: Inputs) -> tupl
     first, second = (dtype if dtype.kind in "SV" else dtype.newbyteorder("=") for dtype in dtypes)
     joined = joined_type(first, second, b) if join.has_rest else first
     dtype = dtypes[0] if joined == first else joined
-    return replace(request, join=join), replace(inputs, order=join.orders[0], dtype=dtype)
+    return _joined(job, join), replace(inputs, order=join.orders[0], dtype=dtype)
 
 
-def _of_lines(request: MergeRequest, join: Join, inputs: Inputs) -> tuple[MergeRequest, Inputs]:
+def _of_lines(job: Job, join: Join, inputs: Inputs) -> tuple[Job, Inputs]:
     text = inputs.order.text
     assert text is not None
-    if request.items.csv and not text.quoted:
+    if job.items.csv and not text.quoted:
         raise InputError(
             f"quotes in it, or in {inputs.sources[1].name}, do not enclose whole fields",
             where=inputs.sources[0].name,
@@ -73,9 +73,13 @@ def _of_lines(request: MergeRequest, join: Join, inputs: Inputs) -> tuple[MergeR
     firsts = [_first(source) for source in inputs.sources if isinstance(source, LineSource)]
     if join.auto:
         join = replace(join, columns=_all_columns(join, inputs, firsts))
-    head = _mark(inputs) + (_joined_header(join, inputs, firsts) if request.items.header_lines else b"")
+    head = _mark(inputs) + (_joined_header(join, inputs, firsts) if job.items.header_lines else b"")
     order = Order.lines(join.rules[0])
-    return replace(request, join=join), replace(inputs, order=order, new_head=head)
+    return _joined(job, join), replace(inputs, order=order, new_head=head)
+
+
+def _joined(job: Job, join: JoinRules) -> Job:
+    return replace(job, operation=replace(job.operation, join=join))
 
 
 def _mark(inputs: Inputs) -> bytes:

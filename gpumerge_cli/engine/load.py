@@ -8,7 +8,7 @@ from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.check import raise_disorder
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.request import MergeRequest
+from gpumerge_cli.engine.job import Job
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.model import InputFile
 
@@ -22,11 +22,11 @@ class LoadedRuns:
     inputs: tuple[InputFile, ...]
 
 
-def load_runs(request: MergeRequest) -> LoadedRuns:
-    """Read the inputs whole, checked for order if the request says so. Raises as merge_files does."""
-    with opened(request.inputs, request.items) as inputs:
-        if request.check:
-            raise_disorder(inputs, request.on)
+def load_runs(job: Job) -> LoadedRuns:
+    """Read the inputs whole, checked for order if the job says so. Raises as run does."""
+    with opened(job.inputs, job.items, folders=job.resources.folders) as inputs:
+        if job.operation.check:
+            raise_disorder(job, inputs)
         runs = []
         for source in inputs.sources:
             run = np.empty(source.size, np.uint8)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpumerge_cli.engine.inputs import Inputs
-from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
+from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.output import refuse_inputs, same_place
 from gpumerge_cli.order.equals import Margin
@@ -23,38 +23,27 @@ def judge_margin(margin: Margin | None, inputs: Inputs) -> None:
         )
 
 
-def counts_of(request: MergeRequest | SortFilesRequest) -> tuple[str, ...]:
-    """The file of counts, if the request has one.
+def counts_of(job: Job) -> tuple[str, ...]:
+    """The file of counts, if the job has one.
 
     Raises UsageError or OutputError if it is the output, or an open file that holds an input.
     """
-    file = None if request.margin is None else request.margin.file
+    file = None if job.operation.margin is None else job.operation.margin.file
     if file is None:
         return ()
-    refuse_inputs(file, request.inputs)
-    if same_place(file, request.output):
+    refuse_inputs(file, job.inputs)
+    if same_place(file, job.output.name):
         raise UsageError("the output and its counts would go to one place", way_out="give --count-to another name")
     return (file,)
 
 
-def by_cpu(request: MergeRequest) -> str:
-    """Why the CPU does a request whose equal items lie in one chunk; "" if a GPU can do it, too."""
-    if request.join is not None:
+def by_cpu(job: Job) -> str:
+    """Why the CPU does a job whose equal items lie in one chunk; "" if a GPU can do it, too."""
+    if job.operation.join is not None:
         return made_by_cpu("joins")
-    return made_by_cpu("columns") if request.margin is not None and request.margin.count is None else ""
+    return made_by_cpu("columns") if job.operation.margin is not None and job.operation.margin.count is None else ""
 
 
 def made_by_cpu(what: str) -> str:
     """The sentence that only the CPU makes such things."""
     return f"{what} are made by the CPU alone"
-
-
-def judge_place(*, by_cluster: bool, backend: str = "auto", why: str = "") -> None:
-    """Raise UsageError if a cluster or a backend was asked for that makes no sets, joins or counts.
-
-    why: see by_cpu; "" if every backend makes them.
-    """
-    if by_cluster:
-        raise UsageError("sets, counts and joins are made by one machine", way_out="leave --cluster out")
-    if why and backend == "gpu":
-        raise UsageError(why, way_out="leave --backend gpu out")

@@ -26,10 +26,16 @@ class Merged(Protocol):
     merged_bytes is negative if the size is known, as the others are, only when all parts are made.
     """
 
-    counts: list[int]
-    dropped: int
-    merged_bytes: int
     spans: list[Span]
+
+    @property
+    def counts(self) -> list[int]: ...
+
+    @property
+    def dropped(self) -> int: ...
+
+    @property
+    def merged_bytes(self) -> int: ...
 
     def outputs(self) -> Iterable[Bytes]:
         """The result by parts. See Workspace."""
@@ -73,13 +79,16 @@ class Outlet(Protocol):
 
 
 class SinkOutlet:
-    """Puts results into a sink, or into one for each part of the output, which are alike. See Outlet."""
+    """Puts results into a sink, or into one for each part of the output, which are alike. See Outlet.
 
-    def __init__(self, sinks: Sequence[Sink], equals: Equals) -> None:
+    equals: the items that go out of several equal ones. start: bytes that the only sink holds already.
+    """
+
+    def __init__(self, sinks: Sequence[Sink], equals: Equals, start: int = 0) -> None:
         self._sinks = sinks
         planned = sinks[0].exact and equals.keeps_all
         self._in_turns = not (planned and sinks[0].seekable)
-        self._places = Places(planned=planned, seekable=sinks[0].seekable, parts=len(sinks))
+        self._places = Places(planned=planned, seekable=sinks[0].seekable, ends=[start] * len(sinks))
 
     @property
     def targets(self) -> Sequence[Target]:
@@ -205,3 +214,24 @@ class RunsOutlet:
         """Close all runs."""
         for one in self.runs.values():
             one.close()
+
+
+class NoOutlet:
+    """Takes nothing: the results of tasks that put out no items, as those of checks. See Outlet."""
+
+    targets: Sequence[Target] = ()
+
+    def __init__(self) -> None:
+        self._stopped = False
+
+    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
+        return merged.merged_bytes
+
+    def is_over(self, turn: int) -> bool:
+        return self._stopped
+
+    def leave(self, turn: int, place: Place) -> int | None:
+        return None
+
+    def stop(self) -> None:
+        self._stopped = True

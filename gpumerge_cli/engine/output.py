@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.job import Operation
+from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.outlet import CountingOutlet, SinkOutlet
 from gpumerge_cli.engine.resources import available_memory, cores
-from gpumerge_cli.engine.stream import Filled, Outcome
+from gpumerge_cli.engine.task import Filled
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.extents import Spot
 from gpumerge_cli.formats.base import Sink
@@ -72,10 +74,10 @@ class Output:
             self.abort()
             raise
 
-    def outlet(self, equals: Equals) -> SinkOutlet:
-        """An outlet that puts items into the sinks, and the counts into theirs. equals: the items that go out."""
+    def outlet(self, equals: Equals, start: int = 0) -> SinkOutlet:
+        """An outlet that puts items into the sinks, and the counts into theirs. equals, start: see SinkOutlet."""
         if self._counts is None:
-            return SinkOutlet(self.sinks, equals)
+            return SinkOutlet(self.sinks, equals, start)
         return CountingOutlet(self.sinks, self._counts, equals)
 
     @property
@@ -94,6 +96,20 @@ class Output:
             return 1, 0
         return max(1, os.stat(spot.path).st_blksize), spot.start
 
+    def take_room(self, operation: Operation, sizes: Sequence[int], *, by_devices: bool) -> None:
+        """Take the room of each part ahead, as far as it is known. by_devices: devices alone make what is written.
+
+        sizes: bytes of the items that each part would have if all went out.
+        """
+        if operation.equals.keeps_all:
+            self.reserve(sizes)
+            if by_devices:
+                self._populate()
+        elif operation.equals is Equals.UNION and operation.margin is None:
+            self._cuts = self.seekable
+            with suppress(OutputError):  # they may need less; `commit` gives back some
+                self.reserve(sizes)
+
     def reserve(self, sizes: Sequence[int]) -> None:
         """Take room for so many bytes of items of each part; again, once sizes are better known. See Sink."""
         if sizes != self._reserved:
@@ -101,13 +117,7 @@ class Output:
                 sink.reserve(size, self._threads)
         self._reserved = sizes
 
-    def reserve_most(self, sizes: Sequence[int]) -> None:
-        """Take room for at most so many bytes of items of each part, if there is room. `commit` gives back some."""
-        self._cuts = self.seekable
-        with suppress(OutputError):  # they may need less
-            self.reserve(sizes)
-
-    def populate(self) -> None:
+    def _populate(self) -> None:
         """Bring the reserved pages into memory while a device does the work and the cores have nothing else to do.
 
         Not if it is large for the memory: then the system would have to write it to storage to find room.

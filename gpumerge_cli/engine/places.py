@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
 
@@ -14,15 +14,15 @@ class Places:
     """Gives every piece of every chunk its place in the output.
 
     planned: places are those of the plan, so pieces go out as they come. Otherwise a piece's place is behind those of
-    all before it, so chunks take turns; seekable: only to take their places, writing then goes on at once. parts: the
-    number of parts of the output, each with places of its own.
+    all before it, so chunks take turns; seekable: only to take their places, writing then goes on at once. ends:
+    bytes that each part of the output holds already; it has places of its own.
     """
 
-    def __init__(self, *, planned: bool, seekable: bool, parts: int = 1) -> None:
+    def __init__(self, *, planned: bool, seekable: bool, ends: Sequence[int] = (0,)) -> None:
         self._in_turns = not (planned and seekable)
         self._seekable = seekable
         self._turn = 0
-        self._ends = [0] * parts
+        self._ends = list(ends)
         self._stopped = False
         self._first_left: float = inf
         self._changed = threading.Condition()

@@ -11,8 +11,8 @@ from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.inputs import Inputs, judge_memory, opened
 from gpumerge_cli.engine.item_text import is_number, item_of, text_of
+from gpumerge_cli.engine.job import Job, Questions
 from gpumerge_cli.engine.ranks import Cut, Ranks, ranks_of
-from gpumerge_cli.engine.request import RankRequest
 from gpumerge_cli.engine.resources import default_memory
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.part_names import MOST_PARTS
@@ -54,7 +54,7 @@ class ItemAnswer:
 
 @dataclass(frozen=True)
 class Answers:
-    """All answers to a RankRequest.
+    """All answers to a job's questions.
 
     names, sizes: names of the inputs, and bytes of their items. order: in words. texts: items are no numbers, even if
     they look like one. total: the number of items, None if it was not counted, as lines are only if that is needed.
@@ -125,26 +125,25 @@ def plain_item(text: str) -> int | float | str:
     return value if type(value) in (int, float) and text not in ("NaN", "Infinity", "-Infinity") else text
 
 
-def answer(request: RankRequest) -> Answers:
-    """Answer all questions of the request. Reads as little as they need; see engine.ranks.
+def answer(job: Job) -> Answers:
+    """Answer all questions of the job. Reads as little as they need; see engine.ranks.
 
     Raises UsageError for a rank that the merge has not, or an item that cannot be of the inputs, InputError,
     DisorderError if items next to a cut are not in order.
     """
-    if request.split is not None and request.split > MOST_PARTS:
-        raise UsageError(
-            f"--split {request.split}: a merge is cut into 1 to {MOST_PARTS} parts", way_out="choose fewer"
-        )
-    with opened(request.inputs, request.items) as inputs:
-        judge_memory(inputs, default_memory() if request.memory is None else request.memory)
-        wanted = _items(request.of, inputs) if request.of else []
-        ranks = ranks_of(inputs, request.on.threads)
-        asked = [(rank, None) for rank in request.at] + [(_rank_of(one, ranks), one) for one in request.quantiles]
+    asks = job.operation.questions or Questions()
+    if asks.split is not None and asks.split > MOST_PARTS:
+        raise UsageError(f"--split {asks.split}: a merge is cut into 1 to {MOST_PARTS} parts", way_out="choose fewer")
+    with opened(job.inputs, job.items, folders=job.resources.folders) as inputs:
+        judge_memory(inputs, default_memory() if job.resources.memory is None else job.resources.memory)
+        wanted = _items(asks.of, inputs) if asks.of else []
+        ranks = ranks_of(inputs, job.resources.threads)
+        asked = [(rank, None) for rank in asks.at] + [(_rank_of(one, ranks), one) for one in asks.quantiles]
         found = [_item_at(rank, quantile, inputs, ranks) for rank, quantile in asked]
-        items = [_ranks_of(text, item, inputs, ranks) for text, item in zip(request.of, wanted, strict=True)]
+        items = [_ranks_of(text, item, inputs, ranks) for text, item in zip(asks.of, wanted, strict=True)]
         parts: Sequence[Chunk] = ()
-        if request.split is not None:
-            parts = Planner(inputs.sources, inputs.order).parts(request.split)
+        if asks.split is not None:
+            parts = Planner(inputs.sources, inputs.order).parts(asks.split)
             for part in parts[1:]:
                 _judge([low for low, _ in part.ranges], inputs)
         for source in inputs.sources:
@@ -155,7 +154,7 @@ def answer(request: RankRequest) -> Answers:
             tuple(source.size for source in inputs.sources),
             inputs.order.describe(),
             not is_number(inputs.order),
-            ranks.all().rank if item_bytes or request.quantiles else None,
+            ranks.all().rank if item_bytes or asks.quantiles else None,
             tuple(found),
             tuple(items),
             tuple(parts),

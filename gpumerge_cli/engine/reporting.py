@@ -1,4 +1,4 @@
-"""The report of a merge or sort, made from the request, the work of the workers, and the times."""
+"""The report of a merge or sort, made from the job, the work of the workers, and the times."""
 
 from __future__ import annotations
 
@@ -8,79 +8,56 @@ from collections.abc import Sequence
 from gpumerge_cli import __version__
 from gpumerge_cli.backends import costs
 from gpumerge_cli.backends.costs import Mix
-from gpumerge_cli.dataclass import dataclass, field
-from gpumerge_cli.engine.executor import WorkerLog
+from gpumerge_cli.engine.clock import Clock
+from gpumerge_cli.engine.executor import Team
 from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.outcome import About, Outcome, WorkerLog
+from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.resources import cores, peak_memory
-from gpumerge_cli.engine.stream import Outcome
-from gpumerge_cli.engine.workers import About
-from gpumerge_cli.measure import COMPILE, Stopwatch
-from gpumerge_cli.report.model import Ceiling, KindReport, MergeReport, OutputPart, Stage, WorkerReport, bounded
+from gpumerge_cli.measure import COMPILE
+from gpumerge_cli.report.model import Ceiling, KindReport, MergeReport, Stage, WorkerReport, bounded
 
 _STAGES = (
     COMPILE, "read", "upload", "index", "check", "sort", "kernel", "download", "spill", "compress", "write",
 )  # fmt: skip
 
 
-@dataclass
-class Clock:
-    """The moments of a run, in seconds of time.perf_counter.
-
-    called: the time of the call. before: seconds that the process had run by then. started: the begin of the work; 0
-    until then.
-    """
-
-    before: float
-    called: float = field(default_factory=time.perf_counter)
-    started: float = 0.0
-
-    def start(self) -> None:
-        """The work begins."""
-        self.started = time.perf_counter()
-
-
-@dataclass(frozen=True)
-class Ran:
-    """The run, as a report tells it. Fields of the same names are MergeReport's.
-
-    expected: by the cost model; None where it has no say. about: the policy of the whole run, if it is not that of
-    the worker that did most. sizes: bytes of each input that went in; () for all of them.
-    """
-
-    kind: str
-    output: str
-    unique: bool
-    checked: bool
-    backend_why: str
-    expected: Mix | None = None
-    parts: tuple[OutputPart, ...] = ()
-    about: About | None = None
-    sizes: tuple[int, ...] = ()
-    joined: int | None = None
-
-
-def report(ran: Ran, inputs: Inputs, outcome: Outcome, stopwatch: Stopwatch, clock: Clock) -> MergeReport:
-    """The report of a run that ends now."""
+def report(
+    job: Job,
+    team: Team,
+    inputs: Inputs,
+    output: Output,
+    outcome: Outcome,
+    clock: Clock,
+    parts: Sequence[Sequence[int]] = (),
+) -> MergeReport:
+    """The report of a run that ends now. parts: bytes of each input in each part of the output; () for all of them."""
     ended = time.perf_counter()
+    operation, stopwatch = job.operation, clock.stopwatch
+    merges, joins = operation.kind == "merge", operation.join is not None
     totals = [stopwatch.total(name) for name in _STAGES]
     logs = _at_work(outcome.logs)
-    about = ran.about or _about_all(logs)
+    about = team.about or _about_all(logs)
     backends = list(dict.fromkeys(log.worker.backend for log in logs))
-    files = inputs.files(outcome.counts, ran.sizes)
+    files = inputs.files(outcome.counts, tuple(map(sum, zip(*parts, strict=True))))
+    files = files[::-1] if operation.turned else files
+    # Of a join an item may go out more than once, so none counts as dropped.
+    joined = sum(outcome.counts) - outcome.dropped if joins else None
     # The run starts when its devices have started, if only devices work.
     started = clock.started if "cpu" in backends else max(clock.started, outcome.began)
     measured = MergeReport(
         inputs=files,
-        output=ran.output,
+        output=job.output.name,
         items=sum(file.items for file in files),
         nbytes=sum(file.nbytes for file in files),
         written=outcome.written,
-        unique=ran.unique,
-        dropped=outcome.dropped,
+        unique=not (operation.equals.keeps_all or joins),
+        dropped=0 if joins else outcome.dropped,
         order=inputs.order.describe(),
         backend="+".join(backends),
         device=about.device,
-        backend_why=ran.backend_why,
+        backend_why=team.why,
         kernel=about.kernel,
         launch=about.launch,
         launch_why=about.launch_why,
@@ -88,7 +65,7 @@ def report(ran: Ran, inputs: Inputs, outcome: Outcome, stopwatch: Stopwatch, clo
         chunk_bytes=outcome.largest,
         shrunk_to=about.shrunk_to,
         workers=outcome.workers,
-        checked=ran.checked,
+        checked=merges and (operation.check or operation.lenient),
         wall=clock.before + ended - clock.called,
         start_up=clock.before + started - clock.called,
         plan=stopwatch.total("plan").seconds,
@@ -98,12 +75,12 @@ def report(ran: Ran, inputs: Inputs, outcome: Outcome, stopwatch: Stopwatch, clo
         version=__version__,
         timeline=stopwatch.timeline(),
         ceilings=_ceilings(backends, inputs.order.costs_as, outcome.workers),
-        expected=ran.expected.seconds if ran.expected is not None else 0.0,
-        kind=ran.kind,
+        expected=team.expected.seconds if team.expected is not None else 0.0,
+        kind=operation.name or (operation.equals.name_of_set if merges else operation.kind),
         worker_reports=tuple(_worker(log, stopwatch.origin) for log in outcome.logs),
-        kinds=_kinds(outcome.logs, ran.expected),
-        parts=ran.parts,
-        joined=ran.joined,
+        kinds=_kinds(outcome.logs, team.expected),
+        parts=output.parts(outcome) if job.output.parts is not None else (),
+        joined=joined,
     )
     return bounded(measured)
 

@@ -59,3 +59,21 @@ def first_of_equals(sources: Sequence[Source], chunk: Chunk, order: Order) -> Un
     before = max((source.item_before(start) for source, (start, _) in ranges if start > 0), key=key, default=None)
     here = min((source.item_at(start) for source, (start, stop) in ranges if stop > start), key=key, default=None)
     return "ahead" if before is not None and here is not None and not key(before) < key(here) else "first"
+
+
+def disorder_between(
+    source: Source, block: tuple[int, int], order: Order, workspace: Workspace, *, unique: bool = False
+) -> int | None:
+    """The position of the first item of a block that is out of order, None if there is none.
+
+    block: two positions. unique: an item that equals the one ahead of it is out of order, too. workspace: has room for
+    the block.
+    """
+    start, stop = block
+    if falls_at(source, start, order, unique=unique):
+        return start
+    read_chunk([source], Chunk(((start, stop),), start), workspace)
+    workspace.upload([stop - start])
+    disorder = workspace.disorder(strict=unique)
+    workspace.synchronize()
+    return None if disorder is None else start + disorder.offset

@@ -1,135 +1,379 @@
-"""Workers carry out tasks. A worker is a thread on the CPU, or a GPU with its streams."""
+"""Workers carry out tasks: a thread on the CPU, or a GPU with its streams. Each of their threads has a slot."""
 
 from __future__ import annotations
 
+import operator
 import threading
+from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from functools import cached_property
+from typing import cast
 
-from gpumerge_cli.backends.base import Backend, SortPolicy
-from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.backends.base import (
+    FAN_INS,
+    Backend,
+    CountingWorkspace,
+    LaunchPolicy,
+    Pace,
+    SortPolicy,
+    SortRequest,
+    Unique,
+    Workspace,
+)
+from gpumerge_cli.backends.calls import ChunkCalls, ChunkWorker, Disordered
+from gpumerge_cli.dataclass import replace
+from gpumerge_cli.engine.outcome import About
+from gpumerge_cli.engine.outlet import HalfWrittenError, Merged
+from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.resources import Shares
-from gpumerge_cli.engine.site import Site
-from gpumerge_cli.engine.station import Hand, Station
-from gpumerge_cli.engine.task import ChunkTask, TaskResult
+from gpumerge_cli.engine.steps import (
+    FoundDisorderError,
+    check_beginnings,
+    disorder_between,
+    first_of_equals,
+    read_chunk,
+)
+from gpumerge_cli.engine.task import Place, Task, TaskResult, UnfinishedError
+from gpumerge_cli.errors import DeviceError, DeviceMemoryError
+from gpumerge_cli.measure import Span
+from gpumerge_cli.plan import Chunk
+
+_MOST_WARMED = 1 << 16  # bytes of an item: reading larger ones takes far longer than the start
+# A device without memory for a chunk of this size has none for the merge.
+_LEAST_CHUNK = 64 << 10
 
 
-@dataclass(frozen=True)
-class About:
-    """A worker's device and launch, for reports. shrunk_to: bytes of the largest chunk once memory had run out."""
+def sorts_again(backend: Backend, work: Pass) -> bool:
+    """Whether the backend merges so many runs faster by sorting each chunk again."""
+    launch = work.job.operation.launch
+    if work.sorts or not isinstance(launch, SortRequest):
+        return False
+    pace = backend.sort_pace(work.order, work.item_bytes)
+    if not 0 < pace.resorts < len(work.sources):
+        return False
+    return backend.resolve_sort(launch, work.order, work.nbytes).algorithm == "radix"
 
-    device: str = ""
-    kernel: str = ""
-    launch: str = ""
-    launch_why: str = ""
-    shrunk_to: int = 0
+
+def pace_of(backend: Backend, work: Pass) -> Pace:
+    """The pace of the backend in the pass, with the room that it takes to sort chunks again if it does."""
+    pace = backend.pace(work.order, len(work.sources), work.item_bytes)
+    if not sorts_again(backend, work):
+        return pace
+    return replace(pace, footprint=pace.footprint + backend.sort_pace(work.order, work.item_bytes).room)
 
 
-class Member(Protocol):
-    """A worker as reports name it, wherever it is.
+def policy_of(backend: Backend, work: Pass) -> LaunchPolicy | SortPolicy:
+    """The launch by which the backend carries out the pass. Raises UsageError for a wish that it cannot meet."""
+    launch = work.job.operation.launch
+    if isinstance(launch, SortRequest):
+        if work.sorts or sorts_again(backend, work):
+            return backend.resolve_sort(launch, work.order, work.nbytes)
+        # Who asked for a sort that merges gets no digits: they are for more runs than a pass merges.
+        most = len(work.sources) if launch.algorithm in ("auto", "radix") else FAN_INS[-1]
+        return backend.resolve(launch.launch, work.order, min(most, len(work.sources)))
+    return backend.resolve(launch, work.order, len(work.sources), work.equals)
 
-    name: "cpu 3", "gpu 0". backend: "cpu", "gpu", "cluster". hands: how many threads work at once, known once it has
-    started.
+
+def about(device: str, policy: LaunchPolicy | SortPolicy, shrunk_to: int = 0) -> About:
+    """A device and a launch, as reports tell them."""
+    kernel = policy.algorithm if isinstance(policy, SortPolicy) else policy.kernel
+    return About(device, kernel, policy.describe(), policy.why, shrunk_to)
+
+
+def _named_sort(span: Span) -> Span:
+    return replace(span, name="sort") if span.name == "kernel" else span
+
+
+class Setup:
+    """A backend that is set up for a pass: the state that its slots share.
+
+    shares: how many slots it has, and bytes of a chunk that suits them. calls: do a chunk in one call, if the backend
+    can. written_by_calls: whether they write its result, too. shrunk_to: bytes of the largest chunk that is tried
+    since the device has run out of memory; 0 if it never did.
     """
 
-    @property
-    def name(self) -> str: ...
+    def __init__(self, work: Pass, backend: Backend, shares: Shares) -> None:
+        self.work = work
+        self.backend = backend
+        self.shares = shares
+        self.policy = policy_of(backend, work)
+        self.calls: ChunkCalls | None = None
+        self.written_by_calls = False
+        self.shrunk_to = 0
+        self._opened = False
+        self._lock = threading.Lock()
+
+    def open(self) -> None:
+        """Prepare what all slots use; further calls do nothing. The outlet's targets must be known by now."""
+        work = self.work
+        with self._lock:
+            if not self._opened and work.action == "merge":
+                targets = work.outlet.targets
+                self.calls = self.backend.chunk_calls(work, self.policy, targets)
+                self.written_by_calls = self.calls is not None and len(targets) > 0
+            self._opened = True
+
+    @cached_property
+    def device(self) -> str:
+        """The name of its device."""
+        return self.backend.info().name
+
+    def warm_up(self) -> None:
+        """Merge two items, so that compiling and loading code counts as start-up and not as the first chunk's work."""
+        work = self.work
+        order, items = work.order, int(self.shares.chunk_bytes / work.item_bytes)
+        if not work.nbytes and order.item_bytes > _MOST_WARMED:
+            return
+        self.backend.prepare(order, self.policy, items, check=work.check, equals=work.equals)
+        if order.item_bytes > _MOST_WARMED:
+            return
+        item = order.sample()
+        workspace = self.backend.workspace(order, 2 * len(item))
+        try:
+            memoryview(workspace.staging(2 * len(item)))[:] = 2 * item
+            workspace.upload([len(item), len(item)])
+            if work.check:
+                workspace.disorder()
+            equals = work.equals if work.equals.is_set else None
+            if isinstance(self.policy, SortPolicy):
+                workspace.sort(self.policy)
+            elif work.margin is not None and self.backend.remote:
+                cast(CountingWorkspace, workspace).merge_counted(self.policy, equals)
+            else:
+                workspace.merge(self.policy, equals)
+            workspace.download()
+        finally:
+            workspace.close()
 
     @property
-    def backend(self) -> str: ...
+    def limit(self) -> int:
+        """Bytes of the largest chunk that may be tried."""
+        return self.shrunk_to or 2 * self.shares.chunk_bytes
 
-    @property
-    def hands(self) -> int: ...
+    def shrink(self, failed: int, tried: int) -> bool:
+        """Take note that the device had no memory for a chunk of `failed` bytes; False if nothing smaller can help.
 
-    def about(self) -> About:
-        """Its device and launch, as far as it has started."""
+        tried: the limit to which the chunk was cut, as far as its lines allow.
+        """
+        with self._lock:
+            if self.limit < tried:
+                return True  # another hand took note meanwhile
+            if self.limit <= _LEAST_CHUNK or self.work.sorts:
+                return False
+            self.shrunk_to = max(_LEAST_CHUNK, min(self.limit, failed) // 2)
+            return True
 
 
-class Worker(Member, Protocol):
-    """Carries out tasks in threads of its own. chunk_bytes: of the chunks that suit it, known once it has started."""
+class Slot:
+    """Carries out one task at a time, for one thread."""
 
-    chunk_bytes: int
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._work = setup.work
+        self._workspace: Workspace | None = None
+        self._caller: ChunkWorker | None = None
+        self._capacity = 0
 
-    def start(self) -> None:
-        """Get ready, in a thread that works for it. Raises DeviceError if it cannot, UsageError for a wrong wish."""
+    def do(self, task: Task) -> TaskResult:
+        """Carry out the task, in pieces where the device has no memory for it as a whole. Raises UnfinishedError."""
+        setup, work = self._setup, self._work
+        done = TaskResult([0] * len(task.ranges), part=task.place.part)
+        if work.action == "check":
+            return self._checked(task, done)
+        pieces = deque([task.chunk])
+        try:
+            while pieces and not work.outlet.is_over(task.turn):
+                limit = setup.limit
+                if pieces[0].nbytes > limit and work.action == "merge":
+                    parts = work.planner.split(pieces[0], limit)
+                    if len(parts) > 1:
+                        pieces.popleft()
+                        pieces.extendleft(reversed(parts))
+                        continue
+                try:
+                    self._do_piece(task, pieces[0], done, last=len(pieces) == 1)
+                except DeviceMemoryError:
+                    self.close()
+                    if not setup.shrink(pieces[0].nbytes, limit):
+                        raise
+                    continue
+                pieces.popleft()
+        except HalfWrittenError as half:
+            raise UnfinishedError(half.cause, done, None) from half.cause
+        except (DeviceError, FoundDisorderError) as error:
+            raise UnfinishedError(error, done, task.of(pieces)) from error
+        return done
 
-    def do(self, task: ChunkTask) -> TaskResult:
-        """Carry out a task. Raises UnfinishedError."""
+    def _do_piece(self, task: Task, piece: Chunk, done: TaskResult, *, last: bool) -> None:
+        place = task.place_of(piece)
+        merged = self._merged(piece, place)
+        if self._setup.written_by_calls:
+            written: int | None = merged.merged_bytes
+        else:
+            try:
+                written = self._work.outlet.put(task.turn, place, merged, last=last)
+            except Disordered as found:
+                raise FoundDisorderError(found.source) from None
+        if written is not None:
+            done.counts[:] = map(operator.add, done.counts, merged.counts)
+            done.dropped += merged.dropped
+            done.written += written
+            done.nbytes += piece.nbytes
+            done.largest = max(done.largest, piece.nbytes)
+        done.spans += map(_named_sort, merged.spans) if self._work.sorts else merged.spans
+        merged.spans.clear()
+        if piece.nbytes > 2 * self._capacity:  # a long line; whoever looks back at it reads it again
+            self.close()
+
+    def _merged(self, piece: Chunk, place: Place) -> Merged:
+        """The merge of the piece by one call, which also writes the result to its place or keeps it."""
+        setup, work = self._setup, self._work
+        if work.lenient and not work.planner.is_cut([stop for _, stop in piece.ranges]):
+            raise FoundDisorderError(0)
+        capacity = self._room()
+        if setup.calls is None:
+            return self._in_steps(capacity, piece)
+        if self._caller is None:
+            self._caller = setup.calls.worker(capacity)
+        try:
+            self._caller.run(piece.ranges, place.part, place.offset)
+        except Disordered as found:
+            raise FoundDisorderError(found.source) from None
+        return self._caller
+
+    def _in_steps(self, capacity: int, piece: Chunk) -> Merged:
+        """The merge or sort of the piece, in a workspace."""
+        work, policy = self._work, self._setup.policy
+        if self._workspace is None:
+            self._workspace = self._setup.backend.workspace(work.order, capacity)
+        workspace = self._workspace
+        read = read_chunk(work.sources, piece, workspace)
+        if work.check and not work.lenient:
+            check_beginnings(work.sources, piece, work.order)
+        workspace.upload(piece.lengths)
+        if work.check:
+            disorder = workspace.disorder()
+            if disorder is not None:
+                raise FoundDisorderError(disorder.run)
+        equals = work.equals if work.equals.is_set else None
+        if work.margin is not None:
+            assert not isinstance(policy, SortPolicy), "a GPU counts as it merges"
+            counting = cast(CountingWorkspace, workspace)
+            counting.merge_counted(policy, equals)
+            workspace.spans.insert(0, read)
+            if work.margin.count == "apart":
+                return counting
+            from gpumerge_cli.engine.counted import CountedLines  # whose lines are arrays
+
+            return CountedLines(counting, work.margin, work.order)
+        unique: Unique = equals
+        if equals is None and not work.equals.keeps_all:
+            unique = first_of_equals(work.sources, piece, work.order)
+        if isinstance(policy, SortPolicy):
+            workspace.sort(policy, unique, by_parts=True)
+        else:
+            workspace.merge(policy, unique)
+        workspace.spans.insert(0, read)
+        return workspace
+
+    def _checked(self, task: Task, done: TaskResult) -> TaskResult:
+        """Look at the task's piece of the only source, block by block."""
+        (source,), ((start, stop),), work = self._work.sources, task.ranges, self._work
+        size, unique = self._setup.shares.chunk_bytes, not work.equals.keeps_all
+        done.nbytes = stop - start
+        if self._workspace is None:
+            self._workspace = self._setup.backend.workspace(work.order, size)
+        workspace = self._workspace
+        while start < stop and done.disorder is None and not work.outlet.is_over(task.turn):
+            until = min(stop, max(source.item_end(start), source.item_start(min(stop, start + size))))
+            done.disorder = disorder_between(source, (start, until), work.order, workspace, unique=unique)
+            if done.disorder is None:
+                done.counts[0] += workspace.counts[0]
+            start = until
+        return done
+
+    def _room(self) -> int:
+        """The capacity for the next chunk: no more than the limit, or as large as chunks usually are."""
+        capacity = min(self._setup.limit, self._setup.shares.chunk_bytes)
+        if self._capacity > capacity:
+            self.close()
+        self._capacity = capacity
+        return capacity
 
     def close(self) -> None:
-        """Give all memory back. No thread works for it any more."""
+        """Give its memory back."""
+        for opened in (self._workspace, self._caller):
+            if opened is not None:
+                opened.close()
+        self._workspace = self._caller = None
 
 
-class _StationWorker:
-    """The common part of both kinds: each thread has a hand of the station."""
+class _SetupWorker:
+    """The common part of both kinds: each thread has a slot."""
 
     def __init__(self, name: str, backend: str) -> None:
         self.name = name
         self.backend = backend
         self.hands = 1
         self.chunk_bytes = 0
-        self._station: Station | None = None
+        self._setup: Setup | None = None
         self._own = threading.local()
-        self._all: list[Hand] = []
+        self._all: list[Slot] = []
         self._lock = threading.Lock()
 
-    def do(self, task: ChunkTask) -> TaskResult:
-        hand: Hand | None = getattr(self._own, "hand", None)
-        if hand is None:
-            assert self._station is not None, "a worker starts first"
-            hand = self._own.hand = Hand(self._station)
+    def do(self, task: Task) -> TaskResult:
+        slot: Slot | None = getattr(self._own, "slot", None)
+        if slot is None:
+            assert self._setup is not None, "a worker starts first"
+            slot = self._own.slot = Slot(self._setup)
             with self._lock:
-                self._all.append(hand)
-        return hand.do(task)
+                self._all.append(slot)
+        return slot.do(task)
 
     def about(self) -> About:
-        station = self._station
-        if station is None:
-            return About()
-        policy = station.policy
-        kernel = policy.algorithm if isinstance(policy, SortPolicy) else policy.kernel
-        return About(station.device, kernel, policy.describe(), policy.why, station.shrunk_to)
+        setup = self._setup
+        return About() if setup is None else about(setup.device, setup.policy, setup.shrunk_to)
 
     def close(self) -> None:
         with self._lock:
-            for hand in self._all:
-                hand.close()
+            for slot in self._all:
+                slot.close()
             self._all.clear()
 
 
-class CpuWorker(_StationWorker):
-    """A thread on the CPU. All of a run share one station, which is ready."""
+class CpuWorker(_SetupWorker):
+    """A thread on the CPU. All of a pass share one setup, which is ready."""
 
-    def __init__(self, number: int, station: Station) -> None:
-        super().__init__(f"cpu {number}", station.backend.name)
-        self._station = station
-        self.chunk_bytes = station.shares.chunk_bytes
+    def __init__(self, number: int, setup: Setup) -> None:
+        super().__init__(f"cpu {number}", setup.backend.name)
+        self._setup = setup
+        self.chunk_bytes = setup.shares.chunk_bytes
 
     def start(self) -> None:
-        assert self._station is not None
-        self._station.open()
+        assert self._setup is not None
+        self._setup.open()
 
 
-class DeviceWorker(_StationWorker):
+class DeviceWorker(_SetupWorker):
     """A device with its streams, each fed by a thread.
 
-    create: makes its backend, which may take seconds. feed: gives its hands and the bytes of their chunks.
+    create: makes its backend, which may take seconds. feed: gives its slots and the bytes of their chunks.
     """
 
     def __init__(
-        self, name: str, site: Site, create: Callable[[], Backend], feed: Callable[[Backend], Shares],
+        self, name: str, work: Pass, create: Callable[[], Backend], feed: Callable[[Backend], Shares],
     ) -> None:  # fmt: skip
         super().__init__(name, name.split()[0])
-        self._site = site
+        self._work = work
         self._create = create
         self._feed = feed
 
     def start(self) -> None:
         backend = self._create()
         shares = self._feed(backend)
-        station = Station(self._site, backend, shares)
-        if self._site.work.action == "merge":
-            station.warm_up()
-        station.open()
-        _ = station.device  # while it answers: a report names a device that was lost, too
-        self.hands, self.chunk_bytes, self._station = shares.workers, shares.chunk_bytes, station
+        setup = Setup(self._work, backend, shares)
+        if self._work.action == "merge":
+            setup.warm_up()
+        setup.open()
+        _ = setup.device  # while it answers: a report names a device that was lost, too
+        self.hands, self.chunk_bytes, self._setup = shares.workers, shares.chunk_bytes, setup

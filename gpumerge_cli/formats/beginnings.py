@@ -47,6 +47,16 @@ def refuse_wide(name: str, start: bytes, *, csv: bool) -> None:
         )
 
 
+def refuse_records(name: str, start: bytes) -> None:
+    """Raise InputError if bytes 0 are in `start`, the beginning of a file that only named fields say is CSV."""
+    if b"\0" in start:
+        raise InputError(
+            "it holds bytes 0, so it is no CSV, and the type of its records is not known",
+            where=name,
+            way_out="say --dtype with their fields, if it holds records",
+        )
+
+
 def _kind(start: bytes, name: str, plain: bool) -> tuple[str, str] | None:
     """(what data begin so, what to do about it); None for text."""
     for codec in CODECS.values():

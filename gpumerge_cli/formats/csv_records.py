@@ -18,7 +18,7 @@ from typing import IO
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
-from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_wide
+from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_records, refuse_wide
 from gpumerge_cli.formats.csv_parser import END, MARK, Parser, write_fields
 from gpumerge_cli.formats.csv_quotes import shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
@@ -96,22 +96,23 @@ def order_of_fields(order: LineOrder) -> LineOrder:
     return replace(order, keys=keys, separator=SEPARATOR, terminator=NUL, of_records=order)
 
 
-class EmptyInputError(InputError):
-    """A file holds nothing."""
+def header_fields(
+    name: str, separator: int | None, number: int, *, plain: bool = False, implied: bool = False
+) -> list[str] | None:
+    """The fields of the record `number`, counted from 1, of the file `name`; None if the file is empty.
 
-
-def header_fields(name: str, separator: int | None, number: int, *, plain: bool = False) -> list[str]:
-    """The fields of the record `number`, counted from 1, of the file `name`. Raises InputError if there is none.
-
-    plain: as of SeekableInput.
+    plain: as of SeekableInput. implied: as Items.csv_implied. Raises InputError if a file that is not empty has no such
+    record.
     """
     file = open_input(name, plain=plain)
     try:
         start = file.read(0, LOOKED_AT)
         refuse_binary(name, start, plain=plain)
         refuse_wide(name, start, csv=True)
+        if implied:
+            refuse_records(name, start)
         if start in (b"", BOM):
-            raise EmptyInputError("it is empty, and so has no header", where=name, way_out="use the field's number")
+            return None
         parser = Parser(file, separator_of(LineOrder(separator=separator)))
         records = chain.from_iterable(map(parser.records, parser.blocks))
         for _, fields in islice(records, number - 1, None):
@@ -119,23 +120,6 @@ def header_fields(name: str, separator: int | None, number: int, *, plain: bool 
     finally:
         file.close()
     raise InputError(f"it has fewer than {number} records", where=name, way_out="check --header")
-
-
-def refuse_records(name: str, *, plain: bool) -> None:
-    """Raise InputError for a file that begins with binary records, and not with CSV. plain: as of SeekableInput."""
-    file = open_input(name, plain=plain)
-    try:
-        start = file.read(0, LOOKED_AT)
-    finally:
-        file.close()
-    refuse_binary(name, start, plain=plain)
-    refuse_wide(name, start, csv=True)
-    if b"\0" in start:
-        raise InputError(
-            "it holds bytes 0, so it is no CSV, and the type of its records is not known",
-            where=name,
-            way_out="say --dtype with their fields, if it holds records",
-        )
 
 
 def same_fields(header: bytes, other: bytes, separator: int) -> bool:

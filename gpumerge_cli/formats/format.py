@@ -48,9 +48,9 @@ class Content:
 
     name: of the format. dtype: None if the file says it. key: what of an item is its key, if anything was said of that.
     terminator: the byte that ends a line. header_lines: lines at the start that are not items. csv: lines are CSV's
-    records, see csv_records. plain: whatever their names say, no files are compressed. shown: makes of whole lines what
-    is written. said: options say the format, so names need not. folder: for a copy, see SeekableInput. copy: the
-    decompressed content, where others have made it.
+    records, see csv_records. csv_implied: see engine.job.Items. plain: whatever their names say, no files are
+    compressed. shown: makes of whole lines what is written. said: options say the format, so names need not.
+    folder: for a copy, see SeekableInput. copy: the decompressed content, where others have made it.
     """
 
     name: str
@@ -59,6 +59,7 @@ class Content:
     terminator: int = NEWLINE
     header_lines: int = 0
     csv: bool = False
+    csv_implied: bool = field(default=False, compare=False)
     plain: bool = False
     shown: Callable[[bytes], bytes] | None = None
     said: bool = field(default=False, compare=False)

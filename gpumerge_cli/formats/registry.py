@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Sink, Source
-from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_wide
+from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_records, refuse_wide
 from gpumerge_cli.formats.compressed import compression_of, compressor, inner_name, suffix_of
 from gpumerge_cli.formats.foreign import Foreign, foreign_of
 from gpumerge_cli.formats.format import FORMATS, Content, Format
@@ -165,6 +165,8 @@ def open_source(name: str, chosen: Content, told: Callable[[float], None] = lamb
                 refuse_binary(name, start, plain=chosen.plain)
             if chosen.csv or not (chosen.plain or chosen.said):
                 refuse_wide(name, start, csv=chosen.csv)
+            if chosen.csv_implied:
+                refuse_records(name, start)
         return chosen.format.open(file, chosen)
     except BaseException:
         file.close()

@@ -13,7 +13,7 @@ from gpumerge_cli.errors import GpumergeError, UsageError
 from gpumerge_cli.formats.part_names import FIELD, part_names
 from gpumerge_cli.jobs.document import Document, Entry, Mistake, Table
 from gpumerge_cli.jobs.expand import Folder, fields_of, variables_in, with_fields, with_variables
-from gpumerge_cli.jobs.spec import JobOption, Operation
+from gpumerge_cli.jobs.spec import JobCommand, JobOption
 from gpumerge_cli.unshown import conceal
 from gpumerge_cli.words import did_you_mean
 
@@ -51,7 +51,7 @@ class Draft:
 class Drafting:
     """Makes drafts of the tables of a job file. mistakes: those found so far."""
 
-    def __init__(self, folder: Folder, operations: Mapping[str, Operation], environ: Mapping[str, str]) -> None:
+    def __init__(self, folder: Folder, operations: Mapping[str, JobCommand], environ: Mapping[str, str]) -> None:
         self.mistakes: list[Mistake] = []
         self.folder = folder
         self.operations = operations

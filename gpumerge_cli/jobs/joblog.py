@@ -12,7 +12,7 @@ from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError, input_error
-from gpumerge_cli.jobs.spec import Job, Result
+from gpumerge_cli.jobs.spec import BatchJob, Result
 from gpumerge_cli.line_file import LineFile, whole_lines
 
 COLUMNS = (
@@ -84,7 +84,7 @@ def read_log(path: str) -> dict[str, LogEntry]:
     return found
 
 
-def standing_of(job: Job, entry: LogEntry | None, *, retry_failed: bool) -> Standing | None:
+def standing_of(job: BatchJob, entry: LogEntry | None, *, retry_failed: bool) -> Standing | None:
     """The result of an earlier run of the job that still holds; None if the job is to run.
 
     "done": the log has it as done, no input was written since it began, and the output is not older than any input and
@@ -97,7 +97,7 @@ def standing_of(job: Job, entry: LogEntry | None, *, retry_failed: bool) -> Stan
     return "done" if _is_fresh(job, entry) else None
 
 
-def _is_fresh(job: Job, entry: LogEntry) -> bool:
+def _is_fresh(job: BatchJob, entry: LogEntry) -> bool:
     """Tell if no other program has written an input since the job began, or the output since it ended."""
     try:
         outputs = [os.stat(name) for name in job.outputs]

@@ -7,22 +7,23 @@ from collections.abc import Callable, Mapping
 from graphlib import CycleError, TopologicalSorter
 
 from gpumerge_cli.dataclass import replace
+from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.jobs.document import Entry, Mistake, read_document
 from gpumerge_cli.jobs.draft import Draft, Drafting
 from gpumerge_cli.jobs.expand import Folder
 from gpumerge_cli.jobs.files import Files
-from gpumerge_cli.jobs.spec import Job, JobTask, Limits, Operation, quoted
+from gpumerge_cli.jobs.spec import BatchJob, JobCommand, Limits, quoted
 from gpumerge_cli.urls import is_url, shown
 
 
 def read_jobs(
     data: bytes,
     folder: Folder,
-    operations: Mapping[str, Operation],
+    operations: Mapping[str, JobCommand],
     limits: Limits,
     environ: Mapping[str, str] = os.environ,
-) -> tuple[list[Job], list[Mistake]]:
+) -> tuple[list[BatchJob], list[Mistake]]:
     """The jobs of a job file, and all its mistakes in the order of their lines.
 
     folder: the folder that its names start from. operations: by name. limits: those of a job's memory and threads. A
@@ -39,7 +40,7 @@ def read_jobs(
         folder.hidden.update(folder.real(entry.value) for entry in draft.writes if entry not in draft.outputs)
     outputs = [entry.value for draft in drafts for entry in draft.outputs]
     to_come = {folder.place(name): os.path.normpath(name) for name in outputs if not is_url(name)}
-    jobs: dict[int, Job] = {}
+    jobs: dict[int, BatchJob] = {}
     for draft in drafts:
         draft.inputs = _matched(draft, drafting, to_come)
         jobs[draft.number] = _job(draft, drafting, files, limits)
@@ -71,7 +72,7 @@ def _matched(draft: Draft, drafting: Drafting, to_come: Mapping[str, str]) -> En
     return replace(draft.inputs, value=tuple(names))
 
 
-def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Job:
+def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> BatchJob:
     """The job, judged by its files and by its command."""
     folder, operation = drafting.folder, drafting.operations[draft.operation]
     after: set[int] = set()
@@ -85,20 +86,20 @@ def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Job:
     for entry in draft.outputs:
         with drafting.judging(draft, draft.line):
             files.refuse_replacing(entry.value, draft.inputs.value)
-    task = _task(draft, drafting, limits) if draft.sound else None
-    if isinstance(task, GpumergeError):
+    job = _parsed(draft, drafting, limits) if draft.sound else None
+    if isinstance(job, GpumergeError):
         # Files may be missing that another job makes, but mistakes in words are mistakes now.
-        if not (after and isinstance(task, InputError)):
-            with drafting.judging(draft, _line_blamed(draft, drafting, limits, str(task))):
-                raise task
-        task = None
+        if not (after and isinstance(job, InputError)):
+            with drafting.judging(draft, _line_blamed(draft, drafting, limits, str(job))):
+                raise job
+        job = None
     try:
         settings = {key: Entry(value, draft.line) for key, value in operation.settings(draft.options).items()}
     except UsageError:  # reading the words reports it
         settings = {}
     said = replace(draft, options=settings | draft.options)
     absolute = _words(said, operation, lambda name: _absolute(folder.path(name)))
-    return Job(
+    return BatchJob(
         number=draft.number,
         name=draft.name,
         line=draft.line,
@@ -109,7 +110,7 @@ def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Job:
         command=" ".join(map(quoted, ("gpumerge", draft.operation, *absolute))),
         after=frozenset(after),
         nbytes=nbytes,
-        task=task,
+        job=job,
     )
 
 
@@ -118,24 +119,25 @@ def _absolute(path: str) -> str:
     return shown(path) if is_url(path) else os.path.abspath(path)
 
 
-def _task(draft: Draft, drafting: Drafting, limits: Limits) -> JobTask | GpumergeError:
-    """The task of the job's command line, or the error that it ends with."""
+def _parsed(draft: Draft, drafting: Drafting, limits: Limits) -> Job | GpumergeError:
+    """The job that the words ask for, or the error that they end with."""
     operation = drafting.operations[draft.operation]
     try:
-        task = operation.parse(_words(draft, operation, drafting.folder.path))
+        job = operation.parse(_words(draft, operation, drafting.folder.path))
     except GpumergeError as error:
         return error
-    for what, asked, most in (("memory", task.memory, limits.memory), ("threads", task.threads, limits.threads)):
+    asks = job.resources
+    for what, asked, most in (("memory", asks.memory, limits.memory), ("threads", asks.threads, limits.threads)):
         if most is not None and (asked or 0) > most:
             return UsageError(f"it asks for more {what} than all jobs have", way_out=f"raise --{what}, or ask for less")
-    return task
+    return job
 
 
 def _line_blamed(draft: Draft, drafting: Drafting, limits: Limits, told: str) -> int:
     """The line that an error is about: that of the last option whose removal changes the error, else of a file."""
     for key in reversed(draft.options):
         others = {other: entry for other, entry in draft.options.items() if other != key}
-        if str(_task(replace(draft, options=others), drafting, limits)) != told:
+        if str(_parsed(replace(draft, options=others), drafting, limits)) != told:
             return draft.options[key].line
     lines = {drafting.folder.path(name): draft.inputs.line for name in draft.inputs.value}
     if draft.output is not None:
@@ -144,7 +146,7 @@ def _line_blamed(draft: Draft, drafting: Drafting, limits: Limits, told: str) ->
     return lines.get(max(filter(told.__contains__, lines), key=len, default=""), draft.line)
 
 
-def _words(draft: Draft, operation: Operation, path: Callable[[str], str]) -> tuple[str, ...]:
+def _words(draft: Draft, operation: JobCommand, path: Callable[[str], str]) -> tuple[str, ...]:
     """The words behind the operation on the command line; `path` makes paths from names."""
     words = []
     for key, entry in draft.options.items():

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.jobs.joblog import Standing
-from gpumerge_cli.jobs.spec import Job, Limits, Result
+from gpumerge_cli.jobs.spec import BatchJob, Limits, Result
 
 
 class StoppedError(Exception):
@@ -30,10 +30,10 @@ class JobError(Exception):
 class Work(Protocol):
     """The work of jobs, and the listener to their results."""
 
-    def earlier(self, job: Job) -> Standing | None:
+    def earlier(self, job: BatchJob) -> Standing | None:
         """The result of an earlier run of the job that still holds. Called when the job's turn has come."""
 
-    def do(self, job: Job, memory: int, check: Callable[[], None]) -> Any:
+    def do(self, job: BatchJob, memory: int, check: Callable[[], None]) -> Any:
         """Do the job within so many bytes of memory and return its report. Raises JobError.
 
         Calls `check` from time to time, and once before its output appears. Does not catch the errors of `check`.
@@ -43,7 +43,7 @@ class Work(Protocol):
         """Take a result. Calls come one at a time; those of jobs that ran, from threads that no signal interrupts."""
 
 
-def in_order(jobs: Sequence[Job]) -> list[Job]:
+def in_order(jobs: Sequence[BatchJob]) -> list[BatchJob]:
     """The jobs in an order that they can run in one after the other, as near as possible to that of the file."""
     by_number = {job.number: job for job in jobs}
     order = TopologicalSorter({job.number: job.after for job in jobs})
@@ -64,7 +64,7 @@ class Runner:
     limits: all jobs share them; a job that asks for nothing gets an equal part. keep_going: start jobs after a failure.
     """
 
-    def __init__(self, jobs: Sequence[Job], work: Work, limits: Limits, *, keep_going: bool = False) -> None:
+    def __init__(self, jobs: Sequence[BatchJob], work: Work, limits: Limits, *, keep_going: bool = False) -> None:
         self.results: dict[int, Result] = {}
         self._waiting = {job.number: job for job in in_order(jobs)}
         self._work = work
@@ -73,8 +73,8 @@ class Runner:
         self._has_failed = False
         self._stop = threading.Event()
         self._lock = threading.Lock()
-        self._ended: queue.SimpleQueue[Job | BaseException] = queue.SimpleQueue()
-        self._running: dict[int, Job] = {}
+        self._ended: queue.SimpleQueue[BatchJob | BaseException] = queue.SimpleQueue()
+        self._running: dict[int, BatchJob] = {}
         self._threads: list[threading.Thread] = []
 
     def run(self, patience: float = 10.0) -> None:
@@ -113,7 +113,7 @@ class Runner:
             self._threads.append(thread)  # ahead of its start: a signal may come in between
             thread.start()
 
-    def _settled(self, job: Job) -> Result | None:
+    def _settled(self, job: BatchJob) -> Result | None:
         """The result of a job that does not run; None if it is to run."""
         for before in map(self.results.__getitem__, sorted(job.after)):
             if before.state == "failed":
@@ -127,22 +127,22 @@ class Runner:
                 return Result(job, "failed", 2, "it failed in an earlier run; --resume-failed runs it again")
         return None
 
-    def _has_room(self, job: Job) -> bool:
+    def _has_room(self, job: BatchJob) -> bool:
         needs = [self._need(other) for other in (*self._running.values(), job)]
         memory, threads = map(sum, zip(*needs, strict=True))
         at_once, most_memory, most_threads = self._limits.at_once, self._limits.memory, self._limits.threads or 0
         return len(needs) <= at_once and memory <= most_memory and threads <= most_threads
 
-    def _need(self, job: Job) -> tuple[int, int]:
+    def _need(self, job: BatchJob) -> tuple[int, int]:
         """The bytes of memory and the threads that a job asks for, or its part of all."""
 
         def part(whole: int, asked: int | None) -> int:
             return min(whole, asked or max(1, whole // self._limits.at_once))
 
-        memory, threads = (None, None) if job.task is None else (job.task.memory, job.task.threads)
+        memory, threads = (None, None) if job.job is None else (job.job.resources.memory, job.job.resources.threads)
         return part(self._limits.memory, memory), part(self._limits.threads or 0, threads)
 
-    def _run(self, job: Job) -> None:
+    def _run(self, job: BatchJob) -> None:
         """The work of a job's thread."""
         started, begun = time.time(), time.perf_counter()
         try:

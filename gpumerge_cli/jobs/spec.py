@@ -5,20 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from gpumerge_cli.dataclass import dataclass, field
+from gpumerge_cli.engine.job import Job
 
 State = Literal["done", "skipped", "failed", "left"]
-
-
-class JobTask(Protocol):
-    """A parsed command line. memory, threads: bytes and host threads that it asks for, None if it asks for none."""
-
-    @property
-    def memory(self) -> int | None: ...
-    @property
-    def threads(self) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -37,8 +29,8 @@ class JobOption:
 
 
 @dataclass(frozen=True)
-class Operation:
-    """An operation of jobs. writes: it has an output. parse: makes a task of the words behind the operation's name.
+class JobCommand:
+    """An operation of jobs. writes: it has an output. parse: makes a job of the words behind the operation's name.
 
     parse raises UsageError for words that contradict each other, InputError for files that it has to look into.
     settings: called with the options that a job names, gives the settings of other options, with absolute paths; raises
@@ -48,20 +40,20 @@ class Operation:
 
     options: Mapping[str, JobOption]
     writes: bool
-    parse: Callable[[Sequence[str]], JobTask]
+    parse: Callable[[Sequence[str]], Job]
     settings: Callable[[Collection[str]], Mapping[str, Any]] = lambda given: {}
     reserved: frozenset[str] = frozenset()
     defaults: Mapping[str, list[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Job:
-    """A job, which can run once the jobs that make its inputs have run.
+class BatchJob:
+    """A job of a batch, which can run once the jobs that make its inputs have run.
 
     number: its place in the file, from 1. line: its first line there. inputs, outputs: paths as they are opened, files
     of counts among the outputs. words: the words behind "gpumerge OPERATION" on a command line that does the same.
     command: that line for a shell, with absolute paths and settings. after: numbers of the jobs that make its inputs.
-    nbytes: of the inputs that exist. task: None if making it needs a look into files that do not exist yet.
+    nbytes: of the inputs that exist. job: None if making it needs a look into files that do not exist yet.
     """
 
     number: int
@@ -74,7 +66,7 @@ class Job:
     command: str
     after: frozenset[int] = frozenset()
     nbytes: int = 0
-    task: JobTask | None = None
+    job: Job | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +79,7 @@ class Result:
     none. report: None if it failed or did not run, and after it was told.
     """
 
-    job: Job
+    job: BatchJob
     state: State
     exit_code: int = 0
     error: str = ""

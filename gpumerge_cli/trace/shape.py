@@ -8,7 +8,7 @@ from itertools import pairwise
 from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.splits import Split, Splits
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.engine.request import BackendRequest
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.order import Order
 
 
@@ -25,7 +25,7 @@ class Shape:
     splits: Splits
 
 
-def shape_of(on: BackendRequest, order: Order, total: int, threads: int) -> Shape:
+def shape_of(on: Resources, launch: LaunchRequest, order: Order, total: int, threads: int) -> Shape:
     """The shape for a merge of two runs with `total` items in all.
 
     If a launch shape is asked for without a backend, the GPU's rules hold, even without a GPU, with one block by
@@ -33,7 +33,6 @@ def shape_of(on: BackendRequest, order: Order, total: int, threads: int) -> Shap
     """
     from gpumerge_cli.backends.variants import asked_for, named
 
-    launch = on.launch
     if on.backend == "auto" and launch != LaunchRequest(launch.kernel):
         from gpumerge_cli.backends import gpu
         from gpumerge_cli.backends.gpu.policy import resolve

@@ -16,9 +16,10 @@ from gpumerge_cli.backends.costs import Costs, load, save
 from gpumerge_cli.backends.select import choose, select
 from gpumerge_cli.engine.check import raise_disorder
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest
+from gpumerge_cli.engine.job import Items
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order import Order
+from tests.jobs_of import job_of
 
 MODEL = Costs(
     cpu_start_up=0.5, cpu_keys=2e9, cpu_lines=5e8,
@@ -146,11 +147,11 @@ def test_a_check_takes_no_device_that_is_not_there(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(gpu, "in_sight", lambda: False)
     monkeypatch.setattr(backends_select, "count_of_gpus", lambda: 0)
     (tmp_path / "a.txt").write_bytes(b"a\n")
-    with opened((str(tmp_path / "a.txt"),), ItemRequest()) as inputs:
-        raise_disorder(inputs, BackendRequest("auto"))
-        raise_disorder(inputs, BackendRequest("cpu", (7,)))
+    with opened((str(tmp_path / "a.txt"),), Items()) as inputs:
+        raise_disorder(job_of("check", (), backend="auto"), inputs)
+        raise_disorder(job_of("check", (), backend="cpu", devices=(7,)), inputs)
         with pytest.raises(DeviceError, match="no GPU 7: none is there"):
-            raise_disorder(inputs, BackendRequest("auto", (7,)))
+            raise_disorder(job_of("check", (), backend="auto", devices=(7,)), inputs)
 
 
 def test_what_is_kept_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.cli.batch_tasks import commands
+from gpumerge_cli.cli.batch_jobs import commands
 
 
 @pytest.fixture

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from gpumerge_cli.cli import tasks
+from gpumerge_cli.cli import batch_run
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.cli.options import command
+from gpumerge_cli.engine.job import Job
 from gpumerge_cli.jobs.document import read_document
 from gpumerge_cli.jobs.joblog import read_log
 
@@ -257,14 +258,14 @@ def test_jobs_from_standard_input_are_relative_to_the_current_folder(folder: Pat
 
 def test_memory_and_threads_are_shared(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found: dict[str, tuple[int | None, int | None, int]] = {}
-    perform = tasks.perform
+    perform = batch_run.perform
 
-    def note(task: tasks.Task, **keywords: Any) -> Any:
-        on = task.request.on
-        found[os.path.basename(task.request.inputs[0])] = (task.request.memory, on.threads, on.sharing)
-        return perform(task, **keywords)
+    def note(job: Job, **keywords: Any) -> Any:
+        on = job.resources
+        found[os.path.basename(job.inputs[0])] = (on.memory, on.threads, on.sharing)
+        return perform(job, **keywords)
 
-    monkeypatch.setattr(tasks, "perform", note)
+    monkeypatch.setattr(batch_run, "perform", note)
     (folder / "jobs.toml").write_text(JOBS.replace("reverse = true", 'buffer-size = "1b"\nparallel = 3'))
     assert run(["batch", str(folder / "jobs.toml"), "-q", "--jobs", "2", "--memory", "64M", "--threads", "5"]) == 0
     share = (32 << 20, 2, 4)
@@ -337,16 +338,16 @@ def test_a_signal_leaves_whole_files(number: signal.Signals, tmp_path: Path) -> 
 
 AS_A_JOB_IS_JUDGED = """
 import os, sys
-from gpumerge_cli.cli import batch_tasks
+from gpumerge_cli.cli import batch_jobs
 from gpumerge_cli.__main__ import main
-really, left = batch_tasks._judged, 3
-def judged(task):
+really, left = batch_jobs._judged, 3
+def judged(job):
     global left
     left -= 1
     if left == 0:
         os.kill(os.getpid(), {number})
-    return really(task)
-batch_tasks._judged = judged
+    return really(job)
+batch_jobs._judged = judged
 sys.argv[1:] = ["batch", "jobs.toml"]
 main()
 """

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 
 from gpumerge_cli.cli import batch_view
-from gpumerge_cli.jobs.spec import Job, Result
+from gpumerge_cli.jobs.spec import BatchJob, Result
 
 
-def job(number: int, after: set[int] = frozenset(), nbytes: int = 100) -> Job:  # type: ignore[assignment]
-    return Job(number, f"job {number}", number, "merge", (), (), (), "", frozenset(after), nbytes)
+def job(number: int, after: set[int] = frozenset(), nbytes: int = 100) -> BatchJob:  # type: ignore[assignment]
+    return BatchJob(number, f"job {number}", number, "merge", (), (), (), "", frozenset(after), nbytes)
 
 
 def test_the_table_has_every_job_of_a_few(capfd: pytest.CaptureFixture[str]) -> None:

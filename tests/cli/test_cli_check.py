@@ -10,7 +10,7 @@ import pytest
 
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.engine.check import check_each
-from gpumerge_cli.engine.request import BackendRequest, CheckRequest
+from tests.jobs_of import job_of
 
 _KEYLESS = "name its key with -k, or sort it first, as LC_ALL=C sort does"
 
@@ -166,8 +166,8 @@ def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
 
     def check(inputs: tuple[str, ...]) -> None:
-        request = CheckRequest(inputs, on=BackendRequest("cpu", threads=2), memory=1 << 20)
-        list(check_each(request, lambda *far: told.append(far)))
+        job = job_of("check", inputs, backend="cpu", threads=2, memory=1 << 20)
+        list(check_each(job, lambda *far: told.append(far)))
 
     check(inputs)
     assert {total for _, total in told} == {6_000_000}
@@ -183,7 +183,7 @@ def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
             raise EndedError
 
     with pytest.raises(EndedError):
-        list(check_each(CheckRequest(inputs, on=BackendRequest("cpu"), memory=1 << 20), end))
+        list(check_each(job_of("check", inputs, backend="cpu", memory=1 << 20), end))
 
 
 @pytest.mark.parametrize("command", ["check", "merge"])

@@ -20,7 +20,7 @@ from gpumerge_cli.cli.options import GROUPS
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.cli.work import _WORK
 from gpumerge_cli.compare.cases import SHAPES
-from gpumerge_cli.engine.request import BackendChoice
+from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.kinds import format_names
 
@@ -208,7 +208,7 @@ def test_long_options_may_be_shortened_while_they_stay_unique(name: str, seed: i
 
 def given_to(name: str, words: list[str]) -> Values:
     """The values of a command line."""
-    return application.read_task(name, lambda values: values, words, None)  # type: ignore[arg-type,return-value]
+    return application.read_job(name, lambda values: values, words, None)  # type: ignore[arg-type,return-value]
 
 
 def test_shortened_options_do_what_the_whole_ones_do(

@@ -36,6 +36,8 @@ def test_own_options_take_nothing_from_gnus() -> None:
     for name in options:
         for end in range(1, len(name) + 1):
             short = name[:end]
+            if short == "field":  # the whole name of an option that GNU sort has not
+                continue
             for value in ("", "=2", "=quiet", "=month"):
                 compare_exit_codes([f"--{short}{value}", "/dev/null"], {})
 

@@ -411,29 +411,24 @@ def test_a_job_of_a_batch(tmp_path: Path) -> None:
     assert (tmp_path / "out.csv").read_bytes() == b"n,x,y\n9,1,\n10,2,3\n"
 
 
-def test_a_task_of_a_join_pickles_and_prints(tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from gpumerge_cli.backends.base import LaunchRequest
+def test_a_job_that_joins_pickles_and_is_cut_between_groups(tmp_path: Path) -> None:
     from gpumerge_cli.engine.inputs import opened
-    from gpumerge_cli.engine.outlet import RunsOutlet
-    from gpumerge_cli.engine.request import ItemRequest
-    from gpumerge_cli.engine.site import Site, work_of
-    from gpumerge_cli.engine.task import TaskWork
+    from gpumerge_cli.engine.job import Items, Job, Operation
+    from gpumerge_cli.engine.outlet import NoOutlet
+    from gpumerge_cli.engine.passes import Pass
     from gpumerge_cli.order.equals import Equals
     from gpumerge_cli.order.joins import Join
 
     join = Join(fields=((0,), (1,)), separator=44, between=44, columns=((0, 0), (2, 0)), filler=b"-")
-    names = [str(tmp_path / "a"), str(tmp_path / "b")]
+    names = (str(tmp_path / "a"), str(tmp_path / "b"))
     (tmp_path / "a").write_bytes(b"h,v\n" + b"".join(b"%06d,1\n" % number for number in range(50_000)))
     (tmp_path / "b").write_bytes(b"w,k\n" + b"".join(b"2,%06d\n" % number for number in range(50_000)))
-    items = ItemRequest(lines=join.rules[0], header_lines=1)
+    items = Items(lines=join.rules[0], header_lines=1)
+    job = Job(names, items, Operation(equals=Equals.JOIN, join=join))
+    again = pickle.loads(pickle.dumps(job))
+    assert again == job
     with opened(names, items, alike=False) as inputs:
-        work = work_of(inputs, items, "merge", LaunchRequest())
-        work = replace(work, equals=Equals.JOIN, check=True, join=join)
-        again = TaskWork.from_dict(json.loads(json.dumps(work.as_dict())))
-        assert again == pickle.loads(pickle.dumps(work)) == work
-        planner = Site(again, inputs.sources, RunsOutlet(lambda _: None)).planner
+        planner = Pass(again, "merge", inputs.sources, inputs.order, inputs.item_bytes, NoOutlet()).planner
         chunks = planner.split(planner.whole(), 100_000)
         assert len(chunks) > 5
         for chunk in chunks:

@@ -197,14 +197,14 @@ def test_groups_of_records_beyond_the_memory(counts: tuple[int, int], tmp_path: 
     assert list(zip(found["at"].tolist(), found["at_2"].tolist(), strict=True)) == pairs
 
 
-def test_the_rules_pickle_and_print() -> None:
-    from gpumerge_cli.engine.plain import plain, restored
+def test_the_rules_pickle() -> None:
+
     from gpumerge_cli.order import Fields, Records
     from gpumerge_cli.order.record_joins import RecordJoin
 
     key = Fields.by([Records.of_key(16, 4, np.dtype(">i4"), descending=True), Records.of_key(16, 8, 8)])
     join = RecordJoin(3, b"\xff", (key, key))
-    assert restored(RecordJoin, json.loads(json.dumps(plain(join)))) == pickle.loads(pickle.dumps(join)) == join
+    assert pickle.loads(pickle.dumps(join)) == join
 
 
 @pytest.mark.parametrize(

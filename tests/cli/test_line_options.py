@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.cli import application
 from gpumerge_cli.cli.gnu import parse_sort
+from gpumerge_cli.cli.job_parts import read_order
 from gpumerge_cli.cli.options import command
-from gpumerge_cli.cli.requests import read_order
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import LineOrder
 
 
 def ordered(*arguments: str) -> LineOrder:
-    """The request that merge makes of these options."""
+    """The order that merge makes of these options."""
     found: list[LineOrder] = []
     reader = application.Reader(command("merge"), lambda values: found.append(read_order(values)[1]))
     with reader.make_context("merge", list(arguments)) as context:

@@ -229,6 +229,18 @@ def test_outputs_that_options_or_their_kind_speak_for(words: list[str]) -> None:
             )
             for command in ("sort --field pos.x,name", "sort --field 2", "check --format text --field k")
         ),
+        *(
+            (
+                f"{command} {name}",
+                f"{name}: it holds bytes 0, so it is no CSV, and the type of its records is not known; "
+                "say --dtype with their fields, if it holds records",
+            )
+            for command, name in (
+                ("sort --field word good.csv", "a.dat"),
+                ("merge --field word good.csv", "packed.csv.gz"),
+                ("sort --compressed --field 2", "packed.csv.gz"),
+            )
+        ),
         (
             "sort --csv --field 2 a.dat",
             "a.dat:1: a record holds a byte 0 or 1, which CSV with such quotes or keys "
@@ -247,5 +259,7 @@ def test_the_way_out_is_about_what_was_asked(
     monkeypatch.chdir(tmp_path)
     Path("a.i32").write_bytes(bytes(4))
     Path("a.dat").write_bytes(np.arange(99).tobytes())
+    Path("good.csv").write_text("word,number\na,1\n")
+    Path("packed.csv.gz").write_bytes(gzip.compress(Path("a.dat").read_bytes()))
     assert door.run(words.split()) == 2
     assert capsys.readouterr().err == f"gpumerge: {told}\n"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpumerge_cli.cli.application import read_task
+from gpumerge_cli.cli.application import read_job
 from gpumerge_cli.cli.options import COMMANDS, Command, Option, command
 from gpumerge_cli.cli.usual import read_usual
 from gpumerge_cli.cli.values import Values
@@ -21,7 +21,7 @@ TEXTS = {"number": "3", "numbers": "1,2", "size": "64M", "count": "100"}
 def by_typer(row: Command, words: list[str]) -> Values | None:
     """The values, None if Typer refuses the words."""
     try:
-        values: Any = read_task(row.name, lambda values: values, words, None)  # type: ignore[arg-type, return-value]
+        values: Any = read_job(row.name, lambda values: values, words, None)  # type: ignore[arg-type, return-value]
     except GpumergeError:
         return None
     assert isinstance(values, Values)

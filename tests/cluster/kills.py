@@ -13,19 +13,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.machines import Machines
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
-from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.order.equals import Equals
+from tests.jobs_of import merge_job, sort_job, to
 
 _ITEMS = 3_000_000
 _EACH = 8
@@ -80,39 +79,37 @@ def files(folder: Path, rng: np.random.Generator) -> dict[str, list[str]]:
     return found
 
 
-def jobs(found: dict[str, list[str]]) -> list[tuple[str, Callable[..., Any], Any]]:
-    """(suffix of the output, the function, the request without output) of each job."""
+def jobs(found: dict[str, list[str]]) -> list[tuple[str, Job]]:
+    """(suffix of the output, the job without output) of each."""
     memory = 8 << 20  # small pieces, many runs
     return [
-        (".i32", merge_files, MergeRequest(tuple(found["sorted"]))),
-        (".txt", merge_files, MergeRequest(tuple(found["lines"]), equals=Equals.FIRST)),
-        (".i32", sort_files, SortFilesRequest(tuple(found["shuffled"]), memory=memory)),
-        (".txt", sort_files, SortFilesRequest(tuple(found["loose"]), memory=memory)),
-        (".i32", sort_files, SortFilesRequest(tuple(found["shuffled"]), memory=memory, unique=True)),
+        (".i32", merge_job(found["sorted"])),
+        (".txt", merge_job(found["lines"], equals=Equals.FIRST)),
+        (".i32", sort_job(found["shuffled"], memory=memory)),
+        (".txt", sort_job(found["loose"], memory=memory)),
+        (".i32", sort_job(found["shuffled"], memory=memory, equals=Equals.FIRST)),
     ]
 
 
 def storm(cluster: Connection, folder: Path, kills: int, seed: int, longest: float = 1.0) -> int:
     """Run jobs until so many workers were killed; the number of jobs. Every output must be whole."""
-    from dataclasses import replace
-
     chance, rng = random.Random(seed), np.random.default_rng(seed)
     killer = Killer(cluster, chance, longest, kills)
     todo = jobs(files(folder, rng))
     expected = []
-    for number, (suffix, do, request) in enumerate(todo):
+    for number, (suffix, job) in enumerate(todo):
         name = folder / f"expected{number}{suffix}"
-        do(replace(request, output=str(name)))
+        run(to(job, str(name)))
         expected.append(name.read_bytes())
     before = set(os.listdir(folder))
     done = 0
     while killer.kills < kills:
         number = done % len(todo)
-        suffix, do, request = todo[number]
+        suffix, job = todo[number]
         name = folder / f"found{suffix}"
         start, had = time.perf_counter(), killer.kills
         with killer.at_work():
-            do(replace(request, output=str(name)), machines=Machines(cluster.client, 60.0))
+            run(to(job, str(name)), executor=Cluster(cluster.client, 60.0))
         print(f"job {number}: {time.perf_counter() - start:.1f} s, {killer.kills - had} kills", file=sys.stderr)
         assert name.read_bytes() == expected[number], f"seed {seed}: job {done} has another output"
         assert set(os.listdir(folder)) == before | {name.name}, f"seed {seed}: job {done} has left files"

@@ -7,31 +7,31 @@ import gzip
 import lzma
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import copies, crew, sorting, unpacker
+from gpumerge_cli.cluster import copies, sorting, unpacker, workers
 from gpumerge_cli.cluster.connect import Connection
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker, Ticket
-from gpumerge_cli.cluster.machines import Machines
 from gpumerge_cli.cluster.seeing import judge_output
+from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.check import check_each
-from gpumerge_cli.engine.executor import Job
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import CheckRequest, ItemRequest, MergeRequest, SortFilesRequest
-from gpumerge_cli.engine.sort import sort_files
-from gpumerge_cli.engine.supply import Supply
-from gpumerge_cli.engine.task import ChunkTask, Place
+from gpumerge_cli.engine.job import Items, Kind
+from gpumerge_cli.engine.outlet import NoOutlet
+from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.run import run
+from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import ClusterError, InputError, OutputError, UsageError
 from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk
 from tests.cluster.test_cluster import in_both
-from tests.cluster.test_twins import Here, failing_from
+from tests.cluster.troubled import Here, failing_from
+from tests.jobs_of import job_of, merge_job, sort_job, with_resources
 
 _PACK: dict[str, Any] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, "": bytes}
 
@@ -51,34 +51,33 @@ def _packed(folder: Path, suffix: str, rng: np.random.Generator, *, ordered: boo
 
 
 @pytest.fixture
-def machines(cluster: Connection, monkeypatch: pytest.MonkeyPatch) -> Machines:
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)
+def machines(cluster: Connection, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 14)
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 14)
-    return Machines(cluster.client, 30.0)
+    return Cluster(cluster.client, 30.0)
 
 
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
 @pytest.mark.parametrize("suffix", [".i32", ".csv"])
 @pytest.mark.parametrize("kind", ["merge", "sort"])
 def test_bytes_are_those_of_one_machine(
-    kind: str, suffix: str, unique: bool, machines: Machines, tmp_path: Path, rng: np.random.Generator
+    kind: str, suffix: str, unique: bool, machines: Cluster, tmp_path: Path, rng: np.random.Generator
 ) -> None:
     names = _packed(tmp_path, suffix, rng, ordered=kind == "merge")
-    items = ItemRequest(header_lines=1, csv=True) if suffix == ".csv" else ItemRequest()
+    items = Items(header_lines=1, csv=True) if suffix == ".csv" else Items()
     if kind == "merge":
-        in_both(merge_files, MergeRequest(names, items=items, equals=Equals.of(unique)), machines, tmp_path, suffix)
+        in_both(merge_job(names, items=items, equals=Equals.of(unique)), machines, tmp_path, suffix)
     else:
-        in_both(sort_files, SortFilesRequest(names, items=items, unique=unique), machines, tmp_path, suffix)
+        in_both(sort_job(names, items=items, equals=Equals.of(unique)), machines, tmp_path, suffix)
 
 
 @pytest.mark.parametrize("kind", ["merge", "sort"])
-def test_losses_and_twins_change_no_byte(kind: str, tmp_path: Path, rng: np.random.Generator, seed: int) -> None:
+def test_losses_and_twins_change_no_byte(kind: Kind, tmp_path: Path, rng: np.random.Generator, seed: int) -> None:
     names = _packed(tmp_path, ".i32", rng, ordered=kind == "merge")
-    do, request = (merge_files, MergeRequest) if kind == "merge" else (sort_files, SortFilesRequest)
     before = {path.name for path in tmp_path.iterdir()}
-    do(request(names, str(tmp_path / "here.i32")))
+    run(job_of(kind, names, str(tmp_path / "here.i32")))
     for number in range(5):
-        do(request(names, str(tmp_path / "there.i32")), machines=Here(seed + number, 3))
+        run(job_of(kind, names, str(tmp_path / "there.i32")), executor=Here(seed + number, 3))
         assert (tmp_path / "there.i32").read_bytes() == (tmp_path / "here.i32").read_bytes()
     assert {path.name for path in tmp_path.iterdir()} == before | {"here.i32", "there.i32"}
 
@@ -90,26 +89,26 @@ def test_two_runs_of_two_compressed_inputs_are_merged(tmp_path: Path, rng: np.ra
         (tmp_path / f"{number}.i32.gz").write_bytes(gzip.compress(one.tobytes(), 1))
     names = tuple(str(tmp_path / f"{number}.i32.gz") for number in range(2))
     here = Here(1, 0)
-    sort_files(SortFilesRequest(names, str(tmp_path / "out.i32"), memory=64 << 20), machines=here)
+    run(sort_job(names, str(tmp_path / "out.i32"), memory=64 << 20), executor=here)
     assert np.array_equal(np.fromfile(tmp_path / "out.i32", np.int32), np.sort(values.ravel()))
 
 
-def test_checks(machines: Machines, tmp_path: Path, rng: np.random.Generator) -> None:
+def test_checks(machines: Cluster, tmp_path: Path, rng: np.random.Generator) -> None:
     ordered = _packed(tmp_path, ".i32", rng, ordered=True)
     bad = tmp_path / "bad.i32.gz"
     bad.write_bytes(gzip.compress(np.array([3, 1], np.int32).tobytes()))
     damaged = tmp_path / "damaged.i32.xz"
     damaged.write_bytes(lzma.compress(bytes(4000))[:-9])
-    request = CheckRequest((*ordered, str(bad), str(damaged)), ItemRequest(folders=(str(tmp_path),)))
+    job = job_of("check", (*ordered, str(bad), str(damaged)), folders=(str(tmp_path),))
     before = set(os.listdir(tmp_path))
-    assert [str(one) for one in check_each(request, machines=machines)] == [str(one) for one in check_each(request)]
+    assert [str(one) for one in check_each(job, executor=machines)] == [str(one) for one in check_each(job)]
     assert set(os.listdir(tmp_path)) == before
 
 
 def test_checks_by_machines_apart_need_a_folder(tmp_path: Path) -> None:
     (tmp_path / "a.i32.gz").write_bytes(gzip.compress(b""))
     with pytest.raises(UsageError, match="compressed inputs need a folder for their copies; name one with -T"):
-        list(check_each(CheckRequest((str(tmp_path / "a.i32.gz"),)), machines=Here(1, 0)))
+        list(check_each(job_of("check", (str(tmp_path / "a.i32.gz"),)), executor=Here(1, 0)))
 
 
 @pytest.mark.parametrize(
@@ -123,9 +122,9 @@ def test_damaged_inputs_leave_nothing(data: bytes, told: str, tmp_path: Path) ->
     (tmp_path / "a.i32.gz").write_bytes(gzip.compress(bytes(1 << 16)))
     (tmp_path / "damaged.i32.gz").write_bytes(data)
     names = tuple(str(tmp_path / name) for name in ("a.i32.gz", "damaged.i32.gz"))
-    for do, request in ((merge_files, MergeRequest), (sort_files, SortFilesRequest)):
+    for job in (merge_job, sort_job):
         with pytest.raises(InputError, match=told):
-            do(request(names, str(tmp_path / "out.i32")), machines=Here(1, 0))  # type: ignore[operator]
+            run(job(names, str(tmp_path / "out.i32")), executor=Here(1, 0))
     assert sorted(os.listdir(tmp_path)) == ["a.i32.gz", "damaged.i32.gz"]
 
 
@@ -139,7 +138,7 @@ def test_a_full_folder_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     made = unpacker._Copy
     monkeypatch.setattr(unpacker, "_Copy", lambda file, folder: made(Full(), folder))  # type: ignore[arg-type]
     with pytest.raises(OutputError, match=r"gpumerge-copies-.*: no space left on device; free some space"):
-        merge_files(MergeRequest((str(tmp_path / "a.i32.gz"),), str(tmp_path / "out.i32")), machines=Here(1, 0))
+        run(merge_job((str(tmp_path / "a.i32.gz"),), str(tmp_path / "out.i32")), executor=Here(1, 0))
     assert os.listdir(tmp_path) == ["a.i32.gz"]
 
 
@@ -155,7 +154,7 @@ def test_an_input_that_is_written_to_is_told(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(unpacker, "unpack_input", changed)
     with pytest.raises(ClusterError, match="has another file there"):
-        merge_files(MergeRequest((str(name),), str(tmp_path / "out.i32")), machines=Here(1, 0))
+        run(merge_job((str(name),), str(tmp_path / "out.i32")), executor=Here(1, 0))
     assert os.listdir(tmp_path) == ["a.i32.gz"]
 
 
@@ -165,7 +164,7 @@ def test_copies_of_killed_runs_are_removed(tmp_path: Path) -> None:
     old.mkdir()
     for name in ("lock", "copy-000000"):
         (old / name).touch()
-    merge_files(MergeRequest((str(tmp_path / "a.i32.gz"),), str(tmp_path / "out.i32")), machines=Here(1, 0))
+    run(merge_job((str(tmp_path / "a.i32.gz"),), str(tmp_path / "out.i32")), executor=Here(1, 0))
     assert sorted(os.listdir(tmp_path)) == ["a.i32.gz", "out.i32"]
 
 
@@ -174,25 +173,25 @@ def test_a_sort_of_compressed_inputs_goes_on(tmp_path: Path, monkeypatch: pytest
     values = np.arange(20_000, dtype=np.int32)[::-1]
     name, log = tmp_path / "a.i32.gz", tmp_path / "log"
     name.write_bytes(gzip.compress(values.tobytes()))
-    request = SortFilesRequest((str(name),), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(log))
+    job = sort_job((str(name),), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(log))
     with monkeypatch.context() as patch:
         patch.setattr("tests.cluster.test_twins.Troubled._do", failing_from(4))
         with pytest.raises(ClusterError, match="a test"):
-            sort_files(request, machines=Here(1, 0))
-    again, kept = replace(request, resume=True), name.stat().st_mtime_ns
+            run(job, executor=Here(1, 0))
+    again, kept = with_resources(job, resume=True), name.stat().st_mtime_ns
     os.utime(name, ns=(1, 1))
     with pytest.raises(InputError, match="log of another sort"):
-        sort_files(again, machines=Here(1, 0))
+        run(again, executor=Here(1, 0))
     os.utime(name, ns=(kept, kept))
     assert len(log.read_text().splitlines()) > 1
-    sort_files(again, machines=Here(1, 0))
+    run(again, executor=Here(1, 0))
     assert np.array_equal(np.fromfile(tmp_path / "out.i32", np.int32), np.sort(values))
     assert sorted(os.listdir(tmp_path)) == ["a.i32.gz", "out.i32"]
 
 
-def test_reports_tell_the_stage(machines: Machines, tmp_path: Path, rng: np.random.Generator) -> None:
+def test_reports_tell_the_stage(machines: Cluster, tmp_path: Path, rng: np.random.Generator) -> None:
     names = _packed(tmp_path, ".i32", rng, ordered=True)
-    told = merge_files(MergeRequest(names, str(tmp_path / "out.i32")), machines=machines)
+    told = run(merge_job(names, str(tmp_path / "out.i32")), executor=machines)
     lanes = {one.lane for one in told.timeline if one.stage == "decompress"}
     assert lanes
     assert lanes <= {"worker 0", "worker 1"}
@@ -231,15 +230,11 @@ class _Never:
 def test_a_long_input_is_not_decompressed_twice(pace: float, twins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter(range(0, 10**6, 60))
     monkeypatch.setattr("gpumerge_cli.cluster.executor.time.monotonic", lambda: float(next(now)))
-    chunks, work, stopwatch, pool = [Chunk(((0, 10_000),), 0)], unpacker.unpacking(()), Stopwatch(), _Never()
-    supply = Supply(lambda nbytes: iter([[chunks]]), 1, stopwatch)
-
-    def task(turn: int, part: int, chunk: Chunk) -> ChunkTask:
-        return ChunkTask(work, turn, chunk.ranges, Place(0, 0))
-
-    job = Job(supply, task, lambda turn: False, lambda result: None, lambda: None)
+    pieces, pool = [Chunk(((0, 10_000),), 0)], _Never()
+    work = Pass(merge_job(()), "unpack", (), Order.lines(), 1.0, NoOutlet(), pieces=pieces)
+    tasks = Tasks(work, None, 1, Stopwatch())
     with pytest.raises(ClusterError, match="a test"):
-        ClusterExecutor([RemoteWorker("worker 0")], job, stopwatch, pool, Pieces(1, pace=pace)).run()
+        ClusterExecutor([RemoteWorker("worker 0")], tasks, pool, Pieces(1, pace=pace)).run()
     assert bool(pool.twins) == twins
 
 

@@ -11,37 +11,41 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import connect, crew, executor, fit, local, node
+from gpumerge_cli.cluster import connect, executor, fit, local, node, workers
 from gpumerge_cli.cluster.calls import workers_of
 from gpumerge_cli.cluster.connect import Connection
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker, Ticket
 from gpumerge_cli.cluster.fit import FitWorkers
-from gpumerge_cli.cluster.machines import Machines
 from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
-from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.outlet import NoOutlet
+from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.task import TaskResult
+from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import ClusterError
 from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.order import Order
+from gpumerge_cli.plan import Chunk
 from tests.cluster.joining import started_worker
+from tests.jobs_of import merge_job, sort_job
 
 
 @pytest.fixture
-def request_(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MergeRequest:
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 14)
     np.arange(200_000, dtype=np.int32).tofile(tmp_path / "a.i32")
-    return MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    return merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
 
 
-def _is_whole(request: MergeRequest) -> bool:
-    return Path(request.output).read_bytes() == Path(request.inputs[0]).read_bytes()
+def _is_whole(job: Job) -> bool:
+    return Path(job.output.name).read_bytes() == Path(job.inputs[0]).read_bytes()
 
 
 def _await(found: Callable[[], Any]) -> None:
@@ -65,14 +69,14 @@ def _worker_of_another_version(cluster: Connection) -> Iterator[None]:
 
 
 def test_a_late_worker_of_another_version_gets_no_tasks(
-    cluster: Connection, request_: MergeRequest, monkeypatch: pytest.MonkeyPatch
+    cluster: Connection, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     late: list[Any] = []
     seen: list[FitWorkers] = []
 
-    class Joined(Machines):
-        def judge(self, shipment: Shipment) -> dict[str, str]:
-            names = super().judge(shipment)
+    class Joined(Cluster):
+        def judge_workers(self, shipment: Shipment) -> dict[str, str]:
+            names = super().judge_workers(shipment)
             late.append(_worker_of_another_version(cluster))
             late[-1].__enter__()
             return names
@@ -84,13 +88,13 @@ def test_a_late_worker_of_another_version_gets_no_tasks(
             self.threads()
             _await(lambda: self.refused)
 
-    monkeypatch.setattr(crew, "FitWorkers", Noted)
+    monkeypatch.setattr(workers, "FitWorkers", Noted)
     try:
-        told = merge_files(request_, machines=Joined(cluster.client, 30.0))
+        told = run(job, executor=Joined(cluster.client, 30.0))
     finally:
         for one in late:
             one.__exit__(None, None, None)
-    assert _is_whole(request_)
+    assert _is_whole(job)
     (found,) = (one for one in told.worker_reports if one.name == "worker late")
     assert "got no tasks: the worker at" in found.note
     assert "has gpumerge 0.0.7" in found.note
@@ -98,45 +102,45 @@ def test_a_late_worker_of_another_version_gets_no_tasks(
     assert len(seen[0].threads()) == 2
 
 
-def test_a_worker_that_comes_late_takes_part(cluster: Connection, request_: MergeRequest) -> None:
-    class Unknown(Machines):
+def test_a_worker_that_comes_late_takes_part(cluster: Connection, job: Job) -> None:
+    class Unknown(Cluster):
         """All workers come once the run has begun."""
 
-        def judge(self, shipment: Shipment) -> dict[str, str]:
-            names = super().judge(shipment)
+        def judge_workers(self, shipment: Shipment) -> dict[str, str]:
+            names = super().judge_workers(shipment)
             self.standings = {f"{address}0": one for address, one in self.standings.items()}
             return {f"{address}0": name for address, name in names.items()}
 
-    merge_files(request_, machines=Unknown(cluster.client, 30.0))
-    assert _is_whole(request_)
+    run(job, executor=Unknown(cluster.client, 30.0))
+    assert _is_whole(job)
 
 
 def test_tasks_of_workers_that_went_away_go_elsewhere(
-    cluster: Connection, request_: MergeRequest, monkeypatch: pytest.MonkeyPatch
+    cluster: Connection, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fit, "_FRESH", 0.1)
     there, gone = FitWorkers.threads, [{"tcp://127.0.0.1:1": 2}] * 3
     monkeypatch.setattr(FitWorkers, "threads", lambda workers: gone.pop() if gone else there(workers))
-    merge_files(request_, machines=Machines(cluster.client, 30.0))
+    run(job, executor=Cluster(cluster.client, 30.0))
     assert not gone
-    assert _is_whole(request_)
+    assert _is_whole(job)
 
 
-def test_tasks_of_a_frozen_worker_are_done_by_another(cluster: Connection, request_: MergeRequest) -> None:
+def test_tasks_of_a_frozen_worker_are_done_by_another(cluster: Connection, job: Job) -> None:
     assert cluster.workers is not None
     frozen = cluster.workers.processes[0]
 
-    class Frozen(Machines):
-        def judge(self, shipment: Shipment) -> dict[str, str]:
-            names = super().judge(shipment)
+    class Frozen(Cluster):
+        def judge_workers(self, shipment: Shipment) -> dict[str, str]:
+            names = super().judge_workers(shipment)
             frozen.send_signal(signal.SIGSTOP)
             return names
 
     try:
-        merge_files(request_, machines=Frozen(cluster.client, 1.0))
+        run(job, executor=Frozen(cluster.client, 1.0))
     finally:
         frozen.send_signal(signal.SIGCONT)
-    assert _is_whole(request_)
+    assert _is_whole(job)
 
 
 class _Slow:
@@ -168,38 +172,29 @@ class _Slow:
 
 def test_late_tasks_have_twins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executor, "_LOOK_LATE", 0.05)
-    tasks, took = iter(range(3)), []
-
-    def take(nbytes: int) -> Any:
-        number = next(tasks, None)
-        return None if number is None else (number, 0, None)
-
-    def task(turn: int, part: int, chunk: Any) -> Any:
-        return SimpleNamespace(turn=turn, nbytes=1)
-
-    job: Any = SimpleNamespace(
-        supply=SimpleNamespace(take=take), task=task, is_over=lambda turn: False, took=took.append, stop=lambda: None
-    )
-    ClusterExecutor([RemoteWorker("worker here")], job, Stopwatch(), _Slow(), Pieces(1)).run()
-    assert len(took) == 3
+    pieces = [Chunk(((at, at + 1),), at) for at in range(3)]
+    work = Pass(merge_job(()), "sort", (), Order.lines(), 1.0, NoOutlet(), pieces=pieces)
+    tasks = Tasks(work, None, 1, Stopwatch())
+    ClusterExecutor([RemoteWorker("worker here")], tasks, _Slow(), Pieces(1)).run()
+    assert tasks.outcome.chunks == 3
 
 
 def test_workers_that_are_frozen_from_the_start_keep_nobody_waiting(
-    cluster: Connection, request_: MergeRequest, monkeypatch: pytest.MonkeyPatch
+    cluster: Connection, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert cluster.workers is not None
-    monkeypatch.setattr(crew, "ANSWERS", 1.0)
+    monkeypatch.setattr(workers, "ANSWERS", 1.0)
     monkeypatch.setattr(connect, "_CONNECT", 1.0)
     frozen = cluster.workers.processes[0]
     frozen.send_signal(signal.SIGSTOP)
     try:
         connect._judge_versions(cluster.client)
-        machines = Machines(cluster.client, 1.0)
-        sort_files(SortFilesRequest(request_.inputs, request_.output), machines=machines)
+        machines = Cluster(cluster.client, 1.0)
+        run(sort_job(job.inputs, job.output.name), executor=machines)
         assert len(machines.standings) == 1
     finally:
         frozen.send_signal(signal.SIGCONT)
-    assert _is_whole(request_)
+    assert _is_whole(job)
 
 
 def test_a_slow_look_leaves_the_event_loop_free(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,16 +12,16 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from gpumerge_cli.cluster import crew, sorting
+from gpumerge_cli.cluster import sorting, workers
 from gpumerge_cli.cluster.calls import workers_of
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.machines import Machines
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, MergeRequest, SortFilesRequest
-from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.engine.job import Resources
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.report.model import MergeReport
 from tests.cluster.joining import started_worker
 from tests.cluster.test_fit_workers import _await
+from tests.jobs_of import merge_job, sort_job
 
 _ITEMS = 300_000
 _ON_GPU = {"upload", "download"}
@@ -41,10 +41,10 @@ def _worker_with_gpu(cluster: Connection) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def machines() -> Iterator[Machines]:
-    """Machines of two workers. One has no GPU, and the other one says that it has a GPU."""
+def machines() -> Iterator[Cluster]:
+    """Cluster of two workers. One has no GPU, and the other one says that it has a GPU."""
     with connected("local:1") as cluster, _worker_with_gpu(cluster):
-        yield Machines(cluster.client, 60.0)
+        yield Cluster(cluster.client, 60.0)
 
 
 def _held_against(told: MergeReport, output: Path, expected: Any, *, gpu: bool) -> None:
@@ -57,7 +57,7 @@ def _held_against(told: MergeReport, output: Path, expected: Any, *, gpu: bool) 
 @pytest.mark.parametrize("kind", ["stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
 def test_pieces_go_to_the_worker_with_the_gpu(
     kind: str,
-    machines: Machines,
+    machines: Cluster,
     tmp_path: Path,
     rng: np.random.Generator,
     monkeypatch: pytest.MonkeyPatch,
@@ -66,8 +66,8 @@ def test_pieces_go_to_the_worker_with_the_gpu(
     """Without a GPU, the resource stands in for one, and the worker's CPU does the pieces."""
     if kind == "gpu":
         request.getfixturevalue("gpu_backend")
-    on = BackendRequest("gpu" if kind == "gpu" else "auto")
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 18)
+    on = Resources("gpu" if kind == "gpu" else "auto")
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 18)
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 18)
     values = rng.integers(0, 1 << 30, (2, _ITEMS), np.int32)
     names: dict[str, list[str]] = {"sorted": [], "loose": []}
@@ -76,9 +76,9 @@ def test_pieces_go_to_the_worker_with_the_gpu(
             names[what].append(str(tmp_path / f"{what}{number}.i32"))
             items.tofile(names[what][-1])
     expected, output = np.sort(values.ravel()), tmp_path / "out.i32"
-    merged = merge_files(MergeRequest(tuple(names["sorted"]), str(output), on=on), machines=machines)
+    merged = run(merge_job(names["sorted"], str(output), resources=on), executor=machines)
     _held_against(merged, output, expected, gpu=kind == "gpu")
     assert {one.threads for one in machines.standings.values() if one.gpu} == {2}
     output.unlink()
-    made = sort_files(SortFilesRequest(tuple(names["loose"]), str(output), on=on), machines=machines)
+    made = run(sort_job(names["loose"], str(output), resources=on), executor=machines)
     _held_against(made, output, expected, gpu=kind == "gpu")

@@ -21,19 +21,19 @@ import numpy as np
 import pytest
 from distributed.security import Security
 
-from gpumerge_cli.cluster import calls, crew, pool
+from gpumerge_cli.cluster import calls, pool, workers
 from gpumerge_cli.cluster.connect import Connection, connected
 from gpumerge_cli.cluster.local import LocalWorkers
-from gpumerge_cli.cluster.machines import Machines
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import MergeRequest
+from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError, UsageError
 from tests.cluster import kills
+from tests.jobs_of import merge_job
 
 
 def test_a_few_kills(cluster: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr(kills, "_ITEMS", 200_000)
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 14)
     kills.storm(cluster, tmp_path, 3, seed, 0.2)
 
 
@@ -46,29 +46,29 @@ def test_workers_that_do_not_come_back(cluster: Connection, tmp_path: Path, monk
     np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
     workers = cluster.workers
     assert workers is not None
-    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
 
     def kill_all() -> None:
         for process in list(workers.processes):
             if process.poll() is None:
                 os.kill(process.pid, signal.SIGKILL)
 
-    class Lost(Machines):
-        def judge(self, shipment: object) -> dict[str, str]:
-            names = super().judge(shipment)  # type: ignore[arg-type]
+    class Lost(Cluster):
+        def judge_workers(self, shipment: object) -> dict[str, str]:
+            names = super().judge_workers(shipment)  # type: ignore[arg-type]
             kill_all()
             return names
 
     with monkeypatch.context() as patch:
         patch.setattr(LocalWorkers, "_started", lambda self, number: subprocess.Popen(["sleep", "100"]))
         with pytest.raises(ClusterError, match="no worker was there for 1 seconds; look into the logs"):
-            merge_files(request, machines=Lost(cluster.client, 1.0))
+            run(job, executor=Lost(cluster.client, 1.0))
         assert os.listdir(tmp_path) == ["a.i32"]
         with pytest.raises(ClusterError, match="no worker came in 1 seconds; start some"):
-            merge_files(request, machines=Machines(cluster.client, 1.0))
+            run(job, executor=Cluster(cluster.client, 1.0))
         assert os.listdir(tmp_path) == ["a.i32"]
     kill_all()  # those that only sleep
-    merge_files(request, machines=Machines(cluster.client, 60.0))
+    run(job, executor=Cluster(cluster.client, 60.0))
 
 
 @pytest.mark.parametrize("way", ["killed", "silent"])
@@ -77,7 +77,7 @@ def test_an_answer_that_is_lost_once_the_task_is_done(
 ) -> None:
     """Dask fetches an answer after the task is done, and the worker may be gone by then."""
     np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
-    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     fetched, lost = distributed.Client._gather, []
 
     async def lose(client: distributed.Client, *arguments: Any, **named: Any) -> Any:
@@ -90,8 +90,8 @@ def test_an_answer_that_is_lost_once_the_task_is_done(
 
     monkeypatch.setattr(distributed.Client, "_gather", lose)
     monkeypatch.setattr(pool, "_ANSWERS", 2.0)
-    machines = Machines(cluster.client, 60.0)
-    thread = threading.Thread(target=merge_files, args=(request,), kwargs={"machines": machines}, daemon=True)
+    machines = Cluster(cluster.client, 60.0)
+    thread = threading.Thread(target=run, args=(job,), kwargs={"executor": machines}, daemon=True)
     thread.start()
     thread.join(30)
     assert not thread.is_alive()
@@ -235,7 +235,7 @@ def test_a_scheduler_that_ends(
 
     monkeypatch.setattr(connect, "_CONNECT", 3.0)  # for which a lost scheduler is awaited
     np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
-    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     place = tmp_path / "scheduler.json"
     words = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -249,15 +249,15 @@ def test_a_scheduler_that_ends(
         worker = subprocess.Popen([*start, *options, "--local-directory", folder], **quiet)  # type: ignore[call-overload]
         try:
 
-            class Ended(Machines):
-                def judge(self, shipment: object) -> dict[str, str]:
-                    names = super().judge(shipment)  # type: ignore[arg-type]
+            class Ended(Cluster):
+                def judge_workers(self, shipment: object) -> dict[str, str]:
+                    names = super().judge_workers(shipment)  # type: ignore[arg-type]
                     scheduler.kill()
                     scheduler.wait()
                     return names
 
             with connected(str(place)) as found, pytest.raises(ClusterError, match="the scheduler has gone away"):
-                merge_files(request, machines=Ended(found.client, 60.0))
+                run(job, executor=Ended(found.client, 60.0))
         finally:
             worker.kill()
             worker.wait()

@@ -14,20 +14,18 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from gpumerge_cli.cluster import crew, sorting
+from gpumerge_cli.cluster import sorting, team, workers
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.crew import spots_of
-from gpumerge_cli.cluster.machines import Machines
 from gpumerge_cli.cluster.node import _Bench
-from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.cluster.team import Cluster, spots_of
 from gpumerge_cli.engine.output import Output
-from gpumerge_cli.engine.request import MergeRequest, SortFilesRequest
-from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.extents import Spot
 from gpumerge_cli.formats.output import FORCED, OutputFile
 from gpumerge_cli.formats.output_range import OutputRange
-from tests.cluster.test_twins import Here, Ticket, Troubled
+from tests.cluster.troubled import Here, Ticket, Troubled
+from tests.jobs_of import job_of, merge_job, to
 from tests.oracles import same_bits
 
 _BYTES = 1 << 20
@@ -92,7 +90,7 @@ def test_mapped_outputs_have_the_same_bytes(
     tmp_path: Path, rng: np.random.Generator,
 ) -> None:  # fmt: skip
     monkeypatch.setenv(FORCED, "1")
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 14)
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 14)
     asked: list[int] = []
     shown = spots_of
@@ -102,19 +100,16 @@ def test_mapped_outputs_have_the_same_bytes(
         asked.extend(spot.mapped for spot in found if isinstance(spot, Spot))
         return found
 
-    for module in (crew, sorting):
-        monkeypatch.setattr(module, "spots_of", noted)
+    monkeypatch.setattr(team, "spots_of", noted)
     names = []
     for number in range(3):
         keys = rng.integers(0, 1000, 30_000).astype(np.int64)
         names.append(str(tmp_path / f"{number}.i64"))
         (keys if sorts else np.sort(keys)).tofile(names[-1])
-    kind, do = (SortFilesRequest, sort_files) if sorts else (MergeRequest, merge_files)
     place = "{part}" if parts else ""
-    request = kind(tuple(names), str(tmp_path / f"here{place}.i64"), parts=parts)
-    do(request)  # type: ignore[operator]
-    there = replace(request, output=str(tmp_path / f"there{place}.i64"))
-    do(there, machines=Machines(cluster.client, 30.0, here=True))  # type: ignore[operator]
+    job = job_of("sort" if sorts else "merge", names, str(tmp_path / f"here{place}.i64"), parts=parts)
+    run(job)
+    run(to(job, str(tmp_path / f"there{place}.i64")), executor=Cluster(cluster.client, 30.0, here=True))
     ours, theirs = (sorted(tmp_path.glob(f"{name}*")) for name in ("here", "there"))
     assert len(ours) == len(theirs) == (parts or 1)
     assert [one.read_bytes() for one in ours] == [one.read_bytes() for one in theirs]
@@ -123,7 +118,7 @@ def test_mapped_outputs_have_the_same_bytes(
 
 def test_a_mapped_output_that_is_cut_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(FORCED, "1")
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 14)
     np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
     done, tickets = Troubled._do, iter(range(1 << 20))
     mapped: list[int] = []
@@ -144,6 +139,6 @@ def test_a_mapped_output_that_is_cut_is_told(monkeypatch: pytest.MonkeyPatch, tm
     machines = Here(1, 0)
     machines.here = True
     with pytest.raises(OutputError, match="the file system lost the file's bytes"):
-        merge_files(MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32")), machines=machines)
+        run(merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32")), executor=machines)
     assert any(mapped)
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]

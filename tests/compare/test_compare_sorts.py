@@ -17,10 +17,11 @@ from gpumerge_cli.compare import whole
 from gpumerge_cli.compare.contest import Effort
 from gpumerge_cli.compare.run import compare_sorts
 from gpumerge_cli.compare.whole import REPEAT
+from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.load import load_runs
-from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.report.compared import Measured
+from tests.jobs_of import merge_job, sort_job
 from tests.reference import ReferenceBackend, ReferenceWorkspace
 
 
@@ -32,7 +33,7 @@ def made(tmp_path: Path, rng: np.random.Generator, dtype: str = "i4") -> str:
 
 @pytest.mark.parametrize("dtype", ["i4", "f8", "u1"])
 def test_every_algorithm_is_right(backend: Backend, rng: np.random.Generator, tmp_path: Path, dtype: str) -> None:
-    loaded = load_runs(MergeRequest((made(tmp_path, rng, dtype),), check=False))
+    loaded = load_runs(merge_job((made(tmp_path, rng, dtype),), check=False))
     report = compare_sorts(loaded, backend, SortRequest(), Effort(2))
     assert all(row.right for row in report.rows)
     assert {row.name for row in report.rows} >= {"merge", "bottom-up", "iterative", "recursive", "radix"}
@@ -53,8 +54,8 @@ def test_whole_sorts_of_the_files(backend: Backend, rng: np.random.Generator, tm
     else:
         keys.tofile(path, sep="\n" if name == "a.txt" else "")
     (tmp_path / "temporary").mkdir()
-    files = SortFilesRequest((str(path),), folders=(str(tmp_path / "temporary"),))
-    loaded = load_runs(MergeRequest(files.inputs, check=False))
+    files = sort_job((str(path),), folders=(str(tmp_path / "temporary"),))
+    loaded = load_runs(merge_job(files.inputs, check=False))
     report = compare_sorts(loaded, backend, SortRequest(), Effort(1), files)
     assert all(row.right for row in report.rows)
     assert report.command == "sort"
@@ -66,10 +67,10 @@ def test_whole_sorts_of_the_files(backend: Backend, rng: np.random.Generator, tm
 
 def test_a_library_sorts_whole_files_as_the_command_does(rng: np.random.Generator, tmp_path: Path) -> None:
     """All timed commands do the same work: their outputs have the same bytes."""
-    for name, items in (("a.i32", ItemRequest()), ("b.i32", ItemRequest(reverse=True))):
+    for name, items in (("a.i32", Items()), ("b.i32", Items(reverse=True))):
         rng.integers(0, 999, 5000).astype("i4").tofile(tmp_path / name)
-        request = SortFilesRequest((str(tmp_path / name),), items=items)
-        ours = whole.File(request, cpu.create(), 2, str(tmp_path / "ours.i32"))
+        job = sort_job((str(tmp_path / name),), items=items)
+        ours = whole.File(job, cpu.create(), 2, str(tmp_path / "ours.i32"))
         ours.by_algorithm(SortRequest("merge"))
         for library in ("numpy stable sort", "numpy sort"):
             replace(ours, output=str(tmp_path / "theirs.i32")).by_library(library)
@@ -78,7 +79,7 @@ def test_a_library_sorts_whole_files_as_the_command_does(rng: np.random.Generato
 
 def test_standard_input_is_not_sorted_again() -> None:
     rows = (Measured("merge", "merge", True, (1.0,)),)
-    assert whole.whole_sorts(SortFilesRequest(("-",)), ReferenceBackend(), [SortRequest()], rows) == rows
+    assert whole.whole_sorts(sort_job(("-",)), ReferenceBackend(), [SortRequest()], rows) == rows
 
 
 class _WrongWorkspace(ReferenceWorkspace):
@@ -93,15 +94,15 @@ def test_a_wrong_output_is_told(rng: np.random.Generator, tmp_path: Path, monkey
     monkeypatch.setattr(
         backend, "workspace", lambda order, capacity, **_: _WrongWorkspace(order, capacity), raising=False
     )
-    loaded = load_runs(MergeRequest((made(tmp_path, rng, "u1"),), check=False))
+    loaded = load_runs(merge_job((made(tmp_path, rng, "u1"),), check=False))
     report = compare_sorts(loaded, backend, SortRequest(), Effort(1))
     assert [row.name for row in report.rows if not row.right] == ["bottom-up"]
 
 
 def test_more_lines_than_recursion_takes(tmp_path: Path) -> None:
     (tmp_path / "lines").write_bytes(b"a\n" * (MOST_RECURSED + 1))
-    request = MergeRequest((str(tmp_path / "lines"),), items=ItemRequest("text"), check=False)
-    report = compare_sorts(load_runs(request), cpu.create(), SortRequest(), Effort(1))
+    job = merge_job((str(tmp_path / "lines"),), items=Items("text"), check=False)
+    report = compare_sorts(load_runs(job), cpu.create(), SortRequest(), Effort(1))
     assert "recursive" not in [row.name for row in report.rows]
     assert all(row.right for row in report.rows)
 
@@ -122,6 +123,6 @@ def test_the_command(rng: np.random.Generator, tmp_path: Path, capsys: pytest.Ca
     assert door.run(["sort", "--compare", "-o", "x", name]) == 2
     assert "--compare sorts and writes no output" in capsys.readouterr().err
     (tmp_path / "none.i32").write_bytes(b"")
-    loaded = load_runs(MergeRequest((str(tmp_path / "none.i32"),), check=False))
+    loaded = load_runs(merge_job((str(tmp_path / "none.i32"),), check=False))
     with pytest.raises(UsageError, match="empty"):
         compare_sorts(loaded, ReferenceBackend(), SortRequest(), Effort())

@@ -9,10 +9,10 @@ import pytest
 
 from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.backends.calls import ChunkWork
 from gpumerge_cli.backends.cpu.chunks import Chunks, CpuChunkWorker
 from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 
 
 @pytest.mark.parametrize(("order", "indexed"), [(Order.of("int32"), False), (Order.lines(), True)])
@@ -20,8 +20,8 @@ def test_rows_only_are_indexed(order: Order, indexed: bool, monkeypatch: pytest.
     backend = cpu.create()
     data = np.frombuffer(b"1\n2\n\0\0\0\n", np.uint8)
     source = SimpleNamespace(name="a", size=8, extent=None, read_into=lambda _, out: np.copyto(np.asarray(out), data))
-    work = ChunkWork([source], order, backend.resolve(LaunchRequest(), order), False, None, ())
-    worker = CpuChunkWorker(Chunks(work), 100)
+    work = SimpleNamespace(sources=[source], order=order, check=False, equals=Equals.ALL, margin=None, join=None)
+    worker = CpuChunkWorker(Chunks(work, backend.resolve(LaunchRequest(), order), ()), 100)  # type: ignore[arg-type]
     merge = library().gm_chunk
 
     def slow(*arguments: object) -> object:

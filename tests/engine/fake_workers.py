@@ -19,14 +19,12 @@ import pytest
 from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.calls import ChunkWork
-from gpumerge_cli.backends.select import Choice
-from gpumerge_cli.engine import merge as engine_merge
-from gpumerge_cli.engine import runs as engine_runs
-from gpumerge_cli.engine.hiring import Feed, Hired, hired_here
+from gpumerge_cli.engine.executor import Ready
+from gpumerge_cli.engine.local import LocalTeam
+from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.resources import Shares
-from gpumerge_cli.engine.site import Site
-from gpumerge_cli.engine.station import Station
-from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Worker
+from gpumerge_cli.engine.threads import Worker
+from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Setup
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError, UsageError
 from gpumerge_cli.order import Order
 
@@ -94,7 +92,7 @@ class FakeDevice:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._backend, name)
 
-    def chunk_calls(self, work: ChunkWork) -> None:
+    def chunk_calls(self, work: ChunkWork, *_: Any) -> None:
         return None
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
@@ -124,48 +122,47 @@ class FakeDevice:
             raise DeviceMemoryError("the device is out of memory", way_out="close others")
 
 
-def crew(kind: str, site: Site, chosen: Shares, seed: int) -> tuple[list[Worker], Station | None]:
+def crew(kind: str, work: Pass, chosen: Shares, seed: int) -> list[Worker]:
     """The workers of a crew."""
     chance = Chance(seed)
-    station = Station(site, cpu.create(), chosen)
+    setup = Setup(work, cpu.create(), chosen)
 
     def device(number: int, trouble: Trouble, hands: int = 2, times: int = 2) -> Worker:
         feed = lambda backend: Shares(hands, times * chosen.chunk_bytes)  # noqa: E731
         create: Callable[[], Backend] = partial(FakeDevice, trouble, chance)  # type: ignore[assignment]
-        return DeviceWorker(f"gpu {number}", site, create, feed)
+        return DeviceWorker(f"gpu {number}", work, create, feed)
 
-    host: list[Worker] = [CpuWorker(number, station) for number in range(3)]
+    host: list[Worker] = [CpuWorker(number, setup) for number in range(3)]
     if kind == "one":
-        return host[:1], station
+        return host[:1]
     if kind == "many":
-        return [CpuWorker(number, station) for number in range(9)], station
+        return [CpuWorker(number, setup) for number in range(9)]
     if kind == "a lone device":
-        return [device(0, "none", 3)], None
+        return [device(0, "none", 3)]
     if kind == "one of each":
-        return [*host, *(device(number, trouble) for number, trouble in enumerate(TROUBLES))], station
+        return [*host, *(device(number, trouble) for number, trouble in enumerate(TROUBLES))]
     if kind == "troubled":
         picked = [TROUBLES[chance.below(len(TROUBLES))] for _ in range(3)]
         return [
             *host[:1],
             *(device(number, trouble, 1 + chance.below(3)) for number, trouble in enumerate(picked)),
-        ], station
+        ]
     # A device that works starts last, behind others that are lost.
     lost: list[Trouble] = ["no start", "fails", "no memory at all", "slow start"]
-    return [device(number, trouble) for number, trouble in enumerate(lost)], None
+    return [device(number, trouble) for number, trouble in enumerate(lost)]
 
 
 @contextmanager
 def working(kind: str, seed: int) -> Iterator[None]:
     """Until the body ends, merges and external sorts are done by a crew of this kind."""
 
-    def hired(site: Site, choice: Choice, feed: Feed) -> Hired:
-        return hired_here(*crew(kind, site, feed(cpu.create(), 1.0), seed))
+    really = LocalTeam.ready
 
-    def for_runs(self: engine_runs.External, site: Site, chosen: Shares) -> list[Worker]:
-        # While runs are sorted a piece without memory cannot be cut.
-        return crew(kind, site, chosen, seed)[0]
+    def ready(team: LocalTeam, work: Pass) -> Ready:
+        if work.action not in ("merge", "sort"):
+            return really(team, work)
+        return team.ready_with(crew(kind, work, team.shares(work, 1.0, cpu.create()), seed))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine_merge, "hire", hired)
-        patch.setattr(engine_runs.External, "_workers", for_runs)
+        patch.setattr(LocalTeam, "ready", ready)
         yield

@@ -12,27 +12,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
-from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import GpumergeError, OutputError
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals, Margin
+from tests.jobs_of import merge_job, sort_job
 
 Write = Callable[[str, Any], str]
 TINY = 1 << 12  # bytes of memory, so that equal items lie across what would be chunks
 
 
 def counted(
-    inputs: Sequence[str], output: Path, counts: Path, equals: Equals | None, items: ItemRequest, memory: int | None
+    inputs: Sequence[str], output: Path, counts: Path, equals: Equals | None, items: Items, memory: int | None
 ) -> None:
     """equals: None sorts the inputs, a rule merges or combines them."""
-    on, margin = BackendRequest("cpu", threads=3), Margin("apart", file=str(counts))
+    on, margin = Resources("cpu", threads=3), Margin("apart", file=str(counts))
     if equals is None:
         given = (tuple(inputs), str(output), items, on)
-        sort_files(SortFilesRequest(*given, memory=memory, margin=margin, unique=True))
+        run_job(sort_job(*given, memory=memory, margin=margin, equals=Equals.FIRST))
     else:
-        merge_files(MergeRequest(tuple(inputs), str(output), items, on, equals=equals, memory=memory, margin=margin))
+        run_job(merge_job(inputs, str(output), items, on, equals=equals, memory=memory, margin=margin))
 
 
 def expected(equals: Equals | None, runs: Sequence[Sequence[Any]]) -> list[tuple[Any, int]]:
@@ -66,7 +66,7 @@ def test_numbers(equals: Equals | None, dtype: str, tmp_path: Path, write: Write
         if equals is not None:
             runs = [np.sort(run) for run in runs]
         names = [write(f"{number}.raw", run) for number, run in enumerate(runs)]
-        counts, items = tmp_path / f"counts.{suffix}", ItemRequest("raw", dtype)
+        counts, items = tmp_path / f"counts.{suffix}", Items("raw", dtype)
         counted(names, tmp_path / "out", counts, equals, items, chance.choice([None, TINY]))
         found = np.load(counts) if suffix == "npy" else np.fromfile(counts, "<u8")
         assert found.dtype == np.dtype("<u8")
@@ -82,7 +82,7 @@ def test_records_and_lines(equals: Equals | None, tmp_path: Path, seed: int) -> 
     if equals is not None:
         runs = [sorted(run) for run in runs]
     wanted = expected(equals, runs)
-    for end, items in ((b"", ItemRequest(records=RecordRequest(4))), (b"\n", ItemRequest("text"))):
+    for end, items in ((b"", Items(records=RecordRequest(4))), (b"\n", Items("text"))):
         names = [str(tmp_path / f"{number}.bin") for number in range(3)]
         for name, run in zip(names, runs, strict=True):
             Path(name).write_bytes(b"".join(item + end for item in run))
@@ -95,7 +95,7 @@ def test_records_and_lines(equals: Equals | None, tmp_path: Path, seed: int) -> 
 def test_keys_say_which_records_are_equal(tmp_path: Path) -> None:
     records = sorted([b"%c%c" % (key, other) for key in b"aab" for other in b"xy"], key=lambda one: one[:1])
     (tmp_path / "a.bin").write_bytes(b"".join(records))
-    items = ItemRequest(records=RecordRequest(2, 0, 1))
+    items = Items(records=RecordRequest(2, 0, 1))
     counted([str(tmp_path / "a.bin")], tmp_path / "out", tmp_path / "counts", Equals.FIRST, items, None)
     groups = [list(group) for _, group in groupby(records, lambda one: one[:1])]
     assert (tmp_path / "out").read_bytes() == b"".join(group[0] for group in groups)
@@ -108,9 +108,9 @@ def test_output_and_counts_appear_both_or_neither(before: bool, tmp_path: Path, 
     output, counts = tmp_path / "out.i32", tmp_path / "counts.u64"
     if before:
         output.write_bytes(b"as it was")
-    request = MergeRequest((name,), str(output), equals=Equals.FIRST, margin=Margin("apart", file=str(counts)))
+    job = merge_job((name,), str(output), equals=Equals.FIRST, margin=Margin("apart", file=str(counts)))
     with pytest.raises(OutputError, match=r"counts.u64.*; all files are as they were"):
-        merge_files(request, settle=lambda: (counts / "in the way").mkdir(parents=True))
+        run_job(job, settle=lambda: (counts / "in the way").mkdir(parents=True))
     assert output.exists() == before
     assert not before or output.read_bytes() == b"as it was"
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["a.i32"] + ["out.i32"] * before
@@ -130,5 +130,5 @@ def test_places_of_counts(counts: str, told: str, tmp_path: Path, write: Write) 
     name, output = write("a.i32", np.array([1, 1, 2], np.int32)), tmp_path / "out.i32"
     for equals in (Equals.FIRST, None):
         with pytest.raises(GpumergeError, match=told):
-            counted([name], output, tmp_path / counts, equals, ItemRequest(), None)
+            counted([name], output, tmp_path / counts, equals, Items(), None)
         assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.output import Output
-from gpumerge_cli.engine.request import MergeRequest
-from gpumerge_cli.engine.stream import Outcome
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats.output import FORCED, OutputFile
 from gpumerge_cli.order.equals import Equals
+from tests.jobs_of import merge_job
 
 
 @pytest.mark.parametrize("mapped", ["0", "1"])
@@ -26,9 +26,9 @@ def test_an_output_that_is_too_short_is_told(
 ) -> None:
     monkeypatch.setenv(FORCED, mapped)
     np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
-    request = MergeRequest((str(tmp_path / "a.i32"),), str(tmp_path / f"out{suffix}"), equals=Equals.of(unique))
-    merge_files(request)
-    os.unlink(request.output)
+    job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / f"out{suffix}"), equals=Equals.of(unique))
+    run(job)
+    os.unlink(job.output.name)
     finish = Output.finish
 
     def cut(output: Output, outcome: Outcome, **named: Any) -> None:
@@ -37,7 +37,7 @@ def test_an_output_that_is_too_short_is_told(
 
     monkeypatch.setattr(Output, "finish", cut)
     with pytest.raises(OutputError, match="the file system lost the file's bytes"):
-        merge_files(request)
+        run(job)
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
 
 

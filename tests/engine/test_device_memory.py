@@ -14,16 +14,17 @@ from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import Backend, Pace, Workspace
 from gpumerge_cli.backends.calls import ChunkWork
 from gpumerge_cli.backends.select import Choice, Device
-from gpumerge_cli.engine import merge as engine_merge
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, MergeRequest
+from gpumerge_cli.engine import local as engine_local
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.resources import chunk_bytes_for
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DeviceMemoryError
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, Planner
 from gpumerge_cli.report.model import MergeReport
-from tests.oracles import first_keys, item_request, merged_keys
+from tests.jobs_of import merge_job
+from tests.oracles import first_keys, items_of, merged_keys
 from tests.strategies import as_text
 
 Write = Callable[[str, Any], str]
@@ -40,7 +41,7 @@ class _Small:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._backend, name)
 
-    def chunk_calls(self, work: ChunkWork) -> None:
+    def chunk_calls(self, work: ChunkWork, *_: Any) -> None:
         return None
 
     def workspace(self, order: Order, capacity: int) -> Workspace:
@@ -62,15 +63,15 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], _Small]:
     def make(most: int) -> _Small:
         device = _Small(most)
         choice = Choice(None, (Device("gpu 0", lambda: device),), "a test")  # type: ignore[arg-type,return-value]
-        monkeypatch.setattr(engine_merge, "choose", lambda *arguments, **options: choice)
+        monkeypatch.setattr(engine_local, "choose", lambda *arguments, **options: choice)
         return device
 
     return make
 
 
 def merge(inputs: list[str], output: str, **options: Any) -> MergeReport:
-    items = item_request(**options.pop("items", {}))
-    return merge_files(MergeRequest(tuple(inputs), output, items, BackendRequest(threads=3), **options))
+    items = items_of(**options.pop("items", {}))
+    return run(merge_job(inputs, output, items, Resources(threads=3), **options))
 
 
 @pytest.mark.parametrize("output", ["out.i64", "/dev/fd"])
@@ -186,7 +187,7 @@ def test_a_full_gpu(
     names = [write(f"{number}.i64", run) for number, run in enumerate(runs)]
     output = tmp_path / "out.i64"
     monkeypatch.setattr(cupy.cuda, "Memory", Scarce)
-    report = merge_files(MergeRequest(tuple(names), str(output), on=BackendRequest("gpu")))
+    report = run(merge_job(names, str(output), backend="gpu"))
     assert output.read_bytes() == merged_keys(runs).tobytes()
     assert report.shrunk_to > 0
 
@@ -195,6 +196,6 @@ def test_a_full_gpu(
 def test_device_memory_is_kept_to(gpu_backend: Backend, write: Write, tmp_path: Path) -> None:
     names = [write(f"{number}.i64", np.arange(4_000_000)) for number in range(2)]
     output = str(tmp_path / "out.i64")
-    report = merge_files(MergeRequest(tuple(names), output, on=BackendRequest("gpu"), device_memory=16 << 20))
+    report = run(merge_job(names, output, backend="gpu", device_memory=16 << 20))
     assert report.workers * report.chunk_bytes * 3 <= 16 << 20
     assert report.shrunk_to == 0

@@ -14,14 +14,15 @@ import pytest
 
 from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.select import Choice, Device
-from gpumerge_cli.engine import merge as engine_merge
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import MergeRequest
+from gpumerge_cli.engine import local as engine_local
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.supply import Supply
+from gpumerge_cli.engine.workers import Setup
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.plan import Chunk
 from tests.engine.fake_workers import Chance, FakeDevice, Trouble
+from tests.jobs_of import merge_job
 
 Write = Callable[[str, Any], str]
 
@@ -34,7 +35,7 @@ def names(write: Write) -> tuple[str, ...]:
 def chosen(monkeypatch: pytest.MonkeyPatch, *devices: Callable[[], Any], host: bool = False) -> None:
     found = tuple(Device(f"gpu {number}", create) for number, create in enumerate(devices))
     choice = Choice(cpu.create if host else None, found, "a test")
-    monkeypatch.setattr(engine_merge, "choose", lambda *arguments, **options: choice)
+    monkeypatch.setattr(engine_local, "choose", lambda *arguments, **options: choice)
 
 
 @pytest.mark.usefixtures("small_chunks")
@@ -59,7 +60,7 @@ def test_the_last_workers_error_is_the_runs(
 ) -> None:
     chosen(monkeypatch, *[lambda: FakeDevice(trouble, Chance(7))] * count)
     with pytest.raises(error, match=told):
-        merge_files(MergeRequest(names, str(tmp_path / "out.i32")))
+        run(merge_job(names, str(tmp_path / "out.i32")))
     assert not (tmp_path / "out.i32").exists()
 
 
@@ -74,7 +75,7 @@ def test_a_device_that_is_still_starting_is_not_waited_for(
 
     threads = threading.active_count()
     chosen(monkeypatch, slow, host=True)
-    report = merge_files(MergeRequest(names, str(tmp_path / "out.i32")))
+    report = run(merge_job(names, str(tmp_path / "out.i32")))
     assert not begin.is_set()
     begin.set()
     assert report.items == 200_000
@@ -101,7 +102,7 @@ def test_nor_is_it_where_lines_are_disordered_early(
     chosen(monkeypatch, slow, host=True)
     lines = b"".join(b"%05d\n" % number for number in (5, 1, *range(6, 30_000)))
     names = tuple(write(f"{number}.txt", lines) for number in range(2))
-    merge_files(MergeRequest(names, str(tmp_path / "out.txt"), lenient=True))
+    run(merge_job(names, str(tmp_path / "out.txt"), lenient=True))
     waited = bool(came)
     begin.set()
     assert not waited
@@ -124,10 +125,26 @@ def test_a_device_that_comes_late_takes_larger_chunks(
 
     monkeypatch.setattr(Supply, "take", slowly)
     chosen(monkeypatch, lambda: FakeDevice("none", Chance(1)), host=True)
-    report = merge_files(MergeRequest(names, str(tmp_path / "out.i32")))
+    report = run(merge_job(names, str(tmp_path / "out.i32")))
     assert set(report.backend.split("+")) == {"cpu", "gpu"}
     assert sum(taken) == report.nbytes
     assert [one.backend for one in report.kinds] == ["cpu", "gpu"]
+
+
+def test_loading_code_is_start_up_and_not_the_first_chunk(
+    names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = Setup.warm_up
+
+    def slow(setup: Setup) -> None:
+        time.sleep(0.3)
+        really(setup)
+
+    monkeypatch.setattr(Setup, "warm_up", slow)
+    chosen(monkeypatch, lambda: FakeDevice("none", Chance(1)))
+    report = run(merge_job(names, str(tmp_path / "out.i32")))
+    assert report.start_up >= 0.3
+    assert report.wall >= report.start_up
 
 
 def test_a_supply_joins_neighbours() -> None:

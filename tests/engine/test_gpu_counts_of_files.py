@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.engine import runs as engine_runs
-from gpumerge_cli.engine import sort as engine_sort
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
+from gpumerge_cli.engine import local as engine_local
+from gpumerge_cli.engine import local_sorts
+from gpumerge_cli.engine.job import Items, Resources
 from gpumerge_cli.engine.resources import Shares
+from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order import Order
@@ -22,6 +22,7 @@ from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 from gpumerge_cli.report.model import MergeReport
 from tests.engine.fake_gpu import FakeChecks, stand_in
+from tests.jobs_of import merge_job, sort_job
 from tests.linekeys import key_of
 from tests.pairs import one_of_each
 
@@ -43,18 +44,16 @@ def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> G
 
 
 def counted(
-    names: Sequence[str], folder: Path, equals: Equals, count: Any, items: ItemRequest, backend: Any, **more: Any
+    names: Sequence[str], folder: Path, equals: Equals, count: Any, items: Items, backend: Any, **more: Any
 ) -> MergeReport:
     file = str(folder / f"{backend}.npy") if count == "apart" else None
-    on = BackendRequest(backend, threads=3)
+    on = Resources(backend, threads=3)
     output = str(folder / f"{backend}.out")
-    return merge_files(
-        MergeRequest(tuple(names), output, items, on, equals=equals, margin=Margin(count, file=file), **more)
-    )
+    return run_job(merge_job(names, output, items, on, equals=equals, margin=Margin(count, file=file), **more))
 
 
 def same_as_on_cpu(
-    names: Sequence[str], folder: Path, equals: Equals, count: Any, items: ItemRequest, **more: Any
+    names: Sequence[str], folder: Path, equals: Equals, count: Any, items: Items, **more: Any
 ) -> MergeReport:
     """The report of the GPU, whose output and counts are those of the CPU."""
     report, by_cpu = (counted(names, folder, equals, count, items, on, **more) for on in ("gpu", "cpu"))
@@ -69,18 +68,18 @@ def same_as_on_cpu(
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sorts of many runs for small files."""
-    cut = engine_runs.pieces_of
-    monkeypatch.setattr(engine_sort, "pieces_of", lambda sources, size: cut(sources, 3000))
-    monkeypatch.setattr(engine_runs, "shares", lambda *arguments: Shares(3, 4096))
+    cut = local_sorts.pieces_of
+    monkeypatch.setattr(local_sorts, "pieces_of", lambda sources, size: cut(sources, 3000))
+    monkeypatch.setattr(engine_local, "shares", lambda *arguments: Shares(3, 4096))
 
 
-def sorted_as_on_cpu(names: Sequence[str], folder: Path, count: Any, items: ItemRequest, **more: Any) -> MergeReport:
+def sorted_as_on_cpu(names: Sequence[str], folder: Path, count: Any, items: Items, **more: Any) -> MergeReport:
     """The report of a GPU's sort, whose output and counts are those of the CPU."""
     told = []
     for backend in ("gpu", "cpu"):
         margin = Margin(count, file=str(folder / f"{backend}.npy") if count == "apart" else None)
-        on, output = BackendRequest(backend, threads=3), str(folder / f"{backend}.out")
-        told.append(engine_sort.sort_files(SortFilesRequest(tuple(names), output, items, on, margin=margin, **more)))
+        on, output = Resources(backend, threads=3), str(folder / f"{backend}.out")
+        told.append(run_job(sort_job(names, output, items, on, equals=Equals.FIRST, margin=margin, **more)))
     for suffix in ("out", *["npy"] * (count == "apart")):
         assert (folder / f"gpu.{suffix}").read_bytes() == (folder / f"cpu.{suffix}").read_bytes(), suffix
     report, by_cpu = told
@@ -99,7 +98,7 @@ def test_sorts_of_numbers(dtype: str, spills: bool, write: Write, tmp_path: Path
             whole[whole == 0] = rng.choice([0.0, -0.0], int((whole == 0).sum()))
             whole[rng.random(items) < 0.01] = np.nan
         names = [write(f"{number}.raw", part) for number, part in enumerate(np.split(whole, [items // 3]))]
-        sorted_as_on_cpu(names, tmp_path, "apart", ItemRequest("raw", dtype), always_spill=spills)
+        sorted_as_on_cpu(names, tmp_path, "apart", Items("raw", dtype), always_spill=spills)
         assert np.load(tmp_path / "gpu.npy").sum() == items
 
 
@@ -114,7 +113,7 @@ def test_sorts_of_lines(count: str, turn: int, write: Write, tmp_path: Path, rng
         lines = [words[at] + end for at in rng.integers(0, len(words), most)]
         names = [write("a.txt", b"".join(lines[: most // 2])), write("b.txt", b"".join(lines[most // 2 :]))]
         for spills in (False, True):
-            sorted_as_on_cpu(names, tmp_path, count, ItemRequest("text", lines=order), always_spill=spills)
+            sorted_as_on_cpu(names, tmp_path, count, Items("text", lines=order), always_spill=spills)
 
 
 @pytest.mark.usefixtures("small_pieces", "device")
@@ -124,7 +123,7 @@ def test_sorts_of_records(kind: int, write: Write, tmp_path: Path, rng: np.rando
     records = rng.integers(0, 256, (3000, size), np.uint8)
     records[:, offset : offset + Order.records(size, offset, key).width] &= 1
     dtype, width = (None, key) if isinstance(key, int) else (key.str, None)
-    items = ItemRequest("raw", dtype, records=RecordRequest(size, offset or None, width))
+    items = Items("raw", dtype, records=RecordRequest(size, offset or None, width))
     sorted_as_on_cpu([write("a.raw", records)], tmp_path, "apart", items)
 
 
@@ -138,7 +137,7 @@ def test_numbers(equals: Equals, dtype: str, write: Write, tmp_path: Path, rng: 
                 run[run == 0] = rng.choice([0.0, -0.0], int((run == 0).sum()))
                 run[-20:] = np.nan
         names = [write(f"{number}.raw", run) for number, run in enumerate(runs)]
-        report = same_as_on_cpu(names, tmp_path, equals, "apart", ItemRequest("raw", dtype))
+        report = same_as_on_cpu(names, tmp_path, equals, "apart", Items("raw", dtype))
         assert report.chunks > 1
         numbers = np.load(tmp_path / "gpu.npy")
         assert (numbers > 0).all()
@@ -163,7 +162,7 @@ def test_records(
         made = sorted(map(bytes, records), key=key_of(order))
         names.append(write(f"{number}.raw", b"".join(made)))
     dtype, width = (None, key) if isinstance(key, int) else (key.str, None)
-    items = ItemRequest("raw", dtype, records=RecordRequest(size, offset or None, width))
+    items = Items("raw", dtype, records=RecordRequest(size, offset or None, width))
     same_as_on_cpu(names, tmp_path, equals, "apart", items)
 
 
@@ -191,7 +190,7 @@ def test_lines(
         for number in range(inputs):
             lines = [words[at] for at in rng.integers(0, chosen, int(rng.integers(0, 900)))]
             names.append(write(f"{number}.txt", b"".join(line + end for line in sorted(lines, key=key_of(order)))))
-        same_as_on_cpu(names, tmp_path, equals, count, ItemRequest("text", lines=order))
+        same_as_on_cpu(names, tmp_path, equals, count, Items("text", lines=order))
 
 
 @pytest.mark.usefixtures("device")
@@ -200,7 +199,7 @@ def test_numbers_of_any_width(count: str, write: Write, tmp_path: Path) -> None:
     """The chunks that a GPU takes by itself hold them all."""
     runs = [b"".join(b"%d\n" % digits * 10**digits for digits in range(1, 6)) for _ in range(2)]
     names = [write(f"{number}.txt", run) for number, run in enumerate(runs)]
-    same_as_on_cpu(names, tmp_path, Equals.FIRST, count, ItemRequest("text"))
+    same_as_on_cpu(names, tmp_path, Equals.FIRST, count, Items("text"))
     assert b"200000" in (tmp_path / "gpu.out").read_bytes()
 
 
@@ -213,7 +212,7 @@ def test_the_kernel_that_counts_is_warm(monkeypatch: pytest.MonkeyPatch, write: 
         FakeChecks, "count_equals", lambda self, items, *text: counts.append(items[1]) or really(self, items, *text)
     )
     names = [write(f"{number}.i32", np.arange(100, dtype=np.int32)) for number in range(2)]
-    same_as_on_cpu(names, tmp_path, Equals.FIRST, "apart", ItemRequest("raw", "int32"))
+    same_as_on_cpu(names, tmp_path, Equals.FIRST, "apart", Items("raw", "int32"))
     assert counts == [2, 200]
 
 
@@ -222,9 +221,9 @@ def test_the_kernel_that_counts_is_warm(monkeypatch: pytest.MonkeyPatch, write: 
 def test_disorder_and_empty_files(count: str, write: Write, tmp_path: Path) -> None:
     good, bad, empty = write("a.txt", b"a\nb\n" * 1), write("b.txt", b"a\nc\nb\n"), write("c.txt", b"")
     for names in ([empty], [empty, empty], [good, empty]):
-        same_as_on_cpu(names, tmp_path, Equals.FIRST, count, ItemRequest("text"))
-        same_as_on_cpu(names, tmp_path, Equals.INTERSECT, count, ItemRequest("text"))
+        same_as_on_cpu(names, tmp_path, Equals.FIRST, count, Items("text"))
+        same_as_on_cpu(names, tmp_path, Equals.INTERSECT, count, Items("text"))
     there = sorted(os.listdir(tmp_path))
     with pytest.raises(DisorderError, match=r"b\.txt:3: disorder"):
-        counted([good, bad], tmp_path, Equals.FIRST, count, ItemRequest("text"), "gpu")
+        counted([good, bad], tmp_path, Equals.FIRST, count, Items("text"), "gpu")
     assert sorted(os.listdir(tmp_path)) == there

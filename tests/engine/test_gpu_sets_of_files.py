@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -16,8 +15,9 @@ import pytest
 
 from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import Backend, LaunchRequest
-from gpumerge_cli.engine.merge import merge_files, plan_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.run import plan_files
+from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order import DTYPES, Order
@@ -25,6 +25,7 @@ from gpumerge_cli.order.equals import SETS, Equals, Margin
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 from gpumerge_cli.report.model import MergeReport
 from tests.engine.fake_gpu import stand_in
+from tests.jobs_of import merge_job
 from tests.linekeys import key_of
 from tests.reference import ReferenceBackend
 from tests.strategies import special_values
@@ -69,13 +70,13 @@ def sets_of(turn: int) -> list[Equals]:
 
 
 def files_set(
-    names: Sequence[str], output: Path, equals: Equals, items: ItemRequest, backend: Any = "gpu", **more: Any
+    names: Sequence[str], output: Path, equals: Equals, items: Items, backend: Any = "gpu", **more: Any
 ) -> MergeReport:
-    on = BackendRequest(backend, threads=3)
-    return merge_files(MergeRequest(tuple(names), str(output), items, on, equals=equals, **more))
+    on = Resources(backend, threads=3)
+    return run_job(merge_job(names, str(output), items, on, equals=equals, **more))
 
 
-def same_as_on_cpu(names: Sequence[str], folder: Path, equals: Equals, items: ItemRequest, **more: Any) -> MergeReport:
+def same_as_on_cpu(names: Sequence[str], folder: Path, equals: Equals, items: Items, **more: Any) -> MergeReport:
     """The report of the GPU, whose output is that of the CPU."""
     report = files_set(names, folder / "gpu.raw", equals, items, **more)
     by_cpu = files_set(names, folder / "cpu.raw", equals, items, "cpu", **more)
@@ -104,7 +105,7 @@ def test_every_type(turn: int, write: Write, tmp_path: Path, rng: np.random.Gene
             sizes = ((4000, 3000), (2500, 0, 900, 2000))[number]
             runs = [in_order(order, rng.choice(pool, size)) for size in sizes]
             names = [write(f"{number}.{at}.raw", run) for at, run in enumerate(runs)]
-            items = ItemRequest("raw", dtype.name, reverse=order.descending)
+            items = Items("raw", dtype.name, reverse=order.descending)
             report = same_as_on_cpu(names, tmp_path, equals, items)
             assert values == 2 or report.chunks > 1
 
@@ -115,7 +116,7 @@ def test_any_number_of_inputs(equals: Equals, write: Write, tmp_path: Path, rng:
     for inputs in (1, 2, 3, 4, 7):
         runs = [np.sort(rng.integers(0, 900, int(rng.integers(1000, 4000)))).astype(np.int32) for _ in range(inputs)]
         names = [write(f"{number}.i32", run) for number, run in enumerate(runs)]
-        report = same_as_on_cpu(names, tmp_path, equals, ItemRequest("raw", "int32"))
+        report = same_as_on_cpu(names, tmp_path, equals, Items("raw", "int32"))
         assert report.chunks > inputs // 2
         assert ("one after the other" in report.launch_why) == (inputs > 2)
 
@@ -130,7 +131,7 @@ def test_empty_inputs_and_equal_ones(name: str, write: Write, tmp_path: Path) ->
     for names in (
         [empty, empty], [empty], [full, empty], [empty, full], [full, full], [one, one, full], [full, one, empty],
     ):  # fmt: skip
-        same_as_on_cpu(names, tmp_path, equals, ItemRequest("raw", "int32"))
+        same_as_on_cpu(names, tmp_path, equals, Items("raw", "int32"))
 
 
 RECORDS: list[tuple[int, int, Any, bool]] = [
@@ -159,7 +160,7 @@ def test_records(turn: int, write: Write, tmp_path: Path, rng: np.random.Generat
             image = order.image(order.keys(records.reshape(-1)))
             names.append(write(f"{number}.raw", records[np.argsort(image, kind="stable")]))
         request = RecordRequest(None if order.width == size else size, offset or None, width)
-        items = ItemRequest("raw", dtype, reverse=descending, records=request)
+        items = Items("raw", dtype, reverse=descending, records=request)
         report = same_as_on_cpu(names, tmp_path, equals, items)
         assert report.order == (order.describe() if order.width < size else "int32")
 
@@ -194,7 +195,7 @@ def test_lines(turn: int, write: Write, tmp_path: Path, rng: np.random.Generator
             names = [
                 write(f"{number}.{at}.txt", some_lines(rng, LINES[turn], size, values)) for at, size in enumerate(sizes)
             ]
-            report = same_as_on_cpu(names, tmp_path, equals, ItemRequest("text", lines=LINES[turn]))
+            report = same_as_on_cpu(names, tmp_path, equals, Items("text", lines=LINES[turn]))
             assert values == 2 or report.chunks > 1
 
 
@@ -204,7 +205,7 @@ def test_any_number_of_files_of_lines(equals: Equals, write: Write, tmp_path: Pa
     for inputs in (1, 2, 3, 5):
         texts = [some_lines(rng, LineOrder(), int(rng.integers(0, 500)), 90) for _ in range(inputs)]
         names = [write(f"{number}.txt", text) for number, text in enumerate(texts)]
-        report = same_as_on_cpu(names, tmp_path, equals, ItemRequest("text"))
+        report = same_as_on_cpu(names, tmp_path, equals, Items("text"))
         assert ("one after the other" in report.launch_why) == (inputs > 2)
 
 
@@ -223,14 +224,14 @@ def test_lines_of_any_length_and_files_without_any(write: Write, tmp_path: Path)
             [long, empty],
             [empty, empty],
         ):
-            same_as_on_cpu(names, tmp_path, equals, ItemRequest("text"))
+            same_as_on_cpu(names, tmp_path, equals, Items("text"))
 
 
 @pytest.mark.usefixtures("small_chunks", "device")
 def test_csv(write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
     """Records of CSV, of which a quoted field may hold line ends."""
     rows = [b'%d,"a\n%d"\n' % (number, number % 7) for number in range(300)]
-    items = ItemRequest("text", lines=LineOrder((LineKey("numeric", end_field=0),), ord(","), stable=True), csv=True)
+    items = Items("text", lines=LineOrder((LineKey("numeric", end_field=0),), ord(","), stable=True), csv=True)
     names = [write(f"{at}.csv", b"".join(rows[: 200 + 50 * at : at + 1])) for at in range(3)]
     for equals in EVERY_SET[::3]:
         assert same_as_on_cpu(names, tmp_path, equals, items).items == 200 + 125 + 100
@@ -246,7 +247,7 @@ def test_lines_of_many_tiles(turn: int, write: Write, tmp_path: Path, rng: np.ra
         texts = [some_lines(rng, order, size, values) for size in (40_000, 25_000, 9_000)[: 2 + turn % 2]]
         names = [write(f"{number}.txt", text) for number, text in enumerate(texts)]
         for memory in (None, SMALL):
-            same_as_on_cpu(names, tmp_path, EVERY_SET[turn], ItemRequest("text", lines=order), memory=memory)
+            same_as_on_cpu(names, tmp_path, EVERY_SET[turn], Items("text", lines=order), memory=memory)
 
 
 @pytest.mark.usefixtures("device")
@@ -256,8 +257,8 @@ def test_chunks_of_many_tiles(equals: Equals, write: Write, tmp_path: Path, rng:
     runs = [np.sort(rng.integers(0, 1 << 20, size)).astype(np.int32) for size in (1_500_000, 900_000)]
     runs[1][100_000:500_000] = runs[1][100_000]
     names = [write(f"{number}.i32", run) for number, run in enumerate(runs)]
-    one = same_as_on_cpu(names, tmp_path, equals, ItemRequest("raw", "int32"))
-    many = same_as_on_cpu(names, tmp_path, equals, ItemRequest("raw", "int32"), memory=SMALL)
+    one = same_as_on_cpu(names, tmp_path, equals, Items("raw", "int32"))
+    many = same_as_on_cpu(names, tmp_path, equals, Items("raw", "int32"), memory=SMALL)
     assert many.chunks > 20 > one.chunks
     assert many.chunk_bytes >= 1_600_000  # the group of equals is one chunk
 
@@ -272,7 +273,7 @@ def test_disorder_is_told_with_its_place(equals: Equals, where: int, write: Writ
     told = []
     for backend in ("gpu", "cpu"):
         with pytest.raises(DisorderError) as error:
-            files_set(names, tmp_path / "out.i32", equals, ItemRequest("raw", "int32"), backend)
+            files_set(names, tmp_path / "out.i32", equals, Items("raw", "int32"), backend)
         told.append(str(error.value))
     assert told[0] == told[1]
     assert f"b.i32@{where}: disorder: -5 comes after {where - 1}" in told[0]
@@ -290,7 +291,7 @@ def test_disorder_of_lines_is_told_with_its_place(equals: Equals, write: Write, 
         told = []
         for backend in ("gpu", "cpu"):
             with pytest.raises(DisorderError) as error:
-                files_set(names, tmp_path / "out.txt", equals, ItemRequest("text"), backend)
+                files_set(names, tmp_path / "out.txt", equals, Items("text"), backend)
             told.append(str(error.value))
         assert told[0] == told[1]
         assert f"b.txt:{where + 1}: disorder: 'the same' comes after" in told[0]
@@ -306,7 +307,7 @@ def test_no_check_takes_lines_that_are_there(
     texts = [[b"common %d" % number for number in rng.integers(0, 99, 400)] for _ in range(3)]
     names = [write(f"{number}.txt", b"\n".join(text) + b"\n") for number, text in enumerate(texts)]
     try:
-        report = files_set(names, tmp_path / "out.txt", equals, ItemRequest("text"), check=False)
+        report = files_set(names, tmp_path / "out.txt", equals, Items("text"), check=False)
     except DisorderError as error:
         assert "leave --no-check out" in str(error)  # noqa: PT017
         assert not (tmp_path / "out.txt").exists()
@@ -322,7 +323,7 @@ def test_no_check_takes_what_is_there(write: Write, tmp_path: Path, rng: np.rand
     runs = [rng.integers(0, 1000, 5000).astype(np.int32) for _ in range(3)]
     names = [write(f"{number}.i32", run) for number, run in enumerate(runs)]
     for equals in EVERY_SET[::3]:
-        report = files_set(names, tmp_path / "out.i32", equals, ItemRequest("raw", "int32"), check=False)
+        report = files_set(names, tmp_path / "out.i32", equals, Items("raw", "int32"), check=False)
         found = np.fromfile(tmp_path / "out.i32", np.int32)
         assert len(found) == report.items - report.dropped <= 15_000
         assert np.isin(found, np.concatenate(runs)).all()
@@ -336,8 +337,8 @@ def test_every_kind_of_output(suffix: str, write: Write, tmp_path: Path, rng: np
     runs = [np.sort(rng.integers(0, 700, 6000)) for _ in range(2)]
     names = [write(f"{number}.npy", run) for number, run in enumerate(runs)]
     for backend in ("gpu", "cpu"):
-        files_set(names, tmp_path / f"{backend}{suffix}", Equals.UNION, ItemRequest(), backend)
-        files_set(names, tmp_path / f"{backend}.{{part}}{suffix}", Equals.SYMMETRIC, ItemRequest(), backend, parts=3)
+        files_set(names, tmp_path / f"{backend}{suffix}", Equals.UNION, Items(), backend)
+        files_set(names, tmp_path / f"{backend}.{{part}}{suffix}", Equals.SYMMETRIC, Items(), backend, parts=3)
     for middle in ("", ".0", ".1", ".2"):
         found, wanted = (tmp_path / f"{backend}{middle}{suffix}" for backend in ("gpu", "cpu"))
         read = gzip.decompress if suffix.endswith(".gz") else bytes  # chunks may be packed apart, or together
@@ -387,8 +388,8 @@ def test_two_gpus(write: Write, tmp_path: Path, rng: np.random.Generator) -> Non
     runs = [np.sort(rng.integers(0, 9000, 100_000)).astype(np.int32) for _ in range(2)]
     names = [write(f"{number}.i32", run) for number, run in enumerate(runs)]
     for backend, devices in (("gpu", (0, 1)), ("cpu", None)):
-        on = BackendRequest(backend, devices, threads=3)  # type: ignore[arg-type]
-        merge_files(MergeRequest(tuple(names), str(tmp_path / f"{backend}.i32"), on=on, equals=Equals.SYMMETRIC))
+        on = Resources(backend, devices, threads=3)  # type: ignore[arg-type]
+        run_job(merge_job(names, str(tmp_path / f"{backend}.i32"), resources=on, equals=Equals.SYMMETRIC))
     assert (tmp_path / "gpu.i32").read_bytes() == (tmp_path / "cpu.i32").read_bytes()
 
 
@@ -414,17 +415,15 @@ def test_merges_go_on_behind_sets(order: Order, five: bytes, six: bytes, gpu_bac
 
 def test_what_a_gpu_does_not_make(write: Write, tmp_path: Path) -> None:
     lines = write("a.txt", b"a\nb\n")
-    request = MergeRequest(
-        (lines, lines), str(tmp_path / "o"), ItemRequest(), BackendRequest("gpu"), equals=Equals.UNION
-    )
-    request = replace(request, margin=Margin(columns=(b"", b"", b"")))
-    for made in (merge_files, plan_files):
+    margin = Margin(columns=(b"", b"", b""))
+    job = merge_job((lines, lines), str(tmp_path / "o"), backend="gpu", equals=Equals.UNION, margin=margin)
+    for made in (run_job, plan_files):
         with pytest.raises(UsageError, match="columns are made by the CPU alone; leave --backend gpu out"):
-            made(request)
+            made(job)
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
 def test_auto_takes_the_cpu(write: Write, tmp_path: Path) -> None:
     name = write("a.i32", np.arange(3, dtype=np.int32))
-    report = files_set([name, name], tmp_path / "o.i32", Equals.UNION, ItemRequest(), "auto")
+    report = files_set([name, name], tmp_path / "o.i32", Equals.UNION, Items(), "auto")
     assert (report.backend, report.backend_why) == ("cpu", "auto has the CPU make sets and counts")

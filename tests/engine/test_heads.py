@@ -6,7 +6,6 @@ import heapq
 import os
 import shutil
 import subprocess
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -16,17 +15,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.cli.app import run as door
 from gpumerge_cli.engine import heads
+from gpumerge_cli.engine.clock import Clock
+from gpumerge_cli.engine.executor import perform
 from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.job import Items, Job, Operation
+from gpumerge_cli.engine.local import LOCAL
+from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.outlet import SinkOutlet
-from gpumerge_cli.engine.request import ItemRequest
-from gpumerge_cli.engine.site import Site, work_of
-from gpumerge_cli.engine.stream import Outcome
-from gpumerge_cli.engine.task import Equals
+from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.formats.registry import open_sink
-from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.rules import COMPARISONS, LineOrder
 from gpumerge_cli.plan import Chunk
 from tests import line_cases
@@ -37,14 +37,15 @@ needs_sort = pytest.mark.skipif(shutil.which("sort") is None, reason="there is n
 
 def merged(folder: Path, names: list[str], order: LineOrder, *, unique: bool, memory: int) -> tuple[bytes, Outcome]:
     """The result of a merge that compares only the next lines of the inputs."""
-    with opened(tuple(names), ItemRequest("text", lines=order)) as inputs:
+    items, operation = Items("text", lines=order), Operation(equals=Equals.of(unique), lenient=True)
+    with opened(tuple(names), items) as inputs:
         sink = open_sink(str(folder / "out"), inputs.format, None, None, head=inputs.head)
-        equals = Equals.of(unique)
-        work = work_of(inputs, ItemRequest("text", lines=order), "merge", LaunchRequest())
-        work = replace(work, equals=equals, check=True)
-        site = Site(work, inputs.sources, SinkOutlet([sink], equals), lenient=True)
-        outcome = Outcome([0] * len(names), rest=Chunk(tuple((0, source.size) for source in inputs.sources), 0))
-        heads.merge_heads(site, sink, outcome, memory, Stopwatch())
+        outlet, rest = SinkOutlet([sink], operation.equals), Chunk(tuple((0, one.size) for one in inputs.sources), 0)
+        job = Job(tuple(names), items, operation)
+        work = Pass(job, "heads", inputs.sources, inputs.order, inputs.item_bytes, outlet, pieces=[rest])
+        worker = heads.HeadsWorker(work, memory)
+        ahead = Outcome([0] * len(names), rest=rest)
+        outcome = heads.gone_on(ahead, perform(work, LOCAL.host(job).ready_with([worker]), Clock()))
         sink.commit()
     return (folder / "out").read_bytes(), outcome
 

@@ -6,7 +6,6 @@ import io
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,27 +16,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.engine import merge as engine_merge
-from gpumerge_cli.engine import stream as engine_stream
+from gpumerge_cli.engine import local as engine_local
+from gpumerge_cli.engine import run as engine_run
 from gpumerge_cli.engine.check import Search
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, MergeRequest
-from gpumerge_cli.engine.station import Station
+from gpumerge_cli.engine.job import Resources
+from gpumerge_cli.engine.outcome import Outcome
+from gpumerge_cli.engine.run import run as run_job
+from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
 from gpumerge_cli.plan import Plan, Planner
 from gpumerge_cli.report.model import MergeReport
-from tests.oracles import item_request, merged_keys, same_bits
+from tests.jobs_of import merge_job
+from tests.oracles import items_of, merged_keys, same_bits
 from tests.strategies import as_text, key_runs, line_runs
 
 Write = Callable[[str, Any], str]
 
 
-def on(backend: Backend, threads: int | None = None) -> BackendRequest:
-    return BackendRequest(backend.name, threads=threads)  # type: ignore[arg-type]
+def on(backend: Backend, threads: int | None = None) -> Resources:
+    return Resources(backend.name, threads=threads)  # type: ignore[arg-type]
 
 
 def merge(backend: Backend, inputs: list[str], output: str, **items: Any) -> MergeReport:
-    return merge_files(MergeRequest(tuple(inputs), output, item_request(**items), on(backend)))
+    return run_job(merge_job(inputs, output, items_of(**items), on(backend)))
 
 
 @pytest.mark.parametrize("inputs", [1, 2, 3, 7])
@@ -64,18 +65,18 @@ def test_keys_in_many_chunks(
 def test_unchecked_inputs_out_of_order_come_out_whole(
     small_chunks: None, write: Write, tmp_path: Path, rng: np.random.Generator
 ) -> None:
-    on = BackendRequest("cpu", threads=2)
+    on = Resources("cpu", threads=2)
     keys = [rng.integers(0, 5000, 20_000).astype(np.int32) for _ in range(5)]
     names = tuple(write(f"{number}.i32", run) for number, run in enumerate(keys))
-    merge_files(MergeRequest(names, str(tmp_path / "out.i32"), on=on, check=False))
+    run_job(merge_job(names, str(tmp_path / "out.i32"), resources=on, check=False))
     assert np.array_equal(np.sort(np.fromfile(tmp_path / "out.i32", np.int32)), np.sort(np.concatenate(keys)))
 
     lines = [
         [b"%d" % key + b"y" * (9000 if key % 97 == 0 else 0) for key in rng.integers(0, 999, 2_000)] for _ in range(3)
     ]
     names = tuple(write(f"{number}.txt", as_text(run)) for number, run in enumerate(lines))
-    items = item_request(numeric=True)
-    merge_files(MergeRequest(names, str(tmp_path / "out.txt"), items, on, check=False))
+    items = items_of(numeric=True)
+    run_job(merge_job(names, str(tmp_path / "out.txt"), items, on, check=False))
     found = (tmp_path / "out.txt").read_bytes().splitlines()
     assert sorted(found) == sorted(line for run in lines for line in run)
 
@@ -157,7 +158,7 @@ def test_a_stream_is_written_in_order(
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     with subprocess.Popen(["cat", str(fifo)], stdout=subprocess.PIPE) as reader:
-        merge_files(MergeRequest(tuple(names), str(fifo), on=on(backend, threads=3)))
+        run_job(merge_job(names, str(fifo), resources=on(backend, threads=3)))
         assert reader.stdout is not None
         assert reader.stdout.read() == merged_keys(runs).tobytes()
 
@@ -216,7 +217,7 @@ def test_disorder_of_lines_says_which_order_would_hold(
 
 def test_no_check_merges_all_the_same(backend: Backend, write: Write, tmp_path: Path) -> None:
     bad = write("bad.i32", np.array([3, 1, 2], np.int32))
-    merge_files(MergeRequest((bad,), str(tmp_path / "out.i32"), on=on(backend), check=False))
+    run_job(merge_job((bad,), str(tmp_path / "out.i32"), resources=on(backend), check=False))
     assert sorted(np.fromfile(tmp_path / "out.i32", np.int32)) == [1, 2, 3]
 
 
@@ -258,7 +259,7 @@ def test_faults_are_one_line_and_leave_nothing(backend: Backend, write: Write, t
 def test_disorder_that_is_gone_when_it_is_looked_for(
     backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Search, "first_in", lambda *arguments: None)
+    monkeypatch.setattr(Search, "outcome", lambda *arguments: Outcome([0]))
     paths = [write("a.i32", np.array([2, 1], np.int32)), write("b.i32", np.zeros(2, np.int32))]
     with pytest.raises(InputError) as caught:
         merge(backend, paths, str(tmp_path / "out.i32"))
@@ -285,13 +286,13 @@ def test_a_shrinking_input_leaves_nothing(
     backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write("a.i32", np.arange(10_000, dtype=np.int32))
-    really = engine_merge.shares
+    really = engine_local.shares
 
     def shrink(*arguments: Any) -> Any:
         os.truncate(path, 4000)
         return really(*arguments)
 
-    monkeypatch.setattr(engine_merge, "shares", shrink)
+    monkeypatch.setattr(engine_local, "shares", shrink)
     with pytest.raises(InputError, match="sooner than when it was opened"):
         merge(backend, [path], str(tmp_path / "out.i32"))
     assert os.listdir(tmp_path) == ["a.i32"]
@@ -305,7 +306,7 @@ def test_an_interrupt_leaves_nothing(
     def interrupt(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine_stream._Count, "took", interrupt)
+    monkeypatch.setattr(Tasks, "took", interrupt)
     with pytest.raises(KeyboardInterrupt):
         merge(backend, [path], str(tmp_path / "out.i32"))
     assert os.listdir(tmp_path) == ["a.i32"]
@@ -354,14 +355,14 @@ def test_an_input_written_to_meanwhile_leaves_nothing(
 ) -> None:
     path = write("a.i32", np.arange(1000, dtype=np.int32))
     os.utime(path, (1, 1))
-    really = engine_merge.merge
+    really = engine_run.perform
 
     def touch(*arguments: Any, **more: Any) -> Any:
         result = really(*arguments, **more)
         os.utime(path)
         return result
 
-    monkeypatch.setattr(engine_merge, "merge", touch)
+    monkeypatch.setattr(engine_run, "perform", touch)
     with pytest.raises(InputError, match="changed while it was read"):
         merge(backend, [path], str(tmp_path / "out.i32"))
     assert os.listdir(tmp_path) == ["a.i32"]
@@ -374,19 +375,3 @@ def test_a_suffix_means_native_bytes(backend: Backend, write: Write, tmp_path: P
     raw = write("b", np.array([1, 300], ">i4"))
     merge(backend, [raw], str(tmp_path / "out2.i32"), dtype=">i4")
     assert np.fromfile(tmp_path / "out2.i32", ">i4").tolist() == [1, 300]
-
-
-def test_loading_code_is_start_up_and_not_the_first_chunk(
-    backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    really = Station.warm_up
-
-    def slow(*arguments: Any) -> None:
-        time.sleep(0.3)
-        really(*arguments)
-
-    monkeypatch.setattr(Station, "warm_up", slow)
-    path = write("a.i32", np.arange(1000, dtype=np.int32))
-    report = merge(backend, [path], str(tmp_path / "out.i32"))
-    assert report.start_up >= 0.3
-    assert report.wall >= report.start_up

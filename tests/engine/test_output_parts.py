@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine import output as engine_output
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine.job import Items, Operation, Resources
+from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.output import Output, output_names
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest, SortFilesRequest
-from gpumerge_cli.engine.sort import sort_files
-from gpumerge_cli.engine.stream import Filled, Outcome
+from gpumerge_cli.engine.run import run as run_job
+from gpumerge_cli.engine.task import Filled
 from gpumerge_cli.errors import DisorderError, OutputError, UsageError
 from gpumerge_cli.formats.output import FORCED
 from gpumerge_cli.formats.record_options import RecordRequest
@@ -33,7 +33,8 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.report.model import MergeReport
 from tests.engine.test_sort_files import SPILLED, small_pieces, sort  # noqa: F401
-from tests.oracles import item_request
+from tests.jobs_of import merge_job, sort_job
+from tests.oracles import items_of
 from tests.strategies import as_text, key_runs, line_runs, record_runs
 
 Write = Callable[[str, Any], str]
@@ -58,21 +59,21 @@ def within_one(report: MergeReport, item: int) -> None:
     assert max(abs(size - sum(sizes) / len(sizes)) for size in sizes) <= item, sizes
 
 
-def on(backend: Backend) -> BackendRequest:
-    return BackendRequest(backend.name, threads=3)  # type: ignore[arg-type]
+def on(backend: Backend) -> Resources:
+    return Resources(backend.name, threads=3)  # type: ignore[arg-type]
 
 
 def both(
-    backend: Backend, names: list[str], output: str, parts: int, items: ItemRequest, item: int, **more: Any
+    backend: Backend, names: list[str], output: str, parts: int, items: Items, item: int, *, unique: bool = False
 ) -> list[MergeReport]:
     """A merge of sorted files, and a sort of them, to parts: held against the one output. item: as of `count`."""
     single = output.replace("{part}", "whole")
-    of_merge = {"equals": Equals.of(more.get("unique", False))}
-    merge_files(MergeRequest(tuple(names), single, items, on(backend), **of_merge))
+    equals = Equals.of(unique)
+    run_job(merge_job(names, single, items, on(backend), equals=equals))
     expected = content(single)
     reports = []
-    for work, request, options in ((merge_files, MergeRequest, of_merge), (sort_files, SortFilesRequest, more)):
-        report = work(request(tuple(names), output, items, on(backend), parts=parts, **options))  # type: ignore[operator]
+    for job in (merge_job, sort_job):
+        report = run_job(job(names, output, items, on(backend), parts=parts, equals=equals))
         assert [part.name for part in report.parts] == [output.replace("{part}", str(n)) for n in range(parts)]
         assert b"".join(content(part.name) for part in report.parts) == expected
         assert [part.items for part in report.parts] == [count(part.name, item) for part in report.parts]
@@ -96,7 +97,7 @@ def test_keys(
         write(f"{number}.i32", np.sort(rng.integers(0, 5000, rng.integers(3000, 9000)).astype(np.int32)))
         for number in range(3)
     ]
-    for report in both(backend, names, str(tmp_path / f"out.{{part}}{suffix}"), parts, ItemRequest(), 4, unique=unique):
+    for report in both(backend, names, str(tmp_path / f"out.{{part}}{suffix}"), parts, Items(), 4, unique=unique):
         items = [part.items for part in report.parts]
         assert unique or max(items) - min(items) <= 1
     assert not [name for name in os.listdir(tmp_path) if "gpumerge" in name]
@@ -111,7 +112,7 @@ def test_any_keys(backend: Backend, tmp_path_factory: pytest.TempPathFactory, ca
     for number, run in enumerate(runs):
         run.tofile(folder / f"{number}")
         names.append(str(folder / f"{number}"))
-    items = item_request(dtype=runs[0].dtype.name, reverse=descending)
+    items = items_of(dtype=runs[0].dtype.name, reverse=descending)
     for report in both(backend, names, str(folder / "out{part}"), parts, items, runs[0].dtype.itemsize):
         within_one(report, runs[0].dtype.itemsize)
 
@@ -127,7 +128,7 @@ def test_any_lines(
     for number, run in enumerate(runs):
         (folder / f"{number}.txt").write_bytes(as_text(run))
         names.append(str(folder / f"{number}.txt"))
-    items = item_request(numeric=numeric, reverse=descending, stable=unique)
+    items = items_of(numeric=numeric, reverse=descending, stable=unique)
     merged, sorted_ = both(backend, names, str(folder / "{part}.out.txt"), parts, items, 0, unique=unique)
     if not unique:
         assert merged.parts == sorted_.parts
@@ -145,7 +146,7 @@ def test_any_records(backend: Backend, tmp_path_factory: pytest.TempPathFactory,
     key = records.key
     dtype = None if isinstance(key, int) else key.str
     asked = RecordRequest(records.size, records.offset, key if isinstance(key, int) else None)
-    items = ItemRequest("raw", dtype, reverse=records.descending, records=asked)
+    items = Items("raw", dtype, reverse=records.descending, records=asked)
     for report in both(backend, names, str(folder / "out{part}"), parts, items, records.size):
         within_one(report, records.size)
 
@@ -161,11 +162,11 @@ def test_each_part_of_csv_has_the_header(
         write(f"{n}.csv", header + b"".join(b"%s,%d\n" % (quoted % k, k) for k in range(n, 900, 2))) for n in range(2)
     ]
     order = LineOrder((LineKey("numeric", start_field=2, end_field=2),))
-    items = ItemRequest("text", lines=order, header_lines=1, csv=True)
+    items = Items("text", lines=order, header_lines=1, csv=True)
     single, output = str(tmp_path / f"whole.csv{suffix}"), str(tmp_path / f"out{{part}}.csv{suffix}")
-    merge_files(MergeRequest(tuple(names), single, items, on(backend)))
-    for work, request in ((merge_files, MergeRequest), (sort_files, SortFilesRequest)):
-        report = work(request(tuple(names), output, items, on(backend), parts=5))  # type: ignore[operator]
+    run_job(merge_job(names, single, items, on(backend)))
+    for job in (merge_job, sort_job):
+        report = run_job(job(names, output, items, on(backend), parts=5))
         found = [content(part.name) for part in report.parts]
         assert all(part.startswith(header) for part in found)
         assert header + b"".join(part.removeprefix(header) for part in found) == content(single)
@@ -181,14 +182,14 @@ def test_every_way_to_sort(
     monkeypatch.setenv(FORCED, mapped)
     lines = [b"%d" % key * int(rng.integers(1, 9)) for key in rng.integers(0, 500, 9000)]
     names = [write("a.txt", as_text(lines[:6000])), write("b.txt", as_text(lines[6000:])[:-1])]
-    sort(backend, names, str(tmp_path / "whole"), ItemRequest("text"), **spilled)
-    report = sort(backend, names, str(tmp_path / "out{part}"), ItemRequest("text"), parts=7, **spilled)
+    sort(backend, names, str(tmp_path / "whole"), Items("text"), **spilled)
+    report = sort(backend, names, str(tmp_path / "out{part}"), Items("text"), parts=7, **spilled)
     assert b"".join(content(part.name) for part in report.parts) == content(str(tmp_path / "whole"))
     assert [content(part.name).count(b"\n") for part in report.parts] == [part.items for part in report.parts]
     within_one(report, max(map(len, lines)) + 1)
     keys = rng.integers(0, 500, 9001).astype(">i4")
     write("k.npy", keys)
-    report = sort(backend, [str(tmp_path / "k.npy")], str(tmp_path / "p{part}.npy"), ItemRequest(), parts=7, **spilled)
+    report = sort(backend, [str(tmp_path / "k.npy")], str(tmp_path / "p{part}.npy"), Items(), parts=7, **spilled)
     assert np.array_equal(np.concatenate([np.load(part.name) for part in report.parts]), np.sort(keys))
     assert {part.items for part in report.parts} == {1285, 1286}
 
@@ -224,7 +225,7 @@ def test_two_threads_sort_an_odd_number_of_records_to_two_parts(
 
 def test_items_that_are_missing_at_the_end_are_an_error(write: Write, tmp_path: Path) -> None:
     name = write("a.i32", np.arange(10, dtype=np.int32))
-    with opened((name,), ItemRequest()) as inputs:
+    with opened((name,), Items()) as inputs:
         output = Output((str(tmp_path / "o.i32"),), inputs, [40])
         with pytest.raises(OutputError, match="9 items were to be written instead of 10"):
             output.finish(Outcome([10], 0, 36, parts={0: Filled(9, 36)}), durable=False)
@@ -235,8 +236,8 @@ def test_items_that_are_missing_at_the_end_are_an_error(write: Write, tmp_path: 
 @pytest.mark.parametrize("parts", [3, 12])
 def test_more_parts_than_items(backend: Backend, write: Write, tmp_path: Path, parts: int) -> None:
     names = [write("a.npy", np.array([1, 2], np.int32)), write("b.npy", np.array([], np.int32))]
-    for work, request in ((merge_files, MergeRequest), (sort_files, SortFilesRequest)):
-        report = work(request(tuple(names), str(tmp_path / "o{part}.npy"), on=on(backend), parts=parts))  # type: ignore[operator]
+    for job in (merge_job, sort_job):
+        report = run_job(job(names, str(tmp_path / "o{part}.npy"), resources=on(backend), parts=parts))
         assert np.concatenate([np.load(part.name) for part in report.parts]).tolist() == [1, 2]
         assert sum(part.items for part in report.parts) == 2
         assert [os.path.basename(part.name) for part in report.parts][-1] == f"o{parts - 1}.npy"
@@ -252,14 +253,14 @@ def test_disorder_leaves_nothing(backend: Backend, write: Write, tmp_path: Path)
     for name, lenient in ((write("a.i32", keys), False), (write("a.txt", lines), True)):
         output = str(tmp_path / f"o{{part}}{os.path.splitext(name)[1]}")
         with pytest.raises(DisorderError, match="disorder"):
-            merge_files(MergeRequest((name,), output, on=on(backend), parts=4, lenient=lenient))
+            run_job(merge_job((name,), output, resources=on(backend), parts=4, lenient=lenient))
     assert sorted(os.listdir(tmp_path)) == ["a.i32", "a.txt", "o1.i32"]
     assert (tmp_path / "o1.i32").read_bytes() == before
 
 
 def test_a_part_may_be_an_input(backend: Backend, write: Write, tmp_path: Path) -> None:
     names = tuple(write(f"{n}.i64", np.arange(n, 6000, 2)) for n in range(2))
-    report = merge_files(MergeRequest(names, str(tmp_path / "{part}.i64"), on=on(backend), parts=2))
+    report = run_job(merge_job(names, str(tmp_path / "{part}.i64"), resources=on(backend), parts=2))
     assert [part.items for part in report.parts] == [3000, 3000]
     assert np.array_equal(np.concatenate([np.fromfile(name, np.int64) for name in names]), np.arange(6000))
 
@@ -284,9 +285,9 @@ def test_if_one_part_cannot_be_put_in_place_the_others_are_taken_back(
     monkeypatch.setattr(os, "replace", replace)
     if not links:
         monkeypatch.setattr(os, "link", no_link)
-    request = MergeRequest((name,), str(tmp_path / "o{part}.i32"), parts=3, durable=durable)
+    job = merge_job((name,), str(tmp_path / "o{part}.i32"), parts=3, durable=durable)
     with pytest.raises(OutputError) as caught:
-        merge_files(request)
+        run_job(job)
     if links:
         assert caught.value.way_out == "all parts are as they were"
         assert sorted(os.listdir(tmp_path)) == ["a.i32", "o0.i32"]
@@ -312,17 +313,17 @@ def test_what_is_no_name_of_parts(write: Write, tmp_path: Path) -> None:
         ("s{part}.i32", 2, OutputError, "s1.i32: it is the same file as the part .*s0.i32"),
         ("no/{part}.i32", 2, OutputError, "no such file"),
     ]:
-        for work, request in ((merge_files, MergeRequest), (sort_files, SortFilesRequest)):
+        for job in (merge_job, sort_job):
             with pytest.raises(error, match=told):
-                work(request((name,), str(tmp_path / output), parts=parts))  # type: ignore[operator]
+                run_job(job((name,), str(tmp_path / output), parts=parts))
     with pytest.raises(OutputError, match="/dev/fd/0: it is a pipe or a device"):
-        merge_files(MergeRequest((name,), "/dev/fd/{part}", parts=2))
+        run_job(merge_job((name,), "/dev/fd/{part}", parts=2))
     assert sorted(os.listdir(tmp_path)) == before
 
 
 def test_standard_output_has_no_parts(write: Write) -> None:
     with pytest.raises(UsageError, match="--parts 3: the output is standard output; name the parts"):
-        merge_files(MergeRequest((write("a.i32", np.arange(10, dtype=np.int32)),), parts=3))
+        run_job(merge_job((write("a.i32", np.arange(10, dtype=np.int32)),), parts=3))
 
 
 @pytest.mark.parametrize(("parts", "threads", "asked"), [(1, None, [8]), (3, 7, [2, 2, 2]), (20, 3, [1, 1, 1])])
@@ -333,10 +334,9 @@ def test_parts_share_the_processes_that_bring_pages_ahead(
     monkeypatch.setattr(ItemSink, "populate", lambda self, processes: found.append(processes))
     monkeypatch.setattr(engine_output, "cores", lambda: 16)
     names = output_names(str(tmp_path / "o{part}"), parts)
-    with opened((write("a.i32", np.arange(60, dtype=np.int32)),), ItemRequest("raw", "int32")) as inputs:
+    with opened((write("a.i32", np.arange(60, dtype=np.int32)),), Items("raw", "int32")) as inputs:
         output = Output(names, inputs, [240 // parts] * parts, threads)
-        output.reserve([240 // parts] * parts)
-        output.populate()
+        output.take_room(Operation(), [240 // parts] * parts, by_devices=True)
         output.abort()
     assert found == asked
     assert os.listdir(tmp_path) == ["a.i32"]

@@ -14,8 +14,7 @@ import pytest
 
 from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import MergeRequest
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import GpumergeError
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.order.equals import Equals
@@ -48,6 +47,7 @@ from tests.engine.test_sort_files import (  # noqa: F401
 from tests.engine.test_sort_files import test_keys as test_keys_are_sorted  # noqa: F401
 from tests.engine.test_sort_files import test_lines as test_lines_are_sorted  # noqa: F401
 from tests.engine.test_unique_files import test_keys_across_chunks, test_lines_across_chunks  # noqa: F401
+from tests.jobs_of import merge_job
 from tests.oracles import merged_keys
 from tests.strategies import as_text
 
@@ -75,7 +75,7 @@ def crew(request: pytest.FixtureRequest, seed: int) -> Iterator[str]:
 
 
 def merged(names: list[str], output: Path, **more: Any) -> MergeReport:
-    return merge_files(MergeRequest(tuple(names), str(output), **more))
+    return run(merge_job(names, str(output), **more))
 
 
 @pytest.mark.usefixtures("small_chunks")

@@ -12,11 +12,11 @@ import pytest
 
 from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
-from gpumerge_cli.engine import sort
-from gpumerge_cli.engine.merge import merge_files
+from gpumerge_cli.engine import local_sorts
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.parallel import for_each, started
-from gpumerge_cli.engine.request import BackendRequest, MergeRequest, SortFilesRequest
-from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.engine.run import run
+from tests.jobs_of import merge_job, sort_job
 
 
 @pytest.fixture
@@ -51,10 +51,10 @@ def test_files_are_merged_and_sorted_by_fewer_threads(few_threads: list[int], tm
     (tmp_path / "a").write_text("".join(lines))
     (tmp_path / "b").write_text("".join(reversed(lines)))
     out = tmp_path / "out"
-    on = BackendRequest("cpu", threads=4)
-    merge_files(MergeRequest((str(tmp_path / "a"),), str(out), on=on))
+    on = Resources("cpu", threads=4)
+    run(merge_job((str(tmp_path / "a"),), str(out), resources=on))
     assert out.read_text() == "".join(lines)
-    sort_files(SortFilesRequest((str(tmp_path / "b"),), str(out), on=on, memory=1))
+    run(sort_job((str(tmp_path / "b"),), str(out), resources=on, memory=1))
     assert out.read_text() == "".join(lines)
 
 
@@ -79,7 +79,7 @@ def test_a_thread_that_a_signal_came_with_the_start_of_is_waited_for(monkeypatch
 
 
 def test_what_a_streams_writers_use_is_there_until_they_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sort, "_PART", 1 << 12)
+    monkeypatch.setattr(local_sorts, "_PART", 1 << 12)
     np.arange(4000, 0, -1, np.int32).tofile(tmp_path / "in.i32")
     receive, closed, ended = CpuWorkspace.receive, [], threading.Event()
     both = threading.Barrier(2)
@@ -94,8 +94,8 @@ def test_what_a_streams_writers_use_is_there_until_they_end(tmp_path: Path, monk
         return receive(workspace, position, nbytes)
 
     monkeypatch.setattr(CpuWorkspace, "receive", slow)
-    request = SortFilesRequest((str(tmp_path / "in.i32"),), "/dev/null", on=BackendRequest("cpu", threads=2))
+    job = sort_job((str(tmp_path / "in.i32"),), "/dev/null", backend="cpu", threads=2)
     with pytest.raises(BrokenPipeError):
-        sort_files(request)
+        run(job)
     assert ended.wait(10)
     assert closed == [False]

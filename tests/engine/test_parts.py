@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.cpu import workspace
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.engine import parts, sort
+from gpumerge_cli.engine import local_sorts, parts
 from gpumerge_cli.engine.parts import by_lines, lines_that_begin, nearest_line_edge
 
 LINES = st.lists(st.binary(max_size=9).map(lambda line: line.replace(b"\n", b"x") + b"\n"), max_size=12).map(b"".join)
@@ -62,7 +62,7 @@ def test_the_nearest_edge_of_a_line(data: bytes, tail: int) -> None:
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sort, "_PART", 1000)
+    monkeypatch.setattr(local_sorts, "_PART", 1000)
     monkeypatch.setattr(workspace, "_PART", 1000)
 
 

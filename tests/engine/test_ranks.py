@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.engine import ranks as engine_ranks
 from gpumerge_cli.engine.inputs import Inputs, opened
+from gpumerge_cli.engine.job import Items, Job, Operation, Questions
 from gpumerge_cli.engine.rank import answer
 from gpumerge_cli.engine.ranks import Ranks, ends_in, ranks_of
-from gpumerge_cli.engine.request import ItemRequest, RankRequest
 from gpumerge_cli.errors import DisorderError, InputError
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
@@ -84,7 +84,7 @@ def test_ranks_of_keys(
     dtype = runs[0].dtype
     items = [[key.tobytes() for key in run] for run in runs]
     names = write(tmp_path_factory.mktemp("keys"), items, ".bin")
-    with opened(names, ItemRequest(dtype=dtype.name, reverse=descending)) as inputs:
+    with opened(names, Items(dtype=dtype.name, reverse=descending)) as inputs:
         total = sum(map(len, runs))
         check_ranks(inputs, items, sorted({0, 1, total, total + 3, *(random_.randint(0, total) for _ in range(8))}))
 
@@ -115,7 +115,7 @@ def test_ranks_of_lines(
         names = write(folder, items, ".txt", b"\n")
         if items[0]:
             Path(names[0]).write_bytes(b"\n".join(items[0]))  # the last line lacks its end
-        with opened(names, ItemRequest(lines=ORDERS[name])) as inputs:
+        with opened(names, Items(lines=ORDERS[name])) as inputs:
             total = sum(map(len, items))
             check_ranks(inputs, items, sorted({0, 1, total, total + 9, *random_.choices(range(total + 1), k=6)}))
 
@@ -127,7 +127,7 @@ def test_a_line_much_longer_than_all_others(tmp_path: Path, monkeypatch: pytest.
         long = (small[place - 1] if place else b"") + b"m" * 400_000
         items = [small[::2], sorted([*small[1::2], long if place else b"0" * 300_000])]
         names = write(tmp_path, items, ".txt", b"\n")
-        with opened(names, ItemRequest()) as inputs:
+        with opened(names, Items()) as inputs:
             check_ranks(inputs, items, [0, 1, 2, 7, 1499, 1500, 1501, 1502, 2990, 3000, 3001])
 
 
@@ -137,7 +137,7 @@ def test_lines_are_counted_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(engine_ranks, "_BLOCK", 7)
     items = [[b"%d" % n for n in range(10, 99)], [b"%d" % n for n in range(100, 700)], []]
     items[1].sort()
-    with opened(write(tmp_path, items, ".txt", b"\n"), ItemRequest()) as inputs:
+    with opened(write(tmp_path, items, ".txt", b"\n"), Items()) as inputs:
         assert ranks_of(inputs, threads).all().counts.tolist() == [89, 600, 0]
         source = inputs.sources[0]
         assert isinstance(source, LineSource)
@@ -175,12 +175,16 @@ def sparse(folder: Path, number: int, size: int) -> list[str]:
     return names
 
 
+def rank_job(names: list[str], questions: Questions) -> Job:
+    return Job(tuple(names), operation=Operation("rank", questions=questions))
+
+
 def test_ranks_of_large_files_read_few_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size, number = 1 << 32, 20
     names = sparse(tmp_path, number, size)
     total, zeros = number * size // 4, number * (size // 4 - 2) + 1
     read = counted(monkeypatch)
-    told = answer(RankRequest(tuple(names), at=(zeros + number - 1, total - 1), quantiles=("0.5",), of=("0", "1003")))
+    told = answer(rank_job(names, Questions((zeros + number - 1, total - 1), ("0.5",), ("0", "1003"))))
     assert [one.item for one in told.ranks] == ["1000", "1019", "0"]
     assert told.total == total
     assert sum(told.ranks[2].counts) == (total + 1) // 2 - 1
@@ -190,7 +194,7 @@ def test_ranks_of_large_files_read_few_blocks(tmp_path: Path, monkeypatch: pytes
     per_cut = 64 * number * 2 * 4096  # pivots by the logarithm of all items, each with some looks into each file
     assert read() < 5 * per_cut
     before = read()
-    answer(RankRequest(tuple(names), split=7))
+    answer(rank_job(names, Questions(split=7)))
     assert read() - before < 6 * per_cut
 
 
@@ -199,7 +203,7 @@ def test_the_first_and_the_last_lines_take_little_reading(tmp_path: Path, monkey
     names = write(tmp_path, items, ".txt", b"\n")
     size = sum(map(os.path.getsize, names))
     read = counted(monkeypatch)
-    with opened(names, ItemRequest()) as inputs:
+    with opened(names, Items()) as inputs:
         for count in (10, 5000):
             before = read()
             ranks = ranks_of(inputs)
@@ -211,7 +215,7 @@ def test_the_first_and_the_last_lines_take_little_reading(tmp_path: Path, monkey
 def test_disorder_next_to_a_cut_is_told(tmp_path: Path) -> None:
     np.array([9, 8, 7, 6, 5, 4, 3, 2, 1], np.int32).tofile(tmp_path / "a.i32")
     with pytest.raises((DisorderError, InputError), match=r"a\.i32@|gpumerge check"):
-        answer(RankRequest((str(tmp_path / "a.i32"),), at=(4,)))
+        answer(rank_job([str(tmp_path / "a.i32")], Questions((4,))))
 
 
 @pytest.mark.parametrize("kind", ["int32", "lines"])
@@ -221,7 +225,7 @@ def test_ranks_of_what_is_not_sorted_come_to_an_end(tmp_path: Path, kind: str, r
         names = [str(tmp_path / f"{number}-{each}{'.i32' if kind == 'int32' else '.txt'}") for each in range(3)]
         for name, run in zip(names, runs, strict=True):
             Path(name).write_bytes(run.tobytes() if kind == "int32" else b"".join(b"%d\n" % key for key in run))
-        with opened(names, ItemRequest()) as inputs:
+        with opened(names, Items()) as inputs:
             total = sum(map(len, runs))
             for rank in rng.integers(0, total + 1, 5).tolist():
                 with suppress(InputError):
@@ -246,7 +250,7 @@ def test_bounds_of_keys(tmp_path_factory: pytest.TempPathFactory, drawn: tuple[l
     items = [[key.tobytes() for key in run] for run in runs]
     names = write(tmp_path_factory.mktemp("keys"), items, ".bin")
     some = [key.tobytes() for key in special_values(runs[0].dtype)]
-    with opened(names, ItemRequest(dtype=runs[0].dtype.name, reverse=descending)) as inputs:
+    with opened(names, Items(dtype=runs[0].dtype.name, reverse=descending)) as inputs:
         check_bounds(inputs, items, [*some, *(item for run in items for item in run[:9])])
 
 
@@ -254,7 +258,7 @@ def test_bounds_of_keys(tmp_path_factory: pytest.TempPathFactory, drawn: tuple[l
 def test_bounds_of_lines(tmp_path: Path, name: str, rng: np.random.Generator) -> None:
     random_ = random.Random(int(rng.integers(1 << 32)))
     items = draw_lines(random_, ORDERS[name], 3, 300, 200)
-    with opened(write(tmp_path, items, ".txt", b"\n"), ItemRequest(lines=ORDERS[name])) as inputs:
+    with opened(write(tmp_path, items, ".txt", b"\n"), Items(lines=ORDERS[name])) as inputs:
         some = [b"", b"x", b"0", b"31 x", *(b"%d x" % random_.randint(-5, 40) for _ in range(20))]
         check_bounds(inputs, items, [*some, *(line for run in items for line in run[::20])])
 
@@ -268,7 +272,7 @@ def test_ranks_of_records(tmp_path_factory: pytest.TempPathFactory, drawn: Recor
         key, width = None, key
     request = RecordRequest(drawn.size, drawn.offset, width)
     dtype = None if key is None else key.str
-    with opened(names, ItemRequest(dtype=dtype, reverse=drawn.descending, records=request)) as inputs:
+    with opened(names, Items(dtype=dtype, reverse=drawn.descending, records=request)) as inputs:
         total = len(drawn.all)
         check_ranks(inputs, drawn.runs, sorted({0, 1, total // 3, total // 2, total}))
         check_bounds(inputs, drawn.runs, [*drawn.all[:6], bytes(drawn.size), b"\xff" * drawn.size])

@@ -14,13 +14,14 @@ from hypothesis import given, settings
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine.check import check_files
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, CheckRequest, ItemRequest, MergeRequest
+from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError, InputError, OutputError, UsageError
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.report.model import MergeReport
-from tests.oracles import first_records, item_request, merged_records
+from tests.jobs_of import job_of, merge_job
+from tests.oracles import first_records, items_of, merged_records
 from tests.strategies import Records, record_runs
 
 Write = Callable[[str, Any], str]
@@ -31,9 +32,9 @@ FIELDS = np.dtype([("id", "<u4"), ("flag", "i1"), ("x", ">f8"), ("name", "S11"),
 def merge(
     backend: Backend, inputs: list[str], output: str, records: RecordRequest, *, unique: bool = False, **items: Any
 ) -> MergeReport:
-    on = BackendRequest(backend.name, threads=3)  # type: ignore[arg-type]
-    request = item_request(records=records, stable=unique, **items)
-    return merge_files(MergeRequest(tuple(inputs), output, request, on, equals=Equals.of(unique)))
+    on = Resources(backend.name, threads=3)  # type: ignore[arg-type]
+    given = items_of(records=records, stable=unique, **items)
+    return run_job(merge_job(inputs, output, given, on, equals=Equals.of(unique)))
 
 
 def benchmark_runs(rng: np.random.Generator, counts: list[int]) -> list[list[bytes]]:
@@ -73,8 +74,7 @@ def test_many_chunks(
     assert report.chunks > inputs
     assert report.order == "records of 100 bytes, key bytes 0 to 9"
     assert sorted(os.listdir(tmp_path)) == sorted([*map(os.path.basename, names), "out.rec"])
-    on = BackendRequest(backend.name)  # type: ignore[arg-type]
-    check_files(CheckRequest((str(tmp_path / "out.rec"),), ItemRequest(records=SORT_BENCHMARK), on))
+    check_files(job_of("check", [str(tmp_path / "out.rec")], items=Items(records=SORT_BENCHMARK), backend=backend.name))
 
 
 @settings(max_examples=40)

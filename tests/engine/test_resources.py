@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from gpumerge_cli.backends.base import Backend, Pace
 from gpumerge_cli.engine import resources
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.merge import merge_files, plan_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.engine.job import Items, Resources
 from gpumerge_cli.engine.resources import chunk_bytes_for, default_memory, shares
+from gpumerge_cli.engine.run import plan_files, run
 from gpumerge_cli.order import Order
+from tests.jobs_of import merge_job
 
 Write = Callable[[str, Any], str]
 
@@ -68,12 +69,12 @@ def test_every_backend_says_its_pace(backend: Backend, order: Order) -> None:
 
 def test_memory_bounds_the_chunks_and_the_plan_shows_them(backend: Backend, write: Write, tmp_path: Path) -> None:
     names = [write(f"{number}.i64", np.arange(100_000)) for number in range(2)]
-    on = BackendRequest(backend.name, threads=1)  # type: ignore[arg-type]
-    request = MergeRequest(tuple(names), str(tmp_path / "out.i64"), on=on, memory=1 << 20)
-    report = merge_files(request)
+    on = Resources(backend.name, threads=1)  # type: ignore[arg-type]
+    job = merge_job(names, str(tmp_path / "out.i64"), resources=on, memory=1 << 20)
+    report = run(job)
     assert report.chunk_bytes < 1 << 20
     assert report.chunks > 1
-    plan = plan_files(request)
+    plan = plan_files(job)
     assert len(plan) == report.chunks
     assert sum(chunk.nbytes for chunk in plan.chunks) == 1_600_000
 
@@ -82,7 +83,7 @@ def test_lines_are_looked_at_in_many_places(write: Write) -> None:
     """The memory that lines take depends on the shortest ones, wherever they are."""
     long, short = b"x" * 300_000 + b"\n", b"1\n" * 1_000_000
     name = write("a.txt", long + short + long + short)
-    with opened((name,), ItemRequest()) as inputs:
+    with opened((name,), Items()) as inputs:
         assert inputs.item_bytes == 2.0
 
 
@@ -119,5 +120,5 @@ def test_an_empty_file_says_nothing_of_the_length_of_lines(tmp_path: Path) -> No
     names = [str(tmp_path / "a.txt"), str(tmp_path / "empty.txt")]
     Path(names[0]).write_text("a line of some length\n" * 900)
     Path(names[1]).write_text("")
-    with opened(names[:1], ItemRequest()) as one, opened(names, ItemRequest()) as both:
+    with opened(names[:1], Items()) as one, opened(names, Items()) as both:
         assert both.item_bytes == one.item_bytes > 20

@@ -15,14 +15,16 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.cpu.comparison import Comparison
-from gpumerge_cli.engine.merge import merge_files, plan_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.run import plan_files
+from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import SETS, Equals
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.report.model import MergeReport
+from tests.jobs_of import merge_job
 from tests.pairs import one_of_each
 
 Write = Callable[[str, Any], str]
@@ -32,10 +34,10 @@ TINY = 1 << 12  # bytes of memory, so that equal items lie across what would be 
 
 
 def combined(
-    inputs: Sequence[str], output: Path, equals: Equals, items: ItemRequest, memory: int | None = TINY, **more: Any
+    inputs: Sequence[str], output: Path, equals: Equals, items: Items, memory: int | None = TINY, **more: Any
 ) -> MergeReport:
-    on = BackendRequest("cpu", threads=more.pop("threads", 3))
-    return merge_files(MergeRequest(tuple(inputs), str(output), items, on, equals=equals, memory=memory, **more))
+    on = Resources("cpu", threads=more.pop("threads", 3))
+    return run_job(merge_job(inputs, str(output), items, on, equals=equals, memory=memory, **more))
 
 
 def expected(runs: Sequence[Sequence[bytes]], order: Order, equals: Equals) -> list[bytes]:
@@ -92,7 +94,7 @@ def test_numbers(equals: Equals, dtype: str, tmp_path: Path, write: Write, seed:
                 run[rng.integers(0, len(run), 9)] = chance.choice([np.nan, -0.0])
             run[:] = np.sort(run)[:: -1 if descending else 1]
         names = [write(f"{number}.raw", run) for number, run in enumerate(runs)]
-        items = ItemRequest("raw", dtype, reverse=descending)
+        items = Items("raw", dtype, reverse=descending)
         memory, threads = chance.choice([None, TINY]), chance.randint(1, 3)
         report = combined(names, tmp_path / "out", equals, items, memory, threads=threads)
         split = [[run[at : at + 1].tobytes() for at in range(len(run))] for run in runs]
@@ -134,7 +136,7 @@ def test_lines(equals: Equals, name: str, tmp_path: Path, seed: int) -> None:
         for number, run in enumerate(runs):
             (tmp_path / f"{number}.txt").write_bytes(b"".join(line + b"\n" for line in run))
             names.append(str(tmp_path / f"{number}.txt"))
-        items = ItemRequest("text", lines=LINES[name])
+        items = Items("text", lines=LINES[name])
         combined(names, tmp_path / "out.txt", equals, items, chance.choice([None, TINY]), threads=chance.randint(1, 3))
         wanted = b"".join(line + b"\n" for line in expected(runs, order, equals))
         assert (tmp_path / "out.txt").read_bytes() == wanted, list(map(len, runs))
@@ -160,7 +162,7 @@ def test_records(equals: Equals, key: int, tmp_path: Path, seed: int) -> None:
             (tmp_path / f"{number}.bin").write_bytes(b"".join(run))
             names.append(str(tmp_path / f"{number}.bin"))
         request = RecordRequest(13 + key, 4, key)
-        combined(names, tmp_path / "out.bin", equals, ItemRequest(records=request), chance.choice([None, TINY]))
+        combined(names, tmp_path / "out.bin", equals, Items(records=request), chance.choice([None, TINY]))
         found, counts = b"".join(expected_records(runs, key, equals)), list(map(len, runs))
         assert (tmp_path / "out.bin").read_bytes() == found, counts
 
@@ -179,8 +181,8 @@ def test_parts_and_npy(name: str, tmp_path: Path, write: Write, rng: np.random.G
     runs = [np.sort(rng.integers(0, 300, 5000)).astype(np.int32) for _ in range(3)]
     names = [write(f"{number}.npy", run) for number, run in enumerate(runs)]
     equals = Equals.of_sets(name, distinct=False)
-    combined(names, tmp_path / "whole.npy", equals, ItemRequest())
-    report = combined(names, tmp_path / "{part}.npy", equals, ItemRequest(), parts=4)
+    combined(names, tmp_path / "whole.npy", equals, Items())
+    report = combined(names, tmp_path / "{part}.npy", equals, Items(), parts=4)
     whole = np.load(tmp_path / "whole.npy")
     assert np.array_equal(np.concatenate([np.load(part.name) for part in report.parts]), whole)
     split = [[item.tobytes() for item in run] for run in runs]
@@ -193,7 +195,7 @@ def test_a_union_gives_back_the_room_it_does_not_need(
 ) -> None:
     monkeypatch.setenv("GPUMERGE_TEST_MAPPED", mapped)
     names = [write(f"{number}.i64", np.arange(100_000)) for number in range(3)]
-    combined(names, tmp_path / "out.i64", Equals.UNION, ItemRequest(), None)
+    combined(names, tmp_path / "out.i64", Equals.UNION, Items(), None)
     assert (tmp_path / "out.i64").read_bytes() == np.arange(100_000).tobytes()
     assert os.stat(tmp_path / "out.i64").st_blocks * 512 < 1_600_000
 
@@ -202,8 +204,8 @@ def test_groups_are_not_cut(tmp_path: Path, write: Write) -> None:
     """Also where a group is far longer than a chunk."""
     runs = [np.repeat(np.array([1, 2, 3], np.int32), [number, 20_000, 5]) for number in range(3)]
     names = [write(f"{number}.i32", run) for number, run in enumerate(runs)]
-    request = MergeRequest(tuple(names), on=BackendRequest("cpu"), memory=TINY, equals=Equals.UNION)
-    for chunk in plan_files(request).chunks:
+    job = merge_job(names, backend="cpu", memory=TINY, equals=Equals.UNION)
+    for chunk in plan_files(job).chunks:
         ahead = [run[start // 4 - 1] for run, (start, _) in zip(runs, chunk.ranges, strict=True) if start]
         inside = [run[start // 4] for run, (start, stop) in zip(runs, chunk.ranges, strict=True) if stop > start]
         assert not ahead or max(ahead) < min(inside)
@@ -214,7 +216,7 @@ def test_disorder_is_told_with_its_place(tmp_path: Path, write: Write) -> None:
     run[31_000] = 7
     names = [write("a.i32", np.arange(40_000, dtype=np.int32)), write("b.i32", run)]
     with pytest.raises(DisorderError, match="comes after"):
-        combined(names, tmp_path / "out.i32", Equals.INTERSECT, ItemRequest())
+        combined(names, tmp_path / "out.i32", Equals.INTERSECT, Items())
     assert not (tmp_path / "out.i32").exists()
 
 
@@ -228,5 +230,5 @@ def test_the_same_file_twice_and_one_file(tmp_path: Path, write: Write) -> None:
         (Equals.SYMMETRIC, [name, name, name], run),
         (Equals.DISTINCT_DIFFERENCE, [name], np.unique(run)),
     ):
-        combined(inputs, tmp_path / "out.i32", equals, ItemRequest())
+        combined(inputs, tmp_path / "out.i32", equals, Items())
         assert (tmp_path / "out.i32").read_bytes() == wanted.tobytes(), equals

@@ -21,8 +21,7 @@ import pytest
 from gpumerge_cli.backends.cpu.chunks import CpuChunkWorker
 from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.engine import held
-from gpumerge_cli.engine import sort as engine
+from gpumerge_cli.engine import held, local_sorts, spool
 from tests.open_files import open_under
 
 ROOT = Path(__file__).parents[2]
@@ -104,7 +103,7 @@ def test_a_folder_fills_up_in_the_midst(place: Place, small: Path) -> None:
 
 
 class _FullAfter:
-    """The module os. Its write fails after some number of calls."""
+    """The module os. Its pwrite fails after some number of calls."""
 
     def __init__(self, calls: int, number: int) -> None:
         self._left = calls
@@ -113,13 +112,13 @@ class _FullAfter:
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
 
-    def write(self, descriptor: int, data: Any) -> int:
+    def pwrite(self, descriptor: int, data: Any, position: int) -> int:
         self._left -= 1
         if self._left == 0:
-            os.write(descriptor, data[: len(data) // 2])  # some of it still fits
+            os.pwrite(descriptor, data[: len(data) // 2], position)  # some of it still fits
         if self._left <= 0:
             raise OSError(self._number, os.strerror(self._number))
-        return os.write(descriptor, data)
+        return os.pwrite(descriptor, data, position)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
@@ -133,8 +132,8 @@ def test_any_write_of_a_run_fails(
     calls: int,
     number: int,
 ) -> None:
-    monkeypatch.setattr(engine, "_LEAST_PIECE", 64 << 10)
-    monkeypatch.setattr(held, "os", _FullAfter(calls, number))
+    monkeypatch.setattr(local_sorts, "_LEAST_PIECE", 64 << 10)
+    monkeypatch.setattr(spool, "os", _FullAfter(calls, number))
     assert door.run(["sort", "--backend=cpu", "-S1M", *more, *place.arguments]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
@@ -168,7 +167,7 @@ def test_an_error_while_runs_are_merged(
     def fail(self: CpuChunkWorker, *arguments: Any) -> None:
         if next(calls) == 3:
             for file in spilled:
-                os.ftruncate(file._descriptor, 0)
+                os.ftruncate(file._spool.descriptor, 0)
         work(self, *arguments)
 
     monkeypatch.setattr(held.SpilledFile, "__init__", kept)

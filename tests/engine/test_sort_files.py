@@ -17,15 +17,18 @@ from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import ALGORITHMS, Backend, SortRequest, Workspace
 from gpumerge_cli.backends.cpu import backend as cpu_backend
 from gpumerge_cli.backends.select import Selected
-from gpumerge_cli.engine import sort as engine
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, SortFilesRequest
-from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.engine import local as engine_local
+from gpumerge_cli.engine import local_sorts
+from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DeviceMemoryError, OutputError, UsageError
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.report.model import MergeReport
+from tests.jobs_of import sort_job
 from tests.open_files import open_under
 
 SPILLED: list[dict[str, Any]] = [
@@ -37,25 +40,25 @@ SPILLED: list[dict[str, Any]] = [
 
 
 def sort(
-    backend: Backend, names: list[str], output: str, items: ItemRequest, *, by_pieces: bool = False, **more: Any
+    backend: Backend, names: list[str], output: str, items: Items, *, by_pieces: bool = False, **more: Any
 ) -> MergeReport:
-    on = BackendRequest(backend.name, threads=2)  # type: ignore[arg-type]
+    on = Resources(backend.name, threads=2)  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
         if by_pieces:
             patch.setattr(type(backend), "whole_sort", lambda *_: None)
-        return sort_files(SortFilesRequest(tuple(names), output, items, on, **more))
+        return run(sort_job(names, output, items, on, **more))
 
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces so small that a test has many runs."""
-    monkeypatch.setattr(engine, "_LEAST_PIECE", 4 << 10)
-    monkeypatch.setattr(engine, "_LEAST_ROOM", 16 << 10)
+    monkeypatch.setattr(local_sorts, "_LEAST_PIECE", 4 << 10)
+    monkeypatch.setattr(local_sorts, "_LEAST_ROOM", 16 << 10)
     monkeypatch.setattr(cpu_backend, "_PIECE", 16 << 10)
     monkeypatch.setattr(cpu_backend, "_MOST_RUNS", 1 << 20)
     if (gpu_backend := sys.modules.get("gpumerge_cli.backends.gpu.backend")) is not None:
         monkeypatch.setattr(gpu_backend, "_PIECE", 64 << 10)
-    monkeypatch.setattr(engine, "_PART", 12_345)  # no multiple of any item
+    monkeypatch.setattr(local_sorts, "_PART", 12_345)  # no multiple of any item
     monkeypatch.setattr(cpu_backend, "_LEAST_WHOLE_ROW", 0)
 
 
@@ -69,15 +72,15 @@ def test_keys(backend: Backend, rng: np.random.Generator, tmp_path: Path, dtype:
     names = [str(tmp_path / f"{number}.npy") for number in range(len(arrays))]
     for name, array in zip(names, arrays, strict=True):
         np.save(name, array)
-    report = sort(backend, names, str(tmp_path / "out.npy"), ItemRequest(), **spilled)
+    report = sort(backend, names, str(tmp_path / "out.npy"), Items(), **spilled)
     assert not open_under(tmp_path)
     result = np.load(tmp_path / "out.npy")
     assert result.dtype == arrays[0].dtype
     expected = np.sort(np.concatenate(arrays), kind="stable").astype(dtype)
     assert result.tobytes() == expected.tobytes()
     assert report.items == len(expected)
-    descending = ItemRequest(reverse=True)
-    sort(backend, names, str(tmp_path / "down.npy"), descending, unique=True, **spilled)
+    descending = Items(reverse=True)
+    sort(backend, names, str(tmp_path / "down.npy"), descending, equals=Equals.FIRST, **spilled)
     assert len(np.load(tmp_path / "down.npy")) == len(np.unique(expected, equal_nan=True))
 
 
@@ -113,10 +116,10 @@ def test_a_device_without_room_for_all_sorts_pieces(
     keys.tofile(tmp_path / "a.u32")
     for most, chunks in ((0, False), (1 << 20, True)):
         device = _NoRoom(most)
-        monkeypatch.setattr(engine, "selected_for", lambda *_, device=device: Selected(device, "a test"))
+        monkeypatch.setattr(engine_local, "one_of", lambda *_, device=device, **__: Selected(device, "a test"))
         progress: list[int] = []
-        request = SortFilesRequest((str(tmp_path / "a.u32"),), str(tmp_path / "o.u32"))
-        report = sort_files(request, advance=lambda done, _, progress=progress: progress.append(done))  # type: ignore[misc]
+        job = sort_job((str(tmp_path / "a.u32"),), str(tmp_path / "o.u32"))
+        report = run(job, advance=lambda done, _, progress=progress: progress.append(done))  # type: ignore[misc]
         assert np.array_equal(np.fromfile(tmp_path / "o.u32", np.uint32), np.sort(keys))
         assert device.refused == (0 if chunks else 1)
         assert report.items == len(keys)
@@ -133,7 +136,7 @@ def test_a_failure_in_any_part_ends_a_sort(monkeypatch: pytest.MonkeyPatch, tmp_
 
     monkeypatch.setattr(OutputFile, "write_at", full)
     with pytest.raises(OutputError, match="no room"):
-        sort(cpu.create(), [str(tmp_path / "a.u32")], str(tmp_path / "o.u32"), ItemRequest())
+        sort(cpu.create(), [str(tmp_path / "a.u32")], str(tmp_path / "o.u32"), Items())
     assert (tmp_path / "o.u32").read_bytes() == b"old!"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.u32", "o.u32"]
 
@@ -146,7 +149,7 @@ def test_a_program_that_unpacks_to_less_is_told(backend: Backend, tmp_path: Path
     for unpacker in (str(program), "true"):
         with pytest.raises(OutputError, match="did not decompress"):
             sort(
-                backend, [str(tmp_path / "a")], str(tmp_path / "out"), ItemRequest("text"), always_spill=True,
+                backend, [str(tmp_path / "a")], str(tmp_path / "out"), Items("text"), always_spill=True,
                 compress_program=unpacker,
             )  # fmt: skip
     assert not (tmp_path / "out").exists()
@@ -161,7 +164,7 @@ def test_records_keep_the_order_of_equal_keys(
     array["key"] = rng.integers(-5, 5, len(array))
     array["place"] = np.arange(len(array))
     array.tofile(tmp_path / "a.dat")
-    items = ItemRequest(dtype=str(dtype.descr), records=RecordRequest(fields=("key",)))
+    items = Items(dtype=str(dtype.descr), records=RecordRequest(fields=("key",)))
     sort(backend, [str(tmp_path / "a.dat")], str(tmp_path / "a.dat"), items, **spilled)  # in its own place
     result = np.fromfile(tmp_path / "a.dat", dtype)
     assert result.tobytes() == array[np.argsort(array["key"], kind="stable")].tobytes()
@@ -193,9 +196,8 @@ def test_lines(
         names.append(str(tmp_path / f"{number}.txt"))
         text = "".join(f"user{a:03} item,{b},{a} {c}\n" for a, b, c in rows)
         Path(names[-1]).write_text(text + "x" * 40_000 * (number == 1))  # a line longer than a piece, without its end
-    report = sort(
-        backend, names, str(tmp_path / "out"), ItemRequest("text", lines=order), unique="-u" in options, **spilled
-    )
+    items, equals = Items("text", lines=order), Equals.of("-u" in options)
+    report = sort(backend, names, str(tmp_path / "out"), items, equals=equals, **spilled)
     environment = os.environ | {"LC_ALL": "C"}
     expected = subprocess.run(["sort", *options, *names], capture_output=True, env=environment, check=True).stdout
     assert (tmp_path / "out").read_bytes() == expected
@@ -207,16 +209,16 @@ def test_every_algorithm(backend: Backend, rng: np.random.Generator, tmp_path: P
     keys = rng.integers(0, 1 << 30, 3000).astype(np.int32)
     keys.tofile(tmp_path / "a.i32")
     request = SortRequest(algorithm)  # type: ignore[arg-type]
-    sort(backend, [str(tmp_path / "a.i32")], str(tmp_path / "b.i32"), ItemRequest(), sort=request)
+    sort(backend, [str(tmp_path / "a.i32")], str(tmp_path / "b.i32"), Items(), launch=request)
     assert np.fromfile(tmp_path / "b.i32", np.int32).tolist() == sorted(keys.tolist())
 
 
 def test_many_equal_lines_and_nothing_at_all(backend: Backend, tmp_path: Path) -> None:
     (tmp_path / "same").write_bytes(b"the same line\n" * 30_000)
     (tmp_path / "none").write_bytes(b"")
-    sort(backend, [str(tmp_path / "same")], str(tmp_path / "out"), ItemRequest("text"))
+    sort(backend, [str(tmp_path / "same")], str(tmp_path / "out"), Items("text"))
     assert (tmp_path / "out").read_bytes() == (tmp_path / "same").read_bytes()
-    sort(backend, [str(tmp_path / "none")], str(tmp_path / "out"), ItemRequest("text"))
+    sort(backend, [str(tmp_path / "none")], str(tmp_path / "out"), Items("text"))
     assert (tmp_path / "out").read_bytes() == b""
 
 
@@ -224,7 +226,7 @@ def test_a_header_stays_ahead(backend: Backend, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"name\nz\nb\n")
     (tmp_path / "b").write_bytes(b"name\na\n")
     names = [str(tmp_path / "a"), str(tmp_path / "b")]
-    sort(backend, names, str(tmp_path / "out"), ItemRequest("text", header_lines=1))
+    sort(backend, names, str(tmp_path / "out"), Items("text", header_lines=1))
     assert (tmp_path / "out").read_bytes() == b"name\na\nb\nz\n"
 
 
@@ -235,7 +237,7 @@ def test_fields_of_csv_are_sorted_by_what_they_mean(backend: Backend, tmp_path: 
         backend,
         [str(tmp_path / "a.csv")],
         str(tmp_path / "out"),
-        ItemRequest("text", lines=order, header_lines=1, csv=True),
+        Items("text", lines=order, header_lines=1, csv=True),
     )
     assert (tmp_path / "out").read_bytes() == b'name,n\nz,-1\n"two\nlines","9"\n"x, ""y""",10\n'
 
@@ -245,13 +247,13 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
     np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
     inputs, output = [str(tmp_path / "a.i32")], str(tmp_path / "b.i32")
     with pytest.raises(UsageError, match="recursive"):
-        sort(backend, inputs, output, ItemRequest(), sort=SortRequest("recursive"))
+        sort(backend, inputs, output, Items(), launch=SortRequest("recursive"))
     with pytest.raises(OutputError, match="nowhere"):
-        sort(backend, inputs, output, ItemRequest(), always_spill=True, folders=(str(tmp_path / "nowhere"),))
+        sort(backend, inputs, output, Items(), always_spill=True, folders=(str(tmp_path / "nowhere"),))
     with pytest.raises(OutputError, match="no such program"):
-        sort(backend, inputs, output, ItemRequest(), always_spill=True, compress_program="no-such-program")
+        sort(backend, inputs, output, Items(), always_spill=True, compress_program="no-such-program")
     with pytest.raises(OutputError, match="false ended with code 1"):
-        sort(backend, inputs, output, ItemRequest(), always_spill=True, compress_program="false")
+        sort(backend, inputs, output, Items(), always_spill=True, compress_program="false")
     assert not (tmp_path / "b.i32").exists()
 
 
@@ -260,7 +262,7 @@ def test_a_program_packs_temporary_files(tmp_path: Path) -> None:
     lines = b"".join(b"%d\n" % (number * 7919 % 10_007) for number in range(10_007))
     (tmp_path / "a").write_bytes(lines)
     sort(
-        cpu.create(), [str(tmp_path / "a")], str(tmp_path / "b"), ItemRequest("text"),
+        cpu.create(), [str(tmp_path / "a")], str(tmp_path / "b"), Items("text"),
         always_spill=True, compress_program="gzip",
     )  # fmt: skip
     assert (tmp_path / "b").read_bytes() == b"".join(sorted(lines.splitlines(keepends=True)))

@@ -14,20 +14,21 @@ import pytest
 from hypothesis import given, settings
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, MergeRequest
+from gpumerge_cli.engine.job import Resources
+from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.report.model import MergeReport
-from tests.oracles import first_keys, item_request, merged_keys, same_bits
+from tests.jobs_of import merge_job
+from tests.oracles import first_keys, items_of, merged_keys, same_bits
 from tests.strategies import as_text, line_runs
 
 Write = Callable[[str, Any], str]
 
 
 def unique(backend: Backend, inputs: list[str], output: str, **items: Any) -> MergeReport:
-    on = BackendRequest(backend.name, threads=3)  # type: ignore[arg-type]
-    return merge_files(MergeRequest(tuple(inputs), output, item_request(**items, stable=True), on, equals=Equals.FIRST))
+    on = Resources(backend.name, threads=3)  # type: ignore[arg-type]
+    return run_job(merge_job(inputs, output, items_of(**items, stable=True), on, equals=Equals.FIRST))
 
 
 @pytest.mark.parametrize("values", [1, 7, 900, 10**9])

@@ -18,16 +18,17 @@ import pytest
 
 from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, MergeRequest
+from gpumerge_cli.engine.job import Resources
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.compressed import compression_of, compressor, inner_name
 from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.registry import open_source, resolve_format
 from gpumerge_cli.report.model import MergeReport
+from tests.jobs_of import merge_job
 from tests.open_files import open_under
-from tests.oracles import item_request
+from tests.oracles import items_of
 
 Write = Callable[[str, Any], str]
 
@@ -76,8 +77,8 @@ def without_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def merge(backend: Backend, inputs: list[str], output: str, **items: Any) -> MergeReport:
-    on = BackendRequest(backend.name, threads=3)  # type: ignore[arg-type]
-    return merge_files(MergeRequest(tuple(inputs), output, item_request(**items), on))
+    on = Resources(backend.name, threads=3)  # type: ignore[arg-type]
+    return run(merge_job(inputs, output, items_of(**items), on))
 
 
 def test_names() -> None:
@@ -199,7 +200,7 @@ def test_suffixes_contradict_inside_too(write: Write, tmp_path: Path) -> None:
     name = write("a.i32.gz", gzip.compress(np.arange(3, dtype=np.int32).tobytes()))
     for output in ("out.i64.gz", "out.txt.gz"):
         with pytest.raises(OutputError):
-            merge_files(MergeRequest((name,), str(tmp_path / output)))
+            run(merge_job((name,), str(tmp_path / output)))
     assert os.listdir(tmp_path) == ["a.i32.gz"]
 
 

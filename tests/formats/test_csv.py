@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu.comparison import Comparison
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, SortFilesRequest
-from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats import csv_parser, csv_quotes
 from gpumerge_cli.formats.csv_quotes import CsvShape, shape_of
@@ -25,6 +25,7 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import COMPARISONS, LineKey, LineOrder
+from tests.jobs_of import sort_job
 
 Write = Callable[[str, Any], str]
 
@@ -113,9 +114,9 @@ def test_records_as_they_stand_compare_as_the_parser_has_it(
 def test_sorts_and_their_keys_prefixes_agree(text: bytes, order: LineOrder, tmp_path: Path) -> None:
     """Compiled code sorts records into the order that a comparison of their parsed fields gives."""
     (tmp_path / "a.csv").write_bytes(text)
-    items = ItemRequest("text", lines=order, csv=True)
-    request = SortFilesRequest((str(tmp_path / "a.csv"),), str(tmp_path / "b.csv"), items, BackendRequest("cpu"))
-    sort_files(request)
+    items = Items("text", lines=order, csv=True)
+    job = sort_job((str(tmp_path / "a.csv"),), str(tmp_path / "b.csv"), items, Resources("cpu"))
+    run(job)
     lines = taken_to_pieces(text)
     expected = sorted(lines, key=functools.cmp_to_key(Comparison(Order.lines(order_of_fields(order)))))
     assert (tmp_path / "b.csv").read_bytes() == b"".join(line.split(b"\1", 1)[0] + b"\n" for line in expected)
@@ -199,9 +200,9 @@ def test_keys_of_several_fields_need_them_taken_to_pieces(key: LineKey, whole: b
 def test_bytes_from_a_character_on_count_quotes_once(backend: Backend, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b'"""b",1\n"xa",2\nzc,3\n')
     order = LineOrder((LineKey("bytes", 0, 1, 0),))
-    on = BackendRequest(backend.name)  # type: ignore[arg-type]
-    items = ItemRequest("text", lines=order, csv=True)
-    sort_files(SortFilesRequest((str(tmp_path / "a.csv"),), str(tmp_path / "b.csv"), items, on))
+    on = Resources(backend.name)  # type: ignore[arg-type]
+    items = Items("text", lines=order, csv=True)
+    run(sort_job((str(tmp_path / "a.csv"),), str(tmp_path / "b.csv"), items, on))
     assert (tmp_path / "b.csv").read_bytes() == b'"xa",2\n"""b",1\nzc,3\n'
 
 

@@ -14,14 +14,15 @@ import pytest
 
 from gpumerge_cli.cli.options import command
 from gpumerge_cli.engine.inputs import known_ahead
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.engine.job import Items
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.format import FORMATS, Content, Format, register
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.kinds import format_names, is_binary
 from gpumerge_cli.formats.registry import resolve_format
+from tests.jobs_of import merge_job
 
 COUNTED = b"COUNTED1"
 
@@ -58,15 +59,15 @@ def test_a_format_is_added_by_one_value(counted: Format, tmp_path: Path) -> None
     assert "counted" in format_names()
     assert is_binary(".cnt")
     assert resolve_format("x", "counted", None) == resolve_format("x.CNT", None, None) == Content("counted")
-    merge_files(MergeRequest(names, str(tmp_path / "out.cnt"), on=BackendRequest("cpu")))
+    run(merge_job(names, str(tmp_path / "out.cnt"), backend="cpu"))
     assert (tmp_path / "out.cnt").read_bytes() == written([-1, 1, 2, 3])
-    merge_files(MergeRequest((str(tmp_path / "out.cnt"),), str(tmp_path / "out.i64"), on=BackendRequest("cpu")))
+    run(merge_job((str(tmp_path / "out.cnt"),), str(tmp_path / "out.i64"), backend="cpu"))
     assert np.fromfile(tmp_path / "out.i64", np.int64).tolist() == [-1, 1, 2, 3]
 
 
 def test_whatever_lists_or_asks_for_formats_knows_a_new_one(counted: Format, tmp_path: Path) -> None:
     assert re.search(r"^  \.cnt +counted$", command("merge").epilog, re.MULTILINE)
-    assert known_ahead(["a.cnt"], ItemRequest())[1] is None  # its header says the type
+    assert known_ahead(["a.cnt"], Items())[1] is None  # its header says the type
 
 
 def test_help_lists_the_suffixes_of_all_formats() -> None:
@@ -78,14 +79,14 @@ def test_help_lists_the_suffixes_of_all_formats() -> None:
 def test_its_contradictions_are_told(counted: Format, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(written([1]))
     with pytest.raises(InputError, match=r"it holds \.cnt data, not lines of text; say --format counted"):
-        merge_files(MergeRequest((str(tmp_path / "a.txt"),), str(tmp_path / "out.txt")))
+        run(merge_job((str(tmp_path / "a.txt"),), str(tmp_path / "out.txt")))
     (tmp_path / "b.txt").write_bytes(b"1\n")
     with pytest.raises(OutputError, match=r"lines of text cannot be written as \.cnt"):
-        merge_files(MergeRequest((str(tmp_path / "b.txt"),), str(tmp_path / "out.cnt")))
+        run(merge_job((str(tmp_path / "b.txt"),), str(tmp_path / "out.cnt")))
     with pytest.raises(UsageError, match="use npy or raw or text or counted"):
         resolve_format("a", "xml", None)
-    request = MergeRequest((str(tmp_path / "a.txt"),), str(tmp_path / "out"), ItemRequest("counted"))
-    merge_files(request)
+    job = merge_job((str(tmp_path / "a.txt"),), str(tmp_path / "out"), Items("counted"))
+    run(job)
     assert (tmp_path / "out").read_bytes() == written([1])
     with pytest.raises(AssertionError):
         register(Format("other", {".cnt": ""}, "told", open_counted))
@@ -112,7 +113,7 @@ def test_an_output_that_could_not_be_read_back(
     np.save("a.npy", keys)
     Path("a.txt").write_text("a\nb\n")
     with pytest.raises(OutputError) as caught:
-        merge_files(MergeRequest((f"a.{inputs}",) * 2, output))
+        run(merge_job((f"a.{inputs}",) * 2, output))
     assert str(caught.value) == f"{output}: {told}"
     assert not Path(output).exists()
 
@@ -120,14 +121,14 @@ def test_an_output_that_could_not_be_read_back(
 @pytest.mark.parametrize(
     ("inputs", "output", "items"),
     [
-        ("i32", "y.unknown", ItemRequest(dtype="int32")),
-        ("i32", "y.unknown", ItemRequest("raw", "int32")),
-        ("npy", "y.dat", ItemRequest("npy")),
-        ("txt", "y.tgz", ItemRequest("text")),
+        ("i32", "y.unknown", Items(dtype="int32")),
+        ("i32", "y.unknown", Items("raw", "int32")),
+        ("npy", "y.dat", Items("npy")),
+        ("txt", "y.tgz", Items("text")),
     ],
 )
 def test_an_output_whose_format_is_said(
-    inputs: str, output: str, items: ItemRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    inputs: str, output: str, items: Items, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same options read it again."""
     monkeypatch.chdir(tmp_path)
@@ -135,6 +136,6 @@ def test_an_output_whose_format_is_said(
     keys.tofile("a.i32")
     np.save("a.npy", keys)
     Path("a.txt").write_text("a\nb\n")
-    merge_files(MergeRequest((f"a.{inputs}",), output, items))
-    merge_files(MergeRequest((output,), f"again.{inputs}", items))
+    run(merge_job((f"a.{inputs}",), output, items))
+    run(merge_job((output,), f"again.{inputs}", items))
     assert Path(f"again.{inputs}").read_bytes() == Path(f"a.{inputs}").read_bytes()

@@ -16,20 +16,20 @@ import pytest
 
 from gpumerge_cli.backends import costs
 from gpumerge_cli.backends.costs import Costs
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, MergeRequest, SortFilesRequest
-from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.engine.job import Resources
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DisorderError, OutputError
 from gpumerge_cli.formats import output as outputs
 from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.output import FORCED, OutputFile, mapping_pays
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals
-from tests.oracles import item_request
+from tests.jobs_of import merge_job, sort_job
+from tests.oracles import items_of
 
 SIZE = 1 << 20
 DATA = np.arange(SIZE, dtype=np.uint32).view(np.uint8)[:SIZE]
-CPU = BackendRequest("cpu", threads=3)
+CPU = Resources("cpu", threads=3)
 Write = Callable[[str, object], str]
 
 
@@ -248,17 +248,17 @@ def test_the_same_bytes_either_way(
     """Merges, sorts in memory, and sorts that spill."""
     names, options = files_of(write, kind, rng)
     suffix = ".npy" if names[0].endswith("npy") else Path(names[0]).suffix
-    items = item_request(**options, stable=unique and suffix in (".txt", ".rec"))
+    items = items_of(**options, stable=unique and suffix in (".txt", ".rec"))
     found: dict[str, list[bytes]] = {}
     for way in "01":
         monkeypatch.setenv(FORCED, way)
         output = str(tmp_path / f"out{suffix}")
         found[way] = []
         for some in (names[:2], names):
-            merge_files(MergeRequest(tuple(some), output, items, CPU, equals=Equals.of(unique)))
+            run(merge_job(some, output, items, CPU, equals=Equals.of(unique)))
             found[way].append(Path(output).read_bytes())
         for memory in (None, 200_000):
-            sort_files(SortFilesRequest(tuple(names[::-1]), output, items, CPU, unique=unique, memory=memory))
+            run(sort_job(names[::-1], output, items, CPU, equals=Equals.of(unique), memory=memory))
             found[way].append(Path(output).read_bytes())
     assert found["0"] == found["1"]
     assert all(found["0"])
@@ -278,5 +278,5 @@ def test_disorder_leaves_nothing(
         np.save(names[1], bad)
     before = sorted(os.listdir(tmp_path))
     with pytest.raises(DisorderError):
-        merge_files(MergeRequest(tuple(names), str(tmp_path / f"out{Path(names[0]).suffix}"), on=CPU))
+        run(merge_job(names, str(tmp_path / f"out{Path(names[0]).suffix}"), resources=CPU))
     assert sorted(os.listdir(tmp_path)) == before

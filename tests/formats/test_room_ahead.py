@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,11 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import BackendRequest, ItemRequest, MergeRequest
+from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.formats import output
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.order.equals import Equals
+from tests.jobs_of import merge_job, to
 
 AHEAD = 1 << 20
 
@@ -145,10 +145,10 @@ def test_sets_of_files(equals: Equals, backwards: bool, calls: list[tuple[int, i
     for name in names:
         np.sort(rng.integers(0, 1 << 20, 1 << 19)).astype(np.int32).tofile(name)
     wanted = str(tmp_path / "wanted")
-    on = BackendRequest("cpu", threads=2)
-    request = MergeRequest(tuple(names), wanted, ItemRequest("raw", "int32"), on, equals=equals, memory=1 << 18)
-    merge_files(request)
+    on = Resources("cpu", threads=2)
+    job = merge_job(names, wanted, Items("raw", "int32"), on, equals=equals, memory=1 << 18)
+    run(job)
     assert calls
-    merge_files(replace(request, output=names[backwards]))
+    run(to(job, names[backwards]))
     assert Path(names[backwards]).read_bytes() == Path(wanted).read_bytes()
     assert os.stat(wanted).st_blocks * 512 < os.stat(wanted).st_size + AHEAD // 2

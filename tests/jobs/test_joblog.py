@@ -9,12 +9,12 @@ import pytest
 
 from gpumerge_cli.errors import InputError, OutputError
 from gpumerge_cli.jobs.joblog import COLUMNS, JobLog, LogEntry, read_log, standing_of
-from gpumerge_cli.jobs.spec import Job, Result
+from gpumerge_cli.jobs.spec import BatchJob, Result
 from gpumerge_cli.line_file import LineFile
 
 
-def job(number: int, inputs: tuple[str, ...] = (), outputs: tuple[str, ...] = ()) -> Job:
-    return Job(number, f"j{number}", number, "merge", inputs, outputs, (), f"gpumerge merge {number}")
+def job(number: int, inputs: tuple[str, ...] = (), outputs: tuple[str, ...] = ()) -> BatchJob:
+    return BatchJob(number, f"j{number}", number, "merge", inputs, outputs, (), f"gpumerge merge {number}")
 
 
 def ended(number: int, exit_code: int = 0) -> Result:
@@ -112,7 +112,7 @@ def test_what_is_still_done(tmp_path: Path) -> None:
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (seconds, seconds))
 
-    def one(*inputs: str, output: str | None = "out") -> Job:
+    def one(*inputs: str, output: str | None = "out") -> BatchJob:
         return job(
             1, tuple(str(tmp_path / name) for name in inputs), () if output is None else (str(tmp_path / output),)
         )
@@ -122,7 +122,7 @@ def test_what_is_still_done(tmp_path: Path) -> None:
     assert standing_of(one("old", output="missing"), entry(), retry_failed=False) is None
     assert standing_of(one("missing"), entry(), retry_failed=False) is None
     assert standing_of(one("out"), entry(), retry_failed=False) == "done"
-    assert standing_of(Job(1, "j", 1, "merge", (), ("/dev/null",), (), ""), entry(), retry_failed=False) is None
+    assert standing_of(BatchJob(1, "j", 1, "merge", (), ("/dev/null",), (), ""), entry(), retry_failed=False) is None
     parts = job(1, (str(tmp_path / "old"),), (str(tmp_path / "out"), str(tmp_path / "same")))
     assert standing_of(parts, entry(), retry_failed=False) == "done"
     for part in ("missing", "new", "older"):

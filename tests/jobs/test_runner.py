@@ -11,24 +11,21 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pytest
 
+from gpumerge_cli.engine.job import Job, Resources
 from gpumerge_cli.errors import Interrupted
 from gpumerge_cli.jobs.joblog import Standing
 from gpumerge_cli.jobs.runner import JobError, Runner, StoppedError, in_order
-from gpumerge_cli.jobs.spec import Job, Limits, Result
+from gpumerge_cli.jobs.spec import BatchJob, Limits, Result
 
 
-class Asking:
-    """A task that asks for memory and threads."""
-
-    def __init__(self, memory: int | None, threads: int | None = None) -> None:
-        self.memory = memory
-        self.threads = threads
+def job_with(memory: int | None, threads: int | None = None) -> Job:
+    return Job((), resources=Resources(memory=memory, threads=threads))
 
 
-def jobs_after(*after: set[int], memory: dict[int, int] | None = None) -> list[Job]:
+def jobs_after(*after: set[int], memory: dict[int, int] | None = None) -> list[BatchJob]:
     """Job n, counted from 1, comes after those of the n-th set."""
     return [
-        Job(n, f"j{n}", n, "merge", (), (), (), "", frozenset(others), 0, Asking((memory or {}).get(n)))
+        BatchJob(n, f"j{n}", n, "merge", (), (), (), "", frozenset(others), 0, job_with((memory or {}).get(n)))
         for n, others in enumerate(after, 1)
     ]
 
@@ -46,7 +43,7 @@ class Work:
         self._seconds = seconds
         self._lock = threading.Lock()
 
-    def do(self, job: Job, memory: int, check: Callable[[], None]) -> int:
+    def do(self, job: BatchJob, memory: int, check: Callable[[], None]) -> int:
         with self._lock:
             assert job.after <= set(self.ended)
             self.began.append(job.number)
@@ -63,7 +60,7 @@ class Work:
             raise JobError("broken", 2)
         return job.number
 
-    def earlier(self, job: Job) -> Standing | None:
+    def earlier(self, job: BatchJob) -> Standing | None:
         return None
 
     def told(self, result: Result) -> None:
@@ -104,7 +101,7 @@ def test_random_graphs_run_in_order(at_once: int, rng: np.random.Generator) -> N
 def test_threads_bound_what_runs_at_once() -> None:
     asking = [6, None, None, 8, 3, 5, None, 2, 64, 1]
     jobs = [
-        Job(n, f"j{n}", n, "merge", (), (), (), "", frozenset(), 0, Asking(1, threads))
+        BatchJob(n, f"j{n}", n, "merge", (), (), (), "", frozenset(), 0, job_with(1, threads))
         for n, threads in enumerate(asking, 1)
     ]
     running: list[int] = []
@@ -112,7 +109,7 @@ def test_threads_bound_what_runs_at_once() -> None:
     lock = threading.Lock()
 
     class Counted(Work):
-        def do(self, job: Job, memory: int, check: Callable[[], None]) -> int:
+        def do(self, job: BatchJob, memory: int, check: Callable[[], None]) -> int:
             threads = min(asking[job.number - 1] or 2, 8)
             with lock:
                 running.append(threads)
@@ -158,7 +155,7 @@ def test_what_an_earlier_run_did_is_asked_when_its_turn_has_come() -> None:
     before: dict[int, Standing] = {1: "done", 3: "failed"}
 
     class Resumed(Work):
-        def earlier(self, job: Job) -> Standing | None:
+        def earlier(self, job: BatchJob) -> Standing | None:
             asked.append((job.number, list(self.ended)))
             return before.get(job.number)
 
@@ -174,7 +171,7 @@ def test_what_an_earlier_run_did_is_asked_when_its_turn_has_come() -> None:
 
 def test_work_that_raises_is_a_failure() -> None:
     class Broken(Work):
-        def do(self, job: Job, memory: int, check: Callable[[], None]) -> int:
+        def do(self, job: BatchJob, memory: int, check: Callable[[], None]) -> int:
             raise ValueError("surprise")
 
     runner = Runner(jobs_after(set()), Broken(), Limits(1, 1))
@@ -187,7 +184,7 @@ def test_a_signal_stops_running_jobs_and_keeps_what_is_done() -> None:
     all_there = threading.Barrier(3)
 
     class Stopped(Work):
-        def do(self, job: Job, memory: int, check: Callable[[], None]) -> int:
+        def do(self, job: BatchJob, memory: int, check: Callable[[], None]) -> int:
             all_there.wait(60)
             try:
                 while job.number != 1:

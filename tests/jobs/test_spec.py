@@ -12,14 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.batch_tasks import commands
+from gpumerge_cli.cli.batch_jobs import commands
+from gpumerge_cli.engine.job import Destination
 from gpumerge_cli.jobs.document import Mistake
 from gpumerge_cli.jobs.draft import OWN_KEYS
 from gpumerge_cli.jobs.expand import Folder
 from gpumerge_cli.jobs.read import read_jobs
-from gpumerge_cli.jobs.spec import Job, Limits, quoted
+from gpumerge_cli.jobs.spec import BatchJob, Limits, quoted
 
-Read = Callable[..., tuple[list[Job], list[Mistake]]]
+Read = Callable[..., tuple[list[BatchJob], list[Mistake]]]
 
 
 @pytest.fixture
@@ -35,17 +36,17 @@ def read(tmp_path: Path) -> Read:
 
     def judge(
         text: str, taken: dict[str, str] | None = None, environ: dict[str, str] | None = None
-    ) -> tuple[list[Job], list[Mistake]]:
+    ) -> tuple[list[BatchJob], list[Mistake]]:
         folder = Folder(str(tmp_path), taken)
         return read_jobs(text.encode(), folder, commands(), Limits(1, 1 << 30, 64), environ or {})
 
     return judge
 
 
-def sound(found: tuple[list[Job], list[Mistake]]) -> list[Job]:
+def sound(found: tuple[list[BatchJob], list[Mistake]]) -> list[BatchJob]:
     jobs, mistakes = found
     assert mistakes == []
-    assert all(job.task is not None for job in jobs)
+    assert all(job.job is not None for job in jobs)
     return jobs
 
 
@@ -75,11 +76,13 @@ numeric-sort = false
         "--key=2,2", "--key=1n",
         f"--output={base}a-one two.txt", "--", *job.inputs,
     ]  # fmt: skip
-    request = job.task.request  # type: ignore[union-attr]
-    assert request.inputs == job.inputs
-    assert (request.output,) == job.outputs
-    assert (request.on.threads, request.check) == (3, False)
-    assert len(request.items.lines.keys) == 2
+    asked = job.job
+    assert asked is not None
+    assert asked.inputs == job.inputs
+    assert (asked.output.name,) == job.outputs
+    assert (asked.resources.threads, asked.operation.check) == (3, False)
+    assert asked.items.lines is not None
+    assert len(asked.items.lines.keys) == 2
 
 
 def test_defaults_hold_where_an_operation_has_them(read: Read) -> None:
@@ -94,7 +97,7 @@ name = "last"
 """
     jobs = sound(read(text))
     assert [job.name for job in jobs] == ["1", "2", "last"]
-    assert [job.task.request.on.threads for job in jobs] == [2, 3, 2]  # type: ignore[union-attr]
+    assert [job.job.resources.threads for job in jobs] == [2, 3, 2]  # type: ignore[union-attr]
     assert [len(job.outputs) for job in jobs] == [1, 1, 0]
 
 
@@ -102,7 +105,7 @@ def test_json_lines_say_the_same(read: Read) -> None:
     toml = '[[job]]\nname = "x"\noperation = "sort"\ninputs = ["a.txt"]\noutput = "o"\nunique = true\nkey = "1,1"\n'
     lines = '{"name": "x", "operation": "sort", "inputs": ["a.txt"], "output": "o", "unique": true, "key": "1,1"}\n'
     (a,), (b,) = sound(read(toml)), sound(read(lines))
-    assert (a.command, a.task) == (b.command, b.task)
+    assert (a.command, a.job) == (b.command, b.job)
 
 
 def test_names_in_a_list_file_are_relative_to_the_job_file(read: Read, tmp_path: Path) -> None:
@@ -161,7 +164,7 @@ key = "amount:n"
 """
     jobs, mistakes = read(text)
     assert mistakes == []
-    assert [job.task is None for job in jobs] == [False, True]
+    assert [job.job is None for job in jobs] == [False, True]
 
 
 GOOD = 'operation = "merge"\ninputs = "a.txt"\noutput = "o.txt"\n'
@@ -311,7 +314,7 @@ def test_anything_is_a_job_or_a_mistake_with_its_line(read: Read, rng: np.random
         text = "\n".join(lines)
         jobs, mistakes = read(text)
         assert all(1 <= mistake.line <= len(lines) for mistake in mistakes), text
-        assert mistakes or all(job.task is not None or job.after for job in jobs), text
+        assert mistakes or all(job.job is not None or job.after for job in jobs), text
         assert all("\n" not in job.command for job in jobs), text
 
 
@@ -357,7 +360,8 @@ parts = 2
     (tmp_path / "week.00.txt").touch()  # of an earlier run
     week, one, all_ = sound(read(text))
     assert week.outputs == tuple(f"{tmp_path}/week.{number:02}.txt" for number in range(12))
-    assert (week.task.request.parts, week.task.request.output) == (12, f"{tmp_path}/week.{{part}}.txt")  # type: ignore[union-attr]
+    assert week.job is not None
+    assert week.job.output == Destination(f"{tmp_path}/week.{{part}}.txt", 12)
     assert shlex.split(week.command)[-4:-2] == ["--parts=12", f"--output={tmp_path}/week.{{part}}.txt"]
     assert (one.after, all_.after) == ({1}, {1})
     assert all_.inputs == week.outputs

@@ -20,7 +20,8 @@ from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest, SortRequest
 from gpumerge_cli.backends.limits import TUNED_ON
-from gpumerge_cli.engine.station import policy_of as policy_of_work
+from gpumerge_cli.engine.job import Job, Operation
+from gpumerge_cli.engine.workers import policy_of as policy_of_pass
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.rules import LineOrder
 
@@ -114,9 +115,13 @@ def test_a_sort_that_merges_is_asked_for() -> None:
     for algorithm in ("auto", "merge"):
         launch = SortRequest(algorithm)  # type: ignore[arg-type]
         work: Any = SimpleNamespace(
-            action="merge", launch=launch, order=Order.of("int32"), inputs=[0] * 40, item_bytes=4
+            job=Job((), operation=Operation("sort", launch=launch)),
+            sorts=False,
+            order=Order.of("int32"),
+            sources=[0] * 40,
+            item_bytes=4,
         )
-        policy_of_work(Backend(), work)  # type: ignore[arg-type]
+        policy_of_pass(Backend(), work)  # type: ignore[arg-type]
     assert asked == [40, 16]
 
 

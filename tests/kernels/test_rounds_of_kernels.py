@@ -11,7 +11,7 @@ import pytest
 
 from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.backends.gpu.source import flatten, order_macros
-from gpumerge_cli.engine.request import BackendRequest
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.path_model import Buffer
 from gpumerge_cli.trace.items import Items
@@ -94,7 +94,7 @@ def test_rounds_are_those_of_the_kernel(telling: tuple[str, Path], rng: np.rando
         a, b = (np.sort(rng.integers(0, 9, rng.integers(0, 25))).astype(np.int32) for _ in range(2))
         tile, block, blocks = (int(rng.integers(1, most)) for most in (8, 4, 4))
         launch = LaunchRequest(kernel, block, tile_size=tile, blocks=blocks)  # type: ignore[arg-type]
-        shape = shape_of(BackendRequest(launch=launch), ORDER, len(a) + len(b), 1)
+        shape = shape_of(Resources(), launch, ORDER, len(a) + len(b), 1)
         numbers = (len(a), len(b), tile, block, shape.policy.items_per_thread, blocks, *a, *b)
         done = subprocess.run([program, *map(str, numbers)], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr

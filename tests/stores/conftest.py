@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,12 +13,15 @@ from moto.s3 import models
 from moto.server import ThreadedMotoServer
 
 from gpumerge_cli.formats import stored_output
-from gpumerge_cli.formats.stores import s3_objects
+from gpumerge_cli.formats.stores import s3_client
 from tests.stores.faults import Faults, Proxy
+from tests.stores.lying_store import Lying, LyingServer
 
 PART = 4096
 """Bytes of a part in these tests, instead of megabytes."""
 SECRET = "hush-hush-secret-key"
+LINES = "".join(f"{number:06} some words\n" for number in range(3000)).encode()
+"""The object a.txt of a store that lies."""
 
 
 @dataclass
@@ -81,13 +86,13 @@ def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     monkeypatch.setattr(models, "S3_UPLOAD_PART_MIN_SIZE", PART)
     monkeypatch.setattr(stored_output, "LEAST_PART", PART)
     monkeypatch.setattr(stored_output, "_UNKNOWN", PART)
-    s3_objects._made.cache_clear()
+    s3_client._made.cache_clear()
     client = boto3.client("s3", region_name="us-east-1")
     name = f"bucket-{abs(hash(request.node.nodeid)) % 10**12}"
     client.create_bucket(Bucket=name)
     yield Bucket(name, client, endpoint)
     client.close()
-    s3_objects._made.cache_clear()
+    s3_client._made.cache_clear()
 
 
 @pytest.fixture
@@ -95,5 +100,37 @@ def proxy(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
     """A proxy ahead of the store, through which this process's URLs lead. It has no faults until it is told."""
     with Proxy(bucket.endpoint, Faults()) as between:
         monkeypatch.setenv("AWS_ENDPOINT_URL", between.endpoint)
-        s3_objects._made.cache_clear()
+        s3_client._made.cache_clear()
         yield between
+
+
+@pytest.fixture
+def lying() -> Iterator[Lying]:
+    """The bucket `bucket` of a store in memory, which has the object a.txt."""
+    from tests import fuzz_stores  # which uses this file
+
+    with LyingServer() as server, fuzz_stores.store_at(server):
+        server.buckets["bucket"] = store = Lying(random.Random(1), 0.0)
+        store.address = server.endpoint.partition("://")[2]
+        store.put("a.txt", LINES)
+        yield store
+
+
+def url_of(store: Lying, scheme: str) -> str:
+    """The URL of the object a.txt."""
+    return f"http://{store.address}/bucket/a.txt" if scheme == "http" else f"{scheme}://bucket/a.txt"
+
+
+def line_of(capsys: pytest.CaptureFixture[str]) -> str:
+    """The only line on standard error."""
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1, err
+    return err
+
+
+@pytest.fixture
+def two_tries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty current folder; requests are sent twice, without a pause."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
+    monkeypatch.setattr("time.sleep", lambda seconds: None)

@@ -9,18 +9,18 @@ import pytest
 pytest.importorskip("botocore")
 
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.formats.stores import s3_objects
+from gpumerge_cli.formats.stores import s3_client
 
 SECRET = "hunter2"
 
 
 def _told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> str:
     """The one line of a merge that fails, by a client that knows the variables as they are now."""
-    s3_objects._made.cache_clear()
+    s3_client._made.cache_clear()
     try:
         assert run(["merge", "s3://bucket/key.i32", "-o", str(tmp_path / "out.i32")]) == 2
     finally:
-        s3_objects._made.cache_clear()
+        s3_client._made.cache_clear()
     told = capfd.readouterr().err
     assert told.count("\n") == 1
     return told

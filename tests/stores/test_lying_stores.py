@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import random
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,25 +10,11 @@ import pytest
 
 from gpumerge_cli.cli.app import run
 from tests import fuzz_stores
-from tests.stores.conftest import Bucket
+from tests.stores.conftest import LINES, Bucket, line_of, url_of
 from tests.stores.faults import Faults, Proxy
-from tests.stores.lying_store import ENDLESS, LATER, MOMENT, Lying, LyingServer
+from tests.stores.lying_store import LATER, MOMENT, Lying
 
-LINES = "".join(f"{number:06} some words\n" for number in range(3000)).encode()
-
-
-def line_of(capsys: pytest.CaptureFixture[str]) -> str:
-    """The only line on standard error."""
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1, err
-    return err
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
-    monkeypatch.setattr("time.sleep", lambda seconds: None)
+pytestmark = pytest.mark.usefixtures("two_tries")
 
 
 def _lie(kind: str, headers: dict[str, str], data: bytes) -> tuple[int, dict[str, str], bytes]:
@@ -114,20 +98,6 @@ def test_uploads_that_lost_answers_began_are_dropped(bucket: Bucket, proxy: Prox
     proxy.faults = Faults(lie=lie)
     assert run(["merge", "-q", url, "-o", bucket.url("out.txt")]) == 2
     assert [one["UploadId"] for one in bucket.uploads] == [older]
-
-
-@pytest.fixture
-def lying() -> Iterator[Lying]:
-    """The bucket `bucket` of a store in memory, which has the object a.txt."""
-    with LyingServer() as server, fuzz_stores.store_at(server):
-        server.buckets["bucket"] = store = Lying(random.Random(1), 0.0)
-        store.address = server.endpoint.partition("://")[2]
-        store.put("a.txt", LINES)
-        yield store
-
-
-def _input(store: Lying, scheme: str) -> str:
-    return f"http://{store.address}/bucket/a.txt" if scheme == "http" else f"{scheme}://bucket/a.txt"
 
 
 @pytest.mark.parametrize("lie", ["no xml", "cut xml", "no id"])
@@ -214,71 +184,17 @@ def test_no_wrong_answer_is_believed(
     if scheme == "http" and lie == "tag":
         return  # a look is a GET, too: this is another object, and consistently so
     lying.forced = {"GET": lie}
-    assert run(["merge", "-q", _input(lying, scheme), "-o", "out.txt"]) == 2
+    assert run(["merge", "-q", url_of(lying, scheme), "-o", "out.txt"]) == 2
     err = line_of(capsys)
     assert re.search(told, err), err
     assert not Path("out.txt").exists()
 
 
 @pytest.mark.parametrize("scheme", ["s3", "gs", "http"])
-@pytest.mark.parametrize("lie", ["no end", "far end"])
-def test_an_answer_without_end_is_not_read_on(
-    lying: Lying, capsys: pytest.CaptureFixture[str], scheme: str, lie: str
-) -> None:
-    """The store gets rid of no more than the buffers between the two hold."""
-    lying.forced = {"GET": lie}
-    assert run(["merge", "-q", _input(lying, scheme), "-o", "out.txt"]) == 2
-    err = line_of(capsys)
-    assert re.search("the store gave more than the |Content-Length Header missing", err), err
-    assert lying.given < ENDLESS // 2
-    assert not Path("out.txt").exists()
-
-
-@pytest.mark.parametrize("kind", ["GET", "POST uploads", "PUT part", "POST complete"])
-@pytest.mark.parametrize("lie", ["no end", "far end", "endless error"])
-def test_no_answer_of_a_store_without_end_is_read_on(
-    lying: Lying, capsys: pytest.CaptureFixture[str], kind: str, lie: str
-) -> None:
-    """Answers that are no objects, too, and refusals."""
-    lying.forced = {kind: lie}
-    assert run(["merge", "-q", "s3://bucket/a.txt", "-o", "s3://bucket/out.txt"]) == 2
-    err = line_of(capsys)
-    assert "the store's answer has no end" in err or "the store gave more than the " in err
-    assert lying.given < ENDLESS // 2
-
-
-@pytest.mark.parametrize("scheme", ["s3", "gs"])
-@pytest.mark.parametrize("lie", ["elsewhere", "word", "below 0", "long text"])
-def test_an_answer_that_makes_no_sense_is_one_line(
-    lying: Lying, capsys: pytest.CaptureFixture[str], scheme: str, lie: str
-) -> None:
-    lying.forced = {"HEAD": lie}
-    assert run(["merge", "-q", _input(lying, scheme), "-o", "out.txt"]) == 2
-    err = line_of(capsys)
-    assert err.startswith(f"gpumerge: {scheme}://bucket/a.txt: ")
-    assert len(err) < 600
-    assert "--debug" not in err
-    if scheme == "s3" and lie != "long text":
-        assert f": the store at {lying.address} gives an answer that makes no sense (" in err
-
-
-@pytest.mark.parametrize("kind", ["GET", "POST uploads", "PUT part", "POST complete"])
-@pytest.mark.parametrize("lie", ["elsewhere", "long text"])
-def test_no_text_of_a_store_is_shown_in_any_length(
-    lying: Lying, capsys: pytest.CaptureFixture[str], kind: str, lie: str
-) -> None:
-    lying.forced = {kind: lie}
-    assert run(["merge", "-q", "s3://bucket/a.txt", "-o", "s3://bucket/out.txt"]) == 2
-    err = line_of(capsys)
-    assert len(err) < 900
-    assert "--debug" not in err
-
-
-@pytest.mark.parametrize("scheme", ["s3", "gs", "http"])
 def test_a_store_without_tags(lying: Lying, capsys: pytest.CaptureFixture[str], scheme: str) -> None:
     """Ranges, lengths and dates are checked all the same. Google's stores always give a tag."""
     lying.tagged = False
-    code = run(["merge", "-q", _input(lying, scheme), "-o", "out.txt"])
+    code = run(["merge", "-q", url_of(lying, scheme), "-o", "out.txt"])
     if scheme == "gs":
         assert code == 2
         assert "ETag" in capsys.readouterr().err
@@ -286,7 +202,7 @@ def test_a_store_without_tags(lying: Lying, capsys: pytest.CaptureFixture[str], 
     assert code == 0
     assert Path("out.txt").read_bytes() == LINES
     lying.moments = iter([MOMENT] * 2 + [LATER] * 100)
-    assert run(["merge", "-q", _input(lying, scheme), "-o", "out.txt"]) == 2
+    assert run(["merge", "-q", url_of(lying, scheme), "-o", "out.txt"]) == 2
     assert "the object changed while it was read" in capsys.readouterr().err
 
 

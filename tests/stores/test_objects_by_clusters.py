@@ -24,34 +24,31 @@ pytest.importorskip("distributed")
 
 from itertools import pairwise
 
-from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.cluster import crew, cutting, sorting
+from gpumerge_cli.cluster import cutting, sorting, team, workers
 from gpumerge_cli.cluster.connect import Connection, connected
 from gpumerge_cli.cluster.ends import Ends
-from gpumerge_cli.cluster.machines import Machines
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
-from gpumerge_cli.engine.sort import sort_files
-from gpumerge_cli.engine.task import ChunkTask, Place, TaskWork
+from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.engine.job import Items
+from gpumerge_cli.engine.run import run
+from gpumerge_cli.engine.task import Place, Task
 from gpumerge_cli.errors import ClusterError, DisorderError, OutputError, UsageError
 from gpumerge_cli.formats.stores.base import StoreError
-from gpumerge_cli.formats.stores.s3_objects import Multipart
-from gpumerge_cli.order import Order
+from gpumerge_cli.formats.stores.s3_multipart import Multipart
 from gpumerge_cli.order.equals import Equals
 from tests.cluster.kills import Killer
-from tests.cluster.test_twins import Here, KilledWorker, Troubled
+from tests.cluster.troubled import Here, KilledWorker, Troubled
+from tests.jobs_of import merge_job, sort_job, to
 from tests.stores.conftest import PART, Bucket, settings
 from tests.stores.faults import Faults, Proxy
 
 ROOT = Path(__file__).parents[2]
-_WORK = TaskWork("merge", (), ItemRequest(), Order.lines(), Equals.ALL, False, LaunchRequest(), 1.0)
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 30))), st.integers(0, 50), st.randoms())
 def test_parts_have_their_least_size(sizes: list[tuple[int, int]], least: int, chance: random.Random) -> None:
     """Whatever the sizes of results, and the order in which they are told, tasks are joined to parts in their order."""
     edges = np.cumsum([0, *(taken for taken, _ in sizes)]).tolist()
-    tasks = [ChunkTask(_WORK, at, ((edges[at], edges[at + 1]),), Place(0, -1)) for at in range(len(sizes))]
+    tasks = [Task(at, ((edges[at], edges[at + 1]),), Place(0, -1)) for at in range(len(sizes))]
     ends = Ends(least)
     for task in tasks:
         ends.number(task)
@@ -85,7 +82,7 @@ def _inputs(bucket: Bucket, suffix: str, sort: bool, number: int = 2) -> tuple[s
     return tuple(found)
 
 
-ITEMS = {".npy": ItemRequest(), ".txt": ItemRequest(header_lines=1), ".bin": ItemRequest("raw", ">i4")}
+ITEMS = {".npy": Items(), ".txt": Items(header_lines=1), ".bin": Items("raw", ">i4")}
 
 
 @pytest.mark.parametrize(
@@ -110,20 +107,16 @@ def test_bytes_are_those_of_one_machine(
 ) -> None:
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)
     place = "{part}" if parts else ""
-    more: dict[str, Any] = {"items": ITEMS[suffix], "parts": parts}
     for sort in (False, True):
-        do: Any = sort_files if sort else merge_files
-        kind: Any = partial(SortFilesRequest, unique=unique, folders=(str(tmp_path),)) if sort else MergeRequest
-        if not sort:
-            more["equals"] = Equals.of(unique)
-        request = kind(_inputs(bucket, suffix, sort), bucket.url(f"there{place}{suffix}"), **more)
-        more.pop("equals", None)
+        made = partial(sort_job, folders=(str(tmp_path),)) if sort else merge_job
+        names, there = _inputs(bucket, suffix, sort), bucket.url(f"there{place}{suffix}")
+        job = made(names, there, ITEMS[suffix], parts=parts, equals=Equals.of(unique))
         if unique and suffix == ".npy":
             with pytest.raises(OutputError, match="objects of S3 whose beginnings are known ahead"):
-                do(request, machines=Here(seed, 4))
+                run(job, executor=Here(seed, 4))
         else:
-            do(replace(request, output=bucket.url(f"here{place}{suffix}")))
-            told = do(request, machines=Here(seed, 4))
+            run(to(job, bucket.url(f"here{place}{suffix}")))
+            told = run(job, executor=Here(seed, 4))
             assert told.chunks > 1
             pairs = [(f"here{part}{suffix}", f"there{part}{suffix}") for part in (range(parts) if parts else [""])]
             ours, theirs = ([bucket.get(pair[which]) for pair in pairs] for which in (0, 1))
@@ -140,9 +133,9 @@ def test_objects_of_one_small_part_are_whole(bucket: Bucket, sort: bool, parts: 
     urls = bucket.put("a.txt", b"1\n3\n"), bucket.put("b.txt", b"2\n")
     output = bucket.url("out{part}" if parts else "out")
     if sort:
-        sort_files(SortFilesRequest(urls, output, parts=parts, folders=(str(tmp_path),)), machines=Here(1, 0))
+        run(sort_job(urls, output, parts=parts, folders=(str(tmp_path),)), executor=Here(1, 0))
     else:
-        merge_files(MergeRequest(urls, output, parts=parts), machines=Here(1, 0))
+        run(merge_job(urls, output, parts=parts), executor=Here(1, 0))
     assert b"".join(bucket.get(f"out{part}") for part in (range(parts) if parts else [""])) == b"1\n2\n3\n"
     assert not bucket.uploads
 
@@ -151,15 +144,15 @@ def test_a_task_that_is_forgotten_is_told(bucket: Bucket, monkeypatch: pytest.Mo
     """No byte is lost without a word, whatever is wrong with the executor."""
     monkeypatch.setattr(Ends, "rest", lambda ends: [])
     with pytest.raises(ClusterError, match="4 bytes of the inputs were not worked on"):
-        merge_files(MergeRequest((bucket.put("a.txt", b"1\n3\n"),), bucket.url("out")), machines=Here(1, 0))
+        run(merge_job((bucket.put("a.txt", b"1\n3\n"),), bucket.url("out")), executor=Here(1, 0))
     assert "out" not in bucket.keys
     assert not bucket.uploads
 
 
 def test_an_empty_output_has_its_head(bucket: Bucket) -> None:
     url = bucket.put("a.txt", b"name\n")
-    request = MergeRequest((url,), bucket.url("out.txt"), items=ItemRequest(header_lines=1))
-    merge_files(request, machines=Here(1, 0))
+    job = merge_job((url,), bucket.url("out.txt"), items=Items(header_lines=1))
+    run(job, executor=Here(1, 0))
     assert bucket.get("out.txt") == b"name\n"
     assert not bucket.uploads
 
@@ -178,7 +171,7 @@ def test_a_task_that_fails_leaves_no_upload(bucket: Bucket, monkeypatch: pytest.
 
     monkeypatch.setattr(Troubled, "_do", fail)
     with pytest.raises(ClusterError, match="a test"):
-        merge_files(MergeRequest(names, before), machines=Here(1, 0))
+        run(merge_job(names, before), executor=Here(1, 0))
     assert bucket.get("out.npy") == b"before"
     assert not bucket.uploads
 
@@ -195,7 +188,7 @@ def test_a_part_that_comes_after_the_abort_is_dropped(bucket: Bucket, monkeypatc
     monkeypatch.setattr(Troubled, "_do", fail)
     monkeypatch.setattr(Multipart, "abort", lambda upload: aborts.append(upload.upload_id))
     with pytest.raises(ClusterError, match="a test"):
-        merge_files(MergeRequest(names, bucket.url("out.npy")), machines=Here(1, 0))
+        run(merge_job(names, bucket.url("out.npy")), executor=Here(1, 0))
     assert len(aborts) == 2  # that of the look at the output, which sends nothing, and that of the merge
     left = bucket.uploads
     assert [one["UploadId"] for one in left] == aborts[:1]
@@ -203,15 +196,15 @@ def test_a_part_that_comes_after_the_abort_is_dropped(bucket: Bucket, monkeypatc
 
 
 def test_parts_that_are_missing_are_told(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    noted = crew.note_part
+    noted = team.note_part
 
-    def forgets(output: Any, task: ChunkTask, answer: Any) -> None:
+    def forgets(output: Any, task: Task, answer: Any) -> None:
         if task.place.offset < 2 * PART:
             noted(output, task, answer)
 
-    monkeypatch.setattr(crew, "note_part", forgets)
+    monkeypatch.setattr(team, "note_part", forgets)
     with pytest.raises(OutputError, match="parts are missing"):
-        merge_files(MergeRequest(_inputs(bucket, ".npy", False), bucket.url("out.npy")), machines=Here(1, 0))
+        run(merge_job(_inputs(bucket, ".npy", False), bucket.url("out.npy")), executor=Here(1, 0))
     assert "out.npy" not in bucket.keys
     assert not bucket.uploads
 
@@ -223,20 +216,20 @@ def test_a_worker_that_does_not_reach_the_upload_is_told(bucket: Bucket, monkeyp
     monkeypatch.setattr(Multipart, "judge", refused)
     told = r"out.npy: the worker at .* cannot write it: no credentials were found; on that machine: set AWS_PROFILE"
     with pytest.raises(ClusterError, match=told):
-        merge_files(MergeRequest(_inputs(bucket, ".npy", False), bucket.url("out.npy")), machines=Here(1, 0))
+        run(merge_job(_inputs(bucket, ".npy", False), bucket.url("out.npy")), executor=Here(1, 0))
     assert not bucket.uploads
 
 
 def test_runs_of_a_sort_to_an_object_need_a_folder(bucket: Bucket) -> None:
-    request = SortFilesRequest(_inputs(bucket, ".npy", True), bucket.url("out.npy"))
+    job = sort_job(_inputs(bucket, ".npy", True), bucket.url("out.npy"))
     with pytest.raises(UsageError, match="needs a folder for its runs; name one with -T"):
-        sort_files(request, machines=Here(1, 0))
+        run(job, executor=Here(1, 0))
     assert not bucket.uploads
 
 
 def test_compressed_objects_are_not_written(bucket: Bucket) -> None:
     with pytest.raises(OutputError, match="name one with -o that is not compressed"):
-        merge_files(MergeRequest(_inputs(bucket, ".npy", False), bucket.url("out.npy.gz")), machines=Here(1, 0))
+        run(merge_job(_inputs(bucket, ".npy", False), bucket.url("out.npy.gz")), executor=Here(1, 0))
     assert not bucket.uploads
 
 
@@ -282,12 +275,12 @@ def test_workers_that_are_killed_leave_the_right_object(
     expected = np.sort(np.concatenate(keys)).tobytes()
     names = tuple(bucket.put(f"{at}.i32", one.tobytes()) for at, one in enumerate(keys))
     runs = tuple(bucket.put(f"sorted{at}.i32", np.sort(one).tobytes()) for at, one in enumerate(keys))
-    output, machines = bucket.url("out.i32"), Machines(processes.client, 600.0)
+    output, machines = bucket.url("out.i32"), Cluster(processes.client, 600.0)
     killer = Killer(processes, random.Random(seed), 0.2, 2)
     with killer.at_work():
-        merge_files(MergeRequest(runs, output), machines=machines)
+        run(merge_job(runs, output), executor=machines)
         assert bucket.get("out.i32") == expected
-        sort_files(SortFilesRequest(names, output, folders=(str(tmp_path),)), machines=machines)
+        run(sort_job(names, output, folders=(str(tmp_path),)), executor=machines)
     assert bucket.get("out.i32") == expected
     assert not bucket.uploads
     assert not list(tmp_path.iterdir())
@@ -298,7 +291,7 @@ def test_workers_cut_objects(
     fails: bool, bucket: Bucket, processes: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """Cuts that a worker fails to make are made here. Objects out of order are told as they are here."""
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 12)
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 12)
     rng, names, keys = np.random.default_rng(seed), [], []
     for number in range(5):
         keys.append(np.sort(rng.integers(0, 100 << number, 3000 * number, np.int32)))
@@ -314,7 +307,7 @@ def test_workers_cut_objects(
     monkeypatch.setattr(cutting.FarCuts, "_found", noted)
     for parts in (None, 3):
         output = str(tmp_path / ("out{part}.i32" if parts else "out.i32"))
-        told = merge_files(MergeRequest(tuple(names), output, parts=parts), machines=Machines(processes.client, 30.0))
+        told = run(merge_job(names, output, parts=parts), executor=Cluster(processes.client, 30.0))
         assert sum(made) >= told.chunks - (parts or 1)
         made.clear()
         data = b"".join(path.read_bytes() for path in sorted(tmp_path.iterdir()))
@@ -323,9 +316,9 @@ def test_workers_cut_objects(
             path.unlink()
     loose = bucket.put("loose.i32", rng.permutation(np.concatenate(keys)).tobytes())
     errors = []
-    for machines in (None, Machines(processes.client, 30.0)):
+    for machines in (None, Cluster(processes.client, 30.0)):
         with pytest.raises(DisorderError) as error:
-            merge_files(MergeRequest((names[3], loose), str(tmp_path / "out.i32")), machines=machines)
+            run(merge_job((names[3], loose), str(tmp_path / "out.i32")), executor=machines)
         errors.append(str(error.value))
     assert errors[0] == errors[1]
 

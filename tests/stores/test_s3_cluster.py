@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +11,15 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cluster import sorting
-from gpumerge_cli.engine.merge import merge_files
-from gpumerge_cli.engine.request import ItemRequest, MergeRequest, SortFilesRequest
-from gpumerge_cli.engine.sort import sort_files
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError, InputError, UsageError
 from gpumerge_cli.formats import stored_input
 from gpumerge_cli.formats.stores.base import Found
 from gpumerge_cli.formats.stores.s3_objects import S3Object
 from gpumerge_cli.order.equals import Equals
-from tests.cluster.test_twins import Here, Troubled
+from tests.cluster.troubled import Here, Troubled
+from tests.jobs_of import merge_job, sort_job, with_resources
 from tests.stores.conftest import Bucket
 
 
@@ -33,21 +32,17 @@ def test_inputs_by_url(bucket: Bucket, unique: bool, tmp_path: Path, monkeypatch
     expected = np.sort(np.concatenate(keys))
     expected = np.unique(expected) if unique else expected
     output = str(tmp_path / "out.i32")
-    jobs: list[tuple[Any, Any, Any]] = [
-        (merge_files, MergeRequest, {"equals": Equals.of(unique)}),
-        (sort_files, SortFilesRequest, {"unique": unique}),
-    ]
-    for do, request, more in jobs:
-        do(request(names, output, **more), machines=Here(1, 0))
+    for job in (merge_job, sort_job):
+        run(job(names, output, equals=Equals.of(unique)), executor=Here(1, 0))
         assert np.array_equal(np.fromfile(output, np.int32), expected)
 
 
 @pytest.fixture
-def stopped(bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SortFilesRequest:
+def stopped(bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
     """A sort of an object that failed behind its third run, and whose log is there."""
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)
     url = bucket.put("a.i32", np.arange(20_000, dtype=np.int32).tobytes())
-    request = SortFilesRequest((url,), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(tmp_path / "log"))
+    job = sort_job((url,), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(tmp_path / "log"))
     done: list[int] = []
     do = Troubled._do
 
@@ -60,32 +55,32 @@ def stopped(bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with monkeypatch.context() as patch:
         patch.setattr(Troubled, "_do", fail)
         with pytest.raises(ClusterError, match="a test"):
-            sort_files(request, machines=Here(1, 0))
+            run(job, executor=Here(1, 0))
     assert len((tmp_path / "log").read_text().splitlines()) > 1
-    return replace(request, resume=True)
+    return with_resources(job, resume=True)
 
 
-def test_a_sort_does_not_go_on_with_another_object(bucket: Bucket, stopped: SortFilesRequest) -> None:
+def test_a_sort_does_not_go_on_with_another_object(bucket: Bucket, stopped: Job) -> None:
     other = np.arange(20_000, 40_000, dtype=np.int32)
     bucket.put("a.i32", other.tobytes())
     with pytest.raises(InputError, match="it is the log of another sort"):
-        sort_files(stopped, machines=Here(1, 0))
-    sort_files(replace(stopped, resume=False), machines=Here(1, 0))
-    assert np.array_equal(np.fromfile(stopped.output, np.int32), other)
+        run(stopped, executor=Here(1, 0))
+    run(with_resources(stopped, resume=False), executor=Here(1, 0))
+    assert np.array_equal(np.fromfile(stopped.output.name, np.int32), other)
 
 
-def test_a_sort_goes_on_with_the_same_object(stopped: SortFilesRequest) -> None:
-    sort_files(stopped, machines=Here(1, 0))
-    assert np.array_equal(np.fromfile(stopped.output, np.int32), np.arange(20_000))
+def test_a_sort_goes_on_with_the_same_object(stopped: Job) -> None:
+    run(stopped, executor=Here(1, 0))
+    assert np.array_equal(np.fromfile(stopped.output.name, np.int32), np.arange(20_000))
 
 
 def test_a_sort_does_not_go_on_with_an_object_that_nothing_tells_from_others(
-    stopped: SortFilesRequest, monkeypatch: pytest.MonkeyPatch
+    stopped: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look = S3Object.look
     monkeypatch.setattr(S3Object, "look", lambda one: Found(look(one).size, ""))
     with pytest.raises(InputError, match=r"gives no tag .*; leave --resume out"):
-        sort_files(stopped, machines=Here(1, 0))
+        run(stopped, executor=Here(1, 0))
 
 
 def test_a_worker_refuses_another_object_than_the_client_opened(
@@ -100,7 +95,7 @@ def test_a_worker_refuses_another_object_than_the_client_opened(
 
     monkeypatch.setattr(Troubled, "_do", changed)
     with pytest.raises(ClusterError, match="has another object there"):
-        sort_files(SortFilesRequest((url,), str(tmp_path / "out.i32")), machines=Here(1, 0))
+        run(sort_job((url,), str(tmp_path / "out.i32")), executor=Here(1, 0))
     assert not list(tmp_path.iterdir())
 
 
@@ -111,7 +106,7 @@ def test_a_worker_without_credentials_is_told(bucket: Bucket, tmp_path: Path, mo
     monkeypatch.setattr(stored_input, "look_at_url", refused)
     url = bucket.put("a.i32", np.arange(1000, dtype=np.int32).tobytes())
     with pytest.raises(ClusterError, match=r"the worker at .* cannot read it: access is denied; on that machine: set"):
-        sort_files(SortFilesRequest((url,), str(tmp_path / "out.i32")), machines=Here(1, 0))
+        run(sort_job((url,), str(tmp_path / "out.i32")), executor=Here(1, 0))
     assert not list(tmp_path.iterdir())
 
 
@@ -119,14 +114,13 @@ def test_compressed_objects(bucket: Bucket, tmp_path: Path, rng: np.random.Gener
     keys = [np.sort(rng.integers(0, 3000, 8000, np.int32)) for _ in range(2)]
     names = tuple(bucket.put(f"{number}.i32.gz", gzip.compress(one.tobytes())) for number, one in enumerate(keys))
     output, expected = str(tmp_path / "out.i32"), np.sort(np.concatenate(keys))
-    merge_files(MergeRequest(names, output), machines=Here(1, 0))
+    run(merge_job(names, output), executor=Here(1, 0))
     assert np.array_equal(np.fromfile(output, np.int32), expected)
-    sort_files(SortFilesRequest(names[::-1], output), machines=Here(2, 3))
+    run(sort_job(names[::-1], output), executor=Here(2, 3))
     assert np.array_equal(np.fromfile(output, np.int32), expected)
     assert os.listdir(tmp_path) == ["out.i32"]
     with pytest.raises(UsageError, match="compressed inputs need a folder for their copies; name one with -T"):
-        merge_files(MergeRequest(names, bucket.url("out.i32")), machines=Here(1, 0))
-    items = ItemRequest(folders=(str(tmp_path),))
-    merge_files(MergeRequest(names, bucket.url("out.i32"), items=items), machines=Here(1, 0))
+        run(merge_job(names, bucket.url("out.i32")), executor=Here(1, 0))
+    run(merge_job(names, bucket.url("out.i32"), folders=(str(tmp_path),)), executor=Here(1, 0))
     assert np.array_equal(np.frombuffer(bucket.get("out.i32"), np.int32), expected)
     assert os.listdir(tmp_path) == ["out.i32"]

@@ -16,7 +16,7 @@ from botocore import exceptions as failures
 
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.formats import stored_output
-from gpumerge_cli.formats.stores import s3_objects
+from gpumerge_cli.formats.stores import s3_client, s3_objects
 from tests.stores.conftest import PART, SECRET, Bucket, settings
 from tests.stores.faults import Faults, Proxy
 
@@ -110,7 +110,7 @@ def test_answers_that_break_off(
             closed.append(self)
             self.body.close()
 
-    client = s3_objects._client()
+    client = s3_client.client()
     monkeypatch.setitem(client.meta.config.retries, "total_max_attempts", 8)
     get = client.get_object
 
@@ -200,7 +200,7 @@ def test_without_credentials(
     bucket: Bucket, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    s3_objects._made.cache_clear()
+    s3_client._made.cache_clear()
     _refused(["merge", bucket.url("a.txt")], "no credentials were found; set AWS_PROFILE, or AWS_ACCESS_KEY_ID", capsys)
 
 

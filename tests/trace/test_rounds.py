@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.backends.variants import LADDER
-from gpumerge_cli.engine.request import BackendRequest
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.report.path_model import Buffer, Round
 from gpumerge_cli.trace.rounds import rounds_of
@@ -28,7 +28,7 @@ LAUNCHES = st.builds(
 
 
 def shape(launch: LaunchRequest, total: int) -> Shape:
-    return shape_of(BackendRequest(launch=launch), INT32, total, 1)
+    return shape_of(Resources(), launch, INT32, total, 1)
 
 
 def unread(buffer: Buffer) -> list[int]:

@@ -28,6 +28,7 @@ from gpumerge_cli.backends.cpu.specs import judge, launch_spec, order_spec, sort
 from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
 from gpumerge_cli.backends.splits import Splits
+from gpumerge_cli.extents import Target
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
 
@@ -126,8 +127,10 @@ class CpuBackend:
     ) -> None:
         """See Backend. The library is compiled already."""
 
-    def chunk_calls(self, work: ChunkWork) -> ChunkCalls:
-        return Chunks(work) if work.join is None else Joins.of(work)
+    def chunk_calls(self, work: ChunkWork, policy: LaunchPolicy | SortPolicy, targets: Sequence[Target]) -> ChunkCalls:
+        if work.join is not None:
+            return Joins(work.sources, work.join, check=work.check)
+        return Chunks(work, policy, targets)
 
     def versions(self) -> dict[str, str]:
         from gpumerge_cli.backends.cpu.baselines import versions

@@ -14,9 +14,10 @@ from gpumerge_cli.backends.calls import ChunkWork, Disordered
 from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.backends.cpu.specs import equals, launch_spec, margin_spec, order_spec, sort_spec
-from gpumerge_cli.backends.launch import SortPolicy
+from gpumerge_cli.backends.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.buffers import Bytes, address_of, room, view
 from gpumerge_cli.errors import lost_output, output_error
+from gpumerge_cli.extents import Target
 from gpumerge_cli.measure import Span
 
 _PART = 8 << 20
@@ -26,17 +27,18 @@ _STAGES = ("read", "index", "check", "kernel", "write")
 class Chunks:
     """See ChunkCalls."""
 
-    def __init__(self, work: ChunkWork) -> None:
+    def __init__(self, work: ChunkWork, policy: LaunchPolicy | SortPolicy, targets: Sequence[Target]) -> None:
         own = library()
-        self.work = work
         self.sources = Sources(work.sources)
         self.order = order_spec(work.order)
-        self.sorts = isinstance(work.policy, SortPolicy)
-        self.launch = sort_spec(work.policy) if isinstance(work.policy, SortPolicy) else launch_spec(work.policy)
+        self.check, self.are_rows = work.check, work.order.is_rows
+        self.sorts = isinstance(policy, SortPolicy)
+        self.launch = sort_spec(policy) if isinstance(policy, SortPolicy) else launch_spec(policy)
         self.equals = equals(work.equals)
+        self.targets = targets
         self.margin = None if work.margin is None else margin_spec(work.margin)
         self.gates: list[int] = []  # one for each target
-        for target in work.targets:
+        for target in targets:
             gate = own.gm_gate_open(target.writers)
             if gate is None:
                 raise MemoryError
@@ -68,15 +70,15 @@ class CpuChunkWorker:
             self._own.gm_margin(self._handle, chunks.margin)
 
     def run(self, ranges: Sequence[tuple[int, int]], part: int, offset: int) -> None:
-        own, chunks, work = self._own, self._chunks, self._chunks.work
+        own, chunks = self._own, self._chunks
         count = len(ranges)
         edges = array("q", chain.from_iterable(ranges))
         spec = own.ChunkSpec(
-            chunks.sources.specs, edges.buffer_info()[0], count, work.check, chunks.sorts, chunks.equals
+            chunks.sources.specs, edges.buffer_info()[0], count, chunks.check, chunks.sorts, chunks.equals
         )
         sink = own.SinkSpec(descriptor=-1)
-        if work.targets:
-            target, gate = work.targets[part], chunks.gates[part]
+        if chunks.targets:
+            target, gate = chunks.targets[part], chunks.gates[part]
             start = target.start + offset
             sink = own.SinkSpec(target.descriptor, start, target.piece, target.swap, gate, target.memory or None)
         result, failure = own.ChunkResult(), own.Failure()
@@ -97,11 +99,11 @@ class CpuChunkWorker:
 
     def _tell(self, result: Any, nbytes: int, stopped: float) -> None:
         self.spans = []
-        if not self._chunks.work.check:  # then no more was looked at than which of equal items goes out
+        if not self._chunks.check:  # then no more was looked at than which of equal items goes out
             result.kernel_ns, result.check_ns = result.kernel_ns + result.check_ns, 0
         for stage in reversed(_STAGES):
             seconds = getattr(result, f"{stage}_ns") / 1e9
-            if seconds > 1e-6 and (stage != "index" or self._chunks.work.order.is_rows):
+            if seconds > 1e-6 and (stage != "index" or self._chunks.are_rows):
                 moved = result.nbytes if stage == "write" else nbytes
                 self.spans.append(Span(stage, seconds, moved, stopped))
             stopped -= seconds

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from gpumerge_cli.backends.calls import ChunkWork, Disordered, Readable
+from gpumerge_cli.backends.calls import Disordered, Readable
 from gpumerge_cli.backends.cpu.library import library
 from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.backends.cpu.specs import judge, order_spec
@@ -41,12 +41,6 @@ class Joins:
             shows=join.shows,
         )
         self.spec.keys.contents = self._key
-
-    @classmethod
-    def of(cls, work: ChunkWork) -> Joins:
-        """The joins of a work that has one."""
-        assert work.join is not None
-        return cls(work.sources, work.join, check=work.check)
 
     def worker(self, capacity: int) -> JoinWorker:
         return JoinWorker(self, capacity)

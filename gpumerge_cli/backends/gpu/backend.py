@@ -40,6 +40,7 @@ from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.backends.variants import named
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.extents import Target
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
 
@@ -136,7 +137,7 @@ class GpuBackend:
 
         return GpuWorkspace(self._device, order, self._kernels(order), capacity)
 
-    def chunk_calls(self, work: ChunkWork) -> None:
+    def chunk_calls(self, work: ChunkWork, policy: LaunchPolicy | SortPolicy, targets: Sequence[Target]) -> None:
         """See Backend. The steps of a workspace do it."""
 
     def versions(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Makes request objects from the values of options."""
+"""The parts of a job, made from the values of options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.base import LaunchRequest, SortRequest
-    from gpumerge_cli.engine.request import BackendRequest, ItemRequest
+    from gpumerge_cli.engine.job import Items, Resources
     from gpumerge_cli.formats.record_options import RecordRequest
 
 _PLAIN = (LineOrder(), LineOrder(reverse=True), LineOrder(stable=True), LineOrder(reverse=True, stable=True))
@@ -39,26 +39,26 @@ def file_names(values: Values) -> tuple[str, ...]:
     return read_names(values.files0_from)
 
 
-def item_request(values: Values, files: Sequence[str]) -> ItemRequest:
+def items_of(values: Values, files: Sequence[str]) -> Items:
     """The type of the items of `files`, and their order.
 
     Raises UsageError for an impossible order, InputError for a header that is needed and cannot be read.
     """
-    from gpumerge_cli.engine.request import ItemRequest
+    from gpumerge_cli.engine.job import Items
 
     values, order = read_order(values, files)
     lines = None
     if order not in _PLAIN:
         lines = salted(order, values.random_source)
-    return ItemRequest(
+    return Items(
         values.format,
         values.dtype,
         lines,
         values.reverse,
         values.header,
         values.csv,
-        records=record_request(values),
-        folders=values.temporary_directory,
+        values.csv_implied,
+        records=record_options(values),
     )
 
 
@@ -98,23 +98,30 @@ def salted(order: LineOrder, source: str | None) -> LineOrder:
     return replace(order, salt=read_salt(source)) if keyspec.is_random(order) else order
 
 
-def record_request(values: Values) -> RecordRequest:
+def record_options(values: Values) -> RecordRequest:
     """The options of records; values.field is that of resolve_fields."""
     from gpumerge_cli.formats.record_options import RecordRequest
 
     return RecordRequest(values.record_size, values.key_offset, values.key_size, tuple(values.field))
 
 
-def backend_request(values: Values) -> BackendRequest:
-    from gpumerge_cli.engine.request import BackendRequest
+def resources(values: Values) -> Resources:
+    """The workers that the options ask for, and what they may take."""
+    from gpumerge_cli.engine.job import Resources
 
-    device = values.get("device")
-    if isinstance(device, int):  # of a command that takes one, by default the first
-        device = (device,) if device else None
-    return BackendRequest(
-        values.backend, device, values.threads, launch_request(values),
-        cluster=values.get("cluster"), cluster_wait=float(values.get("cluster_wait", 60)),
-    )  # fmt: skip
+    devices = values.get("device")
+    if isinstance(devices, int):  # of a command that takes one, by default the first
+        devices = (devices,) if devices else None
+    return Resources(
+        values.backend,
+        devices,
+        values.threads,
+        values.get("memory"),
+        values.get("device_memory"),
+        values.get("temporary_directory", ()),
+        cluster=values.get("cluster"),
+        cluster_wait=float(values.get("cluster_wait", 60)),
+    )
 
 
 def margin_of(values: Values) -> Margin | None:
@@ -134,7 +141,7 @@ def counts_equals(values: Values) -> bool:
     return values.get("count") is not None or values.get("count_to") is not None
 
 
-def launch_request(values: Values) -> LaunchRequest:
+def launch_of(values: Values) -> LaunchRequest:
     """The kernel and its launch, as far as the command has options for them."""
     from gpumerge_cli.backends.base import LaunchRequest
     from gpumerge_cli.dataclass import names_of
@@ -143,7 +150,8 @@ def launch_request(values: Values) -> LaunchRequest:
     return LaunchRequest(**said)
 
 
-def sort_request(values: Values) -> SortRequest:
+def sort_launch_of(values: Values) -> SortRequest:
+    """The algorithm of a sort and its kernel, as far as the command has options for them."""
     from gpumerge_cli.backends.base import SortRequest
 
-    return SortRequest(values.algorithm or "auto", launch_request(values))
+    return SortRequest(values.algorithm or "auto", launch_of(values))

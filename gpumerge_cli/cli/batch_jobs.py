@@ -8,11 +8,11 @@ from functools import cache, partial
 from itertools import takewhile
 from typing import Any
 
-from gpumerge_cli.cli import tasks
 from gpumerge_cli.cli.options import options_of
 from gpumerge_cli.cli.settings import Settings
+from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import DeviceError, UsageError
-from gpumerge_cli.jobs.spec import JobOption, Operation
+from gpumerge_cli.jobs.spec import JobCommand, JobOption
 from gpumerge_cli.order.equals import SETS
 from gpumerge_cli.urls import is_url
 
@@ -35,19 +35,19 @@ _SHARED = {"memory", "threads", "buffer-size", "parallel"}
 _FILES = {"file": "read", "folder": "place"}
 """JobOption.file by the kind of an option's value."""
 
-Parse = Callable[[Sequence[str], Settings], tasks.Task[Any]]
+Parse = Callable[[Sequence[str], Settings], Job]
 
 
 @cache
-def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str | None = None) -> dict[str, Operation]:
+def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str | None = None) -> dict[str, JobCommand]:
     """The operations of jobs, by name. Settings are read at the first call.
 
     durable, folders, cluster: --fsync, --temporary-directory and --cluster of the batch, for jobs that do not say
     otherwise.
     """
     from gpumerge_cli.cli import check, join, merge, rank, sets
-    from gpumerge_cli.cli.application import read_task
-    from gpumerge_cli.cli.sort import read_task as read_sort
+    from gpumerge_cli.cli.application import read_job
+    from gpumerge_cli.cli.sort import read_job as read_sort
 
     settings = Settings(leaving_out=_NOT_OF_JOBS | _SHARED | {"report", "files0-from"})
     ahead: dict[str, list[Any]] = {
@@ -56,16 +56,16 @@ def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str 
         "cluster": [] if cluster is None else [cluster],
     }
     readers: dict[str, Parse] = {
-        "merge": partial(read_task, "merge", merge.job_of),
-        **{name: partial(read_task, name, merge.task_of) for name in SETS},
-        "compare": partial(read_task, "compare", sets.columns_of),
-        "join": partial(read_task, "join", join.task_of),
-        "rank": partial(read_task, "rank", rank.task_of),
+        "merge": partial(read_job, "merge", merge.job_of),
+        **{name: partial(read_job, name, merge.merge_of) for name in SETS},
+        "compare": partial(read_job, "compare", sets.columns_of),
+        "join": partial(read_job, "join", join.job_of),
+        "rank": partial(read_job, "rank", rank.job_of),
         "sort": read_sort,
-        "check": partial(read_task, "check", check.task_of),
+        "check": partial(read_job, "check", check.job_of),
     }
     return {
-        name: Operation(
+        name: JobCommand(
             _options(name),
             name != "check",
             partial(_parse, read, settings),
@@ -93,7 +93,7 @@ def _options(operation: str) -> dict[str, JobOption]:
 
 
 def _set(settings: Settings, name: str, given: Collection[str]) -> dict[str, Any]:
-    """The settings of options that a job does not name; see jobs.spec.Operation.settings."""
+    """The settings of options that a job does not name; see jobs.spec.JobCommand.settings."""
     found = {}
     for option in settings.options(name):
         setting = None if option.name in given else settings.find(name, option)
@@ -105,8 +105,8 @@ def _set(settings: Settings, name: str, given: Collection[str]) -> dict[str, Any
     return found
 
 
-def _parse(read: Parse, settings: Settings, words: Sequence[str]) -> tasks.Task[Any]:
-    """The task of `words`. A UsageError about a setting names the setting's place."""
+def _parse(read: Parse, settings: Settings, words: Sequence[str]) -> Job:
+    """The job of `words`. A UsageError about a setting names the setting's place."""
     options = {word.partition("=")[0] for word in takewhile(lambda word: word != "--", words)}
     if {"--key", "--field"} <= options:
         what = "key and field: which of them goes first is not known"
@@ -118,45 +118,40 @@ def _parse(read: Parse, settings: Settings, words: Sequence[str]) -> tasks.Task[
         raise settings.placed(error) from None
 
 
-def _judged(task: tasks.Task[Any]) -> tasks.Task[Any]:
-    """Return the task. Raises the error that its command would raise before it opens a file."""
+def _judged(job: Job) -> Job:
+    """Return the job. Raises the error that its command would raise before it opens a file."""
     from gpumerge_cli.backends.base import LaunchRequest, SortRequest
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.engine.inputs import known_ahead
     from gpumerge_cli.engine.output import COUNTS, output_names
-    from gpumerge_cli.engine.request import CheckRequest, RankRequest
     from gpumerge_cli.formats.registry import judge_suffix
     from gpumerge_cli.report.write import MERGE_SUFFIXES
 
-    request: Any = task.request
-    if task.report is not None and os.path.splitext(task.report)[1].lower() not in MERGE_SUFFIXES:
+    operation, on = job.operation, job.resources
+    if job.report is not None and os.path.splitext(job.report)[1].lower() not in MERGE_SUFFIXES:
         way_out = f"end the name in one of {', '.join(MERGE_SUFFIXES)}"
-        raise UsageError(f"--report: {task.report!r} has no suffix of a report", way_out=way_out)
-    if (
-        request.on.backend == "gpu"
-        and request.on.cluster is None
-        and (trouble := _gpu_trouble(request.on.device)) is not None
-    ):
+        raise UsageError(f"--report: {job.report!r} has no suffix of a report", way_out=way_out)
+    if on.backend == "gpu" and on.cluster is None and (trouble := _gpu_trouble(on.device)) is not None:
         raise trouble
-    if isinstance(request, CheckRequest | RankRequest):
-        known_ahead(request.inputs, request.items)
-        return task
-    names = output_names(request.output, request.parts)
-    format, order = known_ahead(request.inputs, request.items)
+    format, order = known_ahead(job.inputs, job.items)
+    if operation.kind in ("check", "rank"):
+        return job
+    names = output_names(job.output.name, job.output.parts)
     if order is None:
-        return task
+        return job
     for name in names:
         judge_suffix(name, format, format.dtype)
-    if getattr(request, "margin", None) is not None and request.margin.file is not None:
-        judge_suffix(request.margin.file, COUNTS, COUNTS.dtype)
-    sort = getattr(request, "sort", None)
-    if request.on.launch != LaunchRequest() or sort not in (None, SortRequest()):
-        backend = select(request.on.backend, request.on.device, order, None).backend
-        if request.on.backend != "auto" or not backend.remote:  # which may come to be the CPU
-            backend.resolve(request.on.launch, order, len(request.inputs))
-            if sort is not None:
-                backend.resolve_sort(sort, order, 0)
-    return task
+    if operation.margin is not None and operation.margin.file is not None:
+        judge_suffix(operation.margin.file, COUNTS, COUNTS.dtype)
+    launch = operation.launch
+    if launch not in (LaunchRequest(), SortRequest()):
+        backend = select(on.backend, on.device, order, None).backend
+        if on.backend != "auto" or not backend.remote:  # which may come to be the CPU
+            if isinstance(launch, SortRequest):
+                backend.resolve_sort(launch, order, 0)
+            else:
+                backend.resolve(launch, order, len(job.inputs))
+    return job
 
 
 @cache

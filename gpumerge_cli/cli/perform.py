@@ -1,0 +1,154 @@
+"""Carries out jobs, at once or as those of a batch."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from gpumerge_cli.dataclass import replace
+from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
+
+if TYPE_CHECKING:
+    from gpumerge_cli.engine.executor import Executor
+    from gpumerge_cli.engine.job import Job
+    from gpumerge_cli.report.model import CheckReport, InputFile
+
+
+def within(job: Job, memory: int, threads: int | None, sharing: int) -> Job:
+    """The job with this memory and these threads where it asks for none itself.
+
+    sharing: how many jobs of this process share its start-up.
+    """
+    asked = job.resources
+    elsewhere = asked.cluster is not None  # where machines have memory of their own
+    chosen = memory if asked.memory is None and not elsewhere else asked.memory
+    resources = replace(asked, memory=chosen, threads=asked.threads or threads, sharing=sharing)
+    return replace(job, resources=resources)
+
+
+@contextmanager
+def progress(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A progress bar: the function to call with (bytes done, bytes in all), or None if nothing is shown."""
+    if not wanted or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from gpumerge_cli.cli.progress import bar
+
+    with bar() as advance:
+        yield advance
+
+
+def perform(
+    job: Job,
+    *,
+    since_start: Callable[[], float] = lambda: 0.0,
+    advance: Callable[[int, int], None] | None = None,
+    settle: Callable[[], None] = lambda: None,
+    told: Callable[[InputFile | InputError], None] | None = None,
+) -> Any:
+    """Do the job and return its report, which is also written to the job's report file. Raises GpumergeError.
+
+    since_start: gives the seconds that the process has run. advance, settle: see engine.run. told: called with each
+    file after its check, or with its error. The error raised for several files only counts the wrong ones then.
+    """
+    if job.operation.kind == "check":
+        return _check(job, advance, told)
+    if job.operation.kind == "rank":
+        from gpumerge_cli.cli.answers import put_out
+
+        return put_out(job, settle)
+    from gpumerge_cli.engine.run import run
+    from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
+
+    with report_file(job.report, MERGE_SUFFIXES) as write:
+        with executor_of(job) as executor:
+            measured = run(job, since_start=since_start(), advance=advance, settle=settle, executor=executor)
+        try:
+            write(measured)
+        except OutputError as error:
+            done = f"{error.way_out}; the {job.operation.kind} itself is done".removeprefix("; ")
+            raise OutputError(error.what, where=error.where, way_out=done) from error
+    return measured
+
+
+@contextmanager
+def executor_of(job: Job) -> Iterator[Executor]:
+    """This process, or the cluster that the job names. Raises UsageError, InputError, ClusterError."""
+    on = job.resources
+    if on.cluster is None:
+        from gpumerge_cli.engine.local import LOCAL
+
+        yield LOCAL
+        return
+    from gpumerge_cli.cluster.connect import shared
+    from gpumerge_cli.cluster.seeing import judge_names, judge_output
+    from gpumerge_cli.cluster.team import Cluster
+
+    judge_names(job.inputs)
+    if job.operation.kind != "check":
+        judge_output(job.output.name, plain=job.items.plain)
+    with shared(on.cluster, on.cluster_wait) as cluster:
+        yield Cluster(cluster.client, on.cluster_wait, here=cluster.workers is not None)
+
+
+def _check(
+    job: Job,
+    advance: Callable[[int, int], None] | None,
+    told: Callable[[InputFile | InputError], None] | None,
+) -> CheckReport:
+    import time
+
+    from gpumerge_cli import __version__
+    from gpumerge_cli.engine.check import check_each
+    from gpumerge_cli.report.model import CheckReport, InputFile
+
+    started = time.perf_counter()
+    files: list[InputFile] = []
+    wrong: list[InputError] = []
+    with executor_of(job) as executor:
+        for found in check_each(job, advance, executor):
+            if isinstance(found, InputFile):
+                files.append(found)
+            else:
+                wrong.append(found)
+            if told is not None and (len(job.inputs) > 1 or not wrong):
+                told(found)
+    if wrong:
+        raise _verdict(wrong, len(job.inputs), all_told=told is not None)
+    return CheckReport(
+        inputs=tuple(files),
+        items=sum(file.items for file in files),
+        nbytes=sum(file.nbytes for file in files),
+        wall=time.perf_counter() - started,
+        version=__version__,
+    )
+
+
+def _verdict(wrong: Sequence[InputError], checked: int, *, all_told: bool) -> GpumergeError:
+    """The error that ends a check of `checked` files. all_told: each of the errors `wrong` has been printed already."""
+    disorders = sum(isinstance(error, DisorderError) for error in wrong)
+    first, unread = wrong[0], len(wrong) - disorders
+    verdict: GpumergeError = first
+    if checked > 1:
+        of_files, told = f" of {checked} files", []
+        if disorders:
+            told.append(f"{disorders}{of_files} {'is' if disorders == 1 else 'are'} out of order")
+        if unread:
+            told.append(f"{unread}{of_files if not told else ''} could not be checked")
+        verdict = GpumergeError("; ".join([", ".join(told), *([] if all_told else [str(first)])]))
+    verdict.exit_code = 2 if unread else 1
+    return verdict
+
+
+def check_report_place(report: str | None, files: Sequence[str], option: str = "--report") -> None:
+    """Raise UsageError if the file of an option would replace one of `files`, which a command reads or writes."""
+    if report is None:
+        return
+    taken = {os.path.realpath(file): file for file in files if file != "-"}
+    if os.path.realpath(report) in taken:
+        raise UsageError(
+            f"{option} {report} would replace {taken[os.path.realpath(report)]}", way_out="give it another name"
+        )

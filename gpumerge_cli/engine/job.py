@@ -1,0 +1,182 @@
+"""A job: one merge, sort, check or question about ranks, complete and not yet judged.
+
+The command line, the jobs of a batch and Python make it alike. Whoever works on it is given the job itself, or one of
+its parts. It is frozen, and pickles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from gpumerge_cli.backends.launch import LaunchRequest, SortRequest
+from gpumerge_cli.dataclass import dataclass, field
+from gpumerge_cli.extents import Copy
+from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.order.equals import Equals, Margin
+from gpumerge_cli.order.record_joins import JoinRules
+from gpumerge_cli.order.rules import LineOrder
+
+Kind = Literal["merge", "sort", "check", "rank"]
+BackendChoice = Literal["auto", "gpu", "cpu"]
+
+
+@dataclass(frozen=True)
+class Items:
+    """The way to read items and to compare them."""
+
+    format: str | None = None
+    """The name of a format: formats.kinds.format_names() has all. None goes by the file's suffix."""
+    dtype: str | None = None
+    """NumPy's name (byte order and fields allowed); None goes by suffix or header."""
+    lines: LineOrder | None = None
+    """The order of lines; None for bytewise."""
+    reverse: bool = False
+    """Descending order of items that are no lines, and of lines if `lines` is None."""
+    header_lines: int = 0
+    """Lines at the start of each input that are not items; those of the first stay ahead of the output."""
+    csv: bool = False
+    """Keys are fields of CSV, quoted or not."""
+    csv_implied: bool = False
+    """Only that fields are named says that it is CSV, and bytes 0 at a file's start deny it."""
+    records: RecordRequest = field(default_factory=RecordRequest)
+    """The options of fixed-size records."""
+    plain: bool = False
+    """The names of files say nothing about their content, so none is compressed; for lines alone."""
+    shown: Callable[[bytes], bytes] | None = None
+    """Turns whole lines into the text to write, not compressed; without `csv`."""
+    others: tuple[RecordRequest, ...] = ()
+    """In place of `records`, for the inputs behind the first one; () if it holds for all."""
+    lines_of_others: LineOrder | None = None
+    """In place of `lines`, for the inputs behind the first one; None if they hold for all."""
+    copies: tuple[Copy | None, ...] = ()
+    """See Content.copy, for each input; () if there are none."""
+
+    @property
+    def records_of(self) -> tuple[RecordRequest, ...]:
+        """The options of records for each input in turn; the last ones hold for all that follow."""
+        return (self.records, *self.others)
+
+
+@dataclass(frozen=True)
+class RankRange:
+    """The items of a merge whose ranks are start, start + 1, ..., up to but not including stop, as slices have it.
+
+    A negative number counts from the end. stop: None for the end. Ranks that the merge has not are left out.
+    """
+
+    start: int = 0
+    stop: int | None = None
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Questions about the ranks of a merge, from 0 on, that is not done."""
+
+    at: tuple[int, ...] = ()
+    """Ranks, whose items are wanted."""
+    quantiles: tuple[str, ...] = ()
+    """Numbers from 0 to 1 as fractions.Fraction reads them.
+
+    Each stands for the rank of the least item that has at least this part of all items at or ahead of it."""
+    of: tuple[str, ...] = ()
+    """Items as text, whose ranks are wanted."""
+    split: int | None = None
+    """The number of even parts whose cuts are wanted, None for none."""
+    as_json: bool = False
+    """Answers are a JSON object, not tables."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A merge, set, join, sort, check or rank of the items, and its rules."""
+
+    kind: Kind = "merge"
+    """merge: sorted inputs to one output. sort: inputs in any order. check: of every input by itself. rank: answers."""
+    equals: Equals = Equals.ALL
+    """The items that go out of several equal ones. In a check, anything but ALL makes equal items disorder."""
+    check: bool = True
+    """Verify the order of the inputs while they are merged."""
+    lenient: bool = False
+    """Merge lines that are not in order as sort -m does, and say nothing; with parts they are an error."""
+    ranks: RankRange | None = None
+    """The items of the merge that go out, None for all; not with another `equals`, nor with `lenient`.
+
+    The order is checked where items are read."""
+    margin: Margin | None = None
+    """Text beside each line that goes out, for lines alone, or counts in a file of their own, not with parts."""
+    join: JoinRules | None = None
+    """Joins two inputs; `equals` is JOIN then."""
+    questions: Questions | None = None
+    """Set if the kind is rank."""
+    launch: LaunchRequest | SortRequest = field(default_factory=LaunchRequest)
+    """The kernel asked for, and the algorithm of a sort."""
+    name: str = ""
+    """The name of the run in its report, "" for that of the kind or of `equals`."""
+    turned: bool = False
+    """The last input counts as the first one, and so on; the report has them in the given order."""
+
+    @property
+    def by_groups(self) -> bool:
+        """Whether all items that compare equal must lie in one chunk."""
+        return self.equals.groups or self.margin is not None
+
+
+@dataclass(frozen=True)
+class Destination:
+    """The place of a job's output."""
+
+    name: str = "-"
+    """A file or URL; "-" is standard output. {part} stands for the numbers of parts."""
+    parts: int | None = None
+    """The number of files that the output becomes, each a range of it; None for one file."""
+    durable: bool = False
+    """Force the output to storage before it is shown."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """The workers of a job, and the memory and folders that they may take."""
+
+    backend: BackendChoice = "auto"
+    devices: tuple[int, ...] | None = None
+    """The numbers of the GPUs that may work; () for all there are, None for the first one."""
+    threads: int | None = None
+    """Host threads; None for as many as there are cores."""
+    memory: int | None = None
+    """Bytes of host memory. None: for chunks in flight of a merge a quarter of what is available, for a sort half."""
+    device_memory: int | None = None
+    """Bytes of the device's memory for chunks in flight; None takes what chunks of the usual size need."""
+    folders: tuple[str, ...] = ()
+    """Folders for temporary files, in turn; () for the system's."""
+    compress_program: str | None = None
+    """The program that packs a sort's temporary files; "builtin" needs no program."""
+    always_spill: bool = False
+    """A sort uses temporary files even if there is memory for everything."""
+    sharing: int = 1
+    """The number of runs of this process that share its start-up."""
+    cluster: str | None = None
+    """Names the machines that do the work in place of this one."""
+    cluster_wait: float = 60.0
+    """Seconds in which a worker must come there, if there is none."""
+    run_log: str | None = None
+    """Logs the runs of a sort by a cluster, which are then kept where it fails."""
+    resume: bool = False
+    """Go on with `run_log`."""
+
+    @property
+    def device(self) -> int:
+        """The number of the GPU, for work that only one can do."""
+        return self.devices[0] if self.devices else 0
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job. inputs: names of files and URLs; "-" is standard input. report: the file that its report goes to."""
+
+    inputs: tuple[str, ...]
+    items: Items = field(default_factory=Items)
+    operation: Operation = field(default_factory=Operation)
+    output: Destination = field(default_factory=Destination)
+    resources: Resources = field(default_factory=Resources)
+    report: str | None = None

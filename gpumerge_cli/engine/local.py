@@ -1,0 +1,214 @@
+"""This process as an executor: its threads, and the devices that they feed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+
+from gpumerge_cli.backends.base import Backend, SortRequest
+from gpumerge_cli.backends.compared import ComparedBackend
+from gpumerge_cli.backends.costs import Mix
+from gpumerge_cli.backends.select import Choice, Device, choose, device_numbers, host, one_of, select, sorts_on_devices
+from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.engine.clock import Clock
+from gpumerge_cli.engine.executor import Ready, Runs
+from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.margins import by_cpu
+from gpumerge_cli.engine.outcome import About, WorkerLog
+from gpumerge_cli.engine.output import Output
+from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.resources import (
+    ITEM_COPIES,
+    Shares,
+    available_memory,
+    chunk_bytes_for,
+    cores,
+    default_memory,
+    shares,
+    with_room_for,
+)
+from gpumerge_cli.engine.tasks import Tasks
+from gpumerge_cli.engine.threads import Threads, Worker
+from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Setup, about, pace_of
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.order import Order
+
+_BY_CPU = "auto has the CPU make sets and counts"
+_OWN_BYTES = 96 << 20
+"""Bytes of the interpreter and its libraries, with room to spare: small sorts take half of it in all."""
+_SHORT_LINE = 8
+
+
+class Local:
+    """See Executor."""
+
+    def judge(self, job: Job) -> None:
+        """See Executor."""
+        why = by_cpu(job)
+        if why and job.resources.backend == "gpu":
+            raise UsageError(why, way_out="leave --backend gpu out")
+
+    def copier(self, job: Job, output: str) -> None:
+        """See Executor: each input is opened as it is."""
+
+    def team(
+        self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None, sizes: Sequence[int] = ()
+    ) -> LocalTeam:
+        """See Executor."""
+        on, order = job.resources, inputs.order
+        if job.operation.kind == "sort":
+            assert output is not None
+            # A device may take a while to start; meanwhile room is taken.
+            by_devices = sorts_on_devices(on.backend, order, inputs.nbytes)
+            output.take_room(job.operation, sizes, by_devices=by_devices)
+            return self._of_sort(job, inputs, clock, output)
+        if job.operation.kind == "check":
+            device = 0 if on.backend == "cpu" else device_numbers(on.devices)[0]
+            found = select(on.backend, device, order, inputs.nbytes, sharing=on.sharing)
+            return LocalTeam(job, _alone(found.backend, found.why), on.memory or default_memory())
+        choice = choice_of(job, inputs, sum(sizes))
+        memory = default_memory() if on.memory is None else on.memory
+        clock.start()
+        if output is not None:
+            output.take_room(job.operation, sizes, by_devices=choice.host is None)
+        return LocalTeam(job, choice, memory, output)
+
+    def host(self, job: Job) -> LocalTeam:
+        """The CPU of this process, for a check."""
+        return LocalTeam(job, _alone(host(), "asked for"), job.resources.memory or default_memory())
+
+    def _of_sort(self, job: Job, inputs: Inputs, clock: Clock, output: Output) -> LocalTeam:
+        on, order, launch = job.resources, inputs.order, job.operation.launch
+        backend = on.backend
+        if job.operation.margin is not None and backend == "auto":  # no GPU has been measured on counts of files
+            backend = "cpu"
+        found = one_of(backend, on.devices, order, inputs.nbytes, sharing=on.sharing)
+        clock.start()
+        memory = available_memory() // 2 if on.memory is None else on.memory
+        assert isinstance(launch, SortRequest), "a sort asks for one"
+        policy = found.backend.resolve_sort(launch, order, inputs.nbytes)
+        choice = _alone(found.backend, found.why, found.expected)
+        return LocalTeam(
+            job, choice, max(memory // 4, memory - _OWN_BYTES), output, about(found.backend.info().name, policy)
+        )
+
+
+LOCAL = Local()
+
+
+def choice_of(job: Job, inputs: Inputs, nbytes: int) -> Choice:
+    """The backends that are to do a merge, a set or a join of `nbytes`. Raises UsageError or DeviceError."""
+    on = job.resources
+    if job.operation.by_groups and on.backend == "auto":  # no GPU has been measured on sets of files
+        chosen = choose("cpu", None, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
+        return replace(chosen, why=by_cpu(job) or _BY_CPU)
+    return choose(on.backend, on.devices, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
+
+
+def _alone(backend: ComparedBackend, why: str, expected: Mix | None = None) -> Choice:
+    """The choice of one backend, which is there already."""
+    if backend.remote:
+        return Choice(None, (Device(f"{backend.name} 0", lambda: backend),), why, expected)
+    return Choice(lambda: backend, (), why, expected)
+
+
+@dataclass(frozen=True)
+class LocalTeam:
+    """See Team. choice: the backends. memory: bytes of the host's that they may take. output: of the job, if any."""
+
+    job: Job
+    choice: Choice
+    memory: int
+    output: Output | None = None
+    about: About | None = None
+
+    @property
+    def why(self) -> str:
+        """See Team."""
+        return self.choice.why
+
+    @property
+    def expected(self) -> Mix | None:
+        """See Team."""
+        return self.choice.expected
+
+    def ready(self, work: Pass) -> Ready:
+        """See Team."""
+        choice = self.choice
+        if work.action == "heads":
+            from gpumerge_cli.engine.heads import HeadsWorker
+
+            return self.ready_with([HeadsWorker(work, self.memory)])
+        if work.action == "whole":
+            return self._whole(work)
+        workers: list[Worker] = []
+        kinds = (choice.host is not None) + (len(choice.devices) > 0)
+        if choice.host is not None:
+            backend = choice.host()
+            setup = Setup(work, backend, self.shares(work, 1 / kinds, backend))
+            chunks = -(-work.nbytes // setup.shares.chunk_bytes) if work.pieces is None else len(work.pieces)
+            number = max(1, min(setup.shares.workers, chunks))
+            workers += [CpuWorker(each, setup) for each in range(number)]
+        share = 1 / kinds / max(1, len(choice.devices))
+        feed = partial(self.shares, work, share)
+        workers += [DeviceWorker(device.name, work, device.create, feed) for device in choice.devices]
+        return self.ready_with(workers)
+
+    def ready_with(self, workers: Sequence[Worker]) -> Ready:
+        """These workers, ready for a pass."""
+        return Ready(workers, partial(_done_by, workers))
+
+    def _whole(self, work: Pass) -> Ready:
+        from gpumerge_cli.engine.whole import WholeWorker
+
+        assert self.output is not None
+        assert work.shares is not None
+        threads = self.job.resources.threads or cores()
+        make = partial(WholeWorker, work, self.output, self.backend, work.shares, threads=threads)
+        return Ready([], lambda tasks: _done_by([make(tasks.stopwatch)], tasks))
+
+    @property
+    def backend(self) -> Backend:
+        """The only backend, of a sort or a check."""
+        return self.choice.host() if self.choice.host is not None else self.choice.devices[0].create()
+
+    def shares(self, work: Pass, share: float, backend: Backend) -> Shares:
+        """The tasks at once and the bytes of each for a backend that may take this share of the memory."""
+        if work.shares is not None:
+            return work.shares
+        order, on, memory = work.order, self.job.resources, int(share * self.memory)
+        if work.action == "check":
+            return Shares(self._checkers(order), self.block_bytes(work.sources[0], order))
+        pace, number = pace_of(backend, work), len(work.sources)
+        chosen = shares(pace, work.nbytes, number, on.threads, memory, on.device_memory)
+        return with_room_for(order.item_bytes, chosen, memory)
+
+    def _checkers(self, order: Order) -> int:
+        threads = self.job.resources.threads or cores()
+        return max(1, min(threads, self.memory // (max(1, order.item_bytes) * ITEM_COPIES)))
+
+    def block_bytes(self, source: Source, order: Order) -> int:
+        """See Team."""
+        pace = self.backend.pace(order, 1, order.item_bytes or _SHORT_LINE)
+        return chunk_bytes_for(pace, source.size, 1, self._checkers(order), self.memory)
+
+    def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> Runs:
+        """See Team."""
+        from gpumerge_cli.engine.local_sorts import local_runs
+
+        assert self.output is not None
+        return local_runs(self.job, inputs, self.backend, self.memory, self.output, stack, at_once=at_once)
+
+
+def _done_by(workers: Sequence[Worker], tasks: Tasks) -> Sequence[WorkerLog]:
+    threads = Threads(workers, tasks)
+    # Signals come to the main thread. Where compiled code calls Python to read, they would be lost on its way back.
+    alone = len(workers) == 1 and not isinstance(workers[0], DeviceWorker) and tasks.work.action != "sort"
+    if alone and all(source.extent is not None for source in tasks.work.sources):
+        threads.run_here()
+    else:
+        threads.run()
+    return threads.logs

@@ -1,0 +1,109 @@
+"""The outcome of passes: what went out, and the work of each worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from gpumerge_cli.dataclass import dataclass, field, replace
+from gpumerge_cli.engine.task import Filled
+from gpumerge_cli.errors import DeviceError, UsageError
+from gpumerge_cli.plan import Chunk
+
+
+@dataclass(frozen=True)
+class About:
+    """A worker's device and launch, for reports. shrunk_to: bytes of the largest chunk once memory had run out."""
+
+    device: str = ""
+    kernel: str = ""
+    launch: str = ""
+    launch_why: str = ""
+    shrunk_to: int = 0
+
+
+class Member(Protocol):
+    """A worker as reports name it, wherever it is.
+
+    name: "cpu 3", "gpu 0". backend: "cpu", "gpu", "cluster". hands: how many threads work at once, known once it has
+    started.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def backend(self) -> str: ...
+
+    @property
+    def hands(self) -> int: ...
+
+    def about(self) -> About:
+        """Its device and launch, as far as it has started."""
+
+
+@dataclass
+class WorkerLog:
+    """The work of one worker. Times are seconds of time.perf_counter; first is 0 if it did nothing.
+
+    note: says why it did not start, or why it stopped; "" if it simply worked. tries: how many of its tasks failed, and
+    were done again.
+    """
+
+    worker: Member
+    chunks: int = 0
+    nbytes: int = 0
+    busy: float = 0.0
+    first: float = 0.0
+    last: float = 0.0
+    started: bool = False
+    lost: DeviceError | UsageError | None = None
+    note: str = ""
+    tries: int = 0
+
+
+@dataclass
+class Outcome:
+    """The outcome of a pass or of all passes of a job.
+
+    counts: items that each source gave. dropped: those left out. written: bytes of the output. chunks, largest: how
+    many chunks there were, and bytes of the largest. workers: how many threads worked on them. logs: the work of each
+    worker. parts: the outcome of each part of the output. began: the time of the first task, in seconds of
+    time.perf_counter; 0 if there was none. rest: the ranges that a lenient pass has left because it met disorder, and
+    their offset in the output. disorder: the position of the first item out of order that a check has found.
+    """
+
+    counts: list[int]
+    dropped: int = 0
+    written: int = 0
+    chunks: int = 0
+    largest: int = 0
+    workers: int = 1
+    logs: list[WorkerLog] = field(default_factory=list)
+    parts: dict[int, Filled] = field(default_factory=dict)
+    began: float = 0.0
+    rest: Chunk | None = None
+    disorder: int | None = None
+
+
+def both_passes(made: Outcome, merged: Outcome) -> Outcome:
+    """The outcome of a sort that has made runs and merged them."""
+    return replace(
+        merged,
+        counts=made.counts,
+        workers=max(made.workers, merged.workers),
+        logs=_added(made.logs, merged.logs),
+        began=made.began,
+    )
+
+
+def _added(first: Sequence[WorkerLog], second: Sequence[WorkerLog]) -> list[WorkerLog]:
+    """The work of workers with the same names in both passes, added."""
+    found = {log.worker.name: log for log in first}
+    for log in second:
+        one = found.setdefault(log.worker.name, log)
+        if one is not log:
+            one.chunks, one.nbytes, one.busy = one.chunks + log.chunks, one.nbytes + log.nbytes, one.busy + log.busy
+            one.first = min(one.first or log.first, log.first or one.first)
+            one.last, one.note = max(one.last, log.last), one.note or log.note
+    return list(found.values())

@@ -1,0 +1,101 @@
+"""A pass: one walk of a job over all items of some sources, in tasks that differ in their ranges alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Literal
+
+from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.outlet import Outlet
+from gpumerge_cli.engine.resources import Shares
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.order import Order
+from gpumerge_cli.order.equals import Equals, Margin
+from gpumerge_cli.order.record_joins import JoinRules
+from gpumerge_cli.plan import Chunk, Planner
+
+Action = Literal["merge", "heads", "sort", "whole", "check", "unpack"]
+"""merge: of sources in order, by ranges. heads: by the next lines of sources in any order. sort: of a range to a run.
+whole: a sort of everything at once. check: of the order. unpack: of a compressed input to a copy."""
+Advance = Callable[[int, int], None]
+
+
+def equals_of(job: Job, action: Action) -> Equals:
+    """The items that go out of several equal ones in a pass of a job. Runs keep all."""
+    return Equals.ALL if action == "sort" else job.operation.equals
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass of a job. A sort beyond memory takes two: one that sorts pieces to runs, and one that merges these."""
+
+    job: Job
+    action: Action
+    sources: Sequence[Source]
+    """Opened: the inputs of the job, or runs."""
+    order: Order
+    """Compares the items; of a join those of the first source."""
+    item_bytes: float
+    """Bytes of an item on average."""
+    outlet: Outlet
+    """Takes the results."""
+    parts: Sequence[Chunk] = ()
+    """Parts of the sources, one for each part of the output; none if that is one file with all items."""
+    pieces: Sequence[Chunk] | None = None
+    """The range of each task; None if the planner cuts them."""
+    shares: Shares | None = None
+    """Tasks at once and bytes of each; None if the workers choose."""
+    advance: Advance | None = None
+    """Called with (bytes done, bytes in all), from any thread but one at a time."""
+
+    @property
+    def equals(self) -> Equals:
+        """See equals_of."""
+        return equals_of(self.job, self.action)
+
+    @property
+    def margin(self) -> Margin | None:
+        """See Operation."""
+        return None if self.action == "sort" else self.job.operation.margin
+
+    @property
+    def join(self) -> JoinRules | None:
+        """See Operation."""
+        return self.job.operation.join
+
+    @property
+    def check(self) -> bool:
+        """Whether the order of the sources is checked on the way."""
+        return self.job.operation.kind == "merge" and (self.job.operation.check or self.job.operation.lenient)
+
+    @property
+    def lenient(self) -> bool:
+        """Whether an item out of order is no error: the pass ends ahead of it."""
+        return self.job.operation.lenient and self.job.output.parts is None
+
+    @property
+    def sorts(self) -> bool:
+        """Whether the items of a task come in any order."""
+        return self.action in ("sort", "whole")
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes of the sources that go in."""
+        return sum(part.nbytes for part in self.parts) if self.parts else sum(one.size for one in self.sources)
+
+    @cached_property
+    def planner(self) -> Planner:
+        """Cuts the sources."""
+        return self.planner_on((1, 0))
+
+    def planner_on(self, grid: tuple[int, int]) -> Planner:
+        """Cuts the sources at the blocks of a file. grid: see Planner."""
+        if self.join is None:
+            return Planner(self.sources, self.order, grid, groups=self.equals.groups or self.margin is not None)
+        return Planner(self.sources, self.join.compared, groups=True, keys=self.join.tables)
+
+    def order_of(self, source: int) -> Order:
+        """The order that a source is in."""
+        return self.order if self.join is None else self.join.orders[source]

@@ -1,0 +1,235 @@
+"""Runs a job that has an output: a merge, a set, a join or a sort."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from gpumerge_cli.compiling import timed
+from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.engine.clock import Clock
+from gpumerge_cli.engine.executor import Executor, Runs, Team, perform
+from gpumerge_cli.engine.inputs import Inputs, judge_memory, opened
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.local import LOCAL
+from gpumerge_cli.engine.margins import counts_of, judge_margin
+from gpumerge_cli.engine.outcome import Outcome, both_passes
+from gpumerge_cli.engine.outlet import NoOutlet
+from gpumerge_cli.engine.output import Output, output_names
+from gpumerge_cli.engine.passes import Action, Advance, Pass
+from gpumerge_cli.engine.reporting import report
+from gpumerge_cli.engine.resources import available_memory, default_memory, keep_no_freed_memory
+from gpumerge_cli.engine.steps import FoundDisorderError
+from gpumerge_cli.errors import DeviceMemoryError, InputError
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.input import changed_error
+from gpumerge_cli.formats.line_source import BOM, LineSource
+from gpumerge_cli.formats.output import refuse_inputs
+from gpumerge_cli.order import Order
+from gpumerge_cli.order.joins import Join
+from gpumerge_cli.plan import Chunk, Plan, Planner, even_edges, plan_in_spans
+from gpumerge_cli.report.model import MergeReport
+
+if TYPE_CHECKING:
+    from gpumerge_cli.engine.disorder import Joining
+
+
+def run(
+    job: Job,
+    *,
+    since_start: float = 0.0,
+    advance: Advance | None = None,
+    settle: Callable[[], None] = lambda: None,
+    executor: Executor = LOCAL,
+) -> MergeReport:
+    """Merge or sort the inputs of the job to its output, which appears whole or not at all.
+
+    since_start: seconds the process had run before the call, for the report. advance: called with (bytes written, bytes
+    in all) after every chunk, from any thread but one at a time; a sort counts every byte twice, once sorted and once
+    merged. settle: called once, before the output takes its place; an error after that must not say that there is no
+    output. executor: does the work; by default this process. Raises UsageError, InputError, DisorderError, OutputError,
+    DeviceError, ClusterError; the output is then as it was, and no temporary file is left.
+    """
+    clock = Clock(since_start)
+    executor.judge(job)
+    sorts = job.operation.kind == "sort"
+    if not sorts:
+        refuse_inputs(job.output.name, job.inputs)
+    elif job.resources.memory is not None:
+        keep_no_freed_memory()
+    names = output_names(job.output.name, job.output.parts)
+    with (
+        timed(clock.stopwatch.add),
+        opened(
+            job.inputs,
+            job.items,
+            clock.stopwatch,
+            advance,
+            folders=job.resources.folders,
+            outputs=(*names, *counts_of(job)),
+            alike=job.operation.join is None,
+            copier=executor.copier(job, names[0]),
+        ) as inputs,
+        ExitStack() as stack,
+    ):
+        advance = inputs.rest(advance)
+        job, inputs = _judged(job, inputs)
+        parts = [] if sorts else _parts(job, inputs, clock)
+        sizes = [part.nbytes for part in parts]
+        if not parts:  # of a sort of lines they are known once these are sorted
+            edges = even_edges(inputs.nbytes, max(1, inputs.order.item_bytes), len(names))
+            sizes = [high - low for low, high in pairwise(edges)]
+        known = sizes if job.operation.equals.keeps_all else None
+        output = Output(names, inputs, known, job.resources.threads, job.operation.margin)
+        try:
+            team = executor.team(job, inputs, clock, output, sizes)
+            running = _Running(job, inputs, output, team, clock, advance)
+            outcome = running.sort(stack) if sorts else running.merge(parts)
+            output.finish(outcome, durable=job.output.durable)
+            settle()
+            output.commit(durable=job.output.durable)
+        except BaseException:
+            output.abort()
+            raise
+        return report(job, team, inputs, output, outcome, clock, [part.lengths for part in parts])
+
+
+def _judged(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
+    """The job and the inputs as they are worked on. Raises UsageError or InputError if they do not go together."""
+    operation = job.operation
+    if operation.join is not None:
+        from gpumerge_cli.engine.joining import prepared
+
+        job, inputs = prepared(job, inputs)
+    judge_margin(operation.margin, inputs)
+    memory = available_memory() // 2 if operation.kind == "sort" else default_memory()
+    judge_memory(inputs, memory if job.resources.memory is None else job.resources.memory)
+    return job, replace(inputs, sources=inputs.sources[::-1]) if operation.turned else inputs
+
+
+def _parts(job: Job, inputs: Inputs, clock: Clock) -> list[Chunk]:
+    """The parts of the inputs that the output's parts are the merges of; none if it is one file with all items."""
+    if job.operation.ranks is None and job.output.parts is None:
+        return []
+    with clock.stopwatch.span("search"):
+        chunk = None
+        if job.operation.ranks is not None:
+            from gpumerge_cli.engine.ranks import ranks_of
+
+            chunk = ranks_of(inputs, job.resources.threads).chunk(job.operation.ranks.start, job.operation.ranks.stop)
+        if chunk is not None and job.output.parts is None:
+            return [chunk]
+        return Planner(inputs.sources, inputs.order, groups=job.operation.by_groups).parts(job.output.parts or 1, chunk)
+
+
+@dataclass(frozen=True)
+class _Running:
+    """A job whose inputs and output are open, and whose workers are chosen."""
+
+    job: Job
+    inputs: Inputs
+    output: Output
+    team: Team
+    clock: Clock
+    advance: Advance | None
+
+    def merge(self, parts: Sequence[Chunk]) -> Outcome:
+        """Merge the inputs to the output. parts: of them, one for each part of the output."""
+        outlet, inputs, operation = self.output.outlet(self.job.operation.equals), self.inputs, self.job.operation
+        work = Pass(
+            self.job, "merge", inputs.sources, inputs.order, inputs.item_bytes, outlet, parts, advance=self.advance
+        )
+        try:
+            outcome = perform(work, self.team.ready(work), self.clock, waits=self.output.seekable)
+        except FoundDisorderError as found:
+            raise _first_disorder(work, found.source) from None
+        if outcome.rest is not None:
+            outcome = self._go_on(work, outcome, outcome.rest)
+        if operation.margin is not None and operation.margin.total is not None:
+            end = inputs.order.end[0]
+            self.output.end_with(operation.margin.last_line(outcome.counts, outcome.dropped, end), outcome)
+        for source in inputs.sources:
+            source.check_unchanged()
+        return outcome
+
+    def _go_on(self, merged: Pass, outcome: Outcome, rest: Chunk) -> Outcome:
+        """Merge what a lenient pass has left, whatever its order."""
+        from gpumerge_cli.engine.heads import gone_on
+
+        outlet = self.output.outlet(self.job.operation.equals, rest.offset)
+        work = replace(merged, action="heads", outlet=outlet, pieces=[rest])
+        return gone_on(outcome, perform(work, self.team.ready(work), self.clock, waits=self.output.seekable))
+
+    def sort(self, stack: ExitStack) -> Outcome:
+        """Sort the inputs to the output. stack: closes at the end what must stay open until then."""
+        job, inputs = self.job, self.inputs
+        runs = self.team.runs(inputs, stack, at_once=True)
+        if runs.whole:
+            try:
+                return self._pass("whole", inputs.sources, runs, self.advance)
+            except DeviceMemoryError:
+                runs = self.team.runs(inputs, stack, at_once=False)
+        made = self._pass("sort", inputs.sources, runs, self._half(0))
+        for source in inputs.sources:
+            source.check_unchanged()  # not later: what is written may go to one of them
+        sources = runs.sources()
+        if not sources:
+            return made
+        operation, parts = job.operation, []
+        if len(self.output.sinks) > 1:
+            parts = Planner(sources, inputs.order, groups=operation.by_groups).parts(len(self.output.sinks))
+            if operation.equals.keeps_all:
+                self.output.reserve([part.nbytes for part in parts])
+        outlet = self.output.outlet(operation.equals)
+        work = Pass(job, "merge", sources, inputs.order, inputs.item_bytes, outlet, parts,
+                    advance=self._half(inputs.nbytes))  # fmt: skip
+        return both_passes(made, perform(work, self.team.ready(work), self.clock, waits=self.output.seekable))
+
+    def _pass(self, action: Action, sources: Sequence[Source], runs: Runs, advance: Advance | None) -> Outcome:
+        """A pass that sorts pieces of the inputs."""
+        order, item_bytes = self.inputs.order, self.inputs.item_bytes
+        work = Pass(self.job, action, sources, order, item_bytes, runs.outlet, pieces=runs.pieces, shares=runs.shares,
+                    advance=advance)  # fmt: skip
+        return perform(work, self.team.ready(work), self.clock)
+
+    def _half(self, ahead: int) -> Advance | None:
+        """Takes the progress of one of two passes over all bytes. ahead: bytes of the passes ahead of it."""
+        advance = self.advance
+        return None if advance is None else lambda done, total: advance((ahead + done) // 2, total)
+
+
+def _first_disorder(work: Pass, number: int) -> InputError:
+    """The error for the first disorder in a source of a merge or join."""
+    from gpumerge_cli.engine.check import disorder_of
+
+    join = _joining(work, number, work.join) if isinstance(work.join, Join) else None
+    return disorder_of(work, number, join) or changed_error(work.sources[number].name)
+
+
+def _joining(work: Pass, number: int, join: Join) -> Joining:
+    """The other source of a join, for messages on the source `number`."""
+    from gpumerge_cli.engine.disorder import Joining
+
+    items = work.job.items
+    header = items.header_lines > 0
+    headers = [source.header.removeprefix(BOM) for source in work.sources if isinstance(source, LineSource)]
+    headers = [line.rstrip(b"\r\n") for line in headers] if header and items.csv else []
+
+    def said(order: Order) -> str:
+        return join.said(order.text.keys if order.text is not None else (), headers)
+
+    command = f"gpumerge sort{' --header 1' * header} {join.sorting(number)}"
+    return Joining(command, (work.sources[1 - number], work.order_of(1 - number)), said)
+
+
+def plan_files(job: Job) -> Plan:
+    """The plan that a merge would follow. Opens and probes the inputs; writes nothing. Raises as run."""
+    LOCAL.judge(job)
+    with opened(job.inputs, job.items, folders=job.resources.folders) as inputs:
+        groups = job.operation.by_groups
+        team = LOCAL.team(job, inputs, Clock(), sizes=[inputs.nbytes])
+        work = Pass(job, "merge", inputs.sources, inputs.order, inputs.item_bytes, NoOutlet())
+        chunk_bytes = team.shares(work, 1.0, team.backend).chunk_bytes
+        return plan_in_spans(inputs.sources, inputs.order, chunk_bytes, groups=groups)

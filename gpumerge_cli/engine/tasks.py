@@ -1,0 +1,105 @@
+"""The tasks of a pass: they are handed out to workers, and their outcomes counted.
+
+Tasks are independent, so the stages of different ones overlap: while one worker reads, another merges and a third
+writes. Nothing waits in a queue; memory is a workspace a worker.
+"""
+
+from __future__ import annotations
+
+import operator
+import threading
+import time
+from functools import partial
+from math import inf
+
+from gpumerge_cli.engine.outcome import Outcome
+from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.steps import FoundDisorderError
+from gpumerge_cli.engine.supply import Spans, Supply
+from gpumerge_cli.engine.task import Filled, Place, Task, TaskResult, UnfinishedError
+from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.plan import Chunk
+
+
+class Tasks:
+    """The tasks of a pass, for any number of threads. outcome: what they came to so far.
+
+    spans: cuts the pass; None if its planner does. low: see Supply. waits: whether threads that have begun a task come
+    back soon, even if nobody takes what they write.
+    """
+
+    def __init__(self, work: Pass, spans: Spans | None, low: int, stopwatch: Stopwatch, *, waits: bool = True) -> None:
+        self.work = work
+        self.stopwatch = stopwatch
+        self.waits = waits
+        self.outcome = Outcome([0] * len(work.sources))
+        pieces = work.pieces
+        if pieces is not None:
+            cut: Spans = lambda nbytes: iter([[list(pieces)]])  # noqa: E731
+        else:
+            cut = spans or partial(work.planner.spans, parts=work.parts)
+        self._supply = Supply(cut, low, stopwatch)
+        self._starts = [part.offset for part in work.parts] or [0]
+        self._each_a_part = work.action in ("sort", "unpack")
+        self._total = work.nbytes
+        self._done = 0
+        self._left = inf  # the first task that is not in order
+        self._lock = threading.Lock()
+
+    def take(self, nbytes: int) -> Task | None:
+        """The next task, of up to about `nbytes`; None if there is none, or no result is wanted any more."""
+        taken = self._supply.take(nbytes)
+        if taken is None:
+            return None
+        turn, part, chunk = taken
+        disorder = self.outcome.disorder
+        if self.work.outlet.is_over(turn) or (disorder is not None and disorder <= chunk.ranges[0][0]):
+            return None
+        if not self.outcome.began:
+            self.outcome.began = time.perf_counter()
+        place = Place(turn if self._each_a_part else part, chunk.offset - self._starts[part])
+        return Task(turn, chunk.ranges, place)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all tasks were taken."""
+        return self._supply.is_over
+
+    def took(self, result: TaskResult) -> None:
+        """Count the outcome of a task."""
+        with self._lock:
+            outcome = self.outcome
+            outcome.counts[:] = map(operator.add, outcome.counts, result.counts)
+            outcome.dropped += result.dropped
+            outcome.written += result.written
+            if result.filled:
+                outcome.parts.update(result.filled)
+            else:
+                part = outcome.parts.setdefault(result.part, Filled())
+                part.items += sum(result.counts) - result.dropped
+                part.nbytes += result.written
+            outcome.largest = max(outcome.largest, result.largest)
+            if result.disorder is not None:
+                known = outcome.disorder
+                outcome.disorder = result.disorder if known is None else min(known, result.disorder)
+            self._done += result.nbytes
+            if result.nbytes:
+                outcome.chunks += result.chunks
+                if self.work.advance is not None:
+                    self.work.advance(self._done, self._total)
+
+    def leave(self, unfinished: UnfinishedError) -> bool:
+        """Take note of disorder, if the pass is lenient; whether that is no error."""
+        rest = unfinished.rest
+        if not self.work.lenient or not isinstance(unfinished.cause, FoundDisorderError) or rest is None:
+            return False
+        at = self.work.outlet.leave(rest.turn, rest.place)
+        with self._lock:
+            if at is not None and rest.turn < self._left:
+                self._left = rest.turn
+                self.outcome.rest = Chunk(rest.ranges, at)
+        return True
+
+    def stop(self) -> None:
+        """Make threads that wait for their turn come back; no result is wanted any more."""
+        self.work.outlet.stop()

@@ -1,0 +1,45 @@
+"""Jobs of tests, made in few words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from gpumerge_cli.backends.launch import SortRequest
+from gpumerge_cli.dataclass import names_of, replace
+from gpumerge_cli.engine.job import Destination, Items, Job, Kind, Operation, Resources
+
+_ITEMS, _RESOURCES = Items(), Resources()
+
+
+def job_of(
+    kind: Kind,
+    inputs: Sequence[str],
+    output: str = "-",
+    items: Items = _ITEMS,
+    resources: Resources = _RESOURCES,
+    **options: Any,
+) -> Job:
+    """A job. options: fields of its operation, its output and its resources, each by its own name."""
+    operation = Operation("sort", launch=SortRequest()) if kind == "sort" else Operation(kind)
+    parts: list[Any] = [operation, Destination(output), resources]
+    for place, part in enumerate(parts):
+        given = {name: options.pop(name) for name in names_of(type(part)) if name in options}
+        parts[place] = replace(part, **given)
+    assert not options, options
+    return Job(tuple(inputs), items, *parts)
+
+
+merge_job = partial(job_of, "merge")
+sort_job = partial(job_of, "sort")
+
+
+def to(job: Job, output: str) -> Job:
+    """The job with another output."""
+    return replace(job, output=replace(job.output, name=output))
+
+
+def with_resources(job: Job, **resources: Any) -> Job:
+    """The job with other resources. resources: the fields that change."""
+    return replace(job, resources=replace(job.resources, **resources))
