@@ -8,17 +8,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, Literal, cast
 
-from gpumerge_cli.cli.fields import resolve_fields
+from gpumerge_cli.cli.fields import csv_keys, resolve_fields
 from gpumerge_cli.cli.gnu_scan import Operand, scan
 from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_separator, parse_size
 from gpumerge_cli.cli.keyspec import (
     LETTERS,
     KeySpec,
-    csv_names,
-    header_lines,
     inheriting,
     line_order,
-    parse_csv_key,
     parse_key,
     parse_obsolete_key,
     parse_sort_word,
@@ -41,9 +38,10 @@ _POSIX_WITHOUT_OBSOLETE_KEYS = range(200112, 200809)
 class SortCommand:
     """A command line of gpumerge sort, as it was read.
 
-    files: the operands; ("-",) if there are none and no `files0_from`. order: still without the salt
-    that it needs where keyspec.is_random is true. values: all options that the mode and the order do not hold; memory
-    is in bytes, where 0 stands for the least that works, and threads are up to 2^62. notes: the notes of --debug.
+    files: the operands; ("-",) if there are none and no `files0_from`. The names in its file are there only if keys
+    of CSV need them. order: still without the salt that it needs where keyspec.is_random is true. values: all
+    options that the mode and the order do not hold; memory is in bytes, where 0 stands for the least that works, and
+    threads are up to 2^62. notes: the notes of --debug.
     """
 
     mode: Mode = "sort"
@@ -164,13 +162,19 @@ class _Reading:
         if values.stable and values.last_resort:
             raise UsageError("-s and --last-resort contradict each other", way_out="leave one of them out")
         separator = None if values.field_separator is None else parse_separator(values.field_separator)
-        self._look_up(values, separator)
+        files = self.files
+        if values.files0_from is not None and (self.named or values.field):
+            from gpumerge_cli.engine.inputs import read_names
+
+            files = [*read_names(values.files0_from)]
         if self.named:
-            values = values.saying(header=header_lines(values.header, tuple(self.named.values())))
-        values, keys = resolve_fields(values, self.files, separator, self.keys)
+            values, named = csv_keys(values, [*self.named.values()], files, separator)
+            for at, key in zip(self.named, named, strict=True):
+                self.keys[at] = key
+        values, keys = resolve_fields(values, files, separator, self.keys)
         asked = SortCommand(
             mode=self._mode(),
-            files=tuple(self.files) or (() if values.files0_from is not None else ("-",)),
+            files=tuple(files) or (() if values.files0_from is not None else ("-",)),
             order=line_order(
                 self.letters,
                 keys,
@@ -206,12 +210,6 @@ class _Reading:
     def _take_key(self, key: KeySpec) -> None:
         self.keys.append(key)
         self.sequence.append("key")
-
-    def _look_up(self, values: Values, separator: int | None) -> None:
-        """Find the fields that keys name."""
-        plain = not values.compressed
-        for at, text in self.named.items():
-            self.keys[at] = parse_csv_key(text, lambda: csv_names(self.files, separator, values.header, plain=plain))
 
     def _mode(self) -> Mode:
         if self.check:

@@ -115,7 +115,9 @@ def header_fields(
         if implied:
             refuse_records(name, start)
         if start in (b"", BOM):
-            raise EmptyInputError("it is empty, and so has no header", where=name, way_out="use the field's number")
+            raise EmptyInputError(
+                "it is empty, and so has no header", where=name, way_out="use the field's number, with --header 1"
+            )
         parser = Parser(file, separator_of(LineOrder(separator=separator)))
         records = chain.from_iterable(map(parser.records, parser.blocks))
         for _, fields in islice(records, number - 1, None):

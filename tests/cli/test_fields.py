@@ -254,12 +254,12 @@ def test_a_disorder_by_columns_names_the_field(
             '"a,b",a,b',
             "a,b",
             "--field a,b means one field of that name, or 2 fields; "
-            "give each field its own --field, or use the number of the one",
+            "give each field its own --field, or use its number, with --header 1",
         ),
         (
             "a:n,a",
             "a:n",
-            "--field a:n means the field 'a:n', or the field 'a' with the letters 'n'; use the field's number",
+            "--field a:n means the field 'a:n', or the field 'a' with the letters 'n'; use its number, with --header 1",
         ),
     ],
 )
@@ -302,7 +302,7 @@ def test_a_header_of_one_column_makes_one_think_of_the_separator(
 ) -> None:
     (tmp_path / "a.csv").write_text("city;day\nOslo;1\n")
     assert run(["merge", "--field=day", str(tmp_path / "a.csv")]) == 2
-    said = "the header has no field 'day'; it has one, city;day; -t says what separates them"
+    said = "the header has no field 'day'; it has one, 'city;day'; -t says what separates them"
     assert capsys.readouterr().err == f"gpumerge: --field day: {said}\n"
 
 

@@ -123,7 +123,7 @@ def test_a_link_does_not_hide_what_it_replaces(command: str, target: str, capsys
 def test_a_name_that_two_fields_have_is_no_key(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("d.csv").write_bytes(b"id,v,id\n2,x,1\n")
     told = refused([command, "--csv", "--header", "1", "-k", "id:n", "d.csv"], capsys)
-    assert "-k id:n: the header has id more than once; use the field's number" in told
+    assert "-k id:n: the header has id more than once; use its number, with --header 1" in told
 
 
 @pytest.mark.parametrize("start", [b"BZh9 bus", b"\x1f\x8b", b"(\xb5", b"\xfd7zX", b"\x1f\x8b\nx", b"PAR1,2", b"PKzip"])

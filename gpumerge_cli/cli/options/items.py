@@ -121,7 +121,8 @@ ORDER = (
         "field", "Order", _ORDERED,
         "Keys by name, as city,amount:r: columns of CSV, or fields of structured .npy files or of a --dtype with "
         "fields. The letters behind a colon are those of -k; records take r alone. Column names imply --csv and "
-        "--header 1. Beside -k, keys go in the order of the command line.",
+        "--header 1; what the header has as a name is one, even if it looks like a number. Beside -k, keys go in the "
+        "order of the command line.",
         kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",), project=True,
     ),
     Option(
