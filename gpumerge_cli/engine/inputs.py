@@ -363,7 +363,7 @@ def same_headers(headers: Sequence[tuple[str, bytes]], items: Items) -> None:
             raise InputError(
                 f"its header {_shown_header(header)} differs from that of {told[0][0]}, {_shown_header(told[0][1])}",
                 where=f"{name}:1",
-                way_out="give all files the same columns and header, or work on each by itself",
+                way_out="give all files the same columns and header, or join them by a key with gpumerge join",
             )
 
 

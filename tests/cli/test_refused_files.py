@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import sys
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,15 @@ def test_other_binary_data_are_no_lines(kind: str, start: bytes, capsys: pytest.
     assert f"l.dat: it holds {kind} data, not lines of text" in refused(["sort", "l.dat", "-o", "l.dat"], capsys)
     Path("l").write_bytes(start + b"a\nb\n")
     assert f"l: it holds {kind} data, not lines of text" in refused(["merge", "l", "-o", "l"], capsys)
+
+
+def test_a_tar_archive_in_a_compressed_file_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.log").write_text("b\na\n")
+    with tarfile.open("t.tar.gz", "w:gz") as archive:
+        archive.add("a.log")
+    Path("t.gz").write_bytes(Path("t.tar.gz").read_bytes())
+    for words in (["sort", "--compressed", "t.tar.gz"], ["sort", "--compressed", "t.gz"], ["check", "-n", "t.gz"]):
+        assert "it holds a tar archive data, not lines of text; unpack it first" in refused(words, capsys)
 
 
 @pytest.mark.parametrize("command", ["sort", "merge"])
