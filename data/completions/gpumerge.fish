@@ -536,7 +536,7 @@ complete -c gpumerge -n '__gpumerge_command batch' -F
 complete -c gpumerge -n '__gpumerge_command batch' -l jobs -s j -x -d 'Jobs that run at a time.'
 complete -c gpumerge -n '__gpumerge_command batch' -l keep-going -d 'Start further jobs though one has failed.'
 complete -c gpumerge -n '__gpumerge_command batch' -l dry-run -d 'Run nothing: print the commands of all jobs, in an order that they can run in.'
-complete -c gpumerge -n '__gpumerge_command batch' -l resume -d 'Leave out the jobs that --joblog names: those that are done and whose inputs and outputs nobody has written since, and those that failed. A job is known by its command.'
+complete -c gpumerge -n '__gpumerge_command batch' -l resume -d 'Leave out the jobs that --joblog names: those that are done and whose inputs and outputs nobody has changed since, and those that failed. A job is known by its command.'
 complete -c gpumerge -n '__gpumerge_command batch' -l resume-failed -d 'As --resume, but run failed jobs again.'
 complete -c gpumerge -n '__gpumerge_command batch' -l fsync -d 'Force the outputs of all jobs to storage, as merge --fsync does; fsync = false in a job takes it back.'
 complete -c gpumerge -n '__gpumerge_command batch' -l joblog -rF -d 'Log every job when it ends, in the columns of GNU parallel, and Bytes, Backend and Kernel. Replaces an earlier log, unless --resume goes on with it.'

@@ -78,7 +78,7 @@ ACTIONS = (
     ),
     Option(
         "resume", "Actions", ("batch",),
-        "Leave out the jobs that --joblog names: those that are done and whose inputs and outputs nobody has written "
+        "Leave out the jobs that --joblog names: those that are done and whose inputs and outputs nobody has changed "
         "since, and those that failed. A job is known by its command.",
     ),
     Option("resume-failed", "Actions", ("batch",), "As --resume, but run failed jobs again."),
