@@ -21,7 +21,7 @@ from gpumerge_cli.cli.keyspec import (
     parse_sort_word,
 )
 from gpumerge_cli.cli.options import Option
-from gpumerge_cli.cli.values import Values, read_value
+from gpumerge_cli.cli.values import Values, given_twice, read_value
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import LineOrder
@@ -114,6 +114,8 @@ class _Reading:
     files: list[str] = field(default_factory=list)
     said: dict[str, Any] = field(default_factory=dict)
     """Values by the names of parameters, except for those that other fields hold."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """Values as they are written, of options that take one."""
     check: str = ""
     """"c", "C", or "" for no check."""
 
@@ -133,9 +135,9 @@ class _Reading:
                 self._check("C")
             case "field-separator":
                 parse_separator(value)
-                self._once(option, value)
+                self._once(option, value, value)
             case "output" | "compress-program" | "random-source":
-                self._once(option, value)
+                self._once(option, value, value)
             case "memory":
                 size = parse_size(value, written or option.names[0])
                 self.said["memory"] = max(self.said.get("memory", 0), size)
@@ -145,6 +147,8 @@ class _Reading:
                 if option.name == "field":
                     self.sequence.append("field")
                 self.said[option.parameter] = (*self.said.get(option.parameter, ()), value)
+            case _ if option.once and not option.gnu:
+                self._once(option, read_value(option, value, written), value)
             case _:
                 self.said[option.parameter] = read_value(option, value, written) if option.takes_value else True
 
@@ -221,11 +225,11 @@ class _Reading:
             raise UsageError("options -cC are incompatible", way_out="leave one out")
         self.check = how
 
-    def _once(self, option: Option, value: str) -> None:
-        """Take an option that may be given again only with the same value."""
-        before = self.said.setdefault(option.parameter, value)
-        if before != value:
-            raise UsageError(f"{option.shown_names[0]} is given as {before!r} and as {value!r}", way_out="give it once")
+    def _once(self, option: Option, value: Any, text: str) -> None:
+        """Take an option that may be given again only with the same value, which is written as `text`."""
+        first = self.texts.setdefault(option.parameter, text)
+        if self.said.setdefault(option.parameter, value) != value:
+            raise given_twice(option.shown_names[0], first, text)
 
     def _operand(self, text: str) -> None:
         """Take a file, or a key in the obsolete form, which one version of POSIX takes only with an end."""

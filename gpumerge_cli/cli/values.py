@@ -76,6 +76,12 @@ def read_value(option: Option, text: str, written: str = "") -> Any:
     return text
 
 
+def given_twice(written: str, first: str, other: str) -> UsageError:
+    """The error for two values of an option that takes one. written: the option."""
+    what = f"{written} is given twice, as {first!r} and as {other!r}"
+    return UsageError(what, way_out=f"leave one {written} out")
+
+
 def unknown_option(asked: Command, written: str) -> UsageError:
     """The error for an option, as "--kernal" or "-Q", that the command does not have."""
     near = _nearest(written.partition("=")[0], asked.options)

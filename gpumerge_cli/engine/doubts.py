@@ -168,7 +168,12 @@ def _is_number(order: Order, number: int, line: bytes) -> bool:
 
     assert order.text is not None
     begin, end = key_bounds(order, number, line)
-    return re.match(_NUMBERS[order.text.keys[number].compare], line[begin:end]) is not None
+    return is_number_like(order.text.keys[number].compare, line[begin:end])
+
+
+def is_number_like(compare: Comparison, key: bytes) -> bool:
+    """Whether a key begins as its comparison asks for, be it of numbers or of months."""
+    return compare not in _NUMBERS or re.match(_NUMBERS[compare], key) is not None
 
 
 def _by_keys_of(others: LineOrder, order: Order) -> Order:
