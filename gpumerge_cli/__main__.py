@@ -47,6 +47,7 @@ def _survive_limits() -> None:
     """Have an exit that a C library calls end in a line and exit 2, under a limit on address space (ulimit -v).
 
     OpenBLAS calls exit(1) where it gets no memory, and 1 would mean disorder. The program itself never calls exit.
+    OpenBLAS writes a line of its own before that, to C's stderr, which nothing else here uses.
     """
     import resource
 
@@ -58,7 +59,12 @@ def _survive_limits() -> None:
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
     told = kind(lambda _: _end_for_memory() if os.getpid() == own else None)
     _held.append(told)
-    ctypes.CDLL(None).__cxa_atexit(told, None, None)
+    linked = ctypes.CDLL(None)
+    linked.__cxa_atexit(told, None, None)
+    linked.fopen.restype = ctypes.c_void_p
+    nowhere = linked.fopen(os.devnull.encode(), b"w")
+    if nowhere:
+        ctypes.c_void_p.in_dll(linked, "stderr").value = nowhere
 
 
 def _end_for_memory() -> NoReturn:

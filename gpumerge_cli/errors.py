@@ -96,6 +96,7 @@ _WAY_OUT = {
     errno.EFBIG: "raise the file-size limit (ulimit -f) or write elsewhere",
     errno.EROFS: "write elsewhere",
     errno.EMFILE: "raise the limit on open files (ulimit -n)",
+    errno.ENFILE: "close other programs, or raise the system's limit on open files (sysctl fs.file-max)",
 }
 
 
@@ -119,6 +120,26 @@ def lost_output(name: str) -> OutputError:
 def as_os_error(error: Exception) -> OSError:
     """`error` as an OSError. Python raises ValueError for a closed standard stream; that becomes EBADF."""
     return error if isinstance(error, OSError) else OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+
+def lack_of_descriptors(error: BaseException | None) -> GpumergeError | None:
+    """The error to tell in place of one that a lack of file descriptors caused, whatever it says; None for others.
+
+    No file that it names is at fault then.
+    """
+    seen: set[int] = set()  # an error may be its own cause
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        for number in (errno.EMFILE, errno.ENFILE):
+            # The system's loader, and libraries that are not Python's, tell it in words alone.
+            if (isinstance(error, OSError) and error.errno == number) or _says(error, number):
+                return GpumergeError(_reason(OSError(number, "")), way_out=_WAY_OUT[number])
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _says(error: BaseException, number: int) -> bool:
+    return not isinstance(error, GpumergeError) and os.strerror(number) in str(error)
 
 
 NO_ROOM_TO_LOAD = "not enough memory to load a library", "close other programs, or raise a limit (ulimit -v)"

@@ -1,4 +1,4 @@
-"""How much code a reader must walk through to follow a job: functions, files, classes, and changes of file.
+"""The code that a reader must walk through to follow a job: functions, files, classes, and changes of file.
 
     python data/bench/code_walked.py [CASE...]
 
@@ -9,6 +9,7 @@ of the package to another. Imports are not counted. Cases: see _CASES; without a
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -163,11 +164,15 @@ def walked(case: str) -> dict[str, int]:
 
 def main() -> None:
     """Print a table of all cases, or of those that are named."""
-    if sys.argv[1:2] == ["--one"]:
-        print(json.dumps(walked(sys.argv[2])))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"one of {', '.join(_CASES)}")
+    parser.add_argument("--one", help="a case to run in this process; its counts are printed as JSON")
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(walked(options.one)))
         return
     rows = {}
-    for case in sys.argv[1:] or _CASES:
+    for case in options.cases or _CASES:
         done = subprocess.run([sys.executable, __file__, "--one", case], capture_output=True, text=True, check=True)
         rows[case] = json.loads(done.stdout.splitlines()[-1])
     names = list(next(iter(rows.values())))

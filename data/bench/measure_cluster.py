@@ -30,9 +30,9 @@ from measured_on import commit
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends.launch import SortRequest
-from gpumerge_cli.cluster import crew
+from gpumerge_cli.cluster import workers
 from gpumerge_cli.cluster.connect import connected
-from gpumerge_cli.cluster.crew import Cluster
+from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.job import Destination, Items, Job, Operation, Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.formats.record_options import RecordRequest
@@ -186,8 +186,8 @@ def measured_tasks(work: Path, options: argparse.Namespace) -> list[str]:
         keys.tofile(work / name)
     job = Job((str(work / "a.i64"), str(work / "b.i64")), output=Destination(str(work / "out.i64")))
     size = 2 * keys.nbytes // options.tasks
-    kept = crew._LEAST_TASK, crew._MOST_TASK
-    crew._LEAST_TASK = crew._MOST_TASK = size
+    kept = workers._LEAST_TASK, workers._MOST_TASK
+    workers._LEAST_TASK = workers._MOST_TASK = size
     rows = []
     try:
         with connected(f"local:{options.processes}") as cluster:
@@ -200,7 +200,7 @@ def measured_tasks(work: Path, options: argparse.Namespace) -> list[str]:
                 if turn:
                     rows.append(seconds)
     finally:
-        crew._LEAST_TASK, crew._MOST_TASK = kept
+        workers._LEAST_TASK, workers._MOST_TASK = kept
     median = statistics.median(rows)
     for path in work.iterdir():
         path.unlink()

@@ -14,7 +14,7 @@ from gpumerge_cli.cli.help import help_text, wanted_help
 from gpumerge_cli.cli.places import anything_set
 from gpumerge_cli.cli.signals import came, handled
 from gpumerge_cli.cli.verdict import verdict
-from gpumerge_cli.errors import Interrupted, OutputError, UsageError
+from gpumerge_cli.errors import Interrupted, OutputError, UsageError, lack_of_descriptors
 from gpumerge_cli.urls import redacted
 
 _CLOSED_PIPE = 128 + signal.SIGPIPE
@@ -120,8 +120,10 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
             print("gpumerge:", one_line(message), file=sys.stderr, flush=True)
         except BrokenPipeError:
             return _CLOSED_PIPE
-        except OSError:
-            pass
+        except OSError as failed:
+            lack = lack_of_descriptors(failed)  # without a descriptor, no module can be imported for the line
+            if lack is not None:
+                print("gpumerge:", lack, file=sys.stderr, flush=True)
         return code
 
 

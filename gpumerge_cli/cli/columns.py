@@ -37,31 +37,36 @@ def csv_names(
     plain: bool = False,
     option: str = "-k",
     implied: bool = False,
-) -> list[str]:
+) -> list[str] | None:
     """The names of the fields of CSV, which the last of `header` records of the first regular file holds; 0 is 1.
 
-    Files without such a record, or that cannot be read, are passed over while another has one. Only
-    regular files are read, because a pipe's bytes could not be read again for the sort; all files must have the same
-    header. plain: the file is not compressed, even if its name says so. option: the option that names a field.
-    implied: as ItemRequest.csv_implied.
-    Raises UsageError if there is no regular file, InputError if none can be read or has such a record.
+    None if all files are empty. Files without such a record, or that cannot be read, are passed over while another has
+    one. Only regular files are read, because a pipe's bytes could not be read again for the sort; all files must have
+    the same header. plain: the file is not compressed, even if its name says so. option: the option that names a field.
+    implied: as Items.csv_implied.
+    Raises UsageError if the header can only be in a pipe, InputError if no file can be read or has such a record.
     """
     from gpumerge_cli.formats.csv_records import header_fields
     from gpumerge_cli.formats.naming import look_at
 
-    regular = [file for file in files if file != "-" and (is_url(file) or os.path.isfile(file))]
-    if not regular:
-        for file in files:
-            look_at(file)
-        what = f"{option} NAME: there is no header to find it in"
-        raise UsageError(what, way_out=f"name a file that is no pipe, or {by_number(option)}")
+    again = [file for file in files if file == os.devnull or (file != "-" and (is_url(file) or os.path.isfile(file)))]
     errors = []
-    for file in regular:
+    for file in again:
         try:
-            return header_fields(file, separator, max(1, header), plain=plain, implied=implied)
+            names = header_fields(file, separator, max(1, header), plain=plain, implied=implied)
         except InputError as error:
             errors.append(error)
-    raise errors[0]
+        else:
+            if names is not None:
+                return names
+    if errors:
+        raise errors[0]
+    if files and len(again) == len(files):
+        return None
+    for file in files:
+        look_at(file)
+    what = f"{option} NAME: there is no header to find it in"
+    raise UsageError(what, way_out=f"name a file that is no pipe, or {by_number(option)}")
 
 
 @dataclass(frozen=True)
@@ -72,19 +77,19 @@ class Header:
     None if none says so.
     """
 
-    find_names: Callable[[], Sequence[str]]
+    find_names: Callable[[], Sequence[str] | None]
     known: bool | None = None
 
     def names(self) -> Sequence[str]:
         """The names; () where there is no header to find them in. What is wrong with a file, its opening tells."""
         try:
-            return self.find_names()
+            return self.find_names() or ()
         except GpumergeError:
             return ()
 
 
 def header_of(
-    find_names: Callable[[], Sequence[str]],
+    find_names: Callable[[], Sequence[str] | None],
     values: Values,
     keys: Sequence[str],
     fields: Sequence[str],
@@ -127,7 +132,7 @@ def parse_columns(
     words = text.split(",")
     numbered = [numbers.fullmatch(word) for word in words]
     names = header.names() if all(numbered) else header.find_names()
-    if len(words) > 1 and _is_there(text, names):  # a name may have a comma
+    if names is not None and len(words) > 1 and _is_there(text, names):  # a name may have a comma
         if all(number or _is_there(word, names) for word, number in zip(words, numbered, strict=True)):
             raise UsageError(
                 f"{option} {text} means one field of that name, or {len(words)} fields",
@@ -202,7 +207,12 @@ def _is_there(text: str, names: Sequence[str]) -> bool:
     return name != "" and name in names and "," not in letters
 
 
-def _named_key(text: str, names: Sequence[str], option: str) -> KeySpec:
+def _named_key(text: str, names: Sequence[str] | None, option: str) -> KeySpec:
+    """The key by a name. names: None if all files are empty, and the field may be any."""
+    if names is None:
+        name, letters = _split(text, ())
+        start = frozenset(letters) if set(letters) <= set(LETTERS) else frozenset()
+        return KeySpec(0, end_field=0, start=start, name=name, option=option, in_header=True)
     name, letters = _split(text, names)
     cut = text.rpartition(":")
     if text in names and cut[0] and cut[0] in names and not set(cut[2]) - set(LETTERS):

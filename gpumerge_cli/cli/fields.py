@@ -19,7 +19,7 @@ def csv_keys(
     Raises as resolve_fields does.
     """
 
-    def names() -> list[str]:
+    def names() -> list[str] | None:
         return csv_names(files, separator, values.header, plain=_is_plain(values))
 
     header = header_of(names, values, texts, values.field)
@@ -40,7 +40,7 @@ def resolve_fields(
         return values, list(keys)
     implied = not values.csv
 
-    def names() -> list[str]:
+    def names() -> list[str] | None:
         plain = _is_plain(values)
         return csv_names(files, separator, values.header, plain=plain, option="--field", implied=implied)
 

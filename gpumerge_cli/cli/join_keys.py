@@ -131,17 +131,15 @@ def _numbered(word: str, option: str) -> KeySpec:
 def _of_csv(
     values: Values, file: str, text: str, option: str, texts: Sequence[str], separator: int | None
 ) -> list[KeySpec]:
-    from gpumerge_cli.formats.csv_records import EmptyInputError  # only here: it is needed for CSV alone
-
-    def names() -> list[str]:
+    def names() -> list[str] | None:
         return csv_names((file,), separator, 1, option=option)
 
+    header = header_of(names, values, (), texts, numbers=_FIELD)
     try:
-        keys = parse_columns(text, header_of(names, values, (), texts, numbers=_FIELD), option, _FIELD)
-    except EmptyInputError:  # its fields may be any
-        letters = [word.partition(":")[2] for word in text.split(",")]
-        return [KeySpec(_NOWHERE, end_field=_NOWHERE, start=frozenset(its), in_header=True) for its in letters]
+        keys = parse_columns(text, header, option, _FIELD)
     except UsageError as error:
         way_out = error.way_out.replace(f"from {SORT_LETTERS}", f"from {LETTERS}")
         raise UsageError(f"{file}: {error.what}", way_out=way_out) from None
+    if any(key.in_header for key in keys) and header.find_names() is None:  # the file is empty: its fields may be any
+        return [replace(key, start_field=_NOWHERE, end_field=_NOWHERE, name="") for key in keys]
     return [replace(key, name="") for key in keys]

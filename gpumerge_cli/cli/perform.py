@@ -82,8 +82,8 @@ def executor_of(job: Job) -> Iterator[Executor | None]:
         yield None
         return
     from gpumerge_cli.cluster.connect import shared
-    from gpumerge_cli.cluster.crew import Cluster
     from gpumerge_cli.cluster.seeing import judge_names, judge_output
+    from gpumerge_cli.cluster.team import Cluster
 
     judge_names(job.inputs)
     if job.operation.kind != "check":

@@ -5,7 +5,14 @@ from __future__ import annotations
 import signal
 import sys
 
-from gpumerge_cli.errors import NO_ROOM_TO_LOAD, GpumergeError, Interrupted, lacks_memory, output_error
+from gpumerge_cli.errors import (
+    NO_ROOM_TO_LOAD,
+    GpumergeError,
+    Interrupted,
+    lack_of_descriptors,
+    lacks_memory,
+    output_error,
+)
 from gpumerge_cli.urls import redacted
 
 
@@ -16,6 +23,7 @@ def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
     if isinstance(error, Interrupted):
         error.way_out = error.way_out or _given()
         return str(error), error.exit_code
+    error = lack_of_descriptors(error) or error
     if isinstance(error, OSError) and error.errno:
         error = output_error(error, str(error.filename or ""))
     if isinstance(error, GpumergeError):

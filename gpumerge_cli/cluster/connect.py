@@ -18,6 +18,7 @@ from gpumerge_cli.cluster.local import LocalWorkers, own_folder
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import ClusterError, UsageError
+from gpumerge_cli.formats.input import open_files_limit
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
@@ -26,6 +27,10 @@ _LOCAL = re.compile(r"local(?::([1-9][0-9]{0,8}))?")
 _ADDRESS = re.compile(r"([a-z]+://\S+|[^\s/:]+:[0-9]{1,5}|\[[0-9a-fA-F:]+\]:[0-9]{1,5})")
 _MOST_OF_A_CORE = 16
 """Processes of this machine for each core, at most."""
+_FILES = 24
+"""Open files that this process needs at once for a cluster of its own,"""
+_FILES_OF_A_WORKER = 6
+"""and for each worker."""
 _CONNECT = 10.0
 """Seconds in which a scheduler must answer."""
 _CLOSE = 3.0
@@ -61,6 +66,7 @@ def connected(address: str, patience: float = 60.0) -> Iterator[Connection]:
         most = _MOST_OF_A_CORE * cores()
         if local and number > most:
             raise UsageError(f"--cluster {address}: too many processes for this machine", way_out=f"use {most} at most")
+        _judge_files(address, number * _FILES_OF_A_WORKER + _FILES if local else 0)
         cluster = _local(number, stack) if local else Connection(_remote(address, stack))
         await_workers(cluster.client, patience, number)
         _judge_versions(cluster.client)
@@ -97,6 +103,16 @@ def _be_quiet() -> None:
     known = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in _QUIET]
     for name in {*_QUIET, *known}:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+def _judge_files(address: str, needed: int) -> None:
+    """Raise ClusterError if a limit allows fewer open files. Without them, threads of Dask wait for each other."""
+    limit = open_files_limit()
+    if limit < needed:
+        raise ClusterError(
+            f"--cluster {address} needs {needed} open files, and {limit} are allowed",
+            way_out="use fewer workers, or raise the limit on open files (ulimit -n)",
+        )
 
 
 def _processes() -> int:

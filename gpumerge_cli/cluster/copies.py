@@ -6,13 +6,13 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from gpumerge_cli import __version__
 from gpumerge_cli.cluster.folder import SharedFolder, place_of
 from gpumerge_cli.cluster.seeing import seen_of
 from gpumerge_cli.cluster.shipment import Answer, Shipment
 from gpumerge_cli.cluster.unpacker import copy_name
+from gpumerge_cli.cluster.workers import Workers
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.job import Items, Job
 from gpumerge_cli.engine.opening import is_packed
@@ -30,19 +30,16 @@ from gpumerge_cli.order.rules import LineOrder
 from gpumerge_cli.plan import Chunk
 from gpumerge_cli.urls import shown
 
-if TYPE_CHECKING:
-    from gpumerge_cli.cluster.crew import Cluster
-
 _MARK = ".gpumerge-copies-"
 
 
 @dataclass(frozen=True)
 class Copies:
-    """Copies compressed inputs of a job by the tasks of a cluster. output: the name of its first file, "" for none."""
+    """Has workers copy compressed inputs of a job. output: the name of its first file, "" for none."""
 
-    cluster: Cluster
-    output: str
+    workers: Workers
     job: Job
+    output: str
 
     @contextmanager
     def __call__(
@@ -76,7 +73,7 @@ class Copies:
             run = os.urandom(8).hex()
             plain = replace(self.job, items=Items())
             shipment = Shipment(run, __version__, plain, work.action, work.order, 1.0, inputs, folder=str(folder.path))
-            self.cluster.ready(work, shipment, noted=noted).do(Tasks(work, None, 1, stopwatch))
+            self.workers.ready(work, shipment, noted=noted).do(Tasks(work, None, 1, stopwatch))
             yield tuple(found.get(number) for number in range(len(names)))
 
     def _place(self, first: str) -> tuple[str, Sequence[str]]:
@@ -85,6 +82,6 @@ class Copies:
         why = "compressed inputs need a folder for their copies"
         if self.output:
             return place_of(self.output, folders, why), folders
-        if not folders and not self.cluster.here:
+        if not folders and not self.workers.here:
             raise UsageError(why, way_out="name one with -T that all see")
         return os.path.basename(shown(first)), folders or (tempfile.gettempdir(),)

@@ -36,6 +36,10 @@ _FEW_TRIES = 2
 _OF_CLUSTERS = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError")
 
 
+Noted = Callable[[Task, Answer], None]
+"""Is told each task that is done."""
+
+
 @dataclass(frozen=True)
 class Ticket:
     """A task to be done. counts: it only counts what it would put out. tried: how often it was tried before."""
@@ -46,7 +50,7 @@ class Ticket:
 
     @property
     def key(self) -> tuple[int, bool]:
-        """Its name among the tickets of a job, whatever the try."""
+        """Its name among the tickets of a pass, whatever the try."""
         return self.task.turn, self.counts
 
 
@@ -98,7 +102,7 @@ class RemoteWorker:
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces that a job is cut into. nbytes: of a task's inputs, about.
+    """The pieces that a pass is cut into. nbytes: of a task's inputs, about.
 
     counts: the places of results are known only once they are counted, so each task is done twice: once to count, and
     once all ahead of it are counted, to write. least: see Ends. pace: bytes of a task that a worker gets
@@ -113,13 +117,13 @@ class Pieces:
 
 @dataclass
 class ClusterExecutor:
-    """Does the tasks of a pass in a pool. noted: is told each task that is done."""
+    """Does the tasks of a pass in a pool."""
 
     workers: Sequence[Member]
     tasks: Tasks
     pool: Pool
     pieces: Pieces
-    noted: Callable[[Task, Answer], None] = lambda task, answer: None
+    noted: Noted | None = None
     logs: list[WorkerLog] = field(init=False)
     _sent: dict[tuple[int, bool], Ticket] = field(default_factory=dict)
     _by_name: dict[str, WorkerLog] = field(default_factory=dict)
@@ -225,7 +229,8 @@ class ClusterExecutor:
             del self._sent[ticket.key]
             taken = time.monotonic() - self._since.pop(ticket.key)
             self._turnaround += (taken - self._turnaround) / 8 if self._turnaround else taken
-            self.noted(sent.task, answer)
+            if self.noted is not None:
+                self.noted(sent.task, answer)
             self._took(answer, counted=ticket.counts)
             if ticket.counts:
                 self._submit([Ticket(task) for task in self._ends.known(sent.task, answer.result.written)])

@@ -31,7 +31,7 @@ from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.resources import Shares, shares
 from gpumerge_cli.engine.task import Place, Ranges, Task, TaskResult, UnfinishedError
-from gpumerge_cli.engine.workers import Setup, Slot, sorts_again
+from gpumerge_cli.engine.workers import Setup, Slot, pace_of
 from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, InputError
 from gpumerge_cli.extents import PartsSpot, Spot
 from gpumerge_cli.formats.base import Sink, Source
@@ -39,7 +39,7 @@ from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.plan import Chunk, Cut, Planner, ends_of
 
-_MOST_SITES = 4
+_MOST_OPEN = 4
 """Runs that a worker keeps open. Those of clients that went away without a word are closed when others come."""
 _PATIENCE, _LOOK = 10.0, 0.1
 """Seconds in which a file that another machine has just made must come to be seen; and between two looks for it."""
@@ -112,11 +112,7 @@ class _Bench:
         threads, memory = own_threads(), shipment.job.resources.memory or own_memory()
         if shipment.chunk_bytes:
             return Shares(threads, shipment.chunk_bytes)
-        number = len(work.sources)
-        pace = self._backend.pace(work.order, number, work.item_bytes)
-        if sorts_again(self._backend, work):
-            room = self._backend.sort_pace(work.order, work.item_bytes).room
-            pace = replace(pace, footprint=pace.footprint + room)
+        pace, number = pace_of(self._backend, work), len(work.sources)
         return replace(shares(pace, work.nbytes, number, threads, memory), workers=threads)
 
     def do(self, task: Task) -> tuple[TaskResult, str]:
@@ -176,7 +172,7 @@ def _bench(packed: Packed) -> Iterator[_Bench | Unpacker]:
             judge_version(shipment.version)
             _benches[packed.digest] = (Unpacker if shipment.action == "unpack" else _Bench)(shipment)
             idle = [key for key, one in _benches.items() if not one.active and key != packed.digest]
-            for key in idle[: max(0, len(_benches) - _MOST_SITES)]:
+            for key in idle[: max(0, len(_benches) - _MOST_OPEN)]:
                 _benches.pop(key).close()
         bench = _benches[packed.digest]
         _benches.move_to_end(packed.digest)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cluster.shipment import Shipment
+from gpumerge_cli.engine.local_sorts import run_source
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.line_source import LineSource
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
@@ -19,7 +18,7 @@ def run_sources(shipment: Shipment) -> list[Source]:
     found: list[Source] = []
     try:
         for one in shipment.inputs:
-            found.append(run_source(one.path, shipment.dtype, shipment.order.end))
+            found.append(run_at(one.path, shipment.dtype, shipment.order.end))
     except BaseException:
         for source in found:
             source.close()
@@ -27,7 +26,6 @@ def run_sources(shipment: Shipment) -> list[Source]:
     return found
 
 
-def run_source(path: str, dtype: Dtype | None, end: bytes) -> Source:
-    """A run as a source. dtype: of its items, in native byte order; None for lines that end with `end`."""
-    file = SeekableInput(path, plain=True)
-    return LineSource(file, end[0]) if dtype is None else FixedSource(file, dtype, 0, file.size)
+def run_at(path: str, dtype: Dtype | None, end: bytes) -> Source:
+    """A run in a file as a source. dtype, end: see run_source."""
+    return run_source(SeekableInput(path, plain=True), dtype, end)

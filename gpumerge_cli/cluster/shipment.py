@@ -43,13 +43,13 @@ class Shipment:
     run: str
     """Names the pass, unlike any other."""
     version: str
-    """Of this program."""
+    """This program's."""
     job: Job
     """Its inputs have absolute names, or are the names of runs; its memory is that of each worker."""
     action: Action
     order: Order
     item_bytes: float
-    """Of an item on average."""
+    """Bytes of an item on average."""
     inputs: tuple[Seen, ...]
     """The files that workers read."""
     sizes: tuple[int, ...] = ()
@@ -57,7 +57,7 @@ class Shipment:
     spots: tuple[Spot | PartsSpot, ...] = ()
     """The parts of the output; none if results become runs in `folder`, or are not put out."""
     chunk_bytes: int = 0
-    """Of the chunks of a worker, 0 if it chooses."""
+    """Bytes of the chunks of a worker, 0 if it chooses."""
     folder: str = ""
     runs: bool = False
     """The inputs are runs, of items of `dtype`."""

@@ -10,33 +10,28 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends import select
 from gpumerge_cli.cluster.folder import SharedFolder, place_of, remove
 from gpumerge_cli.cluster.outlets import run_name
 from gpumerge_cli.cluster.runlog import RunLog, piece_of, sort_name
-from gpumerge_cli.cluster.runs import run_source
+from gpumerge_cli.cluster.runs import run_at
 from gpumerge_cli.cluster.shipment import Answer, Known, Seen, Shipment
+from gpumerge_cli.cluster.workers import Workers
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.executor import Runs
 from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.local_sorts import pieces_of
+from gpumerge_cli.engine.local_sorts import pieces_of, run_dtype
 from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.output import Output
-from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.resources import Shares, default_memory
 from gpumerge_cli.engine.task import Task
 from gpumerge_cli.errors import InputError, OutputError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.plan import Chunk
 from gpumerge_cli.urls import is_url, shown
-
-if TYPE_CHECKING:
-    from gpumerge_cli.cluster.crew import Cluster, ClusterTeam
-    from gpumerge_cli.order.key_types import Dtype
 
 _LEAST_PIECE = 1 << 20
 _MEMORY = "/dev/shm"
@@ -70,17 +65,16 @@ class RunsOfCluster(NoOutlet):
             self._log.add(task.place.part, run)
 
 
-def cluster_runs(team: ClusterTeam, inputs: Inputs, output: Output, stack: ExitStack) -> Runs:
-    """See Team.runs."""
-    job, cluster = team.job, team.cluster
-    shipment = team.shipment(Pass(job, "sort", inputs.sources, inputs.order, inputs.item_bytes, NoOutlet()))
-    cluster.judge_workers(shipment)
+def cluster_runs(workers: Workers, shipment: Shipment, inputs: Inputs, output: Output, stack: ExitStack) -> Runs:
+    """See Team.runs. shipment: of a sort of the inputs."""
+    job = shipment.job
+    workers.judge_workers(shipment)
     # Pieces must be those of the log, even if the workers are others now.
     path = job.resources.run_log if job.resources.resume else None
-    size = (piece_of(path) if path else 0) or piece_bytes(cluster, job, inputs)
+    size = (piece_of(path) if path else 0) or piece_bytes(workers, job, inputs)
     pieces = pieces_of(inputs.sources, size)
-    log = _log(job, inputs, shipment, pieces, size)
-    folders = run_folders(cluster, job, inputs.nbytes)
+    log = _log(inputs, shipment, pieces, size)
+    folders = run_folders(workers, job, inputs.nbytes)
     place = place_of(output.names[0], folders, "a sort to an object needs a folder for its runs")
     folder = stack.enter_context(RunFolder(place, folders, log))
     Spill([str(folder.path)], None).check_room(inputs.nbytes if log is None or not log.known else 0, packs=False)
@@ -93,12 +87,12 @@ def cluster_runs(team: ClusterTeam, inputs: Inputs, output: Output, stack: ExitS
             stack.callback(source.close)
         return found
 
-    return Runs(pieces, Shares(cluster.threads, size), RunsOfCluster(folder, size, log), sources)
+    return Runs(pieces, Shares(workers.threads, size), RunsOfCluster(folder, size, log), sources)
 
 
-def _log(job: Job, inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], size: int) -> RunLog | None:
+def _log(inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], size: int) -> RunLog | None:
     """The log that the job names, if any."""
-    path, resume = job.resources.run_log, job.resources.resume
+    path, resume = shipment.job.resources.run_log, shipment.job.resources.resume
     if path is None:
         return None
     pairs = zip(inputs.names, shipment.inputs, inputs.copies or repeat(None), strict=False)
@@ -112,26 +106,21 @@ def _log(job: Job, inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], 
     return RunLog(path, sort_name(seen, pieces, inputs.order), size, resume=resume)
 
 
-def native(dtype: Dtype) -> Dtype:
-    """The dtype of runs: in native byte order."""
-    return dtype if dtype.kind in "SV" else dtype.newbyteorder("=")
-
-
-def piece_bytes(cluster: Cluster, job: Job, inputs: Inputs) -> int:
+def piece_bytes(workers: Workers, job: Job, inputs: Inputs) -> int:
     """Bytes of a piece: as many as every thread of every worker has memory for, but a piece for each thread."""
     backend, order, item = select.host(), inputs.order, inputs.item_bytes
     each = backend.pace(order, 1, item).footprint + 1 + backend.sort_pace(order, item).room
     memory = job.resources.memory
-    room = min((memory or one.memory) / one.threads for one in cluster.standings.values())
-    return max(_LEAST_PIECE, min(int(room / each), -(-inputs.nbytes // cluster.threads)))
+    room = min((memory or one.memory) / one.threads for one in workers.standings.values())
+    return max(_LEAST_PIECE, min(int(room / each), -(-inputs.nbytes // workers.threads)))
 
 
-def run_folders(cluster: Cluster, job: Job, nbytes: int) -> Sequence[str]:
+def run_folders(workers: Workers, job: Job, nbytes: int) -> Sequence[str]:
     """The folders for runs: those of the job; else memory, if all workers are of this machine and it is enough."""
     on = job.resources
-    if on.folders or on.run_log or not cluster.here or not os.access(_MEMORY, os.W_OK | os.X_OK):
+    if on.folders or on.run_log or not workers.here or not os.access(_MEMORY, os.W_OK | os.X_OK):
         return on.folders
-    allowed = default_memory() if on.memory is None else on.memory * len(cluster.standings)
+    allowed = default_memory() if on.memory is None else on.memory * len(workers.standings)
     fits = 2 * nbytes <= min(allowed, default_memory(), shutil.disk_usage(_MEMORY).free)
     return (_MEMORY,) if fits else ()
 
@@ -178,8 +167,8 @@ class RunFolder(SharedFolder):
 
     def sources(self, number: int, inputs: Inputs) -> list[Source]:
         """The runs as sources. Raises OutputError if bytes of them are missing."""
-        dtype = None if inputs.dtype is None else native(inputs.dtype)
-        found = [run_source(str(self.path / run_name(at)), dtype, inputs.order.end) for at in range(number)]
+        paths = (str(self.path / run_name(at)) for at in range(number))
+        found = [run_at(path, run_dtype(inputs.dtype), inputs.order.end) for path in paths]
         if sum(source.size for source in found) != inputs.nbytes:
             raise OutputError("a temporary file has become shorter", where=str(self.path))
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from functools import partial
 
 from gpumerge_cli.dataclass import dataclass, replace
@@ -13,11 +14,12 @@ from gpumerge_cli.engine.executor import Executor, Team, perform
 from gpumerge_cli.engine.inputs import Inputs, formats_of, judge_memory, look_at, opened, same_headers
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local import LOCAL
+from gpumerge_cli.engine.opening import is_packed
 from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.passes import Advance, Pass
 from gpumerge_cli.engine.resources import default_memory
-from gpumerge_cli.errors import DisorderError, InputError
+from gpumerge_cli.errors import DisorderError, InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.naming import size_told
 from gpumerge_cli.order import Order
@@ -25,6 +27,9 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, blocks_of
 from gpumerge_cli.report.model import InputFile
 from gpumerge_cli.urls import is_url
+
+_MOST_LOOKED_AT = 16
+"""Files that are looked at for each file that is out of order."""
 
 
 def check_files(job: Job, executor: Executor | None = None) -> tuple[InputFile, ...]:
@@ -64,7 +69,9 @@ def check_each(
                 advance(sum(sizes[:at]) + sizes[at] * done // max(1, total), sum(sizes))
 
         try:
-            with opened((name,), items, folders=job.resources.folders, copier=copier) as files:
+            with opened((name,), items, folders=job.resources.folders, copier=copier) as one, ExitStack() as stack:
+                beside = partial(_others, (*inputs[:at], *inputs[at + 1 :]), job, one.order, stack)
+                files = replace(one, others=beside)
                 if items.csv:  # whose keys may be names in the first header
                     head = files.shown_header(files.sources[0])
                     same_headers([*headers, (name, head)], items)
@@ -75,6 +82,21 @@ def check_each(
             yield error
         else:
             yield checked
+
+
+def _others(names: Sequence[str], job: Job, order: Order, stack: ExitStack) -> Sequence[Source] | None:
+    """See Inputs.others. They are opened until the stack closes; None as well where that could take a while."""
+    if not names:
+        return ()
+    if len(names) > _MOST_LOOKED_AT or not all(map(os.path.isfile, names)):
+        return None
+    try:
+        if any(map(is_packed, names, formats_of(names, job.items))):
+            return None
+        others = stack.enter_context(opened(names, job.items, folders=job.resources.folders, silent=True))
+    except (InputError, UsageError):
+        return None
+    return others.sources if others.order == order else None
 
 
 def _troubles(names: Sequence[str]) -> dict[str, InputError]:
@@ -103,8 +125,7 @@ def raise_disorder(
     advance, executor: see check_each.
     """
     judge_memory(inputs, job.resources.memory or default_memory())
-    check = job if job.operation.kind == "check" else replace(job, operation=replace(job.operation, kind="check"))
-    clock = Clock()
+    check, clock = _check_of(job), Clock()
     team = (LOCAL if executor is None else executor).team(check, inputs, clock)
     search = Search(check, team, clock, inputs.item_bytes)
     counts = []
@@ -112,9 +133,16 @@ def raise_disorder(
         found = search.outcome(source, inputs.order, advance)
         source.check_unchanged()
         if found.disorder is not None:
-            raise search.error(source, inputs.order, found.disorder, beside=inputs.sources)
+            raise search.error(source, inputs.order, found.disorder, beside=inputs.all_sources())
         counts += found.counts
     return counts
+
+
+def _check_of(job: Job) -> Job:
+    """The check of a job's inputs. Equal items are in order but in a check that says otherwise."""
+    if job.operation.kind == "check":
+        return job
+    return replace(job, operation=replace(job.operation, kind="check", equals=Equals.ALL, margin=None, join=None))
 
 
 @dataclass(frozen=True)
@@ -139,11 +167,17 @@ class Search:
         return perform(work, self.team.ready(work), self.clock)
 
     def error(
-        self, source: Source, order: Order, offset: int, *, beside: Sequence[Source] = (), join: Joining | None = None
+        self,
+        source: Source,
+        order: Order,
+        offset: int,
+        *,
+        beside: Sequence[Source] | None = (),
+        join: Joining | None = None,
     ) -> DisorderError:
         """The error for the first disorder of a source, which lies at `offset`.
 
-        beside: the inputs that an order which the error proposes must fit, too. join: see disorder_error.
+        beside, join: see disorder_error.
         """
         unique = not self.job.operation.equals.keeps_all
         named = self.job.operation.name != "compare"
@@ -160,9 +194,8 @@ def disorder_of(work: Pass, number: int, join: Joining | None = None) -> Disorde
     It is searched again, since tasks meet disorder in any order.
     """
     source, order = work.sources[number], work.order_of(number)
-    resources = replace(work.job.resources, backend="cpu", cluster=None)
-    operation = replace(work.job.operation, kind="check", equals=Equals.ALL, margin=None, join=None)
-    job, clock = replace(work.job, operation=operation, resources=resources), Clock()
+    check, clock = _check_of(work.job), Clock()
+    job = replace(check, resources=replace(check.resources, backend="cpu", cluster=None))
     search = Search(job, LOCAL.host(job), clock, work.item_bytes)
     found = search.outcome(source, order).disorder
     return None if found is None else search.error(source, order, found, beside=work.sources, join=join)

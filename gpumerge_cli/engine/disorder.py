@@ -37,31 +37,32 @@ def disorder_error(
     first_in: Callable[[Order], int | None],
     *,
     unique: bool = False,
-    beside: Sequence[Source] = (),
+    beside: Sequence[Source] | None = (),
     join: Joining | None = None,
     named: bool = True,
 ) -> DisorderError:
     """The error for the disorder at `offset`. It says where it is, shows both items, and names a way out.
 
     first_in: the position of the first disorder in another order, None if there is none. unique: equal items are in
-    disorder, too. beside: the other inputs, stretches of which must be in an order, too, before it is proposed.
-    join: tells what the file is joined to; another order is then proposed for both. named: the command takes keys of
-    CSV by name.
+    disorder, too. beside: the other inputs, stretches of which must be in an order, too, before it is proposed; None
+    if they cannot be looked at, and none is. join: tells what the file is joined to; another order is then proposed for
+    both. named: the command takes keys of CSV by name.
     """
     where = source.place(offset)
     here, ahead = source.item_at(offset), source.item_before(offset)
     equal = Comparison(order)(here, ahead) == 0
     by = _deciding_key(here, ahead, order)
     empty = by is None and _keys_are_empty(here, ahead, order)
-    sources = [source, *(other for other in beside if other is not source)]
-    way_out = encoding_way(source) or ("" if join or not named else table_way(sources, order))
+    known = beside is not None
+    sources = [source, *(other for other in beside or () if other is not source)]
+    way_out = encoding_way(source) or (table_way(sources, order) if known and named and join is None else "")
     if not way_out and empty:
         way_out = "check -t and the number of the field"
     holds = partial(_decides_alike, here, ahead, by)
     if not way_out and join is not None and by is not None:
         ordered = [(source, order), join.other]
         way_out = join_way([one for one, _ in ordered], [its for _, its in ordered], by, first_in, holds, join.said)
-    if not way_out and not equal and join is None:
+    if not way_out and not equal and known and join is None:
         way_out = order_way(sources, order, by, first_in, [other for other in order.meant(by) if holds(other)])
     way_out = way_out or mark_way(source)
     if not way_out and is_torn(source, order):

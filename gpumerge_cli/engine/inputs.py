@@ -69,7 +69,8 @@ class Inputs:
 
     rest: takes the function that was told of progress while they were opened, and gives the one for the work that
     follows. names: the names as they were given, which may hold secrets; those of the sources do not. new_head: the
-    start of the output where it is not that of an input. copies: see Items.
+    start of the output where it is not that of an input. copies: see Items. others: gives further inputs of the command
+    that have the same order; None if some have not, or cannot be looked at now.
     """
 
     sources: tuple[Source, ...]
@@ -80,6 +81,12 @@ class Inputs:
     names: tuple[str, ...] = ()
     new_head: bytes | None = None
     copies: tuple[Copy | None, ...] = ()
+    others: Callable[[], Sequence[Source] | None] = tuple
+
+    def all_sources(self) -> Sequence[Source] | None:
+        """These sources and the others; None if there are some that cannot be looked at."""
+        others = self.others()
+        return None if others is None else (*self.sources, *others)
 
     @property
     def nbytes(self) -> int:
@@ -191,6 +198,7 @@ def opened(
     outputs: Sequence[str] = (),
     alike: bool = True,
     copier: Copier | None = None,
+    silent: bool = False,
 ) -> Iterator[Inputs]:
     """Open every input and find their common order. Raises UsageError or InputError; closes them at the end.
 
@@ -199,7 +207,7 @@ def opened(
     folders: for copies of inputs that are compressed or pipes, in turn; () for the system's.
     outputs: the names of the outputs; an OutputError for one of them is raised before an input is read. alike: the
     items of all inputs are of one type, and their headers are the same. copier: copies compressed inputs to files that
-    are read in their place.
+    are read in their place. silent: nothing is warned about.
     """
     formats = formats_of(names, items, folders)
     look_at(names)
@@ -226,7 +234,8 @@ def opened(
         inputs = Inputs(tuple(sources), order, first, dtype, passes.rest, tuple(names), copies=items.copies)
         if alike:
             same_headers([(source.name, inputs.shown_header(source)) for source in sources], items)
-        warn(inputs.sources, inputs.order, inputs.format, items.lines_of_others)
+        if not silent:
+            warn(inputs.sources, inputs.order, inputs.format, items.lines_of_others)
         yield inputs
 
 

@@ -31,7 +31,7 @@ from gpumerge_cli.engine.resources import (
 )
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.engine.threads import Threads, Worker
-from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Setup, about, sorts_again
+from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Setup, about, pace_of
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order import Order
@@ -179,13 +179,10 @@ class LocalTeam:
         """The tasks at once and the bytes of each for a backend that may take this share of the memory."""
         if work.shares is not None:
             return work.shares
-        order, on, number = work.order, self.job.resources, len(work.sources)
-        memory = int(share * self.memory)
+        order, on, memory = work.order, self.job.resources, int(share * self.memory)
         if work.action == "check":
             return Shares(self._checkers(order), self.block_bytes(work.sources[0], order))
-        pace = backend.pace(order, number, work.item_bytes)
-        if sorts_again(backend, work):
-            pace = replace(pace, footprint=pace.footprint + backend.sort_pace(order, work.item_bytes).room)
+        pace, number = pace_of(backend, work), len(work.sources)
         chosen = shares(pace, work.nbytes, number, on.threads, memory, on.device_memory)
         return with_room_for(order.item_bytes, chosen, memory)
 

@@ -1,10 +1,11 @@
-"""How this process sorts: at once if everything fits and that is faster, else by pieces that become runs."""
+"""Sorts by this process: at once if everything fits and that is faster, else by pieces that become runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine.executor import Runs
@@ -16,11 +17,16 @@ from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.resources import Shares, cores
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.fixed_source import FixedSource
+from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, blocks_of
 
-Held = MemoryFile | SpilledFile | PackedFile
+if TYPE_CHECKING:
+    from gpumerge_cli.order.key_types import Dtype
+
+Held = MemoryFile | SpilledFile | PackedFile | SeekableInput
+"""A run: in memory, or in a file."""
 
 _LEAST_PIECE = 64 << 10
 _LEAST_ROOM = 32 << 20  # for the piece of each worker, beside runs that stay in memory
@@ -46,7 +52,8 @@ def local_runs(
     stack.callback(outlet.close)
 
     def sources() -> list[Source]:
-        found = [_source(inputs, outlet.runs[number]) for number in sorted(outlet.runs)]
+        dtype, end = run_dtype(inputs.dtype), inputs.order.end
+        found = [run_source(outlet.runs[number], dtype, end) for number in sorted(outlet.runs)]
         for source in found:
             stack.callback(source.close)
         return found
@@ -104,13 +111,16 @@ def _is_mostly_one_line(job: Job, inputs: Inputs, backend: Backend, pieces: Sequ
     return longest > size and inputs.nbytes - longest <= size
 
 
-def _source(inputs: Inputs, held: Held) -> Source:
-    """A run as an input of the merge."""
-    dtype = inputs.dtype
+def run_dtype(dtype: Dtype | None) -> Dtype | None:
+    """The dtype of the items of runs: that of the inputs, in native byte order; None for lines."""
+    return dtype if dtype is None or dtype.kind in "SV" else dtype.newbyteorder("=")
+
+
+def run_source(held: Held, dtype: Dtype | None, end: bytes) -> Source:
+    """A run as an input of the merge. dtype: of its items; None for lines that end with `end`."""
     if dtype is None:
-        return LineSource(held, inputs.order.end[0])  # type: ignore[arg-type]
-    native = dtype if dtype.kind in "SV" else dtype.newbyteorder("=")
-    return FixedSource(held, native, 0, held.size)  # type: ignore[arg-type]
+        return LineSource(held, end[0])  # type: ignore[arg-type]
+    return FixedSource(held, dtype, 0, held.size)  # type: ignore[arg-type]
 
 
 def pieces_of(sources: Sequence[Source], size: int) -> list[Chunk]:

@@ -42,7 +42,7 @@ class Pass:
     outlet: Outlet
     """Takes the results."""
     parts: Sequence[Chunk] = ()
-    """Of the sources, one for each part of the output; none if that is one file with all items."""
+    """Parts of the sources, one for each part of the output; none if that is one file with all items."""
     pieces: Sequence[Chunk] | None = None
     """The range of each task; None if the planner cuts them."""
     shares: Shares | None = None

@@ -99,6 +99,9 @@ def _plausible(others: Sequence[Meant], order: Order, by: int | None, samples: S
         return []
     if any(is_header(stretches[0]) for stretches in samples if stretches):
         return []
+    firsts = [stretches[0][0] for stretches in samples if stretches and stretches[0]]
+    if len(firsts) > 1 and len(set(firsts)) == 1 and not re.fullmatch(_NUMBER, keys[0]):
+        return []  # it may be a header, which would be merged with the lines
     whole = all(re.fullmatch(_NUMBER, key) for key in keys)
     dates = any(len(re.sub(rb"[^0-9]", b"", key)) in _DATE for key in keys)
     fractions = any(re.search(_FRACTION, key) for key in keys)
@@ -106,7 +109,7 @@ def _plausible(others: Sequence[Meant], order: Order, by: int | None, samples: S
     for other in others:
         compare = _comparison(other)
         shown = (whole and not dates) or (not fractions and _steps(other.order, samples) >= _ENOUGH - 1)
-        if shown and _FITS[compare](keys):
+        if shown and _FITS[compare](keys) and not (compare in _BY_FIRST_WORDS and any(map(_has_unit, keys))):
             found.append(other)
     if whole:
         numeric = {_falls(other) for other in found if _comparison(other) != "bytes"}
@@ -167,6 +170,14 @@ _FITS: dict[str, Callable[[Sequence[bytes]], bool]] = {
     "version": lambda keys: _are_alike(_first_words(keys), rb"[^0-9]+", bytes) and all(map(has_digit, keys)),
 }
 """Whether all keys are such that an order with this comparison is the one that people mean."""
+
+
+_BY_FIRST_WORDS = ("general", "human", "version")
+"""The comparisons for which a unit behind the first word counts for nothing, or as text."""
+
+
+def _has_unit(key: bytes) -> bool:
+    return re.search(rb"[0-9]" + _UNIT, key) is not None
 
 
 def _part(order: Order, by: int | None, line: bytes) -> bytes:

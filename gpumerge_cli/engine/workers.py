@@ -14,6 +14,7 @@ from gpumerge_cli.backends.base import (
     Backend,
     CountingWorkspace,
     LaunchPolicy,
+    Pace,
     SortPolicy,
     SortRequest,
     Unique,
@@ -51,6 +52,14 @@ def sorts_again(backend: Backend, work: Pass) -> bool:
     if not 0 < pace.resorts < len(work.sources):
         return False
     return backend.resolve_sort(launch, work.order, work.nbytes).algorithm == "radix"
+
+
+def pace_of(backend: Backend, work: Pass) -> Pace:
+    """The pace of the backend in the pass, with the room that it takes to sort chunks again if it does."""
+    pace = backend.pace(work.order, len(work.sources), work.item_bytes)
+    if not sorts_again(backend, work):
+        return pace
+    return replace(pace, footprint=pace.footprint + backend.sort_pace(work.order, work.item_bytes).room)
 
 
 def policy_of(backend: Backend, work: Pass) -> LaunchPolicy | SortPolicy:

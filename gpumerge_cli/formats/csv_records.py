@@ -96,16 +96,13 @@ def order_of_fields(order: LineOrder) -> LineOrder:
     return replace(order, keys=keys, separator=SEPARATOR, terminator=NUL, of_records=order)
 
 
-class EmptyInputError(InputError):
-    """A file holds nothing."""
-
-
 def header_fields(
     name: str, separator: int | None, number: int, *, plain: bool = False, implied: bool = False
-) -> list[str]:
-    """The fields of the record `number`, counted from 1, of the file `name`. Raises InputError if there is none.
+) -> list[str] | None:
+    """The fields of the record `number`, counted from 1, of the file `name`; None if the file is empty.
 
-    plain: as of SeekableInput. implied: as ItemRequest.csv_implied.
+    plain: as of SeekableInput. implied: as Items.csv_implied. Raises InputError if a file that is not empty has no such
+    record.
     """
     file = open_input(name, plain=plain)
     try:
@@ -115,9 +112,7 @@ def header_fields(
         if implied:
             refuse_records(name, start)
         if start in (b"", BOM):
-            raise EmptyInputError(
-                "it is empty, and so has no header", where=name, way_out="use the field's number, with --header 1"
-            )
+            return None
         parser = Parser(file, separator_of(LineOrder(separator=separator)))
         records = chain.from_iterable(map(parser.records, parser.blocks))
         for _, fields in islice(records, number - 1, None):

@@ -277,14 +277,19 @@ def _state_of(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _kept_descriptors() -> int:
-    """The number from which on descriptors are not kept: a few are left for outputs, pipes and libraries."""
+def open_files_limit() -> int:
+    """The number of files that this process may have open at once, as many as the system lets it have."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
             soft = hard
-    return 1 << 30 if soft == resource.RLIM_INFINITY else max(0, soft - _SPARED_DESCRIPTORS)
+    return 1 << 30 if soft == resource.RLIM_INFINITY else soft
+
+
+def _kept_descriptors() -> int:
+    """The number from which on descriptors are not kept: a few are left for outputs, pipes and libraries."""
+    return max(0, open_files_limit() - _SPARED_DESCRIPTORS)
 
 
 @contextlib.contextmanager

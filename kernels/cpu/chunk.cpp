@@ -59,13 +59,14 @@ public:
     Equals look_ahead()
     {
         if (!spec_.check && spec_.equals != KEEP_FIRST) return static_cast<Equals>(spec_.equals);
-        Window window;
-        std::vector<unsigned char> greatest;
+        Window windows[2];  // one holds the greatest item so far, which may be a long line; the other is free
+        Bytes greatest{nullptr, 0};
+        int free = 0;
         bool any_ahead = false;
         Bytes least{nullptr, 0};
         const unsigned char* at = workspace_.staging.data();
         for (int64_t input = 0; input < spec_.inputs; at += length(input), ++input) {
-            Items items(spec_.sources[input], workspace_.order, input, window);
+            Items items(spec_.sources[input], workspace_.order, input, windows[free]);
             const Bytes first = length(input) > 0 ? items.key_in(at, length(input)) : Bytes{nullptr, 0};
             const bool ahead = start(input) > 0 && (spec_.equals == KEEP_FIRST || length(input) > 0);
             const int64_t before = ahead ? items.start_before(start(input)) : 0;
@@ -73,15 +74,15 @@ public:
                 throw Fault{DISORDER, {0, input, start(input)}};
             if (spec_.equals != KEEP_FIRST) continue;
             if (length(input) > 0 && (least.at == nullptr || items.compare_keys(first, least) < 0)) least = first;
-            if (ahead && (!any_ahead || items.compare(before, bytes_of(greatest)) > 0)) {
-                const Bytes key = items.key(before);
-                greatest.assign(key.at, key.at + key.size);
+            if (ahead && (!any_ahead || items.compare(before, greatest) > 0)) {
+                greatest = items.key(before);
+                free = 1 - free;
                 any_ahead = true;
             }
         }
         if (!any_ahead || least.at == nullptr) return static_cast<Equals>(spec_.equals);
-        const Items items(spec_.sources[0], workspace_.order, 0, window);
-        return items.compare_keys(bytes_of(greatest), least) < 0 ? KEEP_FIRST : KEEP_NONE_LIKE_FIRST;
+        const Items items(spec_.sources[0], workspace_.order, 0, windows[free]);
+        return items.compare_keys(greatest, least) < 0 ? KEEP_FIRST : KEEP_NONE_LIKE_FIRST;
     }
 
     void upload() { workspace_.upload(lengths_.data(), spec_.inputs); }
@@ -133,7 +134,6 @@ private:
     int64_t start(int64_t input) const { return spec_.ranges[2 * input]; }
     int64_t stop(int64_t input) const { return spec_.ranges[2 * input + 1]; }
     int64_t length(int64_t input) const { return lengths_[static_cast<size_t>(input)]; }
-    static Bytes bytes_of(const std::vector<unsigned char>& key) { return {key.data(), static_cast<int64_t>(key.size())}; }
 
     // Writes a result that is not in one place. Keys are always in one place, so their byte order need not be turned here.
     void write_parts(SinkSpec sink)

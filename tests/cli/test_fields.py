@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -367,6 +368,46 @@ def test_names_are_those_of_the_first_header_that_there_is(
         key = ["-k", "id:n"] if "--csv" in words else ["--field=id:n"]
         assert run([*words, *key, *names, "-o", "out.csv"]) == 0
         assert Path("out.csv").read_text() == "id,x\n1,2\n10,1\n"
+
+
+@pytest.mark.parametrize("command", ["merge -q", "sort", "check", "union -q", "merge -q --parts 2"])
+@pytest.mark.parametrize(
+    "key", ["--field=id", "--field=id:nr,1,name", "--field=a:b", "--csv -k id:n", "-t; --field id"]
+)
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_files_that_are_all_empty_have_fields_of_any_name(
+    command: str, key: str, mark: bytes, sales: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.csv", "b.csv"):
+        Path(name).write_bytes(mark)
+    outputs = ["-o", "out{part}.csv"] if "--parts" in command else []
+    assert run([*command.split(), *key.split(), *outputs, "a.csv", "b.csv"]) == 0, capfd.readouterr().err
+    assert capfd.readouterr().out in ("", mark.decode())
+    assert [(sales / f"out{part}.csv").read_bytes() for part in ("0", "1") if outputs] == (
+        [mark] * 2 if outputs else []
+    )
+
+
+def test_an_empty_device_and_an_empty_compressed_file_have_fields_of_any_name(
+    sales: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("a.csv.gz").write_bytes(gzip.compress(b""))
+    assert run(["merge", "-q", "--field=id", "/dev/null", "a.csv.gz"]) == 0
+    assert capfd.readouterr().out == ""
+    Path("b.csv").write_text("id\n2\n10\n")
+    assert run(["merge", "-q", "--field=id:n", "/dev/null", "a.csv.gz", "b.csv"]) == 0
+    assert capfd.readouterr().out == "id\n2\n10\n"
+
+
+def test_ranks_in_files_that_are_all_empty(sales: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("a.csv").write_bytes(b"")
+    assert run(["rank", "--field=id", "--split", "2", "a.csv", "a.csv"]) == 0, capfd.readouterr().err
+
+
+def test_a_name_beside_a_pipe_is_looked_up_in_no_empty_file(sales: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("a.csv").write_bytes(b"")
+    assert run(["merge", "--field=id", "a.csv", "-"]) == 2
+    assert "--field NAME: there is no header to find it in; name a file that is no pipe" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -316,7 +319,8 @@ def test_no_version_order_for_timestamps(tmp_path: Path, capfd: pytest.CaptureFi
 def test_an_order_that_another_input_lacks_is_not_proposed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert " add " not in _told(capfd, tmp_path, {"a": b"c\nb\n", "b": b"a\nb\n"})
     letters = b"\n".join(sorted((b"%c" % n for n in b"abcdefghijk"), reverse=True)) + b"\n"
-    assert "add -r" in _told(capfd, tmp_path, {"a": letters, "b": letters})
+    assert "add -r" in _told(capfd, tmp_path, {"a": letters, "b": letters[2:]})
+    assert "add -r" not in _told(capfd, tmp_path, {"a": letters, "b": letters})  # both may begin with a header
 
 
 def test_utf_16_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -357,3 +361,51 @@ def test_an_order_of_records_is_proposed_if_all_inputs_have_it(
     assert "add -r" not in _told(capfd, tmp_path, {"a": falling, "b": rising}, *options)
     assert "add -r" not in _told(capfd, tmp_path, {"b": rising, "a": falling}, *options)
     assert "add -r" in _told(capfd, tmp_path, {"a": falling, "b": falling}, *options)
+
+
+@pytest.mark.parametrize("seed", [974659525, 974662654])
+def test_lines_of_headers_and_sizes_with_units_show_no_order(seed: int) -> None:
+    assert misled(seed) == ""
+
+
+NUMBERS, WORDS = b"9\n10\n11\n", b"10\n11\n9\n"
+
+
+@pytest.mark.parametrize(
+    ("others", "proposed"),
+    [
+        ({}, True), ({"b.txt": NUMBERS}, True), ({"b.txt": b""}, True), ({"b.txt": WORDS}, False),
+        ({"b.txt": NUMBERS, "c.txt": WORDS}, False), ({"b.txt.gz": gzip.compress(NUMBERS)}, False),
+        ({f"{number}.txt": NUMBERS for number in range(17)}, False),
+    ],
+)  # fmt: skip
+def test_a_check_proposes_an_order_if_all_inputs_have_it(
+    others: dict[str, bytes], proposed: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    files = {"a.txt": NUMBERS} | others
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    for names in (list(files), list(files)[::-1]):
+        assert app.run(["check", "-q", *(str(tmp_path / name) for name in names)]) == 1
+        (told,) = (line for line in capfd.readouterr().err.splitlines() if "a.txt:2: disorder: '10' comes" in line)
+        assert told.endswith("; the file is in -n order: add -n") == proposed
+
+
+def test_a_check_of_a_pipe_that_is_read_already_proposes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(NUMBERS)
+    words = [sys.executable, "-m", "gpumerge_cli", "check", "-", str(tmp_path / "a.txt")]
+    done = subprocess.run(words, input=NUMBERS, cwd=Path(__file__).parents[2], capture_output=True, check=False)
+    assert done.returncode == 1
+    first, second, _ = done.stderr.splitlines()
+    assert first.startswith(b"gpumerge: -:2: ")
+    assert first.endswith(b"; the file is in -n order: add -n")
+    assert b"/a.txt:2: " in second
+    assert b"add -n" not in second
+
+
+def test_a_check_warns_once_of_a_file_that_is_looked_at_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "a.txt").write_bytes(b"x 9\nx 10\n")
+    (tmp_path / "b.txt").write_bytes(b"x a\nx b\n")
+    assert app.run(["check", "-k", "2,2nr", "-q", *(str(tmp_path / name) for name in ("a.txt", "b.txt"))]) == 1
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert "b.txt: warning: its first lines have no number in their keys" in told

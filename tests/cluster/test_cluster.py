@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import crew, sorting
+from gpumerge_cli.cluster import sorting, workers
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.crew import Cluster
+from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.check import check_each
 from gpumerge_cli.engine.job import Items, Job, Resources
 from gpumerge_cli.engine.run import run
@@ -28,7 +28,7 @@ _ITEMS = 20_000
 
 @pytest.fixture
 def machines(cluster: Connection, monkeypatch: pytest.MonkeyPatch) -> Cluster:
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)  # many tasks
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 14)  # many tasks
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 14)
     return Cluster(cluster.client, 30.0)
 
@@ -217,6 +217,18 @@ def test_checks(unique: bool, machines: Cluster, tmp_path: Path) -> None:
         Path(names[-1]).write_bytes(b"".join(b"%08d\n" % (value + 10) for value in values.tolist()))
     for name in names:
         assert list(checked((name,), unique, machines)) == list(checked((name,), unique, None))
+
+
+@pytest.mark.parametrize("other", [b"9\n10\n11\n", b"10\n9\n"], ids=["alike", "otherwise"])
+def test_a_check_looks_at_all_inputs_before_it_proposes_an_order(
+    other: bytes, machines: Cluster, tmp_path: Path
+) -> None:
+    names = (str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))
+    for name, data in zip(names, (b"9\n10\n11\n", other), strict=True):
+        Path(name).write_bytes(data)
+    told = list(checked(names, False, machines))
+    assert told == list(checked(names, False, None))
+    assert told[0].endswith("add -n") == (other != b"10\n9\n")
 
 
 def test_disorder_is_told_as_it_is_here(machines: Cluster, tmp_path: Path) -> None:

@@ -13,19 +13,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import copies, crew, sorting, unpacker
+from gpumerge_cli.cluster import copies, sorting, unpacker, workers
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker, Ticket
 from gpumerge_cli.cluster.seeing import judge_output
+from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.check import check_each
-from gpumerge_cli.engine.executor import Tasks
 from gpumerge_cli.engine.job import Items, Kind
+from gpumerge_cli.engine.outlet import NoOutlet
+from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.run import run
-from gpumerge_cli.engine.supply import Supply
-from gpumerge_cli.engine.task import ChunkTask, Place
+from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import ClusterError, InputError, OutputError, UsageError
 from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk
 from tests.cluster.test_cluster import in_both
@@ -51,7 +52,7 @@ def _packed(folder: Path, suffix: str, rng: np.random.Generator, *, ordered: boo
 
 @pytest.fixture
 def machines(cluster: Connection, monkeypatch: pytest.MonkeyPatch) -> Cluster:
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 14)
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 14)
     return Cluster(cluster.client, 30.0)
 
@@ -229,15 +230,11 @@ class _Never:
 def test_a_long_input_is_not_decompressed_twice(pace: float, twins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter(range(0, 10**6, 60))
     monkeypatch.setattr("gpumerge_cli.cluster.executor.time.monotonic", lambda: float(next(now)))
-    chunks, work, stopwatch, pool = [Chunk(((0, 10_000),), 0)], unpacker.unpacking(()), Stopwatch(), _Never()
-    supply = Supply(lambda nbytes: iter([[chunks]]), 1, stopwatch)
-
-    def task(turn: int, part: int, chunk: Chunk) -> ChunkTask:
-        return ChunkTask(work, turn, chunk.ranges, Place(0, 0))
-
-    job = Tasks(supply, task, lambda turn: False, lambda result: None, lambda: None)
+    pieces, pool = [Chunk(((0, 10_000),), 0)], _Never()
+    work = Pass(merge_job(()), "unpack", (), Order.lines(), 1.0, NoOutlet(), pieces=pieces)
+    tasks = Tasks(work, None, 1, Stopwatch())
     with pytest.raises(ClusterError, match="a test"):
-        ClusterExecutor([RemoteWorker("worker 0")], job, stopwatch, pool, Pieces(1, pace=pace)).run()
+        ClusterExecutor([RemoteWorker("worker 0")], tasks, pool, Pieces(1, pace=pace)).run()
     assert bool(pool.twins) == twins
 
 

@@ -11,31 +11,35 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import connect, crew, executor, fit, local, node
+from gpumerge_cli.cluster import connect, executor, fit, local, node, workers
 from gpumerge_cli.cluster.calls import workers_of
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker, Ticket
 from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment
+from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.outlet import NoOutlet
+from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.task import TaskResult
+from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import ClusterError
 from gpumerge_cli.measure import Stopwatch
+from gpumerge_cli.order import Order
+from gpumerge_cli.plan import Chunk
 from tests.cluster.joining import started_worker
 from tests.jobs_of import merge_job, sort_job
 
 
 @pytest.fixture
 def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 14)
     np.arange(200_000, dtype=np.int32).tofile(tmp_path / "a.i32")
     return merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
 
@@ -71,8 +75,8 @@ def test_a_late_worker_of_another_version_gets_no_tasks(
     seen: list[FitWorkers] = []
 
     class Joined(Cluster):
-        def judge(self, shipment: Shipment) -> dict[str, str]:
-            names = super().judge(shipment)
+        def judge_workers(self, shipment: Shipment) -> dict[str, str]:
+            names = super().judge_workers(shipment)
             late.append(_worker_of_another_version(cluster))
             late[-1].__enter__()
             return names
@@ -84,7 +88,7 @@ def test_a_late_worker_of_another_version_gets_no_tasks(
             self.threads()
             _await(lambda: self.refused)
 
-    monkeypatch.setattr(crew, "FitWorkers", Noted)
+    monkeypatch.setattr(workers, "FitWorkers", Noted)
     try:
         told = run(job, executor=Joined(cluster.client, 30.0))
     finally:
@@ -102,8 +106,8 @@ def test_a_worker_that_comes_late_takes_part(cluster: Connection, job: Job) -> N
     class Unknown(Cluster):
         """All workers come once the run has begun."""
 
-        def judge(self, shipment: Shipment) -> dict[str, str]:
-            names = super().judge(shipment)
+        def judge_workers(self, shipment: Shipment) -> dict[str, str]:
+            names = super().judge_workers(shipment)
             self.standings = {f"{address}0": one for address, one in self.standings.items()}
             return {f"{address}0": name for address, name in names.items()}
 
@@ -127,8 +131,8 @@ def test_tasks_of_a_frozen_worker_are_done_by_another(cluster: Connection, job: 
     frozen = cluster.workers.processes[0]
 
     class Frozen(Cluster):
-        def judge(self, shipment: Shipment) -> dict[str, str]:
-            names = super().judge(shipment)
+        def judge_workers(self, shipment: Shipment) -> dict[str, str]:
+            names = super().judge_workers(shipment)
             frozen.send_signal(signal.SIGSTOP)
             return names
 
@@ -168,27 +172,18 @@ class _Slow:
 
 def test_late_tasks_have_twins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executor, "_LOOK_LATE", 0.05)
-    tasks, took = iter(range(3)), []
-
-    def take(nbytes: int) -> Any:
-        number = next(tasks, None)
-        return None if number is None else (number, 0, None)
-
-    def task(turn: int, part: int, chunk: Any) -> Any:
-        return SimpleNamespace(turn=turn, nbytes=1)
-
-    job: Any = SimpleNamespace(
-        supply=SimpleNamespace(take=take), task=task, is_over=lambda turn: False, took=took.append, stop=lambda: None
-    )
-    ClusterExecutor([RemoteWorker("worker here")], job, Stopwatch(), _Slow(), Pieces(1)).run()
-    assert len(took) == 3
+    pieces = [Chunk(((at, at + 1),), at) for at in range(3)]
+    work = Pass(merge_job(()), "sort", (), Order.lines(), 1.0, NoOutlet(), pieces=pieces)
+    tasks = Tasks(work, None, 1, Stopwatch())
+    ClusterExecutor([RemoteWorker("worker here")], tasks, _Slow(), Pieces(1)).run()
+    assert tasks.outcome.chunks == 3
 
 
 def test_workers_that_are_frozen_from_the_start_keep_nobody_waiting(
     cluster: Connection, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert cluster.workers is not None
-    monkeypatch.setattr(crew, "ANSWERS", 1.0)
+    monkeypatch.setattr(workers, "ANSWERS", 1.0)
     monkeypatch.setattr(connect, "_CONNECT", 1.0)
     frozen = cluster.workers.processes[0]
     frozen.send_signal(signal.SIGSTOP)

@@ -12,10 +12,10 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from gpumerge_cli.cluster import crew, sorting
+from gpumerge_cli.cluster import sorting, workers
 from gpumerge_cli.cluster.calls import workers_of
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.crew import Cluster
+from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.report.model import MergeReport
@@ -67,7 +67,7 @@ def test_pieces_go_to_the_worker_with_the_gpu(
     if kind == "gpu":
         request.getfixturevalue("gpu_backend")
     on = Resources("gpu" if kind == "gpu" else "auto")
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 18)
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 18)
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 18)
     values = rng.integers(0, 1 << 30, (2, _ITEMS), np.int32)
     names: dict[str, list[str]] = {"sorted": [], "loose": []}

@@ -21,10 +21,10 @@ import numpy as np
 import pytest
 from distributed.security import Security
 
-from gpumerge_cli.cluster import calls, crew, pool
+from gpumerge_cli.cluster import calls, pool, workers
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.cluster.local import LocalWorkers
+from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError, UsageError
 from tests.cluster import kills
@@ -33,7 +33,7 @@ from tests.jobs_of import merge_job
 
 def test_a_few_kills(cluster: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr(kills, "_ITEMS", 200_000)
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 14)
     kills.storm(cluster, tmp_path, 3, seed, 0.2)
 
 
@@ -54,8 +54,8 @@ def test_workers_that_do_not_come_back(cluster: Connection, tmp_path: Path, monk
                 os.kill(process.pid, signal.SIGKILL)
 
     class Lost(Cluster):
-        def judge(self, shipment: object) -> dict[str, str]:
-            names = super().judge(shipment)  # type: ignore[arg-type]
+        def judge_workers(self, shipment: object) -> dict[str, str]:
+            names = super().judge_workers(shipment)  # type: ignore[arg-type]
             kill_all()
             return names
 
@@ -250,8 +250,8 @@ def test_a_scheduler_that_ends(
         try:
 
             class Ended(Cluster):
-                def judge(self, shipment: object) -> dict[str, str]:
-                    names = super().judge(shipment)  # type: ignore[arg-type]
+                def judge_workers(self, shipment: object) -> dict[str, str]:
+                    names = super().judge_workers(shipment)  # type: ignore[arg-type]
                     scheduler.kill()
                     scheduler.wait()
                     return names

@@ -14,10 +14,10 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from gpumerge_cli.cluster import crew, sorting
+from gpumerge_cli.cluster import sorting, team, workers
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.crew import Cluster, spots_of
 from gpumerge_cli.cluster.node import _Bench
+from gpumerge_cli.cluster.team import Cluster, spots_of
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import OutputError
@@ -90,7 +90,7 @@ def test_mapped_outputs_have_the_same_bytes(
     tmp_path: Path, rng: np.random.Generator,
 ) -> None:  # fmt: skip
     monkeypatch.setenv(FORCED, "1")
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 14)
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 14)
     asked: list[int] = []
     shown = spots_of
@@ -100,8 +100,7 @@ def test_mapped_outputs_have_the_same_bytes(
         asked.extend(spot.mapped for spot in found if isinstance(spot, Spot))
         return found
 
-    for module in (crew, sorting):
-        monkeypatch.setattr(module, "spots_of", noted)
+    monkeypatch.setattr(team, "spots_of", noted)
     names = []
     for number in range(3):
         keys = rng.integers(0, 1000, 30_000).astype(np.int64)
@@ -119,7 +118,7 @@ def test_mapped_outputs_have_the_same_bytes(
 
 def test_a_mapped_output_that_is_cut_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(FORCED, "1")
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 14)
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 14)
     np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
     done, tickets = Troubled._do, iter(range(1 << 20))
     mapped: list[int] = []

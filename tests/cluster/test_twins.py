@@ -15,18 +15,16 @@ from zlib import crc32
 
 import numpy as np
 import pytest
-from gpumerge_cli.engine.site import Site
 
-from gpumerge_cli.cluster import crew, node, sorting
-from gpumerge_cli.cluster.crew import Cluster
-from gpumerge_cli.cluster.executor import ClusterExecutor, Ticket
+from gpumerge_cli.cluster import node, sorting, team
+from gpumerge_cli.cluster.executor import Ticket
 from gpumerge_cli.cluster.outlets import FolderOutlet
 from gpumerge_cli.cluster.shipment import Answer, Shipment, Standing
+from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.task import Place
-from gpumerge_cli.engine.workers import Member
 from gpumerge_cli.errors import ClusterError, OutputError
 from gpumerge_cli.extents import Spot
 from gpumerge_cli.formats.output import OutputFile
@@ -95,26 +93,28 @@ class Troubled:
 
 
 class Here(Cluster):
-    """Cluster that are this process, with trouble."""
+    """A cluster whose only worker is this process, with trouble."""
 
     def __init__(self, seed: int, lost: int) -> None:
         super().__init__(None)  # type: ignore[arg-type]
         self.chance, self.lost = random.Random(seed), lost
 
-    def judge(self, shipment: Shipment) -> dict[str, str]:
+    def judge_workers(self, shipment: Shipment) -> dict[str, str]:
         standing = node.probe(shipment.packed())
         if not isinstance(standing, Standing):
             raise standing
         self.standings = {"here": standing}
         return {"here": "here"}
 
-    def spans(self, site: Site, shipment: Shipment) -> None:
-        """There are no workers that could cut."""
+    def task_bytes(self, nbytes: int) -> int:
+        return 1 << 13
 
-    def executor(self, site: Site, shipment: Shipment, workers: Sequence[Member], noted: crew.Noted) -> Any:
-        pieces = crew.pieces_of(site, shipment, 1 << 13)
-        pool = Troubled(shipment, self.chance, self.lost)
-        return lambda job, stopwatch: ClusterExecutor(workers, job, stopwatch, pool, pieces, noted)
+    def pool(self, shipment: Shipment, resources: object) -> Troubled:
+        return Troubled(shipment, self.chance, self.lost)
+
+    def fit(self, packed: object) -> Any:
+        """There are no workers that could cut."""
+        return SimpleNamespace(client=None, threads=dict)
 
 
 def failing_from(number: int) -> Any:
@@ -320,11 +320,11 @@ def test_a_worker_of_another_version_is_told(tmp_path: Path, monkeypatch: pytest
 def test_a_worker_that_sees_other_files_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
     job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
-    seen = crew.seen_of
-    monkeypatch.setattr(crew, "seen_of", lambda name: replace(seen(name), mtime=7))
+    seen = team.seen_of
+    monkeypatch.setattr(team, "seen_of", lambda name: replace(seen(name), mtime=7))
     with pytest.raises(ClusterError, match="has another file there; put it on a file system that all machines have"):
         run(job, executor=Here(1, 0))
-    monkeypatch.setattr(crew, "seen_of", lambda name: replace(seen(name), path="/none/a.i32"))
+    monkeypatch.setattr(team, "seen_of", lambda name: replace(seen(name), path="/none/a.i32"))
     with pytest.raises(ClusterError, match="cannot read it: no such file"):
         run(job, executor=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
@@ -333,13 +333,13 @@ def test_a_worker_that_sees_other_files_is_told(tmp_path: Path, monkeypatch: pyt
 def test_a_worker_that_does_not_see_the_output_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
     job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
-    spots = crew.spots_of
+    spots = team.spots_of
 
     def elsewhere(output: Output, *, here: bool) -> tuple[Any, ...]:
         return tuple(replace(one, path="/none/x") for one in spots(output, here=here))
 
     monkeypatch.setattr(node, "_PATIENCE", 0.0)
-    monkeypatch.setattr(crew, "spots_of", elsewhere)
+    monkeypatch.setattr(team, "spots_of", elsewhere)
     with pytest.raises(ClusterError, match="does not see the output's folder"):
         run(job, executor=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
@@ -349,13 +349,13 @@ def test_a_worker_that_does_not_see_the_folder_for_runs_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
-    judge = Here.judge
+    judge = Here.judge_workers
 
     def elsewhere(machines: Here, shipment: Shipment) -> dict[str, str]:
         return judge(machines, replace(shipment, folder=shipment.folder and "/none/x"))
 
     monkeypatch.setattr(node, "_PATIENCE", 0.0)
-    monkeypatch.setattr(Here, "judge", elsewhere)
+    monkeypatch.setattr(Here, "judge_workers", elsewhere)
     job = sort_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     with pytest.raises(ClusterError, match=r"/none: .* does not see the folder for temporary files; name one with -T"):
         run(job, executor=Here(1, 0))
@@ -365,7 +365,7 @@ def test_a_worker_that_does_not_see_the_folder_for_runs_is_told(
 @pytest.mark.parametrize("kind", ["input", "output", "folder"])
 def test_a_worker_of_another_user_is_told(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
-    judge = Here.judge
+    judge = Here.judge_workers
 
     def allowed(path: Any, mode: int) -> bool:
         name = os.path.basename(path)
@@ -376,7 +376,7 @@ def test_a_worker_of_another_user_is_told(kind: str, tmp_path: Path, monkeypatch
             patches.setattr(os, "access", allowed)
             return judge(machines, shipment)
 
-    monkeypatch.setattr(Here, "judge", as_another)
+    monkeypatch.setattr(Here, "judge_workers", as_another)
     job = sort_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     with pytest.raises(ClusterError, match=r"the worker at .* (cannot|may not) .*; run workers as the user who gives"):
         run(job, executor=Here(1, 0))
@@ -394,7 +394,7 @@ def test_a_sort_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.Monk
     done = Troubled._do
 
     def fail(pool: Troubled, ticket: Ticket) -> Answer:
-        sorts.append(pool.shipment.work.action)
+        sorts.append(pool.shipment.action)
         if len(sorts) > 5:
             raise ClusterError("a test")
         return done(pool, ticket)

@@ -24,18 +24,16 @@ pytest.importorskip("distributed")
 
 from itertools import pairwise
 
-from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.cluster import crew, cutting, sorting
+from gpumerge_cli.cluster import cutting, sorting, team, workers
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.crew import Cluster
 from gpumerge_cli.cluster.ends import Ends
+from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.run import run
-from gpumerge_cli.engine.task import ChunkTask, Place, TaskWork
+from gpumerge_cli.engine.task import Place, Task
 from gpumerge_cli.errors import ClusterError, DisorderError, OutputError, UsageError
 from gpumerge_cli.formats.stores.base import StoreError
-from gpumerge_cli.formats.stores.s3_objects import Multipart
-from gpumerge_cli.order import Order
+from gpumerge_cli.formats.stores.s3_multipart import Multipart
 from gpumerge_cli.order.equals import Equals
 from tests.cluster.kills import Killer
 from tests.cluster.test_twins import Here, KilledWorker, Troubled
@@ -44,14 +42,13 @@ from tests.stores.conftest import PART, Bucket, settings
 from tests.stores.faults import Faults, Proxy
 
 ROOT = Path(__file__).parents[2]
-_WORK = TaskWork("merge", (), Items(), Order.lines(), Equals.ALL, False, LaunchRequest(), 1.0)
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 30))), st.integers(0, 50), st.randoms())
 def test_parts_have_their_least_size(sizes: list[tuple[int, int]], least: int, chance: random.Random) -> None:
     """Whatever the sizes of results, and the order in which they are told, tasks are joined to parts in their order."""
     edges = np.cumsum([0, *(taken for taken, _ in sizes)]).tolist()
-    tasks = [ChunkTask(_WORK, at, ((edges[at], edges[at + 1]),), Place(0, -1)) for at in range(len(sizes))]
+    tasks = [Task(at, ((edges[at], edges[at + 1]),), Place(0, -1)) for at in range(len(sizes))]
     ends = Ends(least)
     for task in tasks:
         ends.number(task)
@@ -199,13 +196,13 @@ def test_a_part_that_comes_after_the_abort_is_dropped(bucket: Bucket, monkeypatc
 
 
 def test_parts_that_are_missing_are_told(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    noted = crew.note_part
+    noted = team.note_part
 
-    def forgets(output: Any, task: ChunkTask, answer: Any) -> None:
+    def forgets(output: Any, task: Task, answer: Any) -> None:
         if task.place.offset < 2 * PART:
             noted(output, task, answer)
 
-    monkeypatch.setattr(crew, "note_part", forgets)
+    monkeypatch.setattr(team, "note_part", forgets)
     with pytest.raises(OutputError, match="parts are missing"):
         run(merge_job(_inputs(bucket, ".npy", False), bucket.url("out.npy")), executor=Here(1, 0))
     assert "out.npy" not in bucket.keys
@@ -294,7 +291,7 @@ def test_workers_cut_objects(
     fails: bool, bucket: Bucket, processes: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """Cuts that a worker fails to make are made here. Objects out of order are told as they are here."""
-    monkeypatch.setattr(crew, "_LEAST_TASK", 1 << 12)
+    monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 12)
     rng, names, keys = np.random.default_rng(seed), [], []
     for number in range(5):
         keys.append(np.sort(rng.integers(0, 100 << number, 3000 * number, np.int32)))

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gpumerge_cli.engine.site import opened_site, work_of
 
-from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.cli.app import run
+from gpumerge_cli.cluster.shipment import Shipment
+from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.job import Items
-from gpumerge_cli.engine.outlet import SinkOutlet
-from gpumerge_cli.engine.task import TaskWork
-from gpumerge_cli.formats.output import OutputFile
-from gpumerge_cli.formats.sink import ItemSink
+from gpumerge_cli.engine.outlet import NoOutlet
+from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.formats.stores.s3_multipart import Multipart
+from tests.jobs_of import merge_job
 from tests.stores.conftest import PART, SECRET, Bucket
 
 SEED = int.from_bytes(os.urandom(4))
@@ -178,15 +178,18 @@ def test_the_end_of_an_upload_may_be_asked_for_twice(bucket: Bucket) -> None:
     assert bucket.get("out") == b"A" * PART
 
 
-def test_tasks_name_urls_as_they_are_opened(bucket: Bucket) -> None:
-    """A worker elsewhere opens inputs by the names in its task, which pickles."""
-    urls = [bucket.put(f"{name}.txt", f"{name}\n".encode()) for name in "ba"]
+def test_shipments_name_urls_as_they_are_opened(bucket: Bucket) -> None:
+    """A worker elsewhere opens inputs by the names in its shipment, which pickles."""
+    urls = tuple(bucket.put(f"{name}.txt", f"{name}\n".encode()) for name in "ba")
+    job = merge_job(urls, "out.txt")
     with opened(urls, Items()) as inputs:
-        work = work_of(inputs, Items(), "merge", LaunchRequest())
-    sent: TaskWork = pickle.loads(pickle.dumps(work))
-    assert [one.name for one in sent.inputs] == urls
-    with opened_site(sent, SinkOutlet([ItemSink(OutputFile("out.txt"))], sent.equals)) as site:
-        assert [source.item_at(0) for source in site.sources] == [b"b", b"a"]
+        work = Pass(job, "merge", inputs.sources, inputs.order, inputs.item_bytes, NoOutlet())
+        team = Cluster(None).team(job, inputs, Clock())  # type: ignore[arg-type]
+        packed = team.shipment(work).packed()
+    sent: Shipment = pickle.loads(packed.data)
+    assert sent.job.inputs == urls
+    with opened(sent.job.inputs, sent.job.items) as again:
+        assert [source.item_at(0) for source in again.sources] == [b"b", b"a"]
 
 
 def test_an_upload_that_cannot_be_dropped_is_told(

@@ -17,7 +17,7 @@ from typing import Any
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends.cpu.declarations import parse
-from gpumerge_cli.errors import NO_ROOM_TO_LOAD, DeviceError, UsageError, lacks_memory
+from gpumerge_cli.errors import NO_ROOM_TO_LOAD, DeviceError, UsageError, lack_of_descriptors, lacks_memory
 
 VARIABLE = "GPUMERGE_CPU_LEVEL"
 # The flags that each level adds to the one ahead of it, in the words of /proc/cpuinfo.
@@ -121,13 +121,15 @@ def chosen_level(folder: Path) -> str:
 
 @cache
 def processor_levels() -> tuple[str, ...]:
-    """The levels that this processor has, the least first."""
+    """The levels that this processor has, the least first. Raises OSError if no file can be opened any more."""
     if os.uname().machine != "x86_64":
         return LEVELS
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             lines = file.read(_SOME_PROCESSORS).splitlines()
-    except OSError:
+    except OSError as error:
+        if lack_of_descriptors(error):
+            raise
         lines = []
     flags = next((line.split() for line in lines if line.startswith("flags")), [])
     return levels_of(frozenset(flags))
