@@ -15,7 +15,7 @@ import typer.core
 
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options import COMMANDS, NAMES, Argument, Command, Option, command
-from gpumerge_cli.cli.values import Values, given_twice, read_value, unknown_option
+from gpumerge_cli.cli.values import Values, given_twice, read_value, settings_replaced, unknown_option
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.words import nearest
 
@@ -264,7 +264,8 @@ def values_of(context: Any) -> Values:
     """The values that a command's context holds."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = frozenset(name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE")
-    return Values(context.command.row.name, context.params, given, context.meta.get(_SEQUENCE, ()))
+    params = {**context.params, **dict.fromkeys(settings_replaced(given) & context.params.keys(), ())}
+    return Values(context.command.row.name, params, given, context.meta.get(_SEQUENCE, ()))
 
 
 def _parameters(row: Command) -> list[Any]:
