@@ -55,7 +55,7 @@ def disorder_error(
     empty = by is None and _keys_are_empty(here, ahead, order)
     known = beside is not None
     sources = [source, *(other for other in beside or () if other is not source)]
-    way_out = encoding_way(source) or (table_way(sources, order) if known and named and join is None else "")
+    way_out = encoding_way(source, order) or (table_way(sources, order) if known and named and join is None else "")
     if not way_out and empty:
         way_out = "check -t and the number of the field"
     holds = partial(_decides_alike, here, ahead, by)

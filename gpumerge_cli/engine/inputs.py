@@ -331,6 +331,9 @@ def read_names(name: str) -> tuple[str, ...]:
     names = [os.fsdecode(part) for part in data.removesuffix(b"\0").split(b"\0")] if data else []
     if not names:
         raise InputError("it names no file", where=name, way_out="give it names that each end in a NUL byte")
+    if b"\n" in data and b"\0" not in data and not os.path.exists(names[0]):
+        way_out = "end each in NUL, as find -print0 does, or tr '\\n' '\\0'"
+        raise InputError("its names end in newlines, not in NUL bytes", where=name, way_out=way_out)
     for number, one in enumerate(names, start=1):
         if not one:
             raise InputError(

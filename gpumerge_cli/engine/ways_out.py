@@ -13,7 +13,7 @@ import numpy as np
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_bounds, key_by
 from gpumerge_cli.engine.headers import has_digit, is_header
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.beginnings import LOOKED_AT, wide_encoding
+from gpumerge_cli.formats.beginnings import LOOKED_AT, wide_text
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.base import Meant
@@ -237,9 +237,9 @@ def is_torn(source: Source, order: Order) -> bool:
     return lines and any(line.count(b'"') % 2 for stretch in _sample(source, order) for line in stretch)
 
 
-def encoding_way(source: Source) -> str:
+def encoding_way(source: Source, order: Order) -> str:
     """The conversion of a text whose characters have several bytes each; "" for others."""
-    wide = wide_encoding(source.file.read(0, LOOKED_AT)) if isinstance(source, LineSource) else ""
+    wide = wide_text(source.file.read(0, LOOKED_AT), order) if isinstance(source, LineSource) else ""
     return f"it looks like {wide}: convert it first, for example with iconv -f {wide} -t UTF-8" if wide else ""
 
 

@@ -335,6 +335,12 @@ def test_utf_16_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
         assert f"convert it first, for example with iconv -f {name} " in told
 
 
+def test_letters_between_nul_bytes_are_no_utf_16(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    told = _told(capfd, tmp_path, {"a": b"b\0a\0c\0"}, "-z")
+    assert "UTF-16" not in told
+    assert told.endswith("sort it first, as LC_ALL=C sort does\n")
+
+
 def test_no_stable_order_is_proposed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "-s" not in _told(capfd, tmp_path, {"a": b"b 1\na 1\nc 2\n"}, "-k2,2", "--last-resort")
 
