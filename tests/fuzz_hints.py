@@ -287,7 +287,8 @@ def case_of(rng: random.Random) -> Case:
             values = list({text: (key, text) for key, text in values}.values())
         values.sort(key=lambda value: value[0], reverse=descending)
         rows.append([(key, _row(rng, text, delimiter, column, quoted=quoted)) for key, text in values])
-    names = [_word(rng) for _ in range(3 if delimiter else 1)]
+    words = [_word(rng) for _ in range(3 if delimiter else 1)]
+    names = [word + str(len(word)) * (word[0] in "aeiou") for word in words]  # digits, as in addr1
     headed = rng.random() < (0.5 if delimiter else 0.1)
     header = (delimiter or " ").join(names).encode() if headed else b""
     end = b"\r\n" if rng.random() < 0.15 else b"\n"

@@ -79,7 +79,7 @@ CPU_ONLY = {
     "backends.cpu.joins": {"engine.joining"},
     "backends.cpu.mapping": {"compare.writing", "formats.output", "formats.output_range"},
     "backends.cpu.comparison": {
-        "engine.rank", "engine.ranks",
+        "engine.item_text", "engine.rank", "engine.ranks",
         "cli.gnu_debug", "compare.oracle", "compare.sets", "engine.disorder", "engine.doubts", "engine.heads",
         "engine.steps", "engine.ways_out", "trace.items",
     },

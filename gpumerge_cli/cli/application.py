@@ -15,7 +15,7 @@ import typer.core
 
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options import COMMANDS, NAMES, Argument, Command, Option, command
-from gpumerge_cli.cli.values import Values, read_value, unknown_option
+from gpumerge_cli.cli.values import Values, given_twice, read_value, settings_replaced, unknown_option
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.words import nearest
 
@@ -73,7 +73,7 @@ class _Option(typer.core.TyperOption):
         if row.multiple:
             return tuple(read_value(row, str(one), _written(ctx, row)) for one in value or ())
         if row.once:
-            value = _only(row, value, _written(ctx, row))
+            value = _only(value, _written(ctx, row))
         if value is not None and row.takes_value:
             value = read_value(row, str(value), _written(ctx, row))
         if row.name in _EAGER and value:
@@ -82,14 +82,14 @@ class _Option(typer.core.TyperOption):
         return value
 
 
-def _only(row: Option, value: Any, written: str) -> str | None:
+def _only(value: Any, written: str) -> Any:
     """The one value of an option that may have been given several times. Raises UsageError if values differ."""
-    values = [value] if isinstance(value, str) else [*(value or ())]  # a setting is one text
-    other = next((one for one in values if one != values[0]), None)
+    if value is None or isinstance(value, str | int):  # a setting
+        return value
+    other = next((one for one in value if one != value[0]), None)
     if other is not None:
-        what = f"{written} is given twice, as {values[0]!r} and as {other!r}"
-        raise UsageError(what, way_out=f"leave one {written} out")
-    return values[0] if values else None
+        raise given_twice(written, value[0], other)
+    return value[0] if value else None
 
 
 def _written(ctx: Any, row: Option) -> str:
@@ -264,7 +264,8 @@ def values_of(context: Any) -> Values:
     """The values that a command's context holds."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = frozenset(name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE")
-    return Values(context.command.row.name, context.params, given, context.meta.get(_SEQUENCE, ()))
+    params = {**context.params, **dict.fromkeys(settings_replaced(given) & context.params.keys(), ())}
+    return Values(context.command.row.name, params, given, context.meta.get(_SEQUENCE, ()))
 
 
 def _parameters(row: Command) -> list[Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from gpumerge_cli.cli.options import options_of
 from gpumerge_cli.cli.settings import Settings
+from gpumerge_cli.cli.values import settings_replaced
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.jobs.spec import JobCommand, JobOption
@@ -95,8 +96,9 @@ def _options(operation: str) -> dict[str, JobOption]:
 def _set(settings: Settings, name: str, given: Collection[str]) -> dict[str, Any]:
     """The settings of options that a job does not name; see jobs.spec.JobCommand.settings."""
     found = {}
+    replaced = settings_replaced(given)
     for option in settings.options(name):
-        setting = None if option.name in given else settings.find(name, option)
+        setting = None if option.name in given or option.name in replaced else settings.find(name, option)
         if setting is not None:
             values = setting[0] if isinstance(setting[0], list) else [setting[0]]
             found[option.name] = [

@@ -11,7 +11,7 @@ from gpumerge_cli.cli.settings import Settings, variable_name
 
 DEFAULT = "default"
 _LONGEST = 40
-"""The most characters that a variable's name has."""
+"""The most characters of a column; longer texts stand over its edge."""
 
 
 def effective(settings: Settings) -> dict[str, Any]:
@@ -38,9 +38,7 @@ def effective(settings: Settings) -> dict[str, Any]:
 
 
 def show_effective(facts: dict[str, Any]) -> None:
-    """Print the settings as a table on standard output, with changed ones in bold."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    """Print the settings on standard output, each on one line however long it is, with changed ones in bold."""
     from rich.text import Text
 
     from gpumerge_cli.report.terminal import PlainConsole
@@ -52,15 +50,15 @@ def show_effective(facts: dict[str, Any]) -> None:
     console.print(
         f"user: {visible(files['user_place'])}{'' if files['user'] else ', which is not there'}", soft_wrap=True
     )
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    rows = [(row["setting"], row["value"], row["from"], ", ".join(row["commands"])) for row in facts["settings"]]
-    for at, name in enumerate(("setting", "value", "from", "commands")):
-        # Names stay whole; paths of files may be longer than there is room for.
-        whole = min(_LONGEST, max(len(row[at]) for row in rows)) if name in ("setting", "from") else None
-        table.add_column(name, overflow="fold", width=whole)
-    for cells in rows:
-        table.add_row(*(Text(visible(cell)) for cell in cells), style="" if cells[2] == DEFAULT else "bold")
-    console.print(table)
+    rows = [["setting", "value", "from", "commands"]]
+    for row in facts["settings"]:
+        shown = row["setting"], row["value"], row["from"], ", ".join(row["commands"])
+        rows.append([*map(visible, shown)])
+    widths = [min(_LONGEST, max(map(len, column))) for column in zip(*rows, strict=True)][:-1]
+    for number, cells in enumerate(rows):
+        padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=False)]
+        style = "" if number and cells[2] == DEFAULT else "bold"
+        console.print(Text("  ".join([*padded, cells[-1]]), style=style), soft_wrap=True)
 
 
 def _shown(value: Any) -> str:

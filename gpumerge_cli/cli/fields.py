@@ -1,13 +1,30 @@
-"""The fields that --field names: columns of CSV, or fields of records."""
+"""The fields that --field and -k name: columns of CSV, or fields of records."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpumerge_cli.cli.keyspec import KeySpec, csv_names, needs_names, parse_columns
+from gpumerge_cli.cli.columns import csv_names, header_of, parse_columns, parse_csv_key
+from gpumerge_cli.cli.keyspec import KeySpec
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
+
+
+def csv_keys(
+    values: Values, texts: Sequence[str], files: Sequence[str], separator: int | None
+) -> tuple[Values, list[KeySpec]]:
+    """`values` with the header that names of -k imply beside --csv, and the keys of its texts.
+
+    Raises as resolve_fields does.
+    """
+
+    def names() -> list[str] | None:
+        return csv_names(files, separator, values.header, plain=_is_plain(values))
+
+    header = header_of(names, values, texts, values.field)
+    keys = [parse_csv_key(text, header) for text in texts]
+    return _with_header(values, keys), keys
 
 
 def resolve_fields(
@@ -21,15 +38,27 @@ def resolve_fields(
     """
     if not values.field or _are_binary(values, files):
         return values, list(keys)
-    plain, implied = values.command == "sort" and not values.compressed, not values.csv
-    header = max(values.header, int(any(map(needs_names, values.field))))
+    implied = not values.csv
 
     def names() -> list[str] | None:
-        return csv_names(files, separator, header, plain=plain, option="--field", implied=implied)
+        plain = _is_plain(values)
+        return csv_names(files, separator, values.header, plain=plain, option="--field", implied=implied)
 
-    columns = [parse_columns(text, names) for text in values.field]
-    values = replace(values.saying(field=(), csv=True, header=header), csv_implied=implied)
+    header = header_of(names, values, (), values.field)
+    columns = [parse_columns(text, header) for text in values.field]
+    values = _with_header(values, [key for its in columns for key in its])
+    values = replace(values.saying(field=(), csv=True), csv_implied=implied)
     return values, _in_sequence(values.sequence, keys, columns)
+
+
+def _is_plain(values: Values) -> bool:
+    """Whether files are not compressed, even if their names say so."""
+    return values.command == "sort" and not values.compressed
+
+
+def _with_header(values: Values, keys: Sequence[KeySpec]) -> Values:
+    """`values` with the header that keys imply by its names."""
+    return values.saying(header=max(values.header, int(any(key.in_header for key in keys))))
 
 
 def _in_sequence(

@@ -8,23 +8,20 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, Literal, cast
 
-from gpumerge_cli.cli.fields import resolve_fields
+from gpumerge_cli.cli.fields import csv_keys, resolve_fields
 from gpumerge_cli.cli.gnu_scan import Operand, scan
 from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_separator, parse_size
 from gpumerge_cli.cli.keyspec import (
     LETTERS,
     KeySpec,
-    csv_names,
-    header_lines,
     inheriting,
     line_order,
-    parse_csv_key,
     parse_key,
     parse_obsolete_key,
     parse_sort_word,
 )
 from gpumerge_cli.cli.options import Option
-from gpumerge_cli.cli.values import Values, read_value
+from gpumerge_cli.cli.values import Values, given_twice, read_value
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import LineOrder
@@ -41,9 +38,10 @@ _POSIX_WITHOUT_OBSOLETE_KEYS = range(200112, 200809)
 class SortCommand:
     """A command line of gpumerge sort, as it was read.
 
-    files: the operands; ("-",) if there are none and no `files0_from`. order: still without the salt
-    that it needs where keyspec.is_random is true. values: all options that the mode and the order do not hold; memory
-    is in bytes, where 0 stands for the least that works, and threads are up to 2^62. notes: the notes of --debug.
+    files: the operands; ("-",) if there are none and no `files0_from`. The names in its file are there only if keys
+    of CSV need them. order: still without the salt that it needs where keyspec.is_random is true. values: all
+    options that the mode and the order do not hold; memory is in bytes, where 0 stands for the least that works, and
+    threads are up to 2^62. notes: the notes of --debug.
     """
 
     mode: Mode = "sort"
@@ -116,6 +114,8 @@ class _Reading:
     files: list[str] = field(default_factory=list)
     said: dict[str, Any] = field(default_factory=dict)
     """Values by the names of parameters, except for those that other fields hold."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """Values as they are written, of options that take one."""
     check: str = ""
     """"c", "C", or "" for no check."""
 
@@ -135,9 +135,9 @@ class _Reading:
                 self._check("C")
             case "field-separator":
                 parse_separator(value)
-                self._once(option, value)
+                self._once(option, value, value)
             case "output" | "compress-program" | "random-source":
-                self._once(option, value)
+                self._once(option, value, value)
             case "memory":
                 size = parse_size(value, written or option.names[0])
                 self.said["memory"] = max(self.said.get("memory", 0), size)
@@ -147,6 +147,8 @@ class _Reading:
                 if option.name == "field":
                     self.sequence.append("field")
                 self.said[option.parameter] = (*self.said.get(option.parameter, ()), value)
+            case _ if option.once and not option.gnu:
+                self._once(option, read_value(option, value, written), value)
             case _:
                 self.said[option.parameter] = read_value(option, value, written) if option.takes_value else True
 
@@ -164,13 +166,19 @@ class _Reading:
         if values.stable and values.last_resort:
             raise UsageError("-s and --last-resort contradict each other", way_out="leave one of them out")
         separator = None if values.field_separator is None else parse_separator(values.field_separator)
-        self._look_up(values, separator)
+        files = self.files
+        if values.files0_from is not None and (self.named or values.field):
+            from gpumerge_cli.engine.inputs import read_names
+
+            files = [*read_names(values.files0_from)]
         if self.named:
-            values = values.saying(header=header_lines(values.header, tuple(self.named.values())))
-        values, keys = resolve_fields(values, self.files, separator, self.keys)
+            values, named = csv_keys(values, [*self.named.values()], files, separator)
+            for at, key in zip(self.named, named, strict=True):
+                self.keys[at] = key
+        values, keys = resolve_fields(values, files, separator, self.keys)
         asked = SortCommand(
             mode=self._mode(),
-            files=tuple(self.files) or (() if values.files0_from is not None else ("-",)),
+            files=tuple(files) or (() if values.files0_from is not None else ("-",)),
             order=line_order(
                 self.letters,
                 keys,
@@ -207,12 +215,6 @@ class _Reading:
         self.keys.append(key)
         self.sequence.append("key")
 
-    def _look_up(self, values: Values, separator: int | None) -> None:
-        """Find the fields that keys name."""
-        plain = not values.compressed
-        for at, text in self.named.items():
-            self.keys[at] = parse_csv_key(text, lambda: csv_names(self.files, separator, values.header, plain=plain))
-
     def _mode(self) -> Mode:
         if self.check:
             return "check" if self.check == "c" else "check-quiet"
@@ -223,11 +225,11 @@ class _Reading:
             raise UsageError("options -cC are incompatible", way_out="leave one out")
         self.check = how
 
-    def _once(self, option: Option, value: str) -> None:
-        """Take an option that may be given again only with the same value."""
-        before = self.said.setdefault(option.parameter, value)
-        if before != value:
-            raise UsageError(f"{option.shown_names[0]} is given as {before!r} and as {value!r}", way_out="give it once")
+    def _once(self, option: Option, value: Any, text: str) -> None:
+        """Take an option that may be given again only with the same value, which is written as `text`."""
+        first = self.texts.setdefault(option.parameter, text)
+        if self.said.setdefault(option.parameter, value) != value:
+            raise given_twice(option.shown_names[0], first, text)
 
     def _operand(self, text: str) -> None:
         """Take a file, or a key in the obsolete form, which one version of POSIX takes only with an end."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import keyspec
-from gpumerge_cli.cli.fields import resolve_fields
+from gpumerge_cli.cli.fields import csv_keys, resolve_fields
 from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.options import command
 from gpumerge_cli.cli.salt import read_salt
@@ -75,13 +75,10 @@ def read_order(values: Values, files: Sequence[str] = ()) -> tuple[Values, LineO
     if values.sort is not None:
         letters.add(keyspec.parse_sort_word(values.sort))
     separator = None if values.field_separator is None else parse_separator(values.field_separator)
-    values = values.saying(header=keyspec.header_lines(values.header, values.key if values.csv else ()))
-    keys = [
-        keyspec.parse_csv_key(key, lambda: keyspec.csv_names(files, separator, values.header))
-        if values.csv
-        else keyspec.parse_key(key)
-        for key in values.key
-    ]
+    if values.csv:
+        values, keys = csv_keys(values, values.key, files, separator)
+    else:
+        keys = list(map(keyspec.parse_key, values.key))
     resolved, keys = resolve_fields(values, files, separator, keys)
     order = keyspec.line_order(
         letters,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number, parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import launch_of, resources
-from gpumerge_cli.cli.join_keys import join_keys, needs_header, said_fields
+from gpumerge_cli.cli.join_keys import join_keys, said_fields
 from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
@@ -55,8 +55,8 @@ def _of_lines(values: Values, names: tuple[str, ...]) -> tuple[Items, Join]:
     """The items and the rules that the options say. Raises UsageError, or InputError for a header."""
     from gpumerge_cli.engine.job import Items
 
-    rules = rules_of(values, names)
-    header = values.header or needs_header(values)
+    rules, named = rules_of(values, names)
+    header = values.header or named
     items = Items(
         values.format, lines=rules.rules[0], header_lines=int(header), csv=values.csv,
         lines_of_others=rules.rules[1],
@@ -64,14 +64,17 @@ def _of_lines(values: Values, names: tuple[str, ...]) -> tuple[Items, Join]:
     return items, rules
 
 
-def rules_of(values: Values, names: tuple[str, ...]) -> Join:
-    """The rules that the options say. Raises UsageError, or InputError for a header that cannot be read."""
+def rules_of(values: Values, names: tuple[str, ...]) -> tuple[Join, bool]:
+    """The rules that the options say, and whether they name fields of a header.
+
+    Raises UsageError, or InputError for a header that cannot be read.
+    """
     separator, between = _separators(values.field_separator, zero_terminated=values.zero_terminated)
-    fields, key = join_keys(values, names, separator)
+    fields, key, named = join_keys(values, names, separator)
     if values.field_separator == "" and len(fields[0]) > 1:
         raise UsageError("-t '': all of a line is one field", way_out="name the byte between fields, or one field")
     columns, auto = _columns(values.columns, len(fields[0]))
-    return Join(
+    rules = Join(
         fields=fields,
         key=key,
         separator=separator,
@@ -82,6 +85,7 @@ def rules_of(values: Values, names: tuple[str, ...]) -> Join:
         filler=b"" if values.empty is None else os.fsencode(values.empty),
         header_of_a=values.type in ("anti", "semi") and not values.columns,
     )
+    return rules, named
 
 
 def _holds_records(values: Values, names: tuple[str, ...]) -> bool:

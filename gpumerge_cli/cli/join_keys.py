@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gpumerge_cli.cli.columns import csv_names, header_of, parse_columns
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
 from gpumerge_cli.cli.keyspec import LETTERS as SORT_LETTERS
-from gpumerge_cli.cli.keyspec import KeySpec, csv_names, line_order, parse_columns
+from gpumerge_cli.cli.keyspec import KeySpec, line_order
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
@@ -32,17 +33,14 @@ _NOWHERE = -1
 Fields = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def needs_header(values: Values) -> bool:
-    """Whether an option names a field, instead of numbering it."""
-    return any(not _are_numbers(text) for text in (values.key, values.key_1, values.key_2) if text is not None)
-
-
-def join_keys(values: Values, names: tuple[str, ...], separator: int | None) -> tuple[Fields, LineOrder]:
-    """The join fields of A and B, and the order of keys, see order.joins.Join.
+def join_keys(values: Values, names: tuple[str, ...], separator: int | None) -> tuple[Fields, LineOrder, bool]:
+    """The join fields of A and B, and the order of keys, see order.joins.Join; and whether names of a header say them.
 
     Raises UsageError for what cannot be, InputError for a header that cannot be read.
     """
-    sides = [_keys(values, name, *said, separator) for name, said in zip(names, said_fields(values), strict=True)]
+    said = said_fields(values)
+    texts = [text for text, _ in said if text is not None]
+    sides = [_keys(values, name, *its, texts, separator) for name, its in zip(names, said, strict=True)]
     a, b = (_placed(side, other) for side, other in (sides, sides[::-1]))
     if len(a) != len(b):
         raise UsageError(
@@ -51,7 +49,8 @@ def join_keys(values: Values, names: tuple[str, ...], separator: int | None) -> 
     letters = [_letters(x, y) for x, y in zip(a, b, strict=True)]
     options = {letter for option, letter in _OPTIONS.items() if values.get(option)}
     fields = tuple(key.start_field for key in a), tuple(key.start_field for key in b)
-    return fields, _order(options, letters, zero_terminated=values.zero_terminated)
+    named = any(key.in_header for keys in sides for key in keys)
+    return fields, _order(options, letters, zero_terminated=values.zero_terminated), named
 
 
 def _placed(keys: list[KeySpec], others: list[KeySpec]) -> list[KeySpec]:
@@ -96,23 +95,16 @@ def _counted(keys: Sequence[KeySpec]) -> str:
     return "1 field" if len(keys) == 1 else f"{len(keys)} fields"
 
 
-def _are_numbers(text: str) -> bool:
-    return all(map(_FIELD.fullmatch, text.split(",")))
-
-
-def _keys(values: Values, file: str, text: str | None, option: str, separator: int | None) -> list[KeySpec]:
-    """The fields that a text of an option says, each with its letters."""
+def _keys(
+    values: Values, file: str, text: str | None, option: str, texts: Sequence[str], separator: int | None
+) -> list[KeySpec]:
+    """The fields that a text of an option says, each with its letters. texts: those of both files."""
     if text is None:
         return [KeySpec(0, end_field=0)]
-    if _are_numbers(text):
-        keys = [_numbered(word, option) for word in text.split(",")]
-    elif values.csv:
-        keys = _named(text, option, file, separator)
+    if values.csv:
+        keys = _of_csv(values, file, text, option, texts, separator)
     else:
-        wrong = next(word for word in text.split(",") if _FIELD.fullmatch(word) is None)
-        raise UsageError(
-            f"{option}: {wrong!r} is no number of a field", way_out="count from 1, as 2 or 1,2n; --csv takes names"
-        )
+        keys = [_numbered(word, option) for word in text.split(",")]
     fields = [key.start_field for key in keys if key.start_field != _NOWHERE]
     if len(set(fields)) < len(fields):
         raise UsageError(f"{option} {text} names a field twice", way_out="name each once")
@@ -125,7 +117,10 @@ def _keys(values: Values, file: str, text: str | None, option: str, separator: i
 
 def _numbered(word: str, option: str) -> KeySpec:
     found = _FIELD.fullmatch(word)
-    assert found is not None
+    if found is None:
+        raise UsageError(
+            f"{option}: {word!r} is no number of a field", way_out="count from 1, as 2 or 1,2n; --csv takes names"
+        )
     number = parse_number(found[1])
     if number == 0:
         raise UsageError(f"{option} {word}: there is no field 0", way_out="count from 1")
@@ -133,14 +128,18 @@ def _numbered(word: str, option: str) -> KeySpec:
     return KeySpec(field, end_field=field, start=frozenset(found[2] or ""))
 
 
-def _named(text: str, option: str, file: str, separator: int | None) -> list[KeySpec]:
+def _of_csv(
+    values: Values, file: str, text: str, option: str, texts: Sequence[str], separator: int | None
+) -> list[KeySpec]:
+    def names() -> list[str] | None:
+        return csv_names((file,), separator, 1, option=option)
+
+    header = header_of(names, values, (), texts, numbers=_FIELD)
     try:
-        names = csv_names((file,), separator, 1, option=option)
-        keys = parse_columns(text, lambda: names)
+        keys = parse_columns(text, header, option, _FIELD)
     except UsageError as error:
-        what = error.what.replace("--field", option, 1)
         way_out = error.way_out.replace(f"from {SORT_LETTERS}", f"from {LETTERS}")
-        raise UsageError(f"{file}: {what}", way_out=way_out) from None
-    if names is None:  # the file is empty: its fields may be any
+        raise UsageError(f"{file}: {error.what}", way_out=way_out) from None
+    if any(key.in_header for key in keys) and header.find_names() is None:  # the file is empty: its fields may be any
         return [replace(key, start_field=_NOWHERE, end_field=_NOWHERE, name="") for key in keys]
     return [replace(key, name="") for key in keys]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _OF_MERGES = {"report": "--report", "verbose": "-v"}
 """Options about the time that the merge of --range takes."""
+_TABLES = (".csv", ".tsv")
 _QUESTIONS = ("at", "quantile", "of", "split", "range")
 
 
@@ -46,14 +47,16 @@ def job_of(values: Values) -> Job:
             raise UsageError(f"{written} is for the items of --range", way_out=f"add --range, or leave {written} out")
     from gpumerge_cli.engine.job import Destination, Job, Operation, Questions, Resources
 
-    at = () if values.at is None else parse_counts(values.at, "--at", repeated=True)
-    quantiles = () if values.quantile is None else _quantiles(values.quantile)
+    at = tuple(rank for text in values.at for rank in parse_counts(text, "--at", repeated=True))
+    quantiles = tuple(quantile for text in values.quantile for quantile in _quantiles(text))
     names = file_names(values)
     output = "-" if values.output is None else values.output
     if is_url(output):
         raise UsageError(f"-o {shown(output)}: answers go to a file of this machine", way_out="name one")
     check_report_place(None if output == "-" else output, names, "-o")
-    questions = Questions(at, quantiles, values.of, values.split, as_json=values.json or values.split is not None)
+    as_json = values.json or values.split is not None or output.lower().endswith(".json")
+    _judge_name(output, as_json=as_json)
+    questions = Questions(at, quantiles, values.of, values.split, as_json=as_json)
     return Job(
         names,
         items_of(values, names),
@@ -61,6 +64,17 @@ def job_of(values: Values) -> Job:
         Destination(output, durable=values.fsync),
         Resources(threads=values.threads, memory=values.memory, folders=values.get("temporary_directory", ())),
     )
+
+
+def _judge_name(output: str, *, as_json: bool) -> None:
+    """Raise UsageError for the name of an output that says that it holds something else than answers."""
+    from gpumerge_cli.formats.compressed import suffix_of
+    from gpumerge_cli.formats.kinds import is_binary
+
+    suffix = suffix_of(output)
+    if is_binary(suffix) or suffix in _TABLES:
+        what = "a JSON object" if as_json else "tables of text"
+        raise UsageError(f"-o {output}: answers are {what}, not {suffix}", way_out="name it .json, .txt or the like")
 
 
 def parse_range(text: str, option: str = "--range") -> RankRange:

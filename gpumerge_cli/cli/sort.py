@@ -57,7 +57,7 @@ def sort(arguments: Sequence[str], settings: Settings | None) -> int:
         _tell_of_locale()
     for note in command.notes if sys.stderr is not None else ():
         say(note)
-    if command.values.files0_from is not None:
+    if command.values.files0_from is not None and not command.files:
         from gpumerge_cli.engine.inputs import read_names
 
         command = replace(command, files=read_names(command.values.files0_from))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from gpumerge_cli.cli.gnu_values import parse_numbers, parse_whole
@@ -74,6 +74,18 @@ def read_value(option: Option, text: str, written: str = "") -> Any:
 
         return parse_count(text, written)
     return text
+
+
+def settings_replaced(given: Collection[str]) -> set[str]:
+    """The options whose settings give way: keys that are given, by one of two options, stand for all keys."""
+    keys = {"key", "field"}
+    return keys.difference(given) if keys.intersection(given) else set()
+
+
+def given_twice(written: str, first: str, other: str) -> UsageError:
+    """The error for two values of an option that takes one. written: the option."""
+    what = f"{written} is given twice, as {first!r} and as {other!r}"
+    return UsageError(what, way_out=f"leave one {written} out")
 
 
 def unknown_option(asked: Command, written: str) -> UsageError:

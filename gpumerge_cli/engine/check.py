@@ -179,8 +179,9 @@ class Search:
         beside, join: see disorder_error.
         """
         unique = not self.job.operation.equals.keeps_all
+        named = self.job.operation.name != "compare"
         return disorder_error(source, offset, order, partial(self._first_in, source), unique=unique, beside=beside,
-                              join=join)  # fmt: skip
+                              join=join, named=named)  # fmt: skip
 
     def _first_in(self, source: Source, order: Order) -> int | None:
         return self.outcome(source, order).disorder

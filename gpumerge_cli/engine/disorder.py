@@ -7,7 +7,8 @@ from functools import partial
 
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_bounds
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.engine.ways_out import encoding_way, has_digit, is_torn, join_way, mark_way, order_way, table_way
+from gpumerge_cli.engine.headers import is_header
+from gpumerge_cli.engine.ways_out import encoding_way, is_headed, is_torn, join_way, mark_way, order_way, table_way
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order import Order
@@ -38,13 +39,14 @@ def disorder_error(
     unique: bool = False,
     beside: Sequence[Source] | None = (),
     join: Joining | None = None,
+    named: bool = True,
 ) -> DisorderError:
     """The error for the disorder at `offset`. It says where it is, shows both items, and names a way out.
 
     first_in: the position of the first disorder in another order, None if there is none. unique: equal items are in
     disorder, too. beside: the other inputs, stretches of which must be in an order, too, before it is proposed; None
-    if they cannot be looked at, and none is.
-    join: tells what the file is joined to; another order is then proposed for both.
+    if they cannot be looked at, and none is. join: tells what the file is joined to; another order is then proposed for
+    both. named: the command takes keys of CSV by name.
     """
     where = source.place(offset)
     here, ahead = source.item_at(offset), source.item_before(offset)
@@ -53,7 +55,7 @@ def disorder_error(
     empty = by is None and _keys_are_empty(here, ahead, order)
     known = beside is not None
     sources = [source, *(other for other in beside or () if other is not source)]
-    way_out = encoding_way(source) or (table_way(sources, order) if known and join is None else "")
+    way_out = encoding_way(source, order) or (table_way(sources, order) if known and named and join is None else "")
     if not way_out and empty:
         way_out = "check -t and the number of the field"
     holds = partial(_decides_alike, here, ahead, by)
@@ -65,7 +67,10 @@ def disorder_error(
     way_out = way_out or mark_way(source)
     if not way_out and is_torn(source, order):
         way_out = "if it is CSV, whose quotes enclose ends of lines, add --csv; else sort it first"
-    way_out = way_out or _sorting(where, here, ahead, order, unique=unique, join=join)
+    if not way_out:
+        headed = is_headed(source, order) or (where.endswith(":2") and is_header([ahead, here]))
+        way_out = _header_way(join=join is not None, named=named) if headed else ""
+        way_out += _sorting(order, unique=unique, join=join, headed=headed)
     why = ", its equal" if equal else ", with empty keys" if empty else _why(here, ahead, order, by)
     first, second = _shown(order.key_of(here), order.key_of(ahead), order)
     if order.item_word:
@@ -80,20 +85,23 @@ def _counted(place: str, order: Order, *, back: int = 0) -> str:
     return f"{order.item_word} {int(place.rpartition(':')[2]) - back}"
 
 
-def _sorting(where: str, here: bytes, ahead: bytes, order: Order, *, unique: bool, join: Joining | None) -> str:
-    """The way out if no known order fits the items. join: see disorder_error."""
-    headed = where.endswith(":2") and has_digit(here) and not has_digit(ahead)
+def _header_way(*, join: bool, named: bool) -> str:
+    """The beginning of a way out for a file whose first line is like a header."""
+    option = "--header" if join else "--header 1"
+    return f"if line 1 is a header, add {option}{' or --field NAME' * (named and not join)}; else "
+
+
+def _sorting(order: Order, *, unique: bool, join: Joining | None, headed: bool) -> str:
+    """The way out if no known order fits the items. unique, join: see disorder_error. headed: a header is there."""
     if join is not None:
-        return "if line 1 is a header, add --header; else " * headed + f"sort it first: {join.command}"
+        return f"sort it first: {join.command}"
     if unique:
         return "sort it with -u first"
     if not order.item_word:
         return "sort it first"
     if order.text is not None and any(key.compare == "random" for key in order.text.keys):
         return "sort it first, and give both commands the same --random-source"
-    if headed:
-        return "if line 1 is a header, add --header 1 or --field NAME; else sort it first"
-    if not order.by_key() and not any(order.ways):
+    if not headed and not order.by_key() and not any(order.ways):
         return "name its key with -k, or sort it first, as LC_ALL=C sort does"
     return "sort it first"
 

@@ -9,6 +9,7 @@ from functools import partial
 
 from gpumerge_cli.buffers import room
 from gpumerge_cli.dataclass import replace
+from gpumerge_cli.engine.headers import is_header
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
 from gpumerge_cli.formats.format import Content
@@ -19,6 +20,7 @@ from gpumerge_cli.order.rules import Comparison, LineOrder
 _LONG_LOOK = 1 << 16
 _SHOWN = 40
 _DIGITS = rb"\s*-?\.?[0-9]"
+_EXPONENT = rb"\s*-?[0-9]*\.?[0-9]+[eE][+-][0-9]+"
 _NUMBERS: dict[Comparison, bytes] = {
     "numeric": _DIGITS,
     "human": _DIGITS,
@@ -35,17 +37,18 @@ def warn(sources: Sequence[Source], order: Order, content: Content, others: Line
     """
     if content.plain and (sys.stderr is None or not sys.stderr.isatty()):
         return
-    order_of_others = order if others is None else _by_keys_of(others, order)
+    orders = [order if others is None or not at else _by_keys_of(others, order) for at in range(len(sources))]
     told: dict[str, list[str]] = {}
-    for number, source in enumerate(sources):
+    for source, its in zip(sources, orders, strict=True):
         if isinstance(source, LineSource):
-            its, plain = order_of_others if number else order, content.plain and not content.csv
+            plain = content.plain and not content.csv
             start = source.file.read(0, LOOKED_AT)
             doubt = doubt_of(start, its, content.header_lines, plain=plain)
-            doubt = doubt or doubt_of_keys(source, start.removeprefix(source.mark), its)
+            start = start.removeprefix(source.mark)
+            doubt = doubt or doubt_of_keys(source, start, its) or doubt_of_exponents(source, start, its)
             if doubt:
                 told.setdefault(doubt, []).append(source.name)
-    doubt = "" if others is not None else doubt_of_header(sources, order)
+    doubt = doubt_of_header(sources, orders, joined=others is not None)
     if doubt:
         told.setdefault(doubt, []).extend(source.name for source in sources if source.size)
     for doubt, names in told.items():
@@ -84,36 +87,70 @@ def doubt_of_keys(source: LineSource, start: bytes, order: Order) -> str:
     return f"its first {word}s have no {what} in their keys, and so compare equal; check the type and place of the key"
 
 
-def doubt_of_header(sources: Sequence[Source], order: Order) -> str:
-    """A warning if all files begin with one line whose key holds no number, while the keys of the lines behind it do.
+def doubt_of_exponents(source: LineSource, start: bytes, order: Order) -> str:
+    """A warning if keys that compare as plain numbers have exponents, which do not count then; "" for others.
 
-    "" if a header is known, or if quotes enclose ends of lines: without --csv, --header would not help then.
+    start: the beginning of the file.
     """
+    numeric = [at for at, key in enumerate(order.text.keys if order.text else ()) if key.compare == "numeric"]
+    if not numeric:
+        return ""
+    from gpumerge_cli.backends.cpu.comparison import key_bounds  # only here: the library is not loaded without need
+
+    for line in _samples(source, start, order.end):
+        for number in numeric:
+            begin, end = key_bounds(order, number, line)
+            if re.match(_EXPONENT, line[begin:end]):
+                return "its keys have exponents, as 1e-05 has, which n does not read; compare by g in place of n"
+    return ""
+
+
+def doubt_of_header(sources: Sequence[Source], orders: Sequence[Order], *, joined: bool = False) -> str:
+    """A warning if all files begin with a line that is like a header, and no option says so.
+
+    The key of such a line holds no number where the keys of the lines behind it do; without a key that is a number, it
+    is one line of several files, and like a header of them all: see is_header. orders: one for each source. joined: the
+    header of each file is its own. "" too if quotes enclose ends of lines: without --csv, --header would not help then.
+    """
+    if not sources or any(not isinstance(source, LineSource) or source.header_asked for source in sources):
+        return ""
+    order = orders[0]
     keys = order.text.keys if order.text is not None else ()
     asked = next((number for number, key in enumerate(keys) if key.compare in _NUMBERS), None)
-    if asked is None:
+    if asked is None and joined:  # two headers go out as one
         return ""
-    first, more = b"", False
-    for source in sources:
-        if not isinstance(source, LineSource) or source.header_asked:
-            return ""
-        if not source.size:
+    heads: list[bytes] = []
+    more = False
+    for source, its in zip(sources, orders, strict=True):
+        if not source.size or not isinstance(source, LineSource):
             continue
-        head, *lines = _first_and_samples(source, order.end)
+        head, *lines = _first_lines(source, its.end) if asked is None else _first_and_samples(source, its.end)
         head = head.rstrip(b"\r")
-        if not head.strip() or head != (first or head) or _is_number(order, asked, head):
+        if not head.strip() or (its.item_word == "line" and any(line.count(b'"') % 2 for line in lines)):
             return ""
-        torn = order.item_word == "line" and any(line.count(b'"') % 2 for line in lines)
-        if torn or not all(_is_number(order, asked, line) for line in lines):
+        if asked is None:
+            if head != (heads or [head])[0] or not is_header([head, *lines]):
+                return ""
+        elif _is_number(its, asked, head) or not all(_is_number(its, asked, line) for line in lines):
             return ""
-        first, more = head, more or bool(lines)
-    if not more:
+        heads.append(head)
+        more |= bool(lines)
+    if not more or (asked is None and len(heads) < 2):
         return ""
+    key, word = order.key_of(heads[0]), order.item_word
+    shown = f"{word} 1, {order.quoted(key[:_SHOWN])}{'...' * (len(key) > _SHOWN)}"
+    option = "--header" if joined else "--header 1"
+    if asked is None:
+        return (
+            f"{shown}, is like a header of the {word}s after it, and counts as one of them; if it is one, add {option}"
+        )
     what = "month" if keys[asked].compare == "month" else "number"
-    key, word = order.key_of(first), order.item_word
-    shown = order.quoted(key[:_SHOWN]) + "..." * (len(key) > _SHOWN)
-    told = f"{word} 1, {shown}, has no {what} in its key, but the {word}s after it do"
-    return f"{told}; if it is a header, add --header 1"
+    return f"{shown}, has no {what} in its key, but the {word}s after it do; if it is a header, add {option}"
+
+
+def _first_lines(source: LineSource, end: bytes) -> list[bytes]:
+    """The first line of a source and the lines behind it, as far as a look goes; [b""] if it does not end there."""
+    return source.file.read(0, LOOKED_AT).removeprefix(source.mark).split(end)[:-1] or [b""]
 
 
 def _first_and_samples(source: LineSource, end: bytes) -> list[bytes]:
@@ -131,7 +168,12 @@ def _is_number(order: Order, number: int, line: bytes) -> bool:
 
     assert order.text is not None
     begin, end = key_bounds(order, number, line)
-    return re.match(_NUMBERS[order.text.keys[number].compare], line[begin:end]) is not None
+    return is_number_like(order.text.keys[number].compare, line[begin:end])
+
+
+def is_number_like(compare: Comparison, key: bytes) -> bool:
+    """Whether a key begins as its comparison asks for, be it of numbers or of months."""
+    return compare not in _NUMBERS or re.match(_NUMBERS[compare], key) is not None
 
 
 def _by_keys_of(others: LineOrder, order: Order) -> Order:

@@ -331,6 +331,9 @@ def read_names(name: str) -> tuple[str, ...]:
     names = [os.fsdecode(part) for part in data.removesuffix(b"\0").split(b"\0")] if data else []
     if not names:
         raise InputError("it names no file", where=name, way_out="give it names that each end in a NUL byte")
+    if b"\n" in data and b"\0" not in data and not os.path.exists(names[0]):
+        way_out = "end each in NUL, as find -print0 does, or tr '\\n' '\\0'"
+        raise InputError("its names end in newlines, not in NUL bytes", where=name, way_out=way_out)
     for number, one in enumerate(names, start=1):
         if not one:
             raise InputError(
@@ -372,7 +375,7 @@ def same_headers(headers: Sequence[tuple[str, bytes]], items: Items) -> None:
             raise InputError(
                 f"its header {_shown_header(header)} differs from that of {told[0][0]}, {_shown_header(told[0][1])}",
                 where=f"{name}:1",
-                way_out="give all files the same columns and header, or work on each by itself",
+                way_out="give all files the same columns and header, or join them by a key with gpumerge join",
             )
 
 

@@ -6,9 +6,12 @@ import csv
 import io
 import os
 from collections.abc import Sequence
+from logging import getLogger
 
 import numpy as np
 
+from gpumerge_cli.backends.cpu.comparison import key_bounds
+from gpumerge_cli.engine.doubts import is_number_like
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.csv_parser import MARK
@@ -120,7 +123,32 @@ def _line(text: str, inputs: Inputs) -> bytes:
         line = MARK.join([line, *(field.encode("latin-1") for field in fields)])
     elif order.text is not None and order.text.quoted and line.count(b'"') % 2:
         raise _wrong(text, "it is no record of CSV: a quote is not closed", "check its quotes")
+    _judge_keys(text, line, order)
     return line
+
+
+def _judge_keys(text: str, line: bytes, order: Order) -> None:
+    """Raise UsageError for a line that has no such field as a key, and warn of one with a text in place of a number."""
+    keys = order.text.keys if order.text is not None else ()
+    for number, key in enumerate(keys):
+        if not key.start_field:
+            continue
+        begin, end = key_bounds(order, number, line)
+        word = order.item_word
+        if begin == len(line) and line[-1:] not in _separators_of(order):
+            what = f"it is taken for a whole {word}, and has no field for {order.key_said(number)}"
+            raise _wrong(text, what, f"write the {word} up to the key, with any text in the fields ahead of it")
+        if not is_number_like(key.compare, line[begin:end]):
+            shown = order.quoted(line[begin:end])
+            getLogger("gpumerge").warning(
+                "gpumerge: warning: --of %r is taken for a whole %s, whose key %s by %s is no number",
+                text, word, shown, order.key_said(number),
+            )  # fmt: skip
+
+
+def _separators_of(order: Order) -> tuple[bytes, ...]:
+    separator = None if order.text is None else order.text.separator
+    return (b" ", b"\t") if separator is None else (bytes([separator]),)
 
 
 def _wrong(text: str, what: str, way_out: str) -> UsageError:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.backends.cpu.comparison import Comparison, key_bounds, key_by
+from gpumerge_cli.engine.headers import has_digit, is_header
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.beginnings import LOOKED_AT, wide_encoding
+from gpumerge_cli.formats.beginnings import LOOKED_AT, wide_text
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.base import Meant
@@ -96,7 +97,7 @@ def _plausible(others: Sequence[Meant], order: Order, by: int | None, samples: S
     keys = [_part(order, by, line) for line in lines]
     if any(re.search(_TIME, key) for key in keys) or any(_is_cut(order, by, line) for line in lines):
         return []
-    if any(_is_header(stretches[0]) for stretches in samples if stretches):
+    if any(is_header(stretches[0]) for stretches in samples if stretches):
         return []
     firsts = [stretches[0][0] for stretches in samples if stretches and stretches[0]]
     if len(firsts) > 1 and len(set(firsts)) == 1 and not re.fullmatch(_NUMBER, keys[0]):
@@ -224,8 +225,10 @@ def _items(source: Source, start: int, order: Order) -> list[bytes]:
     return [data[at : at + size] for at in range(0, len(data) - size + 1, size)]
 
 
-def _is_header(lines: Sequence[bytes]) -> bool:
-    return len(lines) > 1 and not has_digit(lines[0]) and all(map(has_digit, lines[1:20]))
+def is_headed(source: Source, order: Order) -> bool:
+    """Whether the first line of a source is like a header, and no option says so."""
+    sample = [] if order.item_word == "" or _has_header(source) or not source.size else _sample(source, order)
+    return bool(sample) and is_header(sample[0])
 
 
 def is_torn(source: Source, order: Order) -> bool:
@@ -234,13 +237,9 @@ def is_torn(source: Source, order: Order) -> bool:
     return lines and any(line.count(b'"') % 2 for stretch in _sample(source, order) for line in stretch)
 
 
-def has_digit(line: bytes) -> bool:
-    return any(48 <= byte <= 57 for byte in line)
-
-
-def encoding_way(source: Source) -> str:
+def encoding_way(source: Source, order: Order) -> str:
     """The conversion of a text whose characters have several bytes each; "" for others."""
-    wide = wide_encoding(source.file.read(0, LOOKED_AT)) if isinstance(source, LineSource) else ""
+    wide = wide_text(source.file.read(0, LOOKED_AT), order) if isinstance(source, LineSource) else ""
     return f"it looks like {wide}: convert it first, for example with iconv -f {wide} -t UTF-8" if wide else ""
 
 
@@ -256,7 +255,7 @@ def table_way(sources: Sequence[Source], order: Order) -> str:
         return ""
     firsts = {source.item_at(0).rstrip(b"\r") for source in sources if source.size}
     samples = [_sample(source, order) for source in sources if source.size]
-    if len(firsts) != 1 or not all(sample and _is_header(sample[0]) for sample in samples):
+    if len(firsts) != 1 or not all(sample and is_header(sample[0]) for sample in samples):
         return ""
     (first,) = firsts
     names_of_files = [source.name.lower() for source in sources]

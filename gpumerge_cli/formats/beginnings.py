@@ -83,8 +83,8 @@ def doubt_of(start: bytes, order: Order, header_lines: int, *, plain: bool = Tru
 
     plain: a byte order mark counts as a part of the first line.
     """
-    wide = wide_encoding(start)
-    if wide and (order.end != b"\0" or start[:1] in (b"\xff", b"\xfe")):
+    wide = wide_text(start, order)
+    if wide:
         return (
             f"it looks like {wide} text, and lines compare by their bytes; "
             f"convert it first, for example with iconv -f {wide} -t UTF-8"
@@ -95,6 +95,15 @@ def doubt_of(start: bytes, order: Order, header_lines: int, *, plain: bool = Tru
             "remove it, for example with tail -c +4"
         )
     return ""
+
+
+def wide_text(start: bytes, order: Order) -> str:
+    """The encoding of lines that begin with `start` and have units of several bytes; "" for others.
+
+    Where lines end in NUL, zeros at every other place mean nothing.
+    """
+    wide = wide_encoding(start)
+    return wide if order.end != b"\0" or start[:1] in (b"\xff", b"\xfe") else ""
 
 
 def wide_encoding(start: bytes) -> str:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from typing import IO, Any, Protocol
 
-from gpumerge_cli.errors import GpumergeError, InputError
+from gpumerge_cli.errors import GpumergeError, InputError, input_error
 from gpumerge_cli.formats.codecs import CODECS, Reader
 from gpumerge_cli.urls import shown
 
@@ -50,6 +50,40 @@ def opened(stream: IO[bytes], name: str) -> Reader:
     if not start.startswith(codec.magic):
         raise ValueError("it does not begin as such data do")
     return reader
+
+
+class Beginning:
+    """The whole lines at the beginning of the compressed file `name`: a look at them makes no copy of the file.
+
+    size: their bytes, decompressed, at least 1 MiB if the file has more. Raises InputError, UsageError.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._data = b""
+        try:
+            with open(name, "rb") as raw, contextlib.closing(opened(raw, name)) as plain:
+                while more := plain.read(1 << 20):
+                    self._data += more
+                    if len(self._data) >= 1 << 20 and b"\n" in self._data:
+                        self._data = self._data[: self._data.rindex(b"\n") + 1]
+                        break
+        except GpumergeError:
+            raise
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno:
+                raise input_error(error, name) from None
+            raise damaged(error, name) from None
+        self.size = len(self._data)
+
+    def read(self, position: int, count: int) -> bytes:
+        """The bytes there, fewer at the end."""
+        return self._data[position : position + count]
+
+    read_exactly = read
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def unpack(raw: IO[bytes], out: Writable, name: str, size: int, told: Callable[[float], None]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import IO
 
 from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.compressed import Beginning
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.rules import NUL, SEPARATOR
@@ -49,7 +50,7 @@ class Parser:
     blocks: whole lines, as many as are gone through at once. number: of records gone through. gone: bytes.
     """
 
-    def __init__(self, file: SeekableInput, separator: int) -> None:
+    def __init__(self, file: SeekableInput | Beginning, separator: int) -> None:
         self.number = 0
         self.gone = 0
         self.blocks = self._blocks(file)
@@ -95,7 +96,7 @@ class Parser:
                 yield line.removeprefix(BOM.decode("latin-1")) if first else line
             more = next(self.blocks, None) if self._taken else None
 
-    def _blocks(self, file: SeekableInput) -> Iterator[bytes]:
+    def _blocks(self, file: SeekableInput | Beginning) -> Iterator[bytes]:
         held: list[bytes] = []  # the parts of a line that has not ended; they are joined once
         for start in range(0, file.size, _BLOCK):
             data = file.read_exactly(start, min(_BLOCK, file.size - start))

@@ -19,12 +19,14 @@ from typing import IO
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_records, refuse_wide
+from gpumerge_cli.formats.compressed import Beginning, compression_of
 from gpumerge_cli.formats.csv_parser import END, MARK, Parser, write_fields
 from gpumerge_cli.formats.csv_quotes import shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.order.rules import NUL, SEPARATOR, LineKey, LineOrder
+from gpumerge_cli.urls import is_url
 
 _COMMA = 0x2C
 _NUMBERS = ("numeric", "human", "general", "month")
@@ -104,7 +106,8 @@ def header_fields(
     plain: as of SeekableInput. implied: as Items.csv_implied. Raises InputError if a file that is not empty has no such
     record.
     """
-    file = open_input(name, plain=plain)
+    packed = not plain and not is_url(name) and compression_of(name) != ""
+    file = Beginning(name) if packed else open_input(name, plain=plain)
     try:
         start = file.read(0, LOOKED_AT)
         refuse_binary(name, start, plain=plain)

@@ -44,7 +44,8 @@ FOREIGN: tuple[Foreign, ...] = (
     Foreign(
         "a tar archive",
         (".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst"),
-        way_out="unpack it first, for example with tar xf",
+        rb".{257}ustar[\x00 ]",
+        "unpack it first, for example with tar xf",
     ),
     Foreign("LZMA", (".lzma",), rb"\x5d\x00\x00..[\x00\xff]{2}", "decompress it first, for example with xz -d"),
     Foreign("LZ4", (".lz4",), rb"\x04\x22\x4d\x18", "decompress it first, for example with lz4 -d"),

@@ -86,6 +86,9 @@ def _resolved(
     if one.items == "told":
         return Content(one.name, wanted)
     named = dtype_of(suffix)
+    if wanted is not None and named and not wanted.isnative:
+        what = f"{name}: its suffix says {named} in this machine's byte order, --dtype says {dtype}"
+        raise UsageError(what, way_out="rename it, or leave --dtype out")
     if wanted is not None and named and ItemType.of(named) != wanted.newbyteorder("="):
         raise UsageError(f"{name}: its suffix says {named}, --dtype says {dtype}", way_out="leave one of them out")
     if wanted is None and not named:
@@ -261,8 +264,8 @@ def open_sink(
         return ItemSink(open_output(name, most), header=header, compress=compress, line_end=line_end)
     if is_terminal(name):
         raise OutputError("binary items are not written to a terminal", way_out="use --output FILE or a pipe")
-    if dtype_of(suffix) and (source_content.dtype is None or source_content.dtype.isnative):
-        dtype = dtype.newbyteorder("=")  # suffixes mean this byte order, unless --dtype names another
+    if dtype_of(suffix):
+        dtype = dtype.newbyteorder("=")  # the byte order that suffixes mean
     one = format_of(suffix) if is_binary(suffix) else source_content.format
     of_items = partial(one.header, dtype) if one is not None and one.header is not None else None
     output = open_output(name, most)

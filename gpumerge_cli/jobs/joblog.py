@@ -87,8 +87,8 @@ def read_log(path: str) -> dict[str, LogEntry]:
 def standing_of(job: BatchJob, entry: LogEntry | None, *, retry_failed: bool) -> Standing | None:
     """The result of an earlier run of the job that still holds; None if the job is to run.
 
-    "done": the log has it as done, no input was written since it began, and the output is not older than any input and
-    was not written since the job ended. "failed": the log has it as failed, and failed jobs are not to run again.
+    "done": the log has it as done, no input was changed since it began, and the output is not older than any input and
+    was not changed since the job ended. "failed": the log has it as failed, and failed jobs are not to run again.
     """
     if entry is None:
         return None
@@ -98,17 +98,25 @@ def standing_of(job: BatchJob, entry: LogEntry | None, *, retry_failed: bool) ->
 
 
 def _is_fresh(job: BatchJob, entry: LogEntry) -> bool:
-    """Tell if no other program has written an input since the job began, or the output since it ended."""
+    """Tell if no other program has changed or replaced an input since the job began, or the output since it ended."""
     try:
         outputs = [os.stat(name) for name in job.outputs]
         ended = entry.started + entry.seconds + 2 * _ROUNDING
-        if not all(stat.S_ISREG(output.st_mode) and output.st_mtime <= ended for output in outputs):
+        if not all(stat.S_ISREG(output.st_mode) and changed_at(output) <= ended for output in outputs):
             return False
         return all(
-            one.st_mtime <= entry.started + _ROUNDING
+            changed_at(one) <= entry.started + _ROUNDING
             and all(one.st_mtime_ns <= output.st_mtime_ns for output in outputs)
             for one in map(os.stat, job.inputs)
             if not any(os.path.samestat(one, output) for output in outputs)
         )
     except OSError:
         return False
+
+
+def changed_at(status: os.stat_result) -> float:
+    """The time of the last change of a file, or of its name, in seconds since 1970.
+
+    Programs set the time of a write as they like: copies and archives keep an old one. They cannot set st_ctime.
+    """
+    return max(status.st_mtime, status.st_ctime)

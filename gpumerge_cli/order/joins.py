@@ -85,15 +85,10 @@ class Join:
 
     def sorting(self, source: int) -> str:
         """The options of gpumerge sort for A (0) or B (1)."""
-        keys = self.rules[source].keys
+        said = [key.said for key in self.rules[source].keys]
+        separator = self.separator
         if self.quoted:
-            separator, words = self.separator if self.separator != ord(",") else None, []
-            for key in keys:
-                letters = replace(key, start_field=0, end_field=None).describe()
-                words.append(f"{key.start_field + 1}{':' * bool(letters)}{letters}")
-            said = [f"--field {','.join(words)}"]
-        else:
-            separator, said = self.separator, [key.said for key in keys]
+            said, separator = ["--csv", *said], None if separator == ord(",") else separator
         options = ["-s", *(["-z"] if self.key.terminator == NUL and not self.quoted else [])]
         options += [] if separator is None else [f"-t {shlex.quote(_shown(separator))}"]
         return " ".join(options + said)
@@ -106,18 +101,18 @@ class Join:
         letters = [replace(key, start_field=0, end_field=None, skip_start=False).describe() for key in keys]
         tables = [header.split(bytes([self.separator or _SPACE])) for header in headers]
         named = bool(tables) and all(
-            field < len(names)
-            and re.fullmatch(rb"[A-Za-z_][A-Za-z0-9_]*", names[field])
-            and names.count(names[field]) == 1
+            field < len(names) and re.fullmatch(rb"[A-Za-z0-9_]+", names[field]) and names.count(names[field]) == 1
             for names, fields in zip(tables, self.fields, strict=True)
             for field in fields
         )
-        words = []
+        words: list[str] = []
+        like_numbers = False
         for number, fields in enumerate(self.fields):
             shown = [tables[number][field].decode() if named else str(field + 1) for field in fields]
+            like_numbers |= any(word[0].isdigit() for word in shown)
             words.append(",".join(f"{a}{':' * bool(b)}{b}" for a, b in zip(shown, letters, strict=True)))
         options = f"-j {words[0]}" if words[0] == words[1] else f"-1 {words[0]} -2 {words[1]}"
-        return options + " --header" * (bool(tables) and not named)
+        return options + " --header" * (bool(tables) and like_numbers)
 
     @property
     def _ways(self) -> tuple[LineKey, ...]:

@@ -41,8 +41,8 @@ class LineKey:
     compare: how. end_field: the field in which the key ends; None for the end of the line. end_char: bytes of that
     field that belong to the key; 0 for all. reverse: the other way round. fold: lower case counts as upper. dictionary:
     only blanks, letters and digits count. printable: only printable characters count. skip_start, skip_end: blanks
-    ahead of the characters that `start_char` or `end_char` count are skipped. name: the field that --field named; ""
-    for a key that was given as -k.
+    ahead of the characters that `start_char` or `end_char` count are skipped. name: the field as `option` named it; ""
+    for a key in the form of GNU's -k.
     """
 
     compare: Comparison = "bytes"
@@ -57,6 +57,7 @@ class LineKey:
     skip_start: bool = False
     skip_end: bool = False
     name: str = field(default="", compare=False)
+    option: str = field(default="--field", compare=False)
 
     @property
     def whole(self) -> bool:
@@ -93,7 +94,7 @@ class LineKey:
         """The key with its option: "-k 2,2nr", or "--field amount:nr"."""
         if self.name:
             letters = self._letters + "b" * self.skip_start
-            return f"--field {self.name}{':' * bool(letters)}{letters}"
+            return f"{self.option} {self.name}{':' * bool(letters)}{letters}"
         described = self.describe()
         return f"-k {described}" if described[:1].isdigit() else f"-k 1{described}"
 

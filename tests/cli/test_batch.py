@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -107,6 +108,34 @@ def test_the_plan_is_a_script_that_does_the_same(folder: Path, capfd: pytest.Cap
     program = f'gpumerge() {{ "{sys.executable}" -m gpumerge_cli "$@"; }}\n'
     subprocess.run(["sh", "-ec", program + script], cwd="/", env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
     assert outputs(folder) == OUTPUTS
+
+
+@pytest.mark.parametrize("name", ["a.txt", "out.txt"])
+@pytest.mark.parametrize("way", ["copied", "moved", "written"])
+@pytest.mark.parametrize("option", ["--resume", "--resume-failed"])
+def test_a_job_whose_file_was_replaced_by_an_older_one_runs_again(
+    option: str, way: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("1\n5\n")
+    Path("jobs.toml").write_text('[[job]]\noperation = "merge"\ninputs = ["a.txt"]\noutput = "out.txt"\n')
+    command = ["batch", "jobs.toml", "-q", "--joblog", "log"]
+    assert run(command) == 0
+    Path("older").write_text("0\n7\n")
+    os.utime("older", (1000, 1000))
+    time.sleep(0.02)  # more than a tick of the file system's clock
+    if way == "copied":
+        shutil.copy2("older", name)
+    elif way == "moved":
+        os.replace("older", name)
+    else:
+        Path(name).write_text("0\n7\n")
+        os.utime(name, (1000, 1000))
+    assert run([*command, option]) == 0
+    assert Path("out.txt").read_bytes() == Path("a.txt").read_bytes()
+    modified = os.stat("out.txt").st_mtime_ns
+    assert run([*command, option]) == 0
+    assert os.stat("out.txt").st_mtime_ns == modified
 
 
 def test_the_log_and_resume(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -214,7 +214,7 @@ def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
         ),
         (
             "z;1\na;2\nb;1\n",
-            "--csv -t; -k1",
+            "--csv -t; -k1 --header 0",
             "'a;2' comes after 'z;1' (record 1), key 'a;2' after 'z;1' by -k 1; sort it first",
         ),
         (

@@ -452,3 +452,56 @@ def test_heads_in_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two: np.
     assert run(["batch", "-q", "jobs.toml"]) == 0
     assert np.fromfile("few.i32", np.int32).tolist() == [1, 2, 3]
     assert np.fromfile("last.i32", np.int32).tolist() == [7, 9]
+
+
+def test_questions_that_are_asked_again_are_all_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("".join(f"{number}\n" for number in range(100)))
+    words = ["--at", "0", "--at", "10,11", "--quantile", "0.5", "--quantile=0.9,0.99"]
+    assert run(["rank", "-n", "a.txt", *words, "--json"]) == 0
+    ranks = json.loads(capfd.readouterr().out)["ranks"]
+    assert [one["rank"] for one in ranks] == [0, 10, 11, 49, 89, 98]
+
+
+def test_the_suffix_of_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("1\n2\n")
+    assert run(["rank", "a.txt", "--at", "1", "-o", "r.json"]) == 0
+    assert json.loads(Path("r.json").read_text())["ranks"][0]["item"] == "2"
+    assert run(["rank", "a.txt", "--at", "1", "-o", "r.txt"]) == 0
+    assert Path("r.txt").read_text().startswith("lines of 1 file")
+    for name, holds in (("r.npy", []), ("r.i32", []), ("r.csv", []), ("r.npy.gz", ["--json"])):
+        assert run(["rank", "a.txt", "--at", "1", *holds, "-o", name]) == 2
+        held = "a JSON object" if holds else "tables of text"
+        assert f"-o {name}: answers are {held}, not .{name.split('.')[1]}; name it " in capsys.readouterr().err
+        assert not Path(name).exists()
+
+
+def test_an_item_of_text_without_the_field_of_the_key(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """An item is a whole line, of CSV a record. A key alone would be taken for a line without a key."""
+    monkeypatch.chdir(tmp_path)
+    Path("r.csv").write_text("host,ms\na,5\nb,100\nc,300\n")
+    Path("q.csv").write_text('host,ms\n"a ""x",5\nb,100\nc,300\n')
+    Path("r.txt").write_text("a 5\nb 100\nc 300\n")
+    for words, item in (
+        (["--field", "ms:n", "r.csv"], "x,100"),
+        (["--field", "ms:n", "q.csv"], "x,100"),
+        (["-k", "2n", "r.txt"], "x 100"),
+    ):
+        assert run(["rank", *words, "--of", "100"]) == 2
+        assert f"has no field for {' '.join(words[:-1])}; write the " in capsys.readouterr().err
+        assert run(["rank", *words, "--of", item, "--of", item[:2], "--json"]) == 0
+        (found, empty) = json.loads(capsys.readouterr().out)["of"]
+        assert (found["lower"], found["upper"], empty["upper"]) == (1, 2, 0)
+    caplog.clear()
+    assert run(["rank", "--field", "ms:n,host", "r.csv", "--of", "100,b"]) == 0
+    assert "whose key 'b' by --field ms:n is no number" in caplog.text

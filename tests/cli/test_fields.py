@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.batch_jobs import commands
 from tests.record_fields import in_order, joined, python_key
 
 SALES = b'city,"amount, net",day\n"Rome, Italy",7,2\nOslo,40,1\nOslo,9,3\n'
@@ -255,12 +256,12 @@ def test_a_disorder_by_columns_names_the_field(
             '"a,b",a,b',
             "a,b",
             "--field a,b means one field of that name, or 2 fields; "
-            "give each field its own --field, or use the number of the one",
+            "give each field its own --field, or use its number, with --header 1",
         ),
         (
             "a:n,a",
             "a:n",
-            "--field a:n means the field 'a:n', or the field 'a' with the letters 'n'; use the field's number",
+            "--field a:n means the field 'a:n', or the field 'a' with the letters 'n'; use its number, with --header 1",
         ),
     ],
 )
@@ -303,7 +304,7 @@ def test_a_header_of_one_column_makes_one_think_of_the_separator(
 ) -> None:
     (tmp_path / "a.csv").write_text("city;day\nOslo;1\n")
     assert run(["merge", "--field=day", str(tmp_path / "a.csv")]) == 2
-    said = "the header has no field 'day'; it has one, city;day; -t says what separates them"
+    said = "the header has no field 'day'; it has one, 'city;day'; -t says what separates them"
     assert capsys.readouterr().err == f"gpumerge: --field day: {said}\n"
 
 
@@ -339,10 +340,12 @@ def test_keys_whose_order_is_not_known(
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text("a,b\n1,z\n")
     monkeypatch.setenv("GPUMERGE_KEY", "2")
-    assert run(["merge", "-q", "--field=a:n", "a.csv"]) == 2
+    monkeypatch.setenv("GPUMERGE_FIELD", "a:n")
+    assert run(["merge", "-q", "a.csv"]) == 2
     told = "-k and --field: which of them goes first is not known; write both on the command line"
     assert told in capsys.readouterr().err
     assert run(["merge", "-q", "--field=a:n", "-k2", "a.csv", "-o", "b.csv"]) == 0
+    monkeypatch.delenv("GPUMERGE_FIELD")
     assert run(["merge", "-q", "--csv", "a.csv", "-o", "b.csv"]) == 0
     monkeypatch.delenv("GPUMERGE_KEY")
     for operation in ("merge", "sort"):
@@ -353,6 +356,27 @@ def test_keys_whose_order_is_not_known(
         capsys.readouterr()
         assert run(["batch", "jobs.toml"]) == 2
         assert "key and field: which of them goes first is not known" in capsys.readouterr().err
+
+
+def test_keys_of_the_command_line_and_of_jobs_replace_those_of_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gpumerge.toml").write_text('field = "id:n"\n')
+    Path("a.txt").write_text("x 2\ny 10\n")
+    Path("a.bed").write_bytes(Path("a.txt").read_bytes())
+    for words in (["-k2,2n", "a.txt"], ["-k2,2n", "--format=text", "a.bed"]):
+        assert run(["merge", "-q", *words, "-o", "b.txt"]) == 0, capsys.readouterr().err
+        assert Path("b.txt").read_bytes() == Path("a.txt").read_bytes()
+    Path("jobs.toml").write_text('[[job]]\noperation = "merge"\ninputs = ["a.txt"]\nkey = ["2,2n"]\noutput = "c.txt"\n')
+    commands.cache_clear()
+    assert run(["batch", "-q", "jobs.toml"]) == 0, capsys.readouterr().err
+    commands.cache_clear()
+    assert Path("c.txt").read_bytes() == Path("a.txt").read_bytes()
+    Path("gpumerge.toml").unlink()
+    monkeypatch.setenv("GPUMERGE_KEY", "1,1")
+    Path("a.csv").write_text("a,b\n2,y\n10,x\n")
+    assert run(["merge", "-q", "--field=a:n", "a.csv", "-o", "b.csv"]) == 0, capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,6 @@ def test_a_header_of_tabs_or_of_many_columns_is_told(tmp_path: Path, caplog: pyt
 @pytest.mark.parametrize(
     ("files", "options"),
     [
-        ({"a": b"x\n1\n2\n", "b": b"y\n1\n2\n"}, "-n"),
         ({"a": b"x\n1\n", "b": b"1\n2\n"}, "-n"),
         ({"a": b"x\nz\n1\n"}, "-n"),
         ({"a": b"x\n", "b": b"x\n"}, "-n"),
@@ -109,6 +108,122 @@ def test_lines_like_others_are_no_header(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, files: dict[str, bytes], options: str
 ) -> None:
     assert "--header" not in _warned(caplog, tmp_path, files, options)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        (b"id,name\n0,a\n2,c\n", b"id,town\n1,b\n3,d\n"),
+        (b"id,name\n0,a\n2,c\n", b"id,name\r\n1,b\r\n3,d\r\n"),
+        (b"id,name\n0,a\n2,c\n", b"\xef\xbb\xbfid,name\n1,b\n3,d\n"),
+    ],
+)
+@pytest.mark.parametrize("options", ["-t, -k1,1n", "--csv -k1:n"])
+def test_headers_that_differ_are_told_where_keys_are_numbers(
+    data: tuple[bytes, bytes], options: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = dict(zip(("a.csv", "b.csv"), data, strict=True))
+    told = _warned(caplog, tmp_path, files, options)
+    assert "a.csv (and 1 more): warning: " in told
+    assert told.endswith("'id,name', has no number in its key, but the records after it do; if it is a header, add "
+                         "--header 1\n".replace("records", "lines" if "-t" in options else "records"))  # fmt: skip
+
+
+@pytest.mark.parametrize("options", ["-t, -n", "--csv -j1:n", "--csv -j1"])
+def test_a_join_tells_of_headers(options: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Where keys are texts, the headers go out as one."""
+    for name, data in {"a.csv": b"id,name\n0,a\n2,c\n", "b.csv": b"id,town\n0,b\n3,d\n"}.items():
+        (tmp_path / name).write_bytes(data)
+    names = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
+    words = ["join", "-q", *options.split(), *names, "--output", str(tmp_path / "out")]
+    assert app.run(words) == (2 if options == "--csv -j1" else 0)
+    told = "".join(caplog.messages)
+    assert told.endswith("do; if it is a header, add --header") is (options != "--csv -j1")
+    caplog.clear()
+    assert app.run([*words, "--header"]) == 0
+    assert caplog.messages == []
+    assert b"".join((tmp_path / "out").read_bytes().split()).endswith(b"town0,a,b")
+
+
+@pytest.mark.parametrize(
+    ("head", "lines", "options"),
+    [
+        (b"Name,Age", (b"ada,36\nbob,41\n", b"carl,50\n"), ""),
+        (b"Name,Age", (b"ada,36\nbob,41\n", b"carl,50\n"), "--csv -k1"),
+        (b"Name,Age1", (b"ada,36\nbob,41\n", b"carl,50\n"), "-t, -k1,1"),
+        (b'"id","v"', (b"1,2\n3,4\n", b"2,2\n"), "--csv"),
+        (b"#chrom\tstart", (b"chr1\t10\nchr2\t5\n", b"chr1\t7\n"), "--format text -k1,1"),
+    ],
+)
+@pytest.mark.parametrize("command", ["merge", "union", "difference", "rank"])
+def test_a_header_that_is_in_order_is_told(
+    command: str,
+    head: bytes,
+    lines: tuple[bytes, bytes],
+    options: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    names = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
+    for name, its in zip(names, lines, strict=True):
+        Path(name).write_bytes(head + b"\n" + its)
+    words = [command, *options.split(), *names, "-o", str(tmp_path / "out")]
+    words += ["--at", "0"] if command == "rank" else ["-q"]
+    assert app.run(words) == 0
+    assert [message.rpartition(", is like ")[2] for message in caplog.messages] == [
+        f"a header of the {word}s after it, and counts as one of them; if it is one, add --header 1"
+        for word in ("record" if "--csv" in options else "line",)
+    ]
+    caplog.clear()
+    assert app.run([*words, "--header", "1"]) == 0
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("command", ["merge", "union", "check", "join"])
+@pytest.mark.parametrize("name", ["addr1", "sha256"])
+def test_digits_in_a_name_leave_a_header_a_header(
+    command: str, name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    files = {"a.csv": f"id,{name}\n10,x\n21,y\n35,z\n", "b.csv": f"id,{name}\n12,p\n21,q\n"}
+    for file, data in files.items():
+        (tmp_path / file).write_text(data)
+    names = [str(tmp_path / file) for file in files]
+    for options in ("-t, -k1,1", "--csv -k1") if command != "join" else ("-t,", "--csv"):
+        app.run([command, *options.split(), *names])
+        option = "--header;" if command == "join" else "--header 1 or --field NAME;"
+        assert f"if line 1 is a header, add {option} else sort it first" in capfd.readouterr().err
+    if command != "join":
+        app.run([command, *names])
+        assert "use --field " in capfd.readouterr().err
+
+
+def test_a_header_behind_which_the_disorder_lies(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    told = _told(capfd, tmp_path, {"a.txt": b"Name,Age\nada,36\nbob,41\nabe,5\n"}, "-t,", "-k1,1")
+    assert told.endswith("; if line 1 is a header, add --header 1 or --field NAME; else sort it first\n")
+
+
+def test_columns_of_compare_get_no_hint_that_it_refuses(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    names = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
+    for number, name in enumerate(names):
+        Path(name).write_text(f"id,n\n1,a\n{number + 3},b\n")
+    assert app.run(["compare", *names]) == 2
+    assert capfd.readouterr().err.endswith("; if line 1 is a header, add --header 1; else sort it first\n")
+    assert app.run(["compare", "--header", "1", *names]) == 0
+    assert capfd.readouterr().out == "id,n\n\t\t1,a\n3,b\n\t4,b\n"
+
+
+def test_files_of_different_columns_are_for_a_join(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    told = _told(capfd, tmp_path, {"a.csv": b"id,n\n1,a\n", "b.csv": b"id,town\n1,b\n"}, "--field", "id:n")
+    assert told.endswith("; give all files the same columns and header, or join them by a key with gpumerge join\n")
+
+
+def test_exponents_that_do_not_count_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    files = {"a.csv": b"id,x\n3,0.5\n2,1e-05\n1,2e-06\n", "b.csv": b"id,x\n4,0.7\n"}
+    told = "its keys have exponents, as 1e-05 has, which n does not read; compare by g in place of n\n"
+    assert _warned(caplog, tmp_path, files, "--field x:n").endswith(f"a.csv: warning: {told}")
+    files = {"a.csv": b"id,x\n1,2e-06\n2,1e-05\n3,0.5\n", "b.csv": b"id,x\n4,0.7\n"}
+    assert _warned(caplog, tmp_path, files, "--field x:g") == ""
+    assert _warned(caplog, tmp_path, {"a.csv": b"id\n1\n2e5\n"}, "--field id:n") == ""
 
 
 def test_a_numeric_field_is_in_reverse_by_its_own_letter(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -218,6 +333,12 @@ def test_utf_16_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
         told = _told(capfd, tmp_path, {"a": "b9\nb10\nb8\nb7\na1\n".encode(encoding)})
         assert name in told
         assert f"convert it first, for example with iconv -f {name} " in told
+
+
+def test_letters_between_nul_bytes_are_no_utf_16(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    told = _told(capfd, tmp_path, {"a": b"b\0a\0c\0"}, "-z")
+    assert "UTF-16" not in told
+    assert told.endswith("sort it first, as LC_ALL=C sort does\n")
 
 
 def test_no_stable_order_is_proposed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -309,8 +309,8 @@ def test_disorder_is_an_error_with_its_place(
     [
         ([], b"b\na\n", "gpumerge sort -s -k 1b,1"),
         (["-t;", "-j1,2nr"], b"x;1\nx;3\nx;2\n", "gpumerge sort -s -t ';' -k 1,1 -k 2,2nr"),
-        (["--csv", "-j", "k:n,l"], b"k,l\n2,2\n2,1\n2,3\n", "gpumerge sort --header 1 -s --field 1:n,2"),
-        (["--csv", "-t:", "-j2r"], b"x:1\nx:3\nx:2\n", "gpumerge sort -s -t : --field 2:r"),
+        (["--csv", "-j", "k:n,l"], b"k,l\n2,2\n2,1\n2,3\n", "gpumerge sort --header 1 -s --csv -k 1,1n -k 2,2"),
+        (["--csv", "-t:", "-j2r"], b"x:1\nx:3\nx:2\n", "gpumerge sort -s -t : --csv -k 2,2r"),
     ],
 )
 def test_disorder_names_the_sort_that_mends_it(

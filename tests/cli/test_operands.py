@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from gpumerge_cli.cli import app
+
 
 def thorough(value: str) -> Any:
     """The parameter of a test for thorough runs alone."""
@@ -108,3 +110,20 @@ def test_a_sort_into_an_open_input_writes_once_all_is_read(tmp_path: Path) -> No
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run(["sh", "-c", shell], cwd=tmp_path, env=environment, check=True)
     assert (tmp_path / "a").read_text() == "b\nc\n"
+
+
+@pytest.mark.parametrize("command", ["merge", "sort", "check"])
+def test_a_list_of_names_on_lines_is_told(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.txt", "b.txt"):
+        Path(name).write_text("1\n")
+    for text in ("a.txt\nb.txt\n", "a.txt\n"):
+        Path("names").write_text(text)
+        assert app.run([command, "--files0-from", "names"]) == 2
+        told = "names: its names end in newlines, not in NUL bytes; end each in NUL, as find -print0 does, or tr "
+        assert told in capsys.readouterr().err
+    Path("odd\nname.txt").write_text("1\n")
+    Path("names").write_text("odd\nname.txt")
+    assert app.run([command, "--files0-from", "names", *([] if command == "check" else ["-o", "out.txt"])]) == 0

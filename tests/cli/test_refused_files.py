@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import sys
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +110,15 @@ def test_other_binary_data_are_no_lines(kind: str, start: bytes, capsys: pytest.
     assert f"l: it holds {kind} data, not lines of text" in refused(["merge", "l", "-o", "l"], capsys)
 
 
+def test_a_tar_archive_in_a_compressed_file_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.log").write_text("b\na\n")
+    with tarfile.open("t.tar.gz", "w:gz") as archive:
+        archive.add("a.log")
+    Path("t.gz").write_bytes(Path("t.tar.gz").read_bytes())
+    for words in (["sort", "--compressed", "t.tar.gz"], ["sort", "--compressed", "t.gz"], ["check", "-n", "t.gz"]):
+        assert "it holds a tar archive data, not lines of text; unpack it first" in refused(words, capsys)
+
+
 @pytest.mark.parametrize("command", ["sort", "merge"])
 @pytest.mark.parametrize("target", ["x.i32", "n.npy"])
 def test_a_link_does_not_hide_what_it_replaces(command: str, target: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,7 +133,7 @@ def test_a_link_does_not_hide_what_it_replaces(command: str, target: str, capsys
 def test_a_name_that_two_fields_have_is_no_key(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("d.csv").write_bytes(b"id,v,id\n2,x,1\n")
     told = refused([command, "--csv", "--header", "1", "-k", "id:n", "d.csv"], capsys)
-    assert "-k id:n: the header has id more than once; use the field's number" in told
+    assert "-k id:n: the header has id more than once; use its number, with --header 1" in told
 
 
 @pytest.mark.parametrize("start", [b"BZh9 bus", b"\x1f\x8b", b"(\xb5", b"\xfd7zX", b"\x1f\x8b\nx", b"PAR1,2", b"PKzip"])

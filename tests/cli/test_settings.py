@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.effective import effective
 from gpumerge_cli.cli.options import COMMANDS, options_of
 from gpumerge_cli.cli.settings import Settings, variable_name
 from tests.settings import used
@@ -382,14 +383,19 @@ def test_info_shows_what_came_from_where(place: Callable[..., None], capsys: pyt
     assert "/project/gpumerge.toml" in table
 
 
-def test_names_stay_whole_in_80_columns(
+def test_each_setting_stands_on_a_line_whole_in_80_columns(
     place: Callable[..., None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     place(GPUMERGE_PATH_BLOCK_SIZE="64", GPUMERGE_CHECK_IGNORE_LEADING_BLANKS="1")
     assert run(["info", "--config"]) == 0
     table = capsys.readouterr().out
-    assert max(map(len, table.splitlines()[2:])) <= 80
+    lines = table.splitlines()[3:]
+    facts = effective(Settings())["settings"]
+    assert len(lines) == len(facts)
+    for line, row in zip(lines, facts, strict=True):
+        assert line.startswith(row["setting"])
+        assert line.endswith(", ".join(row["commands"]))
     words = table.split()
     assert {"GPUMERGE_PATH_BLOCK_SIZE", "GPUMERGE_CHECK_IGNORE_LEADING_BLANKS"} <= set(words)
     assert {option.name for command in COMMANDS for option in command.options if option.settable} <= set(words)

@@ -133,7 +133,7 @@ def test_csv_keys_by_number_and_by_name(key: str, tmp_path: Path, capfdbinary: p
 @pytest.mark.parametrize(
     ("options", "order"),
     [
-        (["--header=1", "-k", "v:n"], "CSV, by -k 2,2n"),
+        (["--header=1", "-k", "v:n"], "CSV, by -k v:n"),
         (["--header=1", "-k", "2:nr", "-k1,1", "-s"], "CSV, by -k 2,2nr -k 1,1, ties left"),
         (["-t;", "-k2,2"], "CSV, by -k 2,2 -t ';'"),
         (["-k1"], "CSV, by -k 1"),

@@ -107,6 +107,13 @@ def entry(exit_code: int = 0, started: float = 2000.0) -> LogEntry:
     return LogEntry(1, started, 1.0, exit_code, "gpumerge merge 1")
 
 
+@pytest.fixture
+def by_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the times of writes count, which a test can set."""
+    monkeypatch.setattr("gpumerge_cli.jobs.joblog.changed_at", lambda status: status.st_mtime)
+
+
+@pytest.mark.usefixtures("by_writes")
 def test_what_is_still_done(tmp_path: Path) -> None:
     for name, seconds in (("old", 1000), ("out", 2000), ("same", 2000), ("new", 3000)):
         (tmp_path / name).touch()
@@ -138,6 +145,7 @@ def test_what_is_still_done(tmp_path: Path) -> None:
     assert standing_of(one("new", output=None), entry(), retry_failed=False) is None
 
 
+@pytest.mark.usefixtures("by_writes")
 def test_what_was_written_since_is_not_done(tmp_path: Path) -> None:
     place, other = tmp_path / "out", tmp_path / "in"
 

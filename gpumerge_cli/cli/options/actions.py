@@ -42,14 +42,15 @@ ACTIONS = (
     Option(
         "at", "Actions", ("rank",),
         "Show the items of these ranks, counted from 0: 0 is the first item of the merge. Also show how many items of "
-        "each file are ahead of it. The number of all items is a rank, too: the end of the merge.",
-        kind="text", placeholder="K,...", settable=False,
+        "each file are ahead of it. The number of all items is a rank, too: the end of the merge. "
+        "May be given again.",
+        kind="text", placeholder="K,...", multiple=True, settable=False,
     ),
     Option(
         "quantile", "Actions", ("rank",),
         "Show the item at this part of the merge: 0.5 is the median, 0.99 the 99th percentile, 1/3 the end of the "
-        "first third; 0 is the first item, 1 the last.",
-        kind="text", placeholder="Q,...", settable=False,
+        "first third; 0 is the first item, 1 the last. May be given again.",
+        kind="text", placeholder="Q,...", multiple=True, settable=False,
     ),
     Option(
         "of", "Actions", ("rank",),
@@ -78,7 +79,7 @@ ACTIONS = (
     ),
     Option(
         "resume", "Actions", ("batch",),
-        "Leave out the jobs that --joblog names: those that are done and whose inputs and outputs nobody has written "
+        "Leave out the jobs that --joblog names: those that are done and whose inputs and outputs nobody has changed "
         "since, and those that failed. A job is known by its command.",
     ),
     Option("resume-failed", "Actions", ("batch",), "As --resume, but run failed jobs again."),
@@ -125,7 +126,10 @@ ACTIONS = (
         "Show the items that the kernel holds in shared memory, round by round, if it works in rounds. With -o, the "
         "figure shows them instead of the path.", project=True,
     ),
-    Option("json", "Actions", ("rank",), "Print the answers as a JSON object instead of tables.", project=True),
+    Option(
+        "json", "Actions", ("rank",),
+        "Print the answers as a JSON object instead of tables; -o NAME.json implies it.", project=True,
+    ),
     Option("json", "Actions", ("info",), "Print a JSON object instead of tables.", project=True),
     Option(
         "measure", "Actions", ("info",),

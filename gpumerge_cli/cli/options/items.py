@@ -121,7 +121,8 @@ ORDER = (
         "field", "Order", _ORDERED,
         "Keys by name, as city,amount:r: columns of CSV, or fields of structured .npy files or of a --dtype with "
         "fields. The letters behind a colon are those of -k; records take r alone. Column names imply --csv and "
-        "--header 1. Beside -k, keys go in the order of the command line.",
+        "--header 1; what the header has as a name is one, even if it looks like a number. Beside -k, keys go in the "
+        "order of the command line.",
         kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",), project=True,
     ),
     Option(
@@ -140,13 +141,13 @@ ORDER = (
     Option(
         "field-separator", "Order", _ORDERED,
         "The byte between fields, \\0 for NUL and \\t for a tab; by default a field begins with its blanks.",
-        letter="t", kind="text", placeholder="BYTE", once=True, gnu=True, project=True,
+        letter="t", kind="text", placeholder="BYTE", gnu=True, project=True,
     ),
     Option(
         "field-separator", "Order", ("join",),
         "The byte between fields, \\0 for NUL and \\t for a tab; '' if a whole line is one field. By default blanks "
         "separate fields, however many, and one space is written.",
-        letter="t", kind="text", placeholder="BYTE", once=True, project=True,
+        letter="t", kind="text", placeholder="BYTE", project=True,
     ),
     Option("ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i", project=True),
     Option(
@@ -277,22 +278,22 @@ JOIN = (
         "Join by this field of both files, counted from 1; 1 by default. Several fields, as 1,2n, make one key; "
         "letters from dfghMnrV say how a field compares, as in sort's -k. With --csv, fields may be named, as "
         "city,amount:n. Fields of records are named, as id or id:r.",
-        letter="j", kind="text", placeholder="FIELDS", once=True, aliases=("field",), project=True,
+        letter="j", kind="text", placeholder="FIELDS", aliases=("field",), project=True,
     ),
     Option(
         "key-1", "Input", ("join",), "Join by these fields of A.",
-        letter="1", kind="text", placeholder="FIELDS", once=True, project=True,
+        letter="1", kind="text", placeholder="FIELDS", project=True,
     ),
     Option(
         "key-2", "Input", ("join",),
         "Join by these fields of B, as many as of A. Letters given for A hold for B, too.",
-        letter="2", kind="text", placeholder="FIELDS", once=True, project=True,
+        letter="2", kind="text", placeholder="FIELDS", project=True,
     ),
     Option(
         "type", "Output", ("join",),
         "Choose what is written. inner, the default: all pairs. left, right, outer: also the items of A, of B, of both "
         "that have no partner. anti: only the items of A without a partner. semi: only those with one, each once.",
-        kind="text", choices=("inner", "left", "right", "outer", "anti", "semi"), once=True,
+        kind="text", choices=("inner", "left", "right", "outer", "anti", "semi"),
     ),
     Option(
         "unpaired", "Output", ("join",),
@@ -314,6 +315,6 @@ JOIN = (
         "empty", "Output", ("join",),
         "Write TEXT for fields that are empty or missing. For records: the number of the byte, 0 by default, that "
         "missing records are filled with.",
-        letter="e", kind="text", placeholder="TEXT", once=True, project=True,
+        letter="e", kind="text", placeholder="TEXT", project=True,
     ),
 )  # fmt: skip

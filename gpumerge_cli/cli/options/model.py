@@ -33,8 +33,8 @@ class Option:
 
     name: the long name without its dashes, which is also the setting's and the key of a job. letter: the short name.
     placeholder: stands for the value in help; by default it is made from kind and choices. choices: the words that the
-    option takes; empty if it takes any. least: the least number. multiple: it may be given again, and all values count.
-    once: two different values are an error, where otherwise the last one counts; for commands that Typer reads.
+    option takes; empty if it takes any. least: the least number. multiple: it may be given again, and all values count;
+    two different values of another option are an error.
     gnu: whether GNU sort has it under the same name, or its name there. off: the long name that takes a flag back,
     where that is not --no-NAME alone. settable: the environment and configuration files may set it. neutral: it changes
     no byte of the output, so it may be set for sort, too. project: a
@@ -56,7 +56,6 @@ class Option:
     default: Any = None
     least: int = 0
     multiple: bool = False
-    once: bool = False
     value_is_optional: bool = False
     gnu: bool | str = False
     off: str = ""
@@ -105,6 +104,11 @@ class Option:
     @property
     def takes_value(self) -> bool:
         return self.kind != "flag"
+
+    @property
+    def once(self) -> bool:
+        """Whether two different values are an error."""
+        return self.takes_value and not self.multiple
 
     @property
     def metavar(self) -> str:

@@ -98,7 +98,7 @@ OUTPUT = (
     Option(
         "output-delimiter", "Output", ("compare",),
         "The text between columns; by default a tab.",
-        kind="text", default="\\t", once=True, project=True,
+        kind="text", default="\\t", project=True,
     ),
     Option(
         "total", "Output", ("compare",), "Write a last line that says how many lines each column has.", project=True,

@@ -1,0 +1,249 @@
+"""Columns of CSV as -k, --field and join's -j name them: by a name of the header, or by number.
+
+A word that the header has as a name means that column, even if it looks like a number. Where no option says whether
+line 1 is a header, and the word numbers another column, nothing tells which of the two is meant: it is refused.
+Nothing of Typer is imported here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from gpumerge_cli.cli.gnu_values import SATURATED, parse_number
+from gpumerge_cli.cli.keyspec import LETTERS, WHOLE_KEY, KeySpec, parse_key
+from gpumerge_cli.cli.values import Values
+from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.errors import GpumergeError, InputError, UsageError
+from gpumerge_cli.urls import is_url
+from gpumerge_cli.words import did_you_mean, nearest
+
+_CSV_NUMBER = re.compile(rf"([0-9]+):([{LETTERS}]*)", re.ASCII)
+_KEY_NUMBER = re.compile(rf"([0-9]+)(?::?([{LETTERS}]*))?", re.ASCII)
+_FIELD_NUMBER = re.compile(rf"([0-9]+)(?::([{LETTERS}]*))?", re.ASCII)
+_OF_SORT = ("-k", "--field")
+"""Options whose commands say by a number how many lines of header there are; join has a flag for one."""
+_NEEDS_QUOTES = re.compile(r"[\s,;|:'\"]")
+"""Finds what keeps a field's name from being plain in a message."""
+
+
+def csv_names(
+    files: Sequence[str],
+    separator: int | None,
+    header: int,
+    *,
+    plain: bool = False,
+    option: str = "-k",
+    implied: bool = False,
+) -> list[str] | None:
+    """The names of the fields of CSV, which the last of `header` records of the first regular file holds; 0 is 1.
+
+    None if all files are empty. Files without such a record, or that cannot be read, are passed over while another has
+    one. Only regular files are read, because a pipe's bytes could not be read again for the sort; all files must have
+    the same header. plain: the file is not compressed, even if its name says so. option: the option that names a field.
+    implied: as Items.csv_implied.
+    Raises UsageError if the header can only be in a pipe, InputError if no file can be read or has such a record.
+    """
+    from gpumerge_cli.formats.csv_records import header_fields
+    from gpumerge_cli.formats.naming import look_at
+
+    again = [file for file in files if file == os.devnull or (file != "-" and (is_url(file) or os.path.isfile(file)))]
+    errors = []
+    for file in again:
+        try:
+            names = header_fields(file, separator, max(1, header), plain=plain, implied=implied)
+        except InputError as error:
+            errors.append(error)
+        else:
+            if names is not None:
+                return names
+    if errors:
+        raise errors[0]
+    if files and len(again) == len(files):
+        return None
+    for file in files:
+        look_at(file)
+    what = f"{option} NAME: there is no header to find it in"
+    raise UsageError(what, way_out=f"name a file that is no pipe, or {by_number(option)}")
+
+
+@dataclass(frozen=True)
+class Header:
+    """The header in which keys of CSV find their names.
+
+    find_names: gives the names of all fields, as csv_names does. known: whether options say that line 1 is a header;
+    None if none says so.
+    """
+
+    find_names: Callable[[], Sequence[str] | None]
+    known: bool | None = None
+
+    def names(self) -> Sequence[str]:
+        """The names; () where there is no header to find them in. What is wrong with a file, its opening tells."""
+        try:
+            return self.find_names() or ()
+        except GpumergeError:
+            return ()
+
+
+def header_of(
+    find_names: Callable[[], Sequence[str] | None],
+    values: Values,
+    keys: Sequence[str],
+    fields: Sequence[str],
+    numbers: re.Pattern[str] = _FIELD_NUMBER,
+) -> Header:
+    """The header of files of CSV. keys: the texts of -k. fields: those of --field, or of join's options.
+
+    numbers: see parse_columns.
+    """
+    can_only_be_names = [
+        text for text in keys if WHOLE_KEY.fullmatch(text) is None and _CSV_NUMBER.fullmatch(text) is None
+    ]
+    can_only_be_names += [word for text in fields for word in text.split(",") if numbers.fullmatch(word) is None]
+    known = True if values.header or can_only_be_names else (False if "header" in values.given else None)
+    return Header(cache(find_names), known)
+
+
+def parse_csv_key(text: str, header: Header) -> KeySpec:
+    """The key that is a field of CSV, by its name or number, alone or with a colon and letters: "2:nr", "amount:nr".
+
+    Other texts are parsed by parse_key. Raises UsageError for what is no key, and as csv_names does.
+    """
+    plain, numbered = WHOLE_KEY.fullmatch(text), _CSV_NUMBER.fullmatch(text)
+    if plain is None and numbered is None:
+        return _named_key(text, header.find_names(), "-k")
+    # "2,2n" is GNU's form alone: no header is read for it.
+    if "," not in text and _means_name(text, _KEY_NUMBER.fullmatch(text), header, "-k"):
+        return _named_key(text, header.names(), "-k")
+    return parse_key(text if numbered is None else f"{numbered[1]}{numbered[2]},{numbered[1]}")
+
+
+def parse_columns(
+    text: str, header: Header, option: str = "--field", numbers: re.Pattern[str] = _FIELD_NUMBER
+) -> list[KeySpec]:
+    """The keys that --field says: columns of CSV by name or number, each with letters behind a colon if it has any.
+
+    option: the option that says so. numbers: matches a column's number, then its letters. Raises UsageError for what is
+    no column, and as csv_names does.
+    """
+    words = text.split(",")
+    numbered = [numbers.fullmatch(word) for word in words]
+    names = header.names() if all(numbered) else header.find_names()
+    if names is not None and len(words) > 1 and _is_there(text, names):  # a name may have a comma
+        if all(number or _is_there(word, names) for word, number in zip(words, numbered, strict=True)):
+            raise UsageError(
+                f"{option} {text} means one field of that name, or {len(words)} fields",
+                way_out=f"give each field its own {option}, or {by_number(option)}",
+            )
+        return [_named_key(text, names, option)]
+    if not all(numbered):
+        header = replace(header, known=True)
+    return [
+        _named_key(word, names, option)
+        if number is None or _means_name(word, number, header, option)
+        else _numbered_key(number, option)
+        for word, number in zip(words, numbered, strict=True)
+    ]
+
+
+def _numbered_key(number: re.Match[str], option: str) -> KeySpec:
+    field = parse_number(number[1])
+    if field == 0:
+        raise UsageError(f"{option} {number[0]}: there is no field 0", way_out="count from 1")
+    place = min(field, SATURATED) - 1
+    return KeySpec(place, end_field=place, start=frozenset(number[2] or ""), name=number[1], option=option)
+
+
+def _means_name(text: str, number: re.Match[str] | None, header: Header, option: str) -> bool:
+    """Whether a text that may number a field is the name of a field.
+
+    number: its match, None where the text tells a character, too. Raises UsageError if nothing tells.
+    """
+    names = header.names()
+    if header.known is False or not _is_there(text, names):
+        return False
+    name = _split(text, names)[0]
+    if header.known or number is None or name != number[1]:
+        return True
+    at = parse_number(name)
+    if at > len(names):
+        return True
+    if list(names).index(name) + 1 == at:  # the same column: line 1 is then taken for data
+        return False
+    if at == 0:
+        what = f"{option} {text}: there is no field 0, unless line 1 is a header that has this name"
+        raise UsageError(what, way_out=f"count from 1, or add {_header_option(option)} for the name")
+    raise UsageError(
+        f"{option} {text} means field {at}, or the field {name!r} if line 1 is a header",
+        way_out=f"add {_header_option(option)} for the name, or {_no_header_option(option)} for the number",
+    )
+
+
+def _header_option(option: str) -> str:
+    return "--header 1" if option in _OF_SORT else "--header"
+
+
+def _no_header_option(option: str) -> str:
+    return "--header 0" if option in _OF_SORT else "--no-header"
+
+
+def by_number(option: str) -> str:
+    """The way to say a field of a file with a header by its number, where `option` cannot say it by its name."""
+    return f"use its number, with {_header_option(option)}"
+
+
+def _split(text: str, names: Sequence[str]) -> tuple[str, str]:
+    """The name in a text, and the letters behind its last colon. A name of the header has no letters behind it."""
+    name, colon, letters = text.rpartition(":")
+    return (text, "") if text in names or not colon else (name, letters)
+
+
+def _is_there(text: str, names: Sequence[str]) -> bool:
+    """Whether `text` is the name of a field. A colon and letters without a comma may follow the name."""
+    name, letters = _split(text, names)
+    return name != "" and name in names and "," not in letters
+
+
+def _named_key(text: str, names: Sequence[str] | None, option: str) -> KeySpec:
+    """The key by a name. names: None if all files are empty, and the field may be any."""
+    if names is None:
+        name, letters = _split(text, ())
+        start = frozenset(letters) if set(letters) <= set(LETTERS) else frozenset()
+        return KeySpec(0, end_field=0, start=start, name=name, option=option, in_header=True)
+    name, letters = _split(text, names)
+    cut = text.rpartition(":")
+    if text in names and cut[0] and cut[0] in names and not set(cut[2]) - set(LETTERS):
+        raise UsageError(
+            f"{option} {text} means the field {text!r}, or the field {cut[0]!r} with the letters {cut[2]!r}",
+            way_out=by_number(option),
+        )
+    if not name or name not in names:
+        sought = name or letters
+        raise UsageError(
+            f"{option} {text}: the header has no field {sought!r}", way_out=_other_names(sought, names, option)
+        )
+    if list(names).count(name) > 1:
+        raise UsageError(f"{option} {text}: the header has {name} more than once", way_out=by_number(option))
+    if set(letters) - set(LETTERS):
+        raise UsageError(f"{option} {text}: {letters!r} are no options of a key", way_out=f"use letters from {LETTERS}")
+    number = list(names).index(name) + 1
+    return replace(parse_key(f"{number}{letters},{number}"), name=name, option=option, in_header=True)
+
+
+def _other_names(sought: str, names: Sequence[str], option: str) -> str:
+    """The way out where a header does not have a name."""
+    first = names[0] if names else ""
+    if first.lower().startswith("sep=") or not any(names):
+        what = "line 1 is blank" if not any(names) else f"line 1 is {first!r}, which names no field"
+        skipped = "add --header 2, or remove it" if option in _OF_SORT else "remove it"
+        return f"{what}: {skipped}"
+    shown = {name: repr(name) if _NEEDS_QUOTES.search(name) else name for name in names if name}
+    if len(names) == 1:
+        way_out = f"it has one, {shown[first]}; -t says what separates them"
+        return way_out if _NEEDS_QUOTES.search(first) else did_you_mean(sought, names, way_out)
+    near = nearest(sought, shown)
+    told = f"use one of {', '.join([*shown.values()][:20])}"
+    return f"did you mean {shown[near]}? {told}" if near else told
