@@ -87,11 +87,13 @@ class Settings:
             return ()
         return tuple(option for option in options_of(command) if option.settable)
 
-    def arguments(self, command: str, option: Option) -> list[str]:
-        """Use the setting of an option that the command line leaves out; its values as words of a command line."""
-        value = self.use(command, option)
-        values = value if isinstance(value, list) else [value]
-        return ["" if one is True else str(one) for one in values if one is not None and one is not False]
+    def others(self, command: str, given: Collection[str]) -> Iterator[tuple[Option, list[Any]]]:
+        """Use the settings of options whose parameters are not among `given`: each option, with its values unread."""
+        for option in self.options(command):
+            value = None if option.parameter in given else self.use(command, option)
+            if value is not None:
+                values = value if isinstance(value, list) else [value]
+                yield option, [str(one) if option.takes_value else one for one in values]
 
     def placed(self, error: UsageError) -> UsageError:
         """`error`, with the place of the setting if it is about an option whose value is a setting."""
