@@ -53,6 +53,7 @@ class Settings:
     """Long names, without dashes, of options whose settings are ignored."""
     used: dict[str, str] = field(default_factory=dict)
     """The source of each setting that was used, by the option's name as written. Clear it ahead of another command."""
+    _options: dict[str, tuple[Option, ...]] = field(default_factory=dict)
 
     def of(self, command: str) -> Mapping[str, Any]:
         """The settings of `command`'s options, by Typer's names, each found when it is asked for."""
@@ -82,10 +83,12 @@ class Settings:
         return value
 
     def options(self, command: str) -> tuple[Option, ...]:
-        """The options of a command that may be set; empty if nothing is set."""
-        if not self._said:
-            return ()
-        return tuple(option for option in options_of(command) if option.settable)
+        """The options of a command that are set, for it or for another command."""
+        if command not in self._options:
+            names = {name for _, _, name in self._said}
+            settable = (option for option in options_of(command) if option.settable)
+            self._options[command] = tuple(option for option in settable if not names.isdisjoint(option.setting_names))
+        return self._options[command]
 
     def others(self, command: str, given: Collection[str]) -> Iterator[tuple[Option, list[Any]]]:
         """Use the settings of options whose parameters are not among `given`: each option, with its values unread."""

@@ -48,10 +48,8 @@ class Values:
 
     def get(self, parameter: str, default: Any = None) -> Any:
         """The value, or `default` where the command has no such option."""
-        try:
-            return getattr(self, parameter)
-        except AttributeError:
-            return default
+        initial = command(self.command).initial
+        return self.said[parameter] if parameter in self.said else initial.get(parameter, default)
 
 
 class OptionValue(NamedTuple):
