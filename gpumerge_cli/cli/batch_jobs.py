@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
-from gpumerge_cli.cli.options import Option, command, options_of
+from gpumerge_cli.cli.options import command, options_of
 from gpumerge_cli.cli.settings import Settings
 from gpumerge_cli.cli.values import OptionValue, Values, read_values
 from gpumerge_cli.engine.job import Job
@@ -96,24 +96,19 @@ def _options(operation: str) -> dict[str, JobOption]:
 
 def _set(settings: Settings, name: str, given: Collection[str]) -> dict[str, Any]:
     """The settings of options that a job does not name; see jobs.spec.JobCommand.settings."""
-    found = {}
-    for option in settings.options(name):
-        setting = None if option.name in given else settings.find(name, option)
-        if setting is not None:
-            values = setting[0] if isinstance(setting[0], list) else [setting[0]]
-            found[option.name] = [
-                os.path.abspath(value) if option.takes_path and not is_url(value) else value for value in values
-            ]
-    return found
+    others = settings.others(name, {key.replace("-", "_") for key in given})
+    return {
+        option.name: [os.path.abspath(one) if option.takes_path and not is_url(one) else one for one in values]
+        for option, values in others
+    }
 
 
 def _parse(
     name: str, job_of: JobOf, settings: Settings, options: Mapping[str, Sequence[Any]], files: Sequence[str]
 ) -> Job:
     """See jobs.spec.JobCommand.parse. A UsageError about a setting names the setting's place."""
-    rows = _rows(name)
     told = [
-        OptionValue(rows[key], str(value) if rows[key].takes_value else value, f"--{key}")
+        OptionValue(command(name).option(key), value if isinstance(value, bool) else str(value), f"--{key}")
         for key, values in options.items()
         for value in values
     ]
@@ -125,11 +120,6 @@ def _parse(
         return _judged(job_of(told, files, settings))
     except UsageError as error:
         raise settings.placed(error) from None
-
-
-@cache
-def _rows(operation: str) -> dict[str, Option]:
-    return {name: row for row in options_of(operation) for name in (row.name, *row.aliases)}
 
 
 def _judged(job: Job) -> Job:

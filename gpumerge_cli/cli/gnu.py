@@ -75,16 +75,16 @@ def parse_sort(
         elif word.option.name in ("help", "version"):
             return SortCommand(mode=cast(Mode, word.option.name))
         else:
-            reading.take(word)
+            reading.take(*word)
             reading.end_options()
     return reading.command(settings)
 
 
-def sort_command(told: Sequence[OptionValue], files: Sequence[str], settings: Settings | None = None) -> SortCommand:
+def sort_command(told: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> SortCommand:
     """The command with files and with options, of which none ends the reading. Raises as parse_sort does."""
     reading = _Reading(csv=any(one.option.name == "csv" and one.value for one in told), files=[*files])
     for one in told:
-        reading.take(one)
+        reading.take(*one)
     return reading.command(settings)
 
 
@@ -120,12 +120,9 @@ class _Reading:
     check: str = ""
     """"c", "C", or "" for no check."""
 
-    def take(self, told: OptionValue) -> None:
-        """Take a given option."""
-        self.given.add(told.option.parameter)
-        self._take(*told)
-
-    def _take(self, option: Option, value: Any, written: str) -> None:
+    def take(self, option: Option, value: Any, written: str) -> None:
+        """Take an option with a value, see OptionValue."""
+        self.given.add(option.parameter)
         if value is False:
             return
         if option.letter and option.letter in LETTERS:
@@ -165,10 +162,11 @@ class _Reading:
 
     def command(self, settings: Settings | None) -> SortCommand:
         """The finished command, with the settings of other options. Raises UsageError for a contradiction."""
-        for option, texts in () if settings is None else settings.others("sort", self.given):
+        given = frozenset(self.given)
+        for option, texts in () if settings is None else settings.others("sort", given):
             for text in texts:
-                self._take(option, text, option.names[0])
-        values = Values("sort", self.said, frozenset(self.given), tuple(self.sequence))
+                self.take(option, text, option.names[0])
+        values = Values("sort", self.said, given, tuple(self.sequence))
         if self.files and values.files0_from is not None:
             raise UsageError(f"{self.files[0]}: files are named by --files0-from already", way_out="use one of the two")
         if values.stable and values.last_resort:
@@ -198,9 +196,9 @@ class _Reading:
         check_operands(asked, asked.files)
         if self.check and values.output is not None:
             raise UsageError(f"options -{self.check}o are incompatible", way_out="a check writes nothing: leave -o out")
-        if self.check and "report" in self.given:
+        if self.check and "report" in given:
             raise UsageError("--report: a check takes no report", way_out="leave --report, or -c and -C, out")
-        if self.check and "parts" in self.given:
+        if self.check and "parts" in given:
             raise UsageError("--parts: a check writes nothing", way_out="leave --parts, or -c and -C, out")
         return asked
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpumerge_cli.cli.options import Option, command
 from gpumerge_cli.cli.values import OptionValue, unknown_option
@@ -12,7 +12,6 @@ from gpumerge_cli.errors import UsageError
 
 _SORT = command("sort")
 _LETTERS = {option.letter: option for option in _SORT.options if option.letter}
-_NAMES = {name[2:]: option for option in _SORT.options for name in option.names if name.startswith("--")}
 _GNU = sorted({option.gnu_name for option in _SORT.options if option.gnu_name})
 
 
@@ -60,7 +59,7 @@ def _needs_value(option: Option) -> bool:
     return option.takes_value and not option.value_is_optional
 
 
-def _implied(option: Option) -> str | bool:
+def _implied(option: Option) -> Any:
     return option.choices[0] if option.value_is_optional else True
 
 
@@ -73,16 +72,14 @@ def _skip_old_option(attached: str, left: deque[str]) -> None:
 
 
 def _long(word: str, left: deque[str]) -> OptionValue:
-    written, equals, text = word[2:].partition("=")
-    name = written if written in _NAMES else _completed(written)
-    option = _NAMES[name]
+    written, equals, value = word[2:].partition("=")
+    name = written if written in _SORT.named else _completed(written)
+    option = _SORT.option(name)
     if equals and not option.takes_value:
-        raise UsageError(f"--{written} takes no value", way_out=f"leave ={text} out")
+        raise UsageError(f"--{written} takes no value", way_out=f"leave ={value} out")
     if not equals:
-        return OptionValue(
-            option, _next(f"--{written}", left) if _needs_value(option) else _implied(option), f"--{name}"
-        )
-    return OptionValue(option, text, f"--{name}")
+        value = _next(f"--{written}", left) if _needs_value(option) else _implied(option)
+    return OptionValue(option, value, f"--{name}")
 
 
 def _completed(written: str) -> str:

@@ -53,7 +53,6 @@ class Settings:
     """Long names, without dashes, of options whose settings are ignored."""
     used: dict[str, str] = field(default_factory=dict)
     """The source of each setting that was used, by the option's name as written. Clear it ahead of another command."""
-    _options: dict[str, tuple[Option, ...]] = field(default_factory=dict)
 
     def of(self, command: str) -> Mapping[str, Any]:
         """The settings of `command`'s options, by Typer's names, each found when it is asked for."""
@@ -61,7 +60,7 @@ class Settings:
 
     def find(self, command: str, option: Option) -> tuple[Any, Setting] | None:
         """The setting of a command's option, and its source; None if there is none."""
-        if not option.settable or option.name in self.leaving_out or not self._said:
+        if self._names.isdisjoint(option.setting_names) or not option.settable or option.name in self.leaving_out:
             return None
         for layer in _LAYERS:
             for scope in (command, "") if option.shared else (command,):
@@ -82,17 +81,9 @@ class Settings:
         self.used.update(dict.fromkeys((*option.names, *option.off), setting.source))
         return value
 
-    def options(self, command: str) -> tuple[Option, ...]:
-        """The options of a command that are set, for it or for another command."""
-        if command not in self._options:
-            names = {name for _, _, name in self._said}
-            settable = (option for option in options_of(command) if option.settable)
-            self._options[command] = tuple(option for option in settable if not names.isdisjoint(option.setting_names))
-        return self._options[command]
-
     def others(self, command: str, given: Collection[str]) -> Iterator[tuple[Option, list[Any]]]:
         """Use the settings of options whose parameters are not among `given`: each option, with its values unread."""
-        for option in self.options(command):
+        for option in options_of(command) if self._names else ():
             value = None if option.parameter in given else self.use(command, option)
             if value is not None:
                 values = value if isinstance(value, list) else [value]
@@ -110,6 +101,11 @@ class Settings:
         placed = UsageError(what, where=source, way_out=error.way_out)
         placed.exit_code = error.exit_code
         return placed
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The names of all that is set, for whatever command."""
+        return frozenset(name for _, _, name in self._said)
 
     @cached_property
     def _said(self) -> dict[tuple[_Layer, str, str], Setting]:
@@ -192,10 +188,9 @@ class _Defaults(Mapping[str, Any]):
         self._command = command
 
     def __getitem__(self, parameter: str) -> Any:
-        if self._settings._said:
-            for option in options_of(self._command):
-                if option.parameter == parameter:
-                    return self._settings.use(self._command, option)
+        for option in options_of(self._command):
+            if option.parameter == parameter:
+                return self._settings.use(self._command, option)
         return None
 
     def __iter__(self) -> Iterator[str]:

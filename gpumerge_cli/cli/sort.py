@@ -171,7 +171,7 @@ def _perform(command: SortCommand) -> int:
     return 0
 
 
-def job_of(told: Sequence[OptionValue], files: Sequence[str], settings: Settings | None = None) -> Job:
+def job_of(told: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> Job:
     """The sort or merge that the options ask for. Raises GpumergeError."""
     return _job(_salted(sort_command(told, files, settings)))
 

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 class Values:
     """The values that a command line, settings and defaults give a command, each an attribute: values.record_size.
 
-    said: the values that are not left to the defaults, by the names of parameters. given: the names that were
-    on the command line.
-    sequence: the parameters key and field, one for each -k and --field of the command line, in its order.
+    said: values by the names of parameters; all others are the defaults. given: the names that were on the command
+    line. sequence: the parameters key and field, one for each -k and --field of the command line, in its order.
     csv_implied: csv is said by --field alone.
     """
 
@@ -48,8 +47,9 @@ class Values:
 
     def get(self, parameter: str, default: Any = None) -> Any:
         """The value, or `default` where the command has no such option."""
-        initial = command(self.command).initial
-        return self.said[parameter] if parameter in self.said else initial.get(parameter, default)
+        if parameter in self.said:
+            return self.said[parameter]
+        return command(self.command).initial.get(parameter, default)
 
 
 class OptionValue(NamedTuple):
@@ -88,9 +88,12 @@ def read_values(
 
 @cache
 def _defaults(row: Command) -> dict[str, Any]:
-    """The defaults that are texts, read as if they were given."""
-    texts = {option: option.initial for option in row.options if isinstance(option.initial, str)}
-    return {option.parameter: read_value(option, text) for option, text in texts.items()}
+    """The values of options that are not given: of those that are texts, read as if they were given."""
+    initial = {option: option.initial for option in row.options}
+    return {
+        option.parameter: read_value(option, value) if isinstance(value, str) else value
+        for option, value in initial.items()
+    }
 
 
 def read_all(option: Option, values: Sequence[Any], written: str) -> Any:
@@ -110,8 +113,8 @@ def read_all(option: Option, values: Sequence[Any], written: str) -> Any:
 def read_value(option: Option, text: str, written: str = "") -> Any:
     """The value of an option that is written as `text`. Raises UsageError, naming the option as `written`.
 
-    A switch has its value already.
-    Words that GNU sort takes are left as they are: they may be shortened, and are judged with what they go with.
+    A switch has its value already. Words that GNU sort takes are left as they are: they may be shortened, and are
+    judged with what they go with.
     """
     written = written or option.names[0]
     if option.choices and not option.gnu and text not in option.choices:

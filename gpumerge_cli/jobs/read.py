@@ -142,11 +142,7 @@ def _parsed(operation: JobCommand, limits: Limits, inputs: Sequence[str], option
 
 
 def _line_blamed(
-    draft: Draft,
-    options: _Options,
-    inputs: Sequence[str],
-    parsed: Callable[[_Options], Job | GpumergeError],
-    told: str,
+    draft: Draft, options: _Options, inputs: Sequence[str], parsed: Callable[[_Options], object], told: str
 ) -> int:
     """The line that an error is about: that of the last option whose removal changes the error, else of a file."""
     for key in reversed(draft.options):

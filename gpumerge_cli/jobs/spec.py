@@ -30,11 +30,11 @@ class JobOption:
 
 @dataclass(frozen=True)
 class JobCommand:
-    """An operation of jobs. writes: it has an output. parse: makes a job of options and inputs, all paths as opened.
+    """An operation of jobs. writes: it has an output.
 
-    Options are lists of values, by long names as the job has them, the output among them; a switch has True or False.
-    parse raises UsageError for values that are wrong or contradict each other, InputError for files that it has to
-    look into.
+    parse: makes a job of options and inputs, with paths as they are opened. Options are lists of values by the long
+    names that the job has for them, the output among them; a switch has True or False. parse raises UsageError for a
+    wrong value and for options that contradict each other, InputError for files that it has to look into.
     settings: called with the options that a job names, gives the settings of other options, with absolute paths; raises
     UsageError. reserved: options that a job may not have; the batch has most of them for all of its jobs.
     defaults: values of options for jobs that do not name these, with absolute paths.
