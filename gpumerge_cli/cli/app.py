@@ -66,7 +66,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from gpumerge_cli.cli.usual import read_usual
         from gpumerge_cli.cli.work import work_of
 
-        values = read_usual(arguments) if settings is None else None
+        values = read_usual(arguments, settings)
         if values is not None:
             work_of(values.command)(values)
             return 0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,13 +14,13 @@ import typer.core
 
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options import COMMANDS, NAMES, Argument, Command, Option, command
-from gpumerge_cli.cli.values import Values, given_twice, read_value, settings_replaced, unknown_option
+from gpumerge_cli.cli.settings import settings_replaced
+from gpumerge_cli.cli.values import Values, read_all, unknown_option
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.words import nearest
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.settings import Settings
-    from gpumerge_cli.engine.job import Job
 
 
 class _AnyText:
@@ -45,9 +44,6 @@ _MOST_NAMED = 8
 _SEQUENCE = "gpumerge.sequence"
 _WORDS = "gpumerge.words"
 """The names under which a context keeps Values.sequence, and the words of the command line."""
-_OUTPUT = "--output="
-_NAME = "name"
-"""Stands for all names of inputs and outputs while the other words are read."""
 _REFUSED: type[Exception] = typer.BadParameter.__mro__[2]
 """The class that Typer raises for wrong usage; its name differs between releases."""
 
@@ -70,26 +66,13 @@ class _Option(typer.core.TyperOption):
 
     def process_value(self, ctx: Any, value: Any) -> Any:
         row = self.row
-        if row.multiple:
-            return tuple(read_value(row, str(one), _written(ctx, row)) for one in value or ())
-        if row.once:
-            value = _only(value, _written(ctx, row))
-        if value is not None and row.takes_value:
-            value = read_value(row, str(value), _written(ctx, row))
+        values = [value] if isinstance(value, str) or not (row.multiple or row.once) else [*(value or ())]
+        texts = [str(one) if row.takes_value else one for one in values if one is not None]
+        value = read_all(row, texts, _written(ctx, row))
         if row.name in _EAGER and value:
             _EAGER[row.name](value, ctx.command.row)
             raise typer.Exit
         return value
-
-
-def _only(value: Any, written: str) -> Any:
-    """The one value of an option that may have been given several times. Raises UsageError if values differ."""
-    if value is None or isinstance(value, str | int):  # a setting
-        return value
-    other = next((one for one in value if one != value[0]), None)
-    if other is not None:
-        raise given_twice(written, value[0], other)
-    return value[0] if value else None
 
 
 def _written(ctx: Any, row: Option) -> str:
@@ -316,45 +299,6 @@ def invoke(
     except _REFUSED as error:
         raise _usage_error(error, arguments[0] if arguments[0] in commands else "") from error
     return 0
-
-
-def read_job(name: str, job_of: Callable[[Values], Job], words: Sequence[str], settings: Settings | None) -> Job:
-    """The job that the command `name` makes of its values, as `job_of` does. Raises GpumergeError.
-
-    words: those behind the command's name, the files behind "--". Each option is one word, with its value.
-    """
-    end = words.index("--") if "--" in words else len(words)
-    outputs = [word for word in words[:end] if word.startswith(_OUTPUT)]
-    arguments = command(name).arguments
-    if len(arguments) != 1 or not words[end + 1 :] or len(outputs) > 1:
-        return job_of(_read_once(name, tuple(words), settings))
-    # Jobs of a batch differ in their files, and seldom in their options.
-    said: dict[str, Any] = {arguments[0].parameter: tuple(words[end + 1 :])}
-    options = tuple(word for word in words[:end] if not word.startswith(_OUTPUT))
-    values = _read_once(name, (*options, *(f"{_OUTPUT}{_NAME}" for _ in outputs), "--", _NAME), settings)
-    if outputs:
-        said["output"] = outputs[0].removeprefix(_OUTPUT)
-    return job_of(values.saying(**said))
-
-
-def _read_once(name: str, words: tuple[str, ...], settings: Settings | None) -> Values:
-    """The values of the command `name` behind which `words` stand, read once for all equal words and settings."""
-    values, used = _read(name, words, settings)
-    if settings is not None:
-        settings.used.update(used)
-    return values
-
-
-@lru_cache(maxsize=64)
-def _read(name: str, words: tuple[str, ...], settings: Settings | None) -> tuple[Values, Mapping[str, str]]:
-    """The values, and the sources of the settings that were used: see Settings.used, which must be empty."""
-    reader = Reader(command(name), lambda values: values)
-    defaults: Any = None if settings is None else settings.of(name)
-    try:
-        with reader.make_context(name, list(words), default_map=defaults) as context:
-            return values_of(context), {} if settings is None else dict(settings.used)
-    except _REFUSED as error:
-        raise _usage_error(error, name) from error
 
 
 def _several_options(row: Command, written: str) -> UsageError | None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
-from itertools import takewhile
 from typing import Any
 
-from gpumerge_cli.cli.options import options_of
+from gpumerge_cli.cli.options import command, options_of
 from gpumerge_cli.cli.settings import Settings
-from gpumerge_cli.cli.values import settings_replaced
+from gpumerge_cli.cli.values import OptionValue, Values, read_values
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.jobs.spec import JobCommand, JobOption
@@ -36,7 +35,7 @@ _SHARED = {"memory", "threads", "buffer-size", "parallel"}
 _FILES = {"file": "read", "folder": "place"}
 """JobOption.file by the kind of an option's value."""
 
-Parse = Callable[[Sequence[str], Settings], Job]
+JobOf = Callable[[Sequence[OptionValue], Sequence[str], Settings], Job]
 
 
 @cache
@@ -46,9 +45,7 @@ def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str 
     durable, folders, cluster: --fsync, --temporary-directory and --cluster of the batch, for jobs that do not say
     otherwise.
     """
-    from gpumerge_cli.cli import check, join, merge, rank, sets
-    from gpumerge_cli.cli.application import read_job
-    from gpumerge_cli.cli.sort import read_job as read_sort
+    from gpumerge_cli.cli import check, join, merge, rank, sets, sort
 
     settings = Settings(leaving_out=_NOT_OF_JOBS | _SHARED | {"report", "files0-from"})
     ahead: dict[str, list[Any]] = {
@@ -56,26 +53,30 @@ def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str 
         "temporary-directory": list(map(os.path.abspath, folders)),
         "cluster": [] if cluster is None else [cluster],
     }
-    readers: dict[str, Parse] = {
-        "merge": partial(read_job, "merge", merge.job_of),
-        **{name: partial(read_job, name, merge.merge_of) for name in SETS},
-        "compare": partial(read_job, "compare", sets.columns_of),
-        "join": partial(read_job, "join", join.job_of),
-        "rank": partial(read_job, "rank", rank.job_of),
-        "sort": read_sort,
-        "check": partial(read_job, "check", check.job_of),
+    makers: dict[str, JobOf] = {
+        "merge": _of_values("merge", merge.job_of),
+        **{name: _of_values(name, merge.merge_of) for name in SETS},
+        "compare": _of_values("compare", sets.columns_of),
+        "join": _of_values("join", join.job_of),
+        "rank": _of_values("rank", rank.job_of),
+        "sort": sort.job_of,
+        "check": _of_values("check", check.job_of),
     }
     return {
         name: JobCommand(
             _options(name),
             name != "check",
-            partial(_parse, read, settings),
+            partial(_parse, name, job_of, settings),
             partial(_set, settings, name),
             frozenset(name for row in options_of(name) if row.name in _NOT_OF_JOBS for name in row.setting_names),
             {row.name: ahead[row.name] for row in options_of(name) if ahead.get(row.name)},
         )
-        for name, read in readers.items()
+        for name, job_of in makers.items()
     }
+
+
+def _of_values(name: str, job_of: Callable[[Values], Job]) -> JobOf:
+    return lambda told, files, settings: job_of(read_values(command(name), told, files, settings))
 
 
 def _options(operation: str) -> dict[str, JobOption]:
@@ -95,27 +96,28 @@ def _options(operation: str) -> dict[str, JobOption]:
 
 def _set(settings: Settings, name: str, given: Collection[str]) -> dict[str, Any]:
     """The settings of options that a job does not name; see jobs.spec.JobCommand.settings."""
-    found = {}
-    replaced = settings_replaced(given)
-    for option in settings.options(name):
-        setting = None if option.name in given or option.name in replaced else settings.find(name, option)
-        if setting is not None:
-            values = setting[0] if isinstance(setting[0], list) else [setting[0]]
-            found[option.name] = [
-                os.path.abspath(value) if option.takes_path and not is_url(value) else value for value in values
-            ]
-    return found
+    others = settings.others(name, {key.replace("-", "_") for key in given})
+    return {
+        option.name: [os.path.abspath(one) if option.takes_path and not is_url(one) else one for one in values]
+        for option, values in others
+    }
 
 
-def _parse(read: Parse, settings: Settings, words: Sequence[str]) -> Job:
-    """The job of `words`. A UsageError about a setting names the setting's place."""
-    options = {word.partition("=")[0] for word in takewhile(lambda word: word != "--", words)}
-    if {"--key", "--field"} <= options:
+def _parse(
+    name: str, job_of: JobOf, settings: Settings, options: Mapping[str, Sequence[Any]], files: Sequence[str]
+) -> Job:
+    """See jobs.spec.JobCommand.parse. A UsageError about a setting names the setting's place."""
+    told = [
+        OptionValue(command(name).option(key), value if isinstance(value, bool) else str(value), f"--{key}")
+        for key, values in options.items()
+        for value in values
+    ]
+    if {"--key", "--field"} <= {one.written for one in told}:
         what = "key and field: which of them goes first is not known"
         raise UsageError(what, way_out="give all keys of a job with one of them")
     settings.used.clear()  # those of the job before
     try:
-        return _judged(read(words, settings))
+        return _judged(job_of(told, files, settings))
     except UsageError as error:
         raise settings.placed(error) from None
 

@@ -103,7 +103,7 @@ class _Batch:
                 self._bar.advance(job, done, total)
 
         try:
-            whole = job.job or commands()[job.operation].parse(job.words)
+            whole = job.job or commands()[job.operation].parse(job.options, job.inputs)
             return perform(within(whole, memory, self._threads, self._sharing), advance=advance, settle=check)
         except StoppedError:
             raise

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from typing import Any, Literal, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from gpumerge_cli.cli.fields import csv_keys, resolve_fields
 from gpumerge_cli.cli.gnu_scan import Operand, scan
@@ -21,10 +21,13 @@ from gpumerge_cli.cli.keyspec import (
     parse_sort_word,
 )
 from gpumerge_cli.cli.options import Option
-from gpumerge_cli.cli.values import Values, given_twice, read_value
+from gpumerge_cli.cli.values import OptionValue, Values, given_twice, read_value
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import LineOrder
+
+if TYPE_CHECKING:
+    from gpumerge_cli.cli.settings import Settings
 
 Mode = Literal["sort", "merge", "check", "check-quiet", "help", "version"]
 
@@ -52,21 +55,17 @@ class SortCommand:
 
 
 def parse_sort(
-    arguments: Sequence[str],
-    environ: Mapping[str, str] = os.environ,
-    defaults: Callable[[Set[str]], Iterable[tuple[Option, str]]] = lambda given: (),
+    arguments: Sequence[str], environ: Mapping[str, str] = os.environ, settings: Settings | None = None
 ) -> SortCommand:
     """Read `arguments`, the words behind "gpumerge sort".
 
     environ: _POSIX2_VERSION and POSIXLY_CORRECT count, as for GNU sort. --help and --version end the reading: then only
-    the mode is set. defaults: called with the long names of the given options once the command line is read; yields
-    the settings of other options. Raises UsageError for the first mistake that GNU sort would find before it opens
-    files.
+    the mode is set. settings: those of options that the command line leaves out, which are read behind it. Raises
+    UsageError for the first mistake that GNU sort would find before it opens files.
     """
     reading = _Reading(
-        deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ, "--csv" in arguments
+        "--csv" in arguments, deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ
     )
-    given = set()
     for word in scan(reading.left):
         if isinstance(word, Operand):
             reading.take_operand(word)
@@ -74,17 +73,17 @@ def parse_sort(
         elif word.option.name in ("help", "version"):
             return SortCommand(mode=cast(Mode, word.option.name))
         else:
-            reading.take(word.option, word.value, word.written)
-            given.add(word.option.name)
+            reading.take(*word)
             reading.end_options()
-    for option, value in defaults(given):
-        reading.take(option, value)
-    asked = reading.command(frozenset(given))
-    if asked.mode in ("check", "check-quiet") and "report" in given:
-        raise UsageError("--report: a check takes no report", way_out="leave --report, or -c and -C, out")
-    if asked.mode in ("check", "check-quiet") and "parts" in given:
-        raise UsageError("--parts: a check writes nothing", way_out="leave --parts, or -c and -C, out")
-    return asked
+    return reading.command(settings)
+
+
+def sort_command(told: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> SortCommand:
+    """The command with files and with options, of which none ends the reading. Raises as parse_sort does."""
+    reading = _Reading(csv=any(one.option.name == "csv" and one.value for one in told), files=[*files])
+    for one in told:
+        reading.take(*one)
+    return reading.command(settings)
 
 
 def check_operands(command: SortCommand, files: Sequence[str]) -> None:
@@ -97,14 +96,16 @@ def check_operands(command: SortCommand, files: Sequence[str]) -> None:
 class _Reading:
     """A command line as far as it was read.
 
-    left: the words still to be read. obsolete_keys: +POS1 needs no -POS2. posix: options end at the first file.
-    csv: keys may be names.
+    csv: keys may be names. left: the words still to be read. obsolete_keys: +POS1 needs no -POS2. posix: options end
+    at the first file.
     """
 
-    left: deque[str]
-    obsolete_keys: bool
-    posix: bool
     csv: bool
+    left: deque[str] = field(default_factory=deque)
+    obsolete_keys: bool = False
+    posix: bool = False
+    given: set[str] = field(default_factory=set)
+    """The parameters of the options that were given."""
     letters: set[str] = field(default_factory=set)
     keys: list[KeySpec] = field(default_factory=list)
     named: dict[int, str] = field(default_factory=dict)
@@ -119,8 +120,11 @@ class _Reading:
     check: str = ""
     """"c", "C", or "" for no check."""
 
-    def take(self, option: Option, value: str, written: str = "") -> None:
-        """Take an option. written: its name as the command line has it."""
+    def take(self, option: Option, value: Any, written: str) -> None:
+        """Take an option with a value, see OptionValue."""
+        self.given.add(option.parameter)
+        if value is False:
+            return
         if option.letter and option.letter in LETTERS:
             self.letters.add(option.letter)
             return
@@ -139,7 +143,7 @@ class _Reading:
             case "output" | "compress-program" | "random-source":
                 self._once(option, value, value)
             case "memory":
-                size = parse_size(value, written or option.names[0])
+                size = parse_size(value, written)
                 self.said["memory"] = max(self.said.get("memory", 0), size)
             case "batch-size":
                 self.said["batch_size"] = parse_batch_size(value)
@@ -150,7 +154,7 @@ class _Reading:
             case _ if option.once and not option.gnu:
                 self._once(option, read_value(option, value, written), value)
             case _:
-                self.said[option.parameter] = read_value(option, value, written) if option.takes_value else True
+                self.said[option.parameter] = read_value(option, value, written)
 
     def take_operand(self, operand: Operand) -> None:
         if operand.behind:
@@ -158,8 +162,12 @@ class _Reading:
         else:
             self._operand(operand.text)
 
-    def command(self, given: frozenset[str]) -> SortCommand:
-        """The finished command. given: names of the options that were given. Raises UsageError for a contradiction."""
+    def command(self, settings: Settings | None) -> SortCommand:
+        """The finished command, with the settings of other options. Raises UsageError for a contradiction."""
+        given = frozenset(self.given)
+        for option, texts in () if settings is None else settings.others("sort", given):
+            for text in texts:
+                self.take(option, text, option.names[0])
         values = Values("sort", self.said, given, tuple(self.sequence))
         if self.files and values.files0_from is not None:
             raise UsageError(f"{self.files[0]}: files are named by --files0-from already", way_out="use one of the two")
@@ -196,6 +204,10 @@ class _Reading:
         check_operands(asked, asked.files)
         if self.check and values.output is not None:
             raise UsageError(f"options -{self.check}o are incompatible", way_out="a check writes nothing: leave -o out")
+        if self.check and "report" in given:
+            raise UsageError("--report: a check takes no report", way_out="leave --report, or -c and -C, out")
+        if self.check and "parts" in given:
+            raise UsageError("--parts: a check writes nothing", way_out="leave --parts, or -c and -C, out")
         return asked
 
     def _notes(self, values: Values, separator: int | None) -> tuple[str, ...]:

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpumerge_cli.cli.options import Option, command
-from gpumerge_cli.cli.values import unknown_option
+from gpumerge_cli.cli.values import OptionValue, unknown_option
 from gpumerge_cli.errors import UsageError
 
 _SORT = command("sort")
 _LETTERS = {option.letter: option for option in _SORT.options if option.letter}
-_NAMES = {name[2:]: option for option in _SORT.options for name in option.names if name.startswith("--")}
 _GNU = sorted({option.gnu_name for option in _SORT.options if option.gnu_name})
-
-
-class Word(NamedTuple):
-    """An option with its value, "" if it has none. written: the option as the command line has it, but whole."""
-
-    option: Option
-    value: str
-    written: str
 
 
 class Operand(NamedTuple):
@@ -31,7 +22,7 @@ class Operand(NamedTuple):
     behind: bool
 
 
-def scan(left: deque[str]) -> Iterator[Word | Operand]:
+def scan(left: deque[str]) -> Iterator[OptionValue | Operand]:
     """Options and operands one by one, in their order.
 
     An option with an optional value that is not given comes with its first choice. Arguments are taken off `left`; the
@@ -50,7 +41,7 @@ def scan(left: deque[str]) -> Iterator[Word | Operand]:
             yield Operand(word, False)
 
 
-def _short(word: str, left: deque[str]) -> Iterator[Word]:
+def _short(word: str, left: deque[str]) -> Iterator[OptionValue]:
     for at, letter in enumerate(word[1:], 2):
         if letter == "y":
             _skip_old_option(word[at:], left)
@@ -59,17 +50,17 @@ def _short(word: str, left: deque[str]) -> Iterator[Word]:
         if option is None:
             raise unknown_option(_SORT, f"-{letter}")
         if _needs_value(option):
-            yield Word(option, word[at:] or _next(f"-{letter}", left), f"-{letter}")
+            yield OptionValue(option, word[at:] or _next(f"-{letter}", left), f"-{letter}")
             return
-        yield Word(option, _implied(option), f"-{letter}")
+        yield OptionValue(option, _implied(option), f"-{letter}")
 
 
 def _needs_value(option: Option) -> bool:
     return option.takes_value and not option.value_is_optional
 
 
-def _implied(option: Option) -> str:
-    return option.choices[0] if option.value_is_optional else ""
+def _implied(option: Option) -> Any:
+    return option.choices[0] if option.value_is_optional else True
 
 
 def _skip_old_option(attached: str, left: deque[str]) -> None:
@@ -80,17 +71,15 @@ def _skip_old_option(attached: str, left: deque[str]) -> None:
             left.appendleft(follows)
 
 
-def _long(word: str, left: deque[str]) -> Word:
+def _long(word: str, left: deque[str]) -> OptionValue:
     written, equals, value = word[2:].partition("=")
-    name = written if written in _NAMES else _completed(written)
-    option = _NAMES[name]
-    if _needs_value(option):
-        value = value if equals else _next(f"--{written}", left)
-    elif option.takes_value:
-        value = value if equals else _implied(option)
-    elif equals:
+    name = written if written in _SORT.named else _completed(written)
+    option = _SORT.option(name)
+    if equals and not option.takes_value:
         raise UsageError(f"--{written} takes no value", way_out=f"leave ={value} out")
-    return Word(option, value, f"--{name}")
+    if not equals:
+        value = _next(f"--{written}", left) if _needs_value(option) else _implied(option)
+    return OptionValue(option, value, f"--{name}")
 
 
 def _completed(written: str) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def merge(values: Values) -> None:
     """Carry out the command line. Raises GpumergeError."""
     judge_comparison(values)
-    if values.plan and (values.compare or {"output", "report", "count-to"} & values.given):
+    if values.plan and (values.compare or {"output", "report", "count_to"} & values.given):
         raise UsageError(
             "--plan only plans", way_out="leave -o, --count-to, --report and --compare out, or leave --plan out"
         )

@@ -41,6 +41,12 @@ class Setting:
     file: str = ""
 
 
+def settings_replaced(given: Collection[str]) -> set[str]:
+    """The options whose settings give way: keys that are given, by one of two options, stand for all keys."""
+    keys = {"key", "field"}
+    return keys.difference(given) if keys.intersection(given) else set()
+
+
 @dataclass(eq=False)
 class Settings:
     """Everything that is set.
@@ -60,7 +66,7 @@ class Settings:
 
     def find(self, command: str, option: Option) -> tuple[Any, Setting] | None:
         """The setting of a command's option, and its source; None if there is none."""
-        if not option.settable or option.name in self.leaving_out or not self._said:
+        if self._names.isdisjoint(option.setting_names) or not option.settable or option.name in self.leaving_out:
             return None
         for layer in _LAYERS:
             for scope in (command, "") if option.shared else (command,):
@@ -81,17 +87,14 @@ class Settings:
         self.used.update(dict.fromkeys((*option.names, *option.off), setting.source))
         return value
 
-    def options(self, command: str) -> tuple[Option, ...]:
-        """The options of a command that may be set; empty if nothing is set."""
-        if not self._said:
-            return ()
-        return tuple(option for option in options_of(command) if option.settable)
-
-    def arguments(self, command: str, option: Option) -> list[str]:
-        """Use the setting of an option that the command line leaves out; its values as words of a command line."""
-        value = self.use(command, option)
-        values = value if isinstance(value, list) else [value]
-        return ["" if one is True else str(one) for one in values if one is not None and one is not False]
+    def others(self, command: str, given: Collection[str]) -> Iterator[tuple[Option, list[Any]]]:
+        """Use the settings of options whose parameters are not among `given`: each option, with its values unread."""
+        taken = {*given, *settings_replaced(given)}
+        for option in options_of(command) if self._names else ():
+            value = None if option.parameter in taken else self.use(command, option)
+            if value is not None:
+                values = value if isinstance(value, list) else [value]
+                yield option, [str(one) if option.takes_value else one for one in values]
 
     def placed(self, error: UsageError) -> UsageError:
         """`error`, with the place of the setting if it is about an option whose value is a setting."""
@@ -105,6 +108,11 @@ class Settings:
         placed = UsageError(what, where=source, way_out=error.way_out)
         placed.exit_code = error.exit_code
         return placed
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The names of all that is set, for whatever command."""
+        return frozenset(name for _, _, name in self._said)
 
     @cached_property
     def _said(self) -> dict[tuple[_Layer, str, str], Setting]:
@@ -187,10 +195,9 @@ class _Defaults(Mapping[str, Any]):
         self._command = command
 
     def __getitem__(self, parameter: str) -> Any:
-        if self._settings._said:
-            for option in options_of(self._command):
-                if option.parameter == parameter:
-                    return self._settings.use(self._command, option)
+        for option in options_of(self._command):
+            if option.parameter == parameter:
+                return self._settings.use(self._command, option)
         return None
 
     def __iter__(self) -> Iterator[str]:

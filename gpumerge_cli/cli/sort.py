@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
+from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import counts_equals, margin_of, record_options, resources, salted, sort_launch_of
 from gpumerge_cli.cli.notices import notices
 from gpumerge_cli.cli.perform import check_report_place, executor_of, perform, progress
@@ -19,30 +19,17 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.units import visible
 
 if TYPE_CHECKING:
-    from gpumerge_cli.cli.options import Option
     from gpumerge_cli.cli.settings import Settings
+    from gpumerge_cli.cli.values import OptionValue
     from gpumerge_cli.engine.job import Items, Job, Operation, Resources
 
 _MOST_THREADS = 1024
 _SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
 
 
-def read_command(arguments: Sequence[str], settings: Settings | None) -> SortCommand:
-    """Read the words behind "gpumerge sort"; settings stand in for options that are not given."""
-
-    def defaults(given: Set[str]) -> Iterator[tuple[Option, str]]:
-        if settings is None:
-            return
-        for option in settings.options("sort"):
-            if option.name not in given:
-                yield from ((option, value) for value in settings.arguments("sort", option))
-
-    return parse_sort(arguments, defaults=defaults)
-
-
 def sort(arguments: Sequence[str], settings: Settings | None) -> int:
     """Carry out the words behind "gpumerge sort" and return the exit code. Raises GpumergeError."""
-    command = read_command(arguments, settings)
+    command = parse_sort(arguments, settings=settings)
     if command.mode == "help":
         from gpumerge_cli.cli.help import help_text
 
@@ -184,9 +171,9 @@ def _perform(command: SortCommand) -> int:
     return 0
 
 
-def read_job(arguments: Sequence[str], settings: Settings | None = None) -> Job:
-    """The job of `arguments`, which sort or merge. Raises GpumergeError."""
-    return _job(_salted(read_command(arguments, settings)))
+def job_of(told: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> Job:
+    """The sort or merge that the options ask for. Raises GpumergeError."""
+    return _job(_salted(sort_command(told, files, settings)))
 
 
 def _salted(command: SortCommand) -> SortCommand:

@@ -7,26 +7,32 @@ line is left to Typer, and so is every mistake: it knows what to say about it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.options import NAMES, Command, Option, command
-from gpumerge_cli.cli.values import Values, read_value
+from gpumerge_cli.cli.options import NAMES, command
+from gpumerge_cli.cli.values import OptionValue, Values, read_values
 from gpumerge_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpumerge_cli.cli.settings import Settings
 
 _ENDS = ("help", "version", "show-completion")
 """Options that end the reading."""
 
 
-def read_usual(words: Sequence[str]) -> Values | None:
-    """The values of a command line, the command's name first, as Typer would give them; None for unusual ones."""
+def read_usual(words: Sequence[str], settings: Settings | None = None) -> Values | None:
+    """The values of a command line, the command's name first, as Typer would give them; None for unusual ones.
+
+    Raises InputError for a file of settings.
+    """
     if words[:1] == ["sort"] or not words or words[0] not in NAMES:
         return None
     row = command(words[0])
-    if len(row.arguments) != 1 or not row.arguments[0].many:
+    if len(row.arguments) != 1:
         return None
     options = {name: option for option in row.options if option.name not in _ENDS for name in option.names}
     files: list[str] = []
-    told: list[tuple[Option, str]] = []
+    told: list[OptionValue] = []
     left = iter(words[1:])
     for word in left:
         if word[:1] != "-" or word == "-":
@@ -40,36 +46,11 @@ def read_usual(words: Sequence[str]) -> Values | None:
             value = next(left, "")
             if option.value_is_optional or not value or (value[:1] == "-" and value != "-"):
                 return None
-        told.append((option, value))
-    if row.arguments[0].required and not files:
+        told.append(OptionValue(option, value if option.takes_value else True, name))
+    (argument,) = row.arguments
+    if (argument.required and not files) or (len(files) > 1 and not argument.many):
         return None
     try:
-        said = _values(told)
+        return read_values(row, told, files, settings)
     except UsageError:
         return None
-    if said is None:
-        return None
-    sequence = tuple(option.parameter for option, _ in told if option.parameter in ("key", "field"))
-    argument = row.arguments[0].parameter
-    given = frozenset([*said, argument] if files else said)
-    return Values(row.name, {**_defaults(row), **said, argument: tuple(files)}, given, sequence)
-
-
-def _values(told: Sequence[tuple[Option, str]]) -> dict[str, Any] | None:
-    """The values by parameters; None if an option that takes one value has several."""
-    said: dict[str, Any] = {}
-    for option, text in told:
-        value = read_value(option, text, option.names[0]) if option.takes_value else True
-        if option.multiple:
-            said[option.parameter] = (*said.get(option.parameter, ()), value)
-        elif option.parameter in said:
-            return None
-        else:
-            said[option.parameter] = value
-    return said
-
-
-def _defaults(row: Command) -> dict[str, Any]:
-    """The defaults that are texts, read as if they were given."""
-    texts = {option: option.initial for option in row.options if isinstance(option.initial, str)}
-    return {option.parameter: read_value(option, text) for option, text in texts.items()}

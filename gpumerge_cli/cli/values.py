@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpumerge_cli.cli.gnu_values import parse_numbers, parse_whole
 from gpumerge_cli.cli.options import Command, Option, command
@@ -11,14 +12,16 @@ from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.words import did_you_mean, nearest
 
+if TYPE_CHECKING:
+    from gpumerge_cli.cli.settings import Settings
+
 
 @dataclass(frozen=True)
 class Values:
     """The values that a command line, settings and defaults give a command, each an attribute: values.record_size.
 
-    said: the values that are not left to the defaults, by the names of parameters. given: the names that were
-    on the command line.
-    sequence: the parameters key and field, one for each -k and --field of the command line, in its order.
+    said: values by the names of parameters; all others are the defaults. given: the names that were on the command
+    line. sequence: the parameters key and field, one for each -k and --field of the command line, in its order.
     csv_implied: csv is said by --field alone.
     """
 
@@ -44,16 +47,73 @@ class Values:
 
     def get(self, parameter: str, default: Any = None) -> Any:
         """The value, or `default` where the command has no such option."""
-        try:
-            return getattr(self, parameter)
-        except AttributeError:
-            return default
+        if parameter in self.said:
+            return self.said[parameter]
+        return command(self.command).initial.get(parameter, default)
+
+
+class OptionValue(NamedTuple):
+    """An option with one value, still to be read: a text, or for a switch whether it is on.
+
+    written: the name by which the option was given, but whole.
+    """
+
+    option: Option
+    value: Any
+    written: str
+
+
+def read_values(
+    row: Command, told: Sequence[OptionValue], files: Sequence[str], settings: Settings | None = None
+) -> Values:
+    """The values of any command but sort: of the options `told`, of its files, and of the settings of other options.
+
+    Raises UsageError for the first wrong value, those of settings last, and InputError for a file of settings.
+    """
+    by_option: dict[Option, list[OptionValue]] = {}
+    for one in told:
+        by_option.setdefault(one.option, []).append(one)
+    said = {
+        option.parameter: read_all(option, [one.value for one in values], values[0].written)
+        for option, values in by_option.items()
+    }
+    (argument,) = row.arguments
+    given = frozenset([*said, argument.parameter] if files else said)
+    said[argument.parameter] = tuple(files) if argument.many else files[0]
+    for option, values in () if settings is None else settings.others(row.name, given):
+        said[option.parameter] = read_all(option, values, option.names[0])
+    sequence = tuple(one.option.parameter for one in told if one.option.parameter in ("key", "field"))
+    return Values(row.name, {**_defaults(row), **said}, given, sequence)
+
+
+@cache
+def _defaults(row: Command) -> dict[str, Any]:
+    """The values of options that are not given: of those that are texts, read as if they were given."""
+    initial = {option: option.initial for option in row.options}
+    return {
+        option.parameter: read_value(option, value) if isinstance(value, str) else value
+        for option, value in initial.items()
+    }
+
+
+def read_all(option: Option, values: Sequence[Any], written: str) -> Any:
+    """The value of an option that is given once for each of `values`, None for none. Raises UsageError as read_value.
+
+    It is a tuple if the option may be given again. Otherwise the last value counts, and if `once`, all must be equal.
+    """
+    if option.multiple:
+        return tuple(read_value(option, value, written) for value in values)
+    other = next((value for value in values if value != values[0]), None)
+    if option.once and other is not None:
+        raise given_twice(written, values[0], other)
+    return read_value(option, values[-1], written) if values else None
 
 
 def read_value(option: Option, text: str, written: str = "") -> Any:
     """The value of an option that is written as `text`. Raises UsageError, naming the option as `written`.
 
-    Words that GNU sort takes are left as they are: they may be shortened, and are judged with what they go with.
+    A switch has its value already. Words that GNU sort takes are left as they are: they may be shortened, and are
+    judged with what they go with.
     """
     written = written or option.names[0]
     if option.choices and not option.gnu and text not in option.choices:
@@ -74,12 +134,6 @@ def read_value(option: Option, text: str, written: str = "") -> Any:
 
         return parse_count(text, written)
     return text
-
-
-def settings_replaced(given: Collection[str]) -> set[str]:
-    """The options whose settings give way: keys that are given, by one of two options, stand for all keys."""
-    keys = {"key", "field"}
-    return keys.difference(given) if keys.intersection(given) else set()
 
 
 def given_twice(written: str, first: str, other: str) -> UsageError:

@@ -186,7 +186,7 @@ class Drafting:
         names: Sequence[str] = ()
         if parts is None:
             names = part_names(draft.output.value, None)
-        elif str(parts.value[0]).isdecimal() and int(parts.value[0]):  # reading the words reports any other
+        elif str(parts.value[0]).isdecimal() and int(parts.value[0]):  # reading the options reports any other
             names = part_names(draft.output.value, int(parts.value[0]))
         draft.outputs = [replace(entry, value=name) for name in names]
         draft.results += draft.outputs

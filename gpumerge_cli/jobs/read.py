@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
+from typing import Any
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.job import Job
@@ -15,6 +17,9 @@ from gpumerge_cli.jobs.expand import Folder
 from gpumerge_cli.jobs.files import Files
 from gpumerge_cli.jobs.spec import BatchJob, JobCommand, Limits, quoted
 from gpumerge_cli.urls import is_url, shown
+
+_Options = Mapping[str, Sequence[Any]]
+"""See jobs.spec.JobCommand.parse."""
 
 
 def read_jobs(
@@ -27,7 +32,7 @@ def read_jobs(
     """The jobs of a job file, and all its mistakes in the order of their lines.
 
     folder: the folder that its names start from. operations: by name. limits: those of a job's memory and threads. A
-    job's command line is read if the job has no other mistake; then its first mistake is reported.
+    job's options are read if the job has no other mistake; then the first mistake in them is reported.
     """
     files = Files(folder)
     drafting = Drafting(folder, operations, environ)
@@ -86,28 +91,32 @@ def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Batc
     for entry in draft.outputs:
         with drafting.judging(draft, draft.line):
             files.refuse_replacing(entry.value, draft.inputs.value)
-    job = _parsed(draft, drafting, limits) if draft.sound else None
+    options = _options(draft, operation, folder.path)
+    inputs = tuple(map(folder.path, draft.inputs.value))
+    parsed = partial(_parsed, operation, limits, inputs)
+    job = parsed(options) if draft.sound else None
     if isinstance(job, GpumergeError):
-        # Files may be missing that another job makes, but mistakes in words are mistakes now.
+        # Files may be missing that another job makes, but mistakes in options are mistakes now.
         if not (after and isinstance(job, InputError)):
-            with drafting.judging(draft, _line_blamed(draft, drafting, limits, str(job))):
+            with drafting.judging(draft, _line_blamed(draft, options, inputs, parsed, str(job))):
                 raise job
         job = None
     try:
         settings = {key: Entry(value, draft.line) for key, value in operation.settings(draft.options).items()}
-    except UsageError:  # reading the words reports it
+    except UsageError:  # reading the options reports it
         settings = {}
     said = replace(draft, options=settings | draft.options)
-    absolute = _words(said, operation, lambda name: _absolute(folder.path(name)))
+    absolute = _options(said, operation, lambda name: _absolute(folder.path(name)))
+    words = ("gpumerge", draft.operation, *_words(absolute, operation), "--", *map(_absolute, inputs))
     return BatchJob(
         number=draft.number,
         name=draft.name,
         line=draft.line,
         operation=draft.operation,
-        inputs=tuple(map(folder.path, draft.inputs.value)),
+        inputs=inputs,
         outputs=tuple(folder.path(entry.value) for entry in draft.results),
-        words=_words(draft, operation, folder.path),
-        command=" ".join(map(quoted, ("gpumerge", draft.operation, *absolute))),
+        options=options,
+        command=" ".join(map(quoted, words)),
         after=frozenset(after),
         nbytes=nbytes,
         job=job,
@@ -119,11 +128,10 @@ def _absolute(path: str) -> str:
     return shown(path) if is_url(path) else os.path.abspath(path)
 
 
-def _parsed(draft: Draft, drafting: Drafting, limits: Limits) -> Job | GpumergeError:
-    """The job that the words ask for, or the error that they end with."""
-    operation = drafting.operations[draft.operation]
+def _parsed(operation: JobCommand, limits: Limits, inputs: Sequence[str], options: _Options) -> Job | GpumergeError:
+    """The job that the options ask for, or the error that they end with."""
     try:
-        job = operation.parse(_words(draft, operation, drafting.folder.path))
+        job = operation.parse(options, inputs)
     except GpumergeError as error:
         return error
     asks = job.resources
@@ -133,29 +141,38 @@ def _parsed(draft: Draft, drafting: Drafting, limits: Limits) -> Job | GpumergeE
     return job
 
 
-def _line_blamed(draft: Draft, drafting: Drafting, limits: Limits, told: str) -> int:
+def _line_blamed(
+    draft: Draft, options: _Options, inputs: Sequence[str], parsed: Callable[[_Options], object], told: str
+) -> int:
     """The line that an error is about: that of the last option whose removal changes the error, else of a file."""
     for key in reversed(draft.options):
-        others = {other: entry for other, entry in draft.options.items() if other != key}
-        if str(_parsed(replace(draft, options=others), drafting, limits)) != told:
+        if str(parsed({other: values for other, values in options.items() if other != key})) != told:
             return draft.options[key].line
-    lines = {drafting.folder.path(name): draft.inputs.line for name in draft.inputs.value}
+    lines = dict.fromkeys(inputs, draft.inputs.line)
     if draft.output is not None:
-        lines[drafting.folder.path(draft.output.value)] = draft.output.line
+        lines[options["output"][0]] = draft.output.line
     # The longest name counts, since one may begin another.
     return lines.get(max(filter(told.__contains__, lines), key=len, default=""), draft.line)
 
 
-def _words(draft: Draft, operation: JobCommand, path: Callable[[str], str]) -> tuple[str, ...]:
-    """The words behind the operation on the command line; `path` makes paths from names."""
-    words = []
+def _options(draft: Draft, operation: JobCommand, path: Callable[[str], str]) -> _Options:
+    """The options with their values, the output as the last one; `path` makes paths from names."""
+    found: dict[str, Sequence[Any]] = {}
     for key, entry in draft.options.items():
-        option = operation.options[key]
-        for value in entry.value if isinstance(entry.value, list) else [entry.value]:
-            if option.kind != "switch":
-                words.append(f"--{key}={path(str(value)) if option.file else value}")
-            elif value or option.off:
-                words.append(f"--{key if value else option.off}")
+        is_path = operation.options[key].file is not None
+        found[key] = [path(str(value)) for value in entry.value] if is_path else entry.value
     if draft.output is not None:
-        words.append(f"--output={path(draft.output.value)}")
-    return (*words, "--", *map(path, draft.inputs.value))
+        found["output"] = [path(draft.output.value)]
+    return found
+
+
+def _words(options: _Options, operation: JobCommand) -> Iterator[str]:
+    """The options as words of a command line."""
+    for key, values in options.items():
+        for value in values:
+            if not isinstance(value, bool):
+                yield f"--{key}={value}"
+            elif value:
+                yield f"--{key}"
+            elif off := operation.options[key].off:
+                yield f"--{off}"

@@ -30,9 +30,11 @@ class JobOption:
 
 @dataclass(frozen=True)
 class JobCommand:
-    """An operation of jobs. writes: it has an output. parse: makes a job of the words behind the operation's name.
+    """An operation of jobs. writes: it has an output.
 
-    parse raises UsageError for words that contradict each other, InputError for files that it has to look into.
+    parse: makes a job of options and inputs, with paths as they are opened. Options are lists of values by the long
+    names that the job has for them, the output among them; a switch has True or False. parse raises UsageError for a
+    wrong value and for options that contradict each other, InputError for files that it has to look into.
     settings: called with the options that a job names, gives the settings of other options, with absolute paths; raises
     UsageError. reserved: options that a job may not have; the batch has most of them for all of its jobs.
     defaults: values of options for jobs that do not name these, with absolute paths.
@@ -40,7 +42,7 @@ class JobCommand:
 
     options: Mapping[str, JobOption]
     writes: bool
-    parse: Callable[[Sequence[str]], Job]
+    parse: Callable[[Mapping[str, Sequence[Any]], Sequence[str]], Job]
     settings: Callable[[Collection[str]], Mapping[str, Any]] = lambda given: {}
     reserved: frozenset[str] = frozenset()
     defaults: Mapping[str, list[Any]] = field(default_factory=dict)
@@ -51,9 +53,9 @@ class BatchJob:
     """A job of a batch, which can run once the jobs that make its inputs have run.
 
     number: its place in the file, from 1. line: its first line there. inputs, outputs: paths as they are opened, files
-    of counts among the outputs. words: the words behind "gpumerge OPERATION" on a command line that does the same.
-    command: that line for a shell, with absolute paths and settings. after: numbers of the jobs that make its inputs.
-    nbytes: of the inputs that exist. job: None if making it needs a look into files that do not exist yet.
+    of counts among the outputs. options: as JobCommand.parse takes them. command: a command line for a shell that does
+    the same, with absolute paths and settings. after: numbers of the jobs that make its inputs. nbytes: of the inputs
+    that exist. job: None if making it needs a look into files that do not exist yet.
     """
 
     number: int
@@ -62,7 +64,7 @@ class BatchJob:
     operation: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    words: tuple[str, ...]
+    options: Mapping[str, Sequence[Any]]
     command: str
     after: frozenset[int] = frozenset()
     nbytes: int = 0

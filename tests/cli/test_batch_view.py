@@ -14,7 +14,7 @@ from gpumerge_cli.jobs.spec import BatchJob, Result
 
 
 def job(number: int, after: set[int] = frozenset(), nbytes: int = 100) -> BatchJob:  # type: ignore[assignment]
-    return BatchJob(number, f"job {number}", number, "merge", (), (), (), "", frozenset(after), nbytes)
+    return BatchJob(number, f"job {number}", number, "merge", (), (), {}, "", frozenset(after), nbytes)
 
 
 def test_the_table_has_every_job_of_a_few(capfd: pytest.CaptureFixture[str]) -> None:

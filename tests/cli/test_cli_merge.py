@@ -221,6 +221,12 @@ def test_plan_is_json_and_merges_nothing(
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.parametrize("option", ["-o", "--count-to", "--report", "--compare"])
+def test_a_plan_writes_nothing(option: str, two: tuple[str, str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["merge", *two, "--plan", option, *["x.json"] * (option != "--compare")]) == 2
+    assert "--plan only plans" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("size", ["much", "-1", "12Q"])
 def test_memory_that_is_no_size(two: tuple[str, str], capfd: pytest.CaptureFixture[str], size: str) -> None:
     assert run(["merge", *two, "--memory", size]) == 2

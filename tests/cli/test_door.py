@@ -208,7 +208,9 @@ def test_long_options_may_be_shortened_while_they_stay_unique(name: str, seed: i
 
 def given_to(name: str, words: list[str]) -> Values:
     """The values of a command line."""
-    return application.read_job(name, lambda values: values, words, None)  # type: ignore[arg-type,return-value]
+    read: list[Values] = []
+    assert application.invoke([name, *words], None, lambda name: read.append) == 0
+    return read[0]
 
 
 def test_shortened_options_do_what_the_whole_ones_do(

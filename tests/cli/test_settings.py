@@ -328,19 +328,19 @@ def test_sorts_settings_are_what_it_runs_with(place: Callable[..., None], capfd:
 
 
 def test_sorts_flags_win(place: Callable[..., None]) -> None:
-    from gpumerge_cli.cli.sort import read_command
+    from gpumerge_cli.cli.gnu import parse_sort
 
     place(
         "[sort]\ntemporary-directory = ['deep']\nmemory = '2G'",
         GPUMERGE_THREADS="3",
         GPUMERGE_SORT_COMPRESS_PROGRAM="gzip",
     )
-    command = read_command(["a"], Settings())
+    command = parse_sort(["a"], settings=Settings())
     values = command.values
     assert (values.memory, values.threads, values.compress_program) == (2 << 30, 3, "gzip")
     assert [os.path.basename(folder) for folder in values.temporary_directory] == ["deep"]
     given = ["-S", "1M", "--parallel=1", "-T", ".", "--compress-program", "zstd", "a"]
-    command = read_command(given, Settings())
+    command = parse_sort(given, settings=Settings())
     values = command.values
     assert (values.memory, values.threads, values.compress_program) == (1 << 20, 1, "zstd")
     assert values.temporary_directory == (".",)

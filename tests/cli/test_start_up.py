@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 def loaded(folder: Path, words: str, asked: tuple[str, ...]) -> list[str]:
     """Those of the modules that a command has loaded at its end."""
     done = subprocess.run(
-        [sys.executable, "-c", ASK, ",".join(asked), *words.split(), "--backend", "cpu"],
+        [sys.executable, "-c", ASK, ",".join(asked), *words.split()],
         cwd=folder, capture_output=True, check=True,
     )  # fmt: skip
     code, *found = done.stderr.decode().splitlines()[-1].split()
@@ -56,12 +56,33 @@ def loaded(folder: Path, words: str, asked: tuple[str, ...]) -> list[str]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_few_modules_are_loaded(folder: Path, way: str) -> None:
-    assert loaded(folder, WAYS[way], NEVER) == []
+    assert loaded(folder, f"{WAYS[way]} --backend cpu", NEVER) == []
+
+
+def test_a_batch_needs_no_typer(folder: Path) -> None:
+    text = """
+defaults = {inputs = ["a.txt", "b.txt"], output = "{job}.txt", backend = "cpu"}
+[[job]]
+operation = "merge"
+[[job]]
+operation = "join"
+[[job]]
+operation = "check"
+[[job]]
+operation = "sort"
+inputs = ["1.txt", "2.txt"]
+"""
+    (folder / "jobs.toml").write_text(text)
+    assert loaded(folder, "batch jobs.toml --dry-run", ("typer", "rich", "numpy", "dataclasses", "logging")) == []
+    assert loaded(folder, "batch jobs.toml", ("typer",)) == []
 
 
 def test_a_sort_of_numbers_needs_no_numpy(folder: Path) -> None:
-    assert loaded(folder, "sort a.i32 -o c.i32", ("numpy", "typer", "dataclasses")) == []
+    assert loaded(folder, "sort a.i32 -o c.i32 --backend cpu", ("numpy", "typer", "dataclasses")) == []
 
 
 def test_what_is_loaded_is_seen(folder: Path) -> None:
-    assert loaded(folder, "sort a.txt -o c.txt", ("re", "gpumerge_cli.plan")) == ["re", "gpumerge_cli.plan"]
+    assert loaded(folder, "sort a.txt -o c.txt --backend cpu", ("re", "gpumerge_cli.plan")) == [
+        "re",
+        "gpumerge_cli.plan",
+    ]

@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from collections.abc import Mapping
 
 import pytest
 
-from gpumerge_cli.cli.application import read_job
+from gpumerge_cli.cli.application import invoke
 from gpumerge_cli.cli.options import COMMANDS, Command, Option, command
+from gpumerge_cli.cli.settings import Settings, variable_name
 from gpumerge_cli.cli.usual import read_usual
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import GpumergeError
 
 SEEDS = 30
-READ = [one for one in COMMANDS if one.name not in ("", "sort") and len(one.arguments) == 1 and one.arguments[0].many]
+READ = [one for one in COMMANDS if one.name not in ("", "sort") and len(one.arguments) == 1]
 TEXTS = {"number": "3", "numbers": "1,2", "size": "64M", "count": "100"}
 
 
-def by_typer(row: Command, words: list[str]) -> Values | None:
+def by_typer(row: Command, words: list[str], environ: Mapping[str, str]) -> Values | None:
     """The values, None if Typer refuses the words."""
+    read: list[Values] = []
     try:
-        values: Any = read_job(row.name, lambda values: values, words, None)  # type: ignore[arg-type, return-value]
+        invoke([row.name, *words], Settings(environ), lambda name: read.append)
     except GpumergeError:
         return None
-    assert isinstance(values, Values)
-    return values
+    return read[0]
+
+
+def settings_of(row: Command, random: random.Random) -> dict[str, str]:
+    """An environment that sets some options of the command."""
+    found = {}
+    for option in random.choices([one for one in row.options if one.settable], k=random.randrange(3)):
+        text = random.choice([random.choice(option.choices or (TEXTS.get(option.kind, "text"),)), "1", "0", ""])
+        found[variable_name(option.name, "" if option.shared else row.name)] = text
+    return found
 
 
 def written(option: Option, random: random.Random) -> list[str]:
@@ -53,11 +63,11 @@ def test_it_reads_what_typer_reads(name: str, seed: int) -> None:
     row, rng = command(name), random.Random(f"{name} {seed}")
     parameters = [*(one.parameter for one in row.options), row.arguments[0].parameter]
     for _ in range(10):
-        words = words_of(row, rng)
-        read = read_usual([name, *words])
+        words, environ = words_of(row, rng), settings_of(row, rng)
+        read = read_usual([name, *words], Settings(environ))
         if read is None:
             continue
-        other = by_typer(row, words)
+        other = by_typer(row, words, environ)
         assert other is not None, words
         assert {one: getattr(read, one) for one in parameters} == {one: getattr(other, one) for one in parameters}, (
             words
@@ -67,14 +77,17 @@ def test_it_reads_what_typer_reads(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", [one.name for one in READ])
 def test_it_reads_the_usual(name: str) -> None:
-    assert read_usual([name, "a", "b", "-q"][: 3 + ("-q" in {n for o in command(name).options for n in o.names})])
+    row = command(name)
+    words = [name, *["a", "b"][: 1 + row.arguments[0].many], *["-q"] * any("-q" in one.names for one in row.options)]
+    assert read_usual(words)
 
 
 @pytest.mark.parametrize(
     "words",
     [[], ["--help"], ["merge", "--help"], ["merge", "a", "--unsure"], ["merge", "a", "-o"], ["merge", "--count", "a"],
      ["merge", "a", "-uq"], ["merge", "a", "--", "-b"], ["merge", "a", "--threads", "x"], ["sort", "a"], ["mrege", "a"],
-     ["merge", "a", "-o", "b", "-o", "c"], ["merge", "a", "--no-quiet"], ["merge", "a", "--quiet=yes"]],
+     ["merge", "a", "-t,", "-t;"], ["merge", "a", "--no-quiet"], ["merge", "a", "--quiet=yes"], ["batch"],
+     ["batch", "a", "b"]],
 )  # fmt: skip
 def test_all_else_is_left_to_typer(words: list[str]) -> None:
     assert read_usual(words) is None

@@ -14,7 +14,7 @@ from gpumerge_cli.line_file import LineFile
 
 
 def job(number: int, inputs: tuple[str, ...] = (), outputs: tuple[str, ...] = ()) -> BatchJob:
-    return BatchJob(number, f"j{number}", number, "merge", inputs, outputs, (), f"gpumerge merge {number}")
+    return BatchJob(number, f"j{number}", number, "merge", inputs, outputs, {}, f"gpumerge merge {number}")
 
 
 def ended(number: int, exit_code: int = 0) -> Result:
@@ -129,7 +129,7 @@ def test_what_is_still_done(tmp_path: Path) -> None:
     assert standing_of(one("old", output="missing"), entry(), retry_failed=False) is None
     assert standing_of(one("missing"), entry(), retry_failed=False) is None
     assert standing_of(one("out"), entry(), retry_failed=False) == "done"
-    assert standing_of(BatchJob(1, "j", 1, "merge", (), ("/dev/null",), (), ""), entry(), retry_failed=False) is None
+    assert standing_of(BatchJob(1, "j", 1, "merge", (), ("/dev/null",), {}, ""), entry(), retry_failed=False) is None
     parts = job(1, (str(tmp_path / "old"),), (str(tmp_path / "out"), str(tmp_path / "same")))
     assert standing_of(parts, entry(), retry_failed=False) == "done"
     for part in ("missing", "new", "older"):

@@ -25,7 +25,7 @@ def job_with(memory: int | None, threads: int | None = None) -> Job:
 def jobs_after(*after: set[int], memory: dict[int, int] | None = None) -> list[BatchJob]:
     """Job n, counted from 1, comes after those of the n-th set."""
     return [
-        BatchJob(n, f"j{n}", n, "merge", (), (), (), "", frozenset(others), 0, job_with((memory or {}).get(n)))
+        BatchJob(n, f"j{n}", n, "merge", (), (), {}, "", frozenset(others), 0, job_with((memory or {}).get(n)))
         for n, others in enumerate(after, 1)
     ]
 
@@ -101,7 +101,7 @@ def test_random_graphs_run_in_order(at_once: int, rng: np.random.Generator) -> N
 def test_threads_bound_what_runs_at_once() -> None:
     asking = [6, None, None, 8, 3, 5, None, 2, 64, 1]
     jobs = [
-        BatchJob(n, f"j{n}", n, "merge", (), (), (), "", frozenset(), 0, job_with(1, threads))
+        BatchJob(n, f"j{n}", n, "merge", (), (), {}, "", frozenset(), 0, job_with(1, threads))
         for n, threads in enumerate(asking, 1)
     ]
     running: list[int] = []

@@ -318,6 +318,17 @@ def test_anything_is_a_job_or_a_mistake_with_its_line(read: Read, rng: np.random
         assert all("\n" not in job.command for job in jobs), text
 
 
+@pytest.mark.parametrize("operation", ["merge", "sort"])
+def test_a_job_takes_a_setting_back(operation: str, read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUMERGE_FSYNC", "1")
+    text = f"[[job]]\n{GOOD.replace('merge', operation)}"
+    for told, durable in (("", True), ("fsync = true", True), ("fsync = false", False)):
+        (job,) = sound(read(text + told))
+        assert job.job is not None
+        assert job.job.output.durable is durable
+        assert ("--fsync" in job.command) is durable
+
+
 def test_a_circle_of_jobs_is_told_with_their_names(read: Read) -> None:
     pairs = [("a1", "a2"), ("a.txt", "c"), ("a2", "a3"), ("a3", "a1")]
     text = "".join(f'[[job]]\nname="to {b}"\noperation="merge"\ninputs="{a}"\noutput="{b}"\n' for a, b in pairs)

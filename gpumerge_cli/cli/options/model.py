@@ -126,7 +126,7 @@ class Option:
             return ()
         return False if self.kind == "flag" and self.default is None else self.default
 
-    @property
+    @cached_property
     def setting_names(self) -> tuple[str, ...]:
         return (self.name, *self.aliases, *self.settings)
 
@@ -191,9 +191,11 @@ class Command:
         """The values of options that are not given, by the names of parameters."""
         return {option.parameter: option.initial for option in self.options}
 
+    @cached_property
+    def named(self) -> dict[str, Option]:
+        """The options by their long names without dashes, aliases among them."""
+        return {name: option for option in self.options for name in (option.name, *option.aliases)}
+
     def option(self, name: str) -> Option:
         """The option of that long name. Raises KeyError."""
-        for option in self.options:
-            if option.name == name:
-                return option
-        raise KeyError(name)
+        return self.named[name]
