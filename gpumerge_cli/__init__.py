@@ -1,7 +1,7 @@
 """gpumerge: merge and sort files and arrays on the GPU or the CPU.
 
-merge, sort, argsort, is_sorted, rank, rank_of, union, intersect, difference, symmetric and join take arrays. What they
-cannot take raises a GpumergeError.
+merge, sort, argsort, is_sorted, rank, rank_of, union, intersect, difference, symmetric and join take arrays. run takes
+a Job, as the command line and batches make them of files. What they cannot take raises a GpumergeError.
 """
 
 from __future__ import annotations
@@ -13,12 +13,17 @@ BEGUN = time.perf_counter() - time.process_time()
 __version__ = "0.1.0"
 __all__ = [
     "ClusterError",
+    "Destination",
     "DeviceError",
     "DeviceMemoryError",
     "DisorderError",
     "GpumergeError",
     "InputError",
+    "Items",
+    "Job",
+    "Operation",
     "OutputError",
+    "Resources",
     "UsageError",
     "__version__",
     "argsort",
@@ -29,10 +34,12 @@ __all__ = [
     "merge",
     "rank",
     "rank_of",
+    "run",
     "sort",
     "symmetric",
     "union",
 ]
+_OF_JOBS = ("Destination", "Items", "Job", "Operation", "Resources")
 
 TYPE_CHECKING = False  # as type checkers have it: importing typing would take as long as all before it
 if TYPE_CHECKING:
@@ -51,6 +58,8 @@ if TYPE_CHECKING:
         symmetric,
         union,
     )
+    from gpumerge_cli.engine.job import Destination, Items, Job, Operation, Resources
+    from gpumerge_cli.engine.run import run
     from gpumerge_cli.errors import (
         ClusterError,
         DeviceError,
@@ -71,6 +80,12 @@ def __getattr__(name: str) -> Any:
         from gpumerge_cli import errors
 
         found = getattr(errors, name)
+    elif name in _OF_JOBS:
+        from gpumerge_cli.engine import job
+
+        found = getattr(job, name)
+    elif name == "run":
+        from gpumerge_cli.engine.run import run as found
     else:
         from gpumerge_cli import arrays
 

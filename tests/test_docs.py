@@ -146,7 +146,10 @@ def test_every_document_that_should_shows_commands() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_python_that_is_shown_runs(document: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_that_is_shown_runs(
+    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     for code in re.findall(r"```python\n(.*?)```", document.read_text(), re.DOTALL):
         if "import cupy" in code and not count_of_gpus():
             continue

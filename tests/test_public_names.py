@@ -5,7 +5,9 @@ from __future__ import annotations
 import doctest
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gpumerge_cli
@@ -54,3 +56,20 @@ def test_examples_of_docstrings_run(name: str) -> None:
     assert runner.failures == 0
     for heading in ("Parameters\n", "Raises\n"):
         assert heading in (function.__doc__ or "")
+
+
+def test_python_does_jobs_as_the_command_line_does(tmp_path: Path) -> None:
+    names = ("Destination", "Items", "Job", "Operation", "Resources")
+    place, items, job, operation, resources = (getattr(gpumerge_cli, name) for name in names)
+    keys = np.random.default_rng(3).integers(0, 99, 1000, np.int32)
+    for number in range(2):
+        np.sort(keys[number::2]).tofile(tmp_path / f"{number}.i32")
+    inputs = tuple(str(tmp_path / f"{number}.i32") for number in range(2))
+    report = gpumerge_cli.run(job(inputs, output=place(str(tmp_path / "o.i32")), resources=resources("cpu")))
+    assert report.items == len(keys)
+    assert (tmp_path / "o.i32").read_bytes() == np.sort(keys).tobytes()
+    gpumerge_cli.run(job(inputs, items(reverse=True), operation("sort"), place(str(tmp_path / "d.i32"))))
+    assert (tmp_path / "d.i32").read_bytes() == np.sort(keys)[::-1].tobytes()
+    assert gpumerge_cli.run(job((inputs[0],), operation=operation("check"))).items == len(keys) // 2
+    with pytest.raises(gpumerge_cli.DisorderError):
+        gpumerge_cli.run(job((str(tmp_path / "d.i32"),), operation=operation("check")))

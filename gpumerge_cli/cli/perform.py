@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
+from gpumerge_cli.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.executor import Executor
     from gpumerge_cli.engine.job import Job
-    from gpumerge_cli.report.model import CheckReport, InputFile
+    from gpumerge_cli.report.model import InputFile
 
 
 def within(job: Job, memory: int, threads: int | None, sharing: int) -> Job:
@@ -51,11 +51,8 @@ def perform(
 ) -> Any:
     """Do the job and return its report, which is also written to the job's report file. Raises GpumergeError.
 
-    since_start: gives the seconds that the process has run. advance, settle: see engine.run. told: called with each
-    file after its check, or with its error. The error raised for several files only counts the wrong ones then.
+    since_start: gives the seconds that the process has run. advance, settle, told: see engine.run.
     """
-    if job.operation.kind == "check":
-        return _check(job, advance, told)
     if job.operation.kind == "rank":
         from gpumerge_cli.cli.answers import put_out
 
@@ -65,7 +62,7 @@ def perform(
 
     with report_file(job.report, MERGE_SUFFIXES) as write:
         with executor_of(job) as executor:
-            measured = run(job, since_start=since_start(), advance=advance, settle=settle, executor=executor)
+            measured = run(job, since_start=since_start(), advance=advance, settle=settle, told=told, executor=executor)
         try:
             write(measured)
         except OutputError as error:
@@ -92,55 +89,6 @@ def executor_of(job: Job) -> Iterator[Executor]:
         judge_output(job.output.name, plain=job.items.plain)
     with shared(on.cluster, on.cluster_wait) as cluster:
         yield Cluster(cluster.client, on.cluster_wait, here=cluster.workers is not None)
-
-
-def _check(
-    job: Job,
-    advance: Callable[[int, int], None] | None,
-    told: Callable[[InputFile | InputError], None] | None,
-) -> CheckReport:
-    import time
-
-    from gpumerge_cli import __version__
-    from gpumerge_cli.engine.check import check_each
-    from gpumerge_cli.report.model import CheckReport, InputFile
-
-    started = time.perf_counter()
-    files: list[InputFile] = []
-    wrong: list[InputError] = []
-    with executor_of(job) as executor:
-        for found in check_each(job, advance, executor):
-            if isinstance(found, InputFile):
-                files.append(found)
-            else:
-                wrong.append(found)
-            if told is not None and (len(job.inputs) > 1 or not wrong):
-                told(found)
-    if wrong:
-        raise _verdict(wrong, len(job.inputs), all_told=told is not None)
-    return CheckReport(
-        inputs=tuple(files),
-        items=sum(file.items for file in files),
-        nbytes=sum(file.nbytes for file in files),
-        wall=time.perf_counter() - started,
-        version=__version__,
-    )
-
-
-def _verdict(wrong: Sequence[InputError], checked: int, *, all_told: bool) -> GpumergeError:
-    """The error that ends a check of `checked` files. all_told: each of the errors `wrong` has been printed already."""
-    disorders = sum(isinstance(error, DisorderError) for error in wrong)
-    first, unread = wrong[0], len(wrong) - disorders
-    verdict: GpumergeError = first
-    if checked > 1:
-        of_files, told = f" of {checked} files", []
-        if disorders:
-            told.append(f"{disorders}{of_files} {'is' if disorders == 1 else 'are'} out of order")
-        if unread:
-            told.append(f"{unread}{of_files if not told else ''} could not be checked")
-        verdict = GpumergeError("; ".join([", ".join(told), *([] if all_told else [str(first)])]))
-    verdict.exit_code = 2 if unread else 1
-    return verdict
 
 
 def check_report_place(report: str | None, files: Sequence[str], option: str = "--report") -> None:

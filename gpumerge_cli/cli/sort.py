@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import counts_equals, margin_of, record_options, resources, salted, sort_launch_of
 from gpumerge_cli.cli.notices import notices
-from gpumerge_cli.cli.perform import check_report_place, executor_of, perform, progress
+from gpumerge_cli.cli.perform import check_report_place, perform, progress
 from gpumerge_cli.cli.said import say
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
@@ -133,14 +133,12 @@ def _resources(command: SortCommand) -> Resources:
 
 
 def _check(command: SortCommand) -> int:
-    from gpumerge_cli.engine.check import check_files
     from gpumerge_cli.engine.job import Job, Operation
 
     try:
         operation = Operation("check", equals=Equals.of(command.values.unique))
         job = Job(_inputs(command), _items(command), operation, resources=_resources(command))
-        with executor_of(job) as executor:
-            check_files(job, executor)
+        perform(job)
     except DisorderError as error:
         if command.mode == "check":
             if error.item is None:  # of items that are no lines

@@ -20,8 +20,6 @@ from gpumerge_cli.errors import ClusterError
 if TYPE_CHECKING:
     from distributed import Future
 
-_ANSWERS = ANSWERS
-"""Seconds in which the answer of a task that is done must come."""
 _STOP = 3.0
 """Seconds in which the cluster must take the word that a run has ended: who pressed Ctrl-C waits for that."""
 _BUNDLE, _MOST_TOGETHER = 0.1, 64
@@ -143,7 +141,7 @@ class DaskPool:
         """The tasks that were done long ago, and whose answers do not come."""
         now = time.monotonic()
         self._done = {one: self._done.get(one, now) for one in self._tickets if one.status == "finished"}
-        return [(one, TimeoutError("no answer")) for one, since in self._done.items() if now - since > _ANSWERS]
+        return [(one, TimeoutError("no answer")) for one, since in self._done.items() if now - since > ANSWERS]
 
     def _stranded(self, there: frozenset[str]) -> list[tuple[Future, Any]]:
         """The tasks that Dask would keep for ever, since none of the workers that may do them is there any more."""

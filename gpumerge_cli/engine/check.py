@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 
+from gpumerge_cli import __version__
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.disorder import Joining, disorder_error
@@ -19,27 +21,56 @@ from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.passes import Advance, Pass
 from gpumerge_cli.engine.resources import default_memory
-from gpumerge_cli.errors import DisorderError, InputError, UsageError
+from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.naming import size_told
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, blocks_of
-from gpumerge_cli.report.model import InputFile
+from gpumerge_cli.report.model import CheckReport, InputFile
 from gpumerge_cli.urls import is_url
 
 _MOST_LOOKED_AT = 16
 """Files that are looked at for each file that is out of order."""
 
 
-def check_files(job: Job, executor: Executor = LOCAL) -> tuple[InputFile, ...]:
-    """The inputs as they were read. Raises the first InputError that check_each gives, and what that raises."""
-    found = []
-    for one in check_each(job, executor=executor):
-        if isinstance(one, InputError):
-            raise one
-        found.append(one)
-    return tuple(found)
+def check(
+    job: Job,
+    advance: Advance | None = None,
+    told: Callable[[InputFile | InputError], None] | None = None,
+    executor: Executor = LOCAL,
+) -> CheckReport:
+    """Check every input by itself. See engine.run.run."""
+    started = time.perf_counter()
+    files: list[InputFile] = []
+    wrong: list[InputError] = []
+    for found in check_each(job, advance, executor):
+        if isinstance(found, InputFile):
+            files.append(found)
+        else:
+            wrong.append(found)
+        if told is not None and (len(job.inputs) > 1 or not wrong):
+            told(found)
+    if wrong:
+        raise _verdict(wrong, len(job.inputs), all_told=told is not None)
+    items, nbytes = sum(file.items for file in files), sum(file.nbytes for file in files)
+    return CheckReport(tuple(files), items, nbytes, time.perf_counter() - started, __version__)
+
+
+def _verdict(wrong: Sequence[InputError], checked: int, *, all_told: bool) -> GpumergeError:
+    """The error that ends a check of `checked` files. all_told: each of the errors `wrong` has been printed already."""
+    disorders = sum(isinstance(error, DisorderError) for error in wrong)
+    first, unread = wrong[0], len(wrong) - disorders
+    verdict: GpumergeError = first
+    if checked > 1:
+        of_files, told = f" of {checked} files", []
+        if disorders:
+            told.append(f"{disorders}{of_files} {'is' if disorders == 1 else 'are'} out of order")
+        if unread:
+            told.append(f"{unread}{of_files if not told else ''} could not be checked")
+        verdict = GpumergeError("; ".join([", ".join(told), *([] if all_told else [str(first)])]))
+    verdict.exit_code = 2 if unread else 1
+    return verdict
 
 
 def check_each(

@@ -116,6 +116,10 @@ class Operation:
     turned: bool = False
     """The last input counts as the first one, and so on; the report has them in the given order."""
 
+    def __post_init__(self) -> None:
+        if self.kind == "sort" and isinstance(self.launch, LaunchRequest):  # says nothing of the algorithm
+            object.__setattr__(self, "launch", SortRequest(launch=self.launch))
+
     @property
     def by_groups(self) -> bool:
         """Whether all items that compare equal must lie in one chunk."""

@@ -1,11 +1,11 @@
-"""Runs a job that has an output: a merge, a set, a join or a sort."""
+"""Runs a job: a merge, a set, a join, a sort or a check."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.dataclass import dataclass, replace
@@ -30,7 +30,7 @@ from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.order import Order
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.plan import Chunk, Plan, Planner, even_edges, plan_in_spans
-from gpumerge_cli.report.model import MergeReport
+from gpumerge_cli.report.model import InputFile
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.disorder import Joining
@@ -42,16 +42,24 @@ def run(
     since_start: float = 0.0,
     advance: Advance | None = None,
     settle: Callable[[], None] = lambda: None,
+    told: Callable[[InputFile | InputError], None] | None = None,
     executor: Executor = LOCAL,
-) -> MergeReport:
-    """Merge or sort the inputs of the job to its output, which appears whole or not at all.
+) -> Any:
+    """Merge or sort the inputs of the job to its output, which appears whole or not at all; or check them.
+
+    Returns a MergeReport, or the CheckReport of a check.
 
     since_start: seconds the process had run before the call, for the report. advance: called with (bytes written, bytes
     in all) after every chunk, from any thread but one at a time; a sort counts every byte twice, once sorted and once
     merged. settle: called once, before the output takes its place; an error after that must not say that there is no
-    output. executor: does the work; by default this process. Raises UsageError, InputError, DisorderError, OutputError,
-    DeviceError, ClusterError; the output is then as it was, and no temporary file is left.
+    output. told: called with each file after its check, or with its error; the error raised for several files only
+    counts the wrong ones then. executor: does the work; by default this process. Raises UsageError, InputError,
+    DisorderError, OutputError, DeviceError, ClusterError; the output is then as it was, and no temporary file is left.
     """
+    if job.operation.kind == "check":
+        from gpumerge_cli.engine.check import check
+
+        return check(job, advance, told, executor)
     clock = Clock(since_start)
     executor.judge(job)
     sorts = job.operation.kind == "sort"

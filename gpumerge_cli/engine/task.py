@@ -30,8 +30,9 @@ class Place:
 class Task:
     """Work on these byte ranges, one per input, and put the result in its place.
 
-    turn: the number of the task, in the order of the output. A task that is handed on keeps it. With `unique`
-    the place of a task's result is known only after all results before it, so one worker must take tasks in this order.
+    turn: the number of the task, in the order of the output. A task that is handed on keeps it. Where equal
+    items are left out, the place of a result is known only after all results before it, so workers take tasks in this
+    order.
     """
 
     turn: int

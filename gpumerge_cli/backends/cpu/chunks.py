@@ -53,7 +53,7 @@ class Chunks:
 
 
 class CpuChunkWorker:
-    """See calls.CpuChunkWorker."""
+    """See ChunkWorker."""
 
     def __init__(self, chunks: Chunks, capacity: int) -> None:
         self.counts: list[int] = []
@@ -66,6 +66,9 @@ class CpuChunkWorker:
         self._handle = self._own.gm_open(chunks.order, capacity, 1)
         if self._handle is None:
             raise MemoryError
+        self._spec = self._own.ChunkSpec(
+            chunks.sources.specs, 0, len(chunks.sources.sources), chunks.check, chunks.sorts, chunks.equals
+        )
         if chunks.margin is not None:
             self._own.gm_margin(self._handle, chunks.margin)
 
@@ -73,9 +76,8 @@ class CpuChunkWorker:
         own, chunks = self._own, self._chunks
         count = len(ranges)
         edges = array("q", chain.from_iterable(ranges))
-        spec = own.ChunkSpec(
-            chunks.sources.specs, edges.buffer_info()[0], count, chunks.check, chunks.sorts, chunks.equals
-        )
+        spec = self._spec
+        spec.ranges = edges.buffer_info()[0]
         sink = own.SinkSpec(descriptor=-1)
         if chunks.targets:
             target, gate = chunks.targets[part], chunks.gates[part]
