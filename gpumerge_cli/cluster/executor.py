@@ -254,12 +254,8 @@ class ClusterExecutor:
         started = answer.began + ahead
         self.tasks.stopwatch.name_lane(log.worker.name)
         self.tasks.stopwatch.add(*shifted(answer.result.spans, ahead))
-        log.busy += answer.seconds
-        log.first = min(log.first or started, started)
-        log.last = max(log.last, started + answer.seconds)
+        log.worked(started, started + answer.seconds, None if counted else answer.result.nbytes)
         if not counted:
-            log.chunks += answer.result.nbytes > 0
-            log.nbytes += answer.result.nbytes
             self._owed -= answer.result.nbytes
             self.tasks.took(answer.result)
 

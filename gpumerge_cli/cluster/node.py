@@ -88,10 +88,8 @@ class _Bench:
         """The inputs, opened by name. Raises InputError or ClusterError for one that is not as the client sees it."""
         shipment = self.shipment
         if shipment.runs:
-            found = run_sources(shipment)
-            for source in found:
-                self._stack.callback(source.close)
-            return found
+            paths = (one.path for one in shipment.inputs)
+            return run_sources(paths, shipment.dtype, shipment.order.end, self._stack)
         job = shipment.job
         inputs = self._stack.enter_context(opened(job.inputs, job.items, folders=job.resources.folders))
         for source, size, seen in zip(inputs.sources, shipment.sizes, shipment.inputs, strict=True):

@@ -15,7 +15,7 @@ from gpumerge_cli.backends import select
 from gpumerge_cli.cluster.folder import SharedFolder, place_of, remove
 from gpumerge_cli.cluster.outlets import run_name
 from gpumerge_cli.cluster.runlog import RunLog, piece_of, sort_name
-from gpumerge_cli.cluster.runs import run_at
+from gpumerge_cli.cluster.runs import run_sources
 from gpumerge_cli.cluster.shipment import Answer, Known, Seen, Shipment
 from gpumerge_cli.cluster.workers import Workers
 from gpumerge_cli.dataclass import replace
@@ -82,10 +82,7 @@ def cluster_runs(workers: Workers, shipment: Shipment, inputs: Inputs, output: O
         output.reserve([inputs.nbytes])
 
     def sources() -> list[Source]:
-        found = folder.sources(len(pieces), inputs)
-        for source in found:
-            stack.callback(source.close)
-        return found
+        return folder.sources(len(pieces), inputs, stack)
 
     return Runs(pieces, Shares(workers.threads, size), RunsOfCluster(folder, size, log), sources)
 
@@ -165,10 +162,10 @@ class RunFolder(SharedFolder):
         log.begin(str(path))
         return path
 
-    def sources(self, number: int, inputs: Inputs) -> list[Source]:
-        """The runs as sources. Raises OutputError if bytes of them are missing."""
+    def sources(self, number: int, inputs: Inputs, stack: ExitStack) -> list[Source]:
+        """The runs as sources, which the stack closes. Raises OutputError if bytes of them are missing."""
         paths = (str(self.path / run_name(at)) for at in range(number))
-        found = [run_at(path, run_dtype(inputs.dtype), inputs.order.end) for path in paths]
+        found = run_sources(paths, run_dtype(inputs.dtype), inputs.order.end, stack)
         if sum(source.size for source in found) != inputs.nbytes:
             raise OutputError("a temporary file has become shorter", where=str(self.path))
         return found

@@ -61,6 +61,15 @@ class WorkerLog:
     note: str = ""
     tries: int = 0
 
+    def worked(self, began: float, stopped: float, nbytes: int | None) -> None:
+        """Take note of a task, from `began` to `stopped`. nbytes: that it read; None if it only counted."""
+        self.busy += stopped - began
+        self.first = min(self.first or began, began)
+        self.last = max(self.last, stopped)
+        if nbytes is not None:
+            self.chunks += nbytes > 0
+            self.nbytes += nbytes
+
 
 @dataclass
 class Outcome:

@@ -226,11 +226,7 @@ class Threads:
         stopped = time.perf_counter()
         self.tasks.stopwatch.add(*result.spans)
         with self._changed:
-            log.chunks += result.nbytes > 0
-            log.nbytes += result.nbytes
-            log.busy += stopped - start
-            log.first = min(log.first or start, start)
-            log.last = max(log.last, stopped)
+            log.worked(start, stopped, result.nbytes)
             self.tasks.took(result)
 
     def _stop(self) -> None:

@@ -239,7 +239,7 @@ def test_disorder_is_told_as_it_is_here(machines: Cluster, tmp_path: Path) -> No
     values.tofile(tmp_path / "a.i32")
     job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     told = []
-    for where in (None, machines):
+    for where in (LOCAL, machines):
         with pytest.raises(DisorderError) as error:
             run(job, executor=where)
         told.append(str(error.value))
