@@ -175,7 +175,7 @@ def test_a_sort_of_compressed_inputs_goes_on(tmp_path: Path, monkeypatch: pytest
     name.write_bytes(gzip.compress(values.tobytes()))
     job = sort_job((str(name),), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(log))
     with monkeypatch.context() as patch:
-        patch.setattr("tests.cluster.test_twins.Troubled._do", failing_from(4))
+        patch.setattr("tests.cluster.troubled.Troubled._do", failing_from(4))
         with pytest.raises(ClusterError, match="a test"):
             run(job, executor=Here(1, 0))
     again, kept = with_resources(job, resume=True), name.stat().st_mtime_ns

@@ -29,6 +29,7 @@ from gpumerge_cli.cluster.connect import Connection, connected
 from gpumerge_cli.cluster.ends import Ends
 from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.job import Items
+from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.task import Place, Task
 from gpumerge_cli.errors import ClusterError, DisorderError, OutputError, UsageError
@@ -316,7 +317,7 @@ def test_workers_cut_objects(
             path.unlink()
     loose = bucket.put("loose.i32", rng.permutation(np.concatenate(keys)).tobytes())
     errors = []
-    for machines in (None, Cluster(processes.client, 30.0)):
+    for machines in (LOCAL, Cluster(processes.client, 30.0)):
         with pytest.raises(DisorderError) as error:
             run(merge_job((names[3], loose), str(tmp_path / "out.i32")), executor=machines)
         errors.append(str(error.value))
