@@ -91,7 +91,7 @@ class _Bench:
             paths = (one.path for one in shipment.inputs)
             return run_sources(paths, shipment.dtype, shipment.order.end, self._stack)
         job = shipment.job
-        inputs = self._stack.enter_context(opened(job.inputs, job.items, folders=job.resources.folders))
+        inputs = self._stack.enter_context(opened(job.inputs, job.items, folders=job.resources.folders, silent=True))
         for source, size, seen in zip(inputs.sources, shipment.sizes, shipment.inputs, strict=True):
             if source.size != size:
                 raise InputError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.cluster import node
 from gpumerge_cli.cluster.calls import ANSWERS, asked, judge_alive, no_package, run_on_all
-from gpumerge_cli.cluster.executor import Ticket
+from gpumerge_cli.cluster.dispatcher import Ticket
 from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.shipment import Answer, Shipment
 from gpumerge_cli.dataclass import replace

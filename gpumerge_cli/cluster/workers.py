@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.backends import select
 from gpumerge_cli.cluster import node
 from gpumerge_cli.cluster.calls import ANSWERS, Listed, await_workers, no_package, of_each, workers_of
-from gpumerge_cli.cluster.executor import ClusterExecutor, Noted, Pieces, Pool, RemoteWorker
+from gpumerge_cli.cluster.dispatcher import Dispatcher, Noted, Pieces, Pool, RemoteWorker
 from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.pool import DaskPool
 from gpumerge_cli.cluster.shipment import Packed, Shipment, Standing
@@ -71,7 +71,7 @@ class Workers:
         pieces = pieces_of(work, shipment, self.task_bytes(work.nbytes))
 
         def do(tasks: Tasks) -> Sequence[WorkerLog]:
-            executor = ClusterExecutor(members, tasks, self.pool(shipment, resources), pieces, noted)
+            executor = Dispatcher(members, tasks, self.pool(shipment, resources), pieces, noted)
             executor.run()
             return executor.logs
 

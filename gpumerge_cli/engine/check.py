@@ -16,10 +16,10 @@ from gpumerge_cli.engine.executor import Executor, Team, perform
 from gpumerge_cli.engine.inputs import Inputs, formats_of, judge_memory, look_at, opened, same_headers
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local import LOCAL
-from gpumerge_cli.engine.opening import is_packed
+from gpumerge_cli.engine.opening import Advance, is_packed
 from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.outlet import NoOutlet
-from gpumerge_cli.engine.passes import Advance, Pass
+from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.resources import default_memory
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.base import Source

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.doubts import warn
 from gpumerge_cli.engine.job import Items
-from gpumerge_cli.engine.opening import Advance, Passes, is_packed
+from gpumerge_cli.engine.opening import Advance, Openings, is_packed
 from gpumerge_cli.engine.resources import ITEM_COPIES, LARGE_ITEM, cores
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.extents import Copy
@@ -213,25 +213,25 @@ def opened(
     look_at(names)
     for output in outputs:
         look_at_output(output)
-    passes = Passes(names, formats, advance)
+    openings = Openings(names, formats, advance)
     with ExitStack() as stack:
         if copier is not None:
-            copies = stack.enter_context(copier(names, formats, stopwatch or Stopwatch(), passes.of))
+            copies = stack.enter_context(copier(names, formats, stopwatch or Stopwatch(), openings.of))
             items = replace(items, copies=copies)
             formats = formats_of(names, items, folders)
-        sources = _open_all(names, formats, stack, stopwatch or Stopwatch(), passes)
+        sources = _open_all(names, formats, stack, stopwatch or Stopwatch(), openings)
         if alike:
             _same_items(sources)
         first, dtype = formats[0], sources[0].dtype
         order = _order(items, first, dtype)
         if first.csv:
-            records = _records(sources, items, stopwatch or Stopwatch(), passes)
+            records = _records(sources, items, stopwatch or Stopwatch(), openings)
             sources = list(records.sources)
             first = replace(first, shown=records.shown, terminator=records.order.terminator)
             order = Order.lines(records.order)
             for source in sources:
                 stack.callback(source.close)
-        inputs = Inputs(tuple(sources), order, first, dtype, passes.rest, tuple(names), copies=items.copies)
+        inputs = Inputs(tuple(sources), order, first, dtype, openings.rest, tuple(names), copies=items.copies)
         if alike:
             same_headers([(source.name, inputs.shown_header(source)) for source in sources], items)
         if not silent:
@@ -239,16 +239,16 @@ def opened(
         yield inputs
 
 
-def _records(sources: Sequence[Source], items: Items, stopwatch: Stopwatch, passes: Passes) -> CsvRecords:
+def _records(sources: Sequence[Source], items: Items, stopwatch: Stopwatch, openings: Openings) -> CsvRecords:
     """The records of CSV, whose copies take a span "csv"."""
     from gpumerge_cli.formats.csv_records import records_of
 
     start = time.perf_counter()
     lines = [source for source in sources if isinstance(source, LineSource)]
-    records = records_of(lines, items.lines or LineOrder(reverse=items.reverse), passes.copied)
+    records = records_of(lines, items.lines or LineOrder(reverse=items.reverse), openings.copied)
     stopwatch.add(Span("csv", time.perf_counter() - start, sum(source.size for source in records.sources)))
     if records.shown is None:
-        passes.leave_out_copies()
+        openings.leave_out_copies()
     return records
 
 
@@ -273,14 +273,14 @@ def _order(items: Items, first: Content, dtype: Dtype | None) -> Order:
 
 
 def _open_all(
-    names: Sequence[str], formats: Sequence[Content], stack: ExitStack, stopwatch: Stopwatch, passes: Passes
+    names: Sequence[str], formats: Sequence[Content], stack: ExitStack, stopwatch: Stopwatch, openings: Openings
 ) -> list[Source]:
     """Open every input; the stack closes them. Compressed ones and those of stores are opened several at once."""
 
     def open_one(number: int) -> Source:
         name, chosen = names[number], formats[number]
         start = time.perf_counter()
-        source = open_source(name, chosen, passes.of(number))
+        source = open_source(name, chosen, openings.of(number))
         if is_packed(name, chosen) or name == STDIO:
             stage = "spool" if name == STDIO else "decompress"
             stopwatch.add(Span(stage, time.perf_counter() - start, source.size))

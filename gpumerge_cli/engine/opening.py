@@ -1,4 +1,4 @@
-"""The progress of passes over inputs before the work can begin: over compressed ones, and over CSV."""
+"""The progress of readings of inputs before the work can begin: of compressed ones, and of CSV."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gpumerge_cli.formats.naming import size_told
 Advance = Callable[[int, int], None]
 
 
-class Passes:
-    """The passes over files, told to `advance` as the first half of everything; from any thread.
+class Openings:
+    """The readings of files, told to `advance` as the first half of everything; from any thread.
 
     total: bytes that they go over, 0 if there are none. Standard input is not counted, whose size nobody knows.
     """
@@ -51,7 +51,7 @@ class Passes:
         )
 
     def rest(self, advance: Advance | None) -> Advance | None:
-        """A function that takes the work's progress, which is the second half where there were passes."""
+        """A function that takes the work's progress, which is the second half where there were readings."""
         if advance is None or not self.total:
             return advance
         return lambda done, total: advance((total + done) // 2, total)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.opening import Advance
 from gpumerge_cli.engine.outlet import Outlet
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.formats.base import Source
@@ -19,7 +20,6 @@ from gpumerge_cli.plan import Chunk, Planner
 Action = Literal["merge", "heads", "sort", "whole", "check", "unpack"]
 """merge: of sources in order, by ranges. heads: by the next lines of sources in any order. sort: of a range to a run.
 whole: a sort of everything at once. check: of the order. unpack: of a compressed input to a copy."""
-Advance = Callable[[int, int], None]
 
 
 def equals_of(job: Job, action: Action) -> Equals:

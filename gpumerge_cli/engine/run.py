@@ -15,10 +15,11 @@ from gpumerge_cli.engine.inputs import Inputs, judge_memory, opened
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.margins import counts_of, judge_margin
+from gpumerge_cli.engine.opening import Advance
 from gpumerge_cli.engine.outcome import Outcome, both_passes
 from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.output import Output, output_names
-from gpumerge_cli.engine.passes import Action, Advance, Pass
+from gpumerge_cli.engine.passes import Action, Pass
 from gpumerge_cli.engine.reporting import report
 from gpumerge_cli.engine.resources import available_memory, default_memory, keep_no_freed_memory
 from gpumerge_cli.engine.steps import FoundDisorderError

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster.executor import Ticket
+from gpumerge_cli.cluster.dispatcher import Ticket
 from gpumerge_cli.cluster.shipment import Answer
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import OutputError

@@ -15,7 +15,7 @@ import pytest
 
 from gpumerge_cli.cluster import copies, sorting, unpacker, workers
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker, Ticket
+from gpumerge_cli.cluster.dispatcher import Dispatcher, Pieces, RemoteWorker, Ticket
 from gpumerge_cli.cluster.seeing import judge_output
 from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.check import check_each
@@ -229,12 +229,12 @@ class _Never:
 @pytest.mark.parametrize(("pace", "twins"), [(1e9, True), (1.0, False)])
 def test_a_long_input_is_not_decompressed_twice(pace: float, twins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter(range(0, 10**6, 60))
-    monkeypatch.setattr("gpumerge_cli.cluster.executor.time.monotonic", lambda: float(next(now)))
+    monkeypatch.setattr("gpumerge_cli.cluster.dispatcher.time.monotonic", lambda: float(next(now)))
     pieces, pool = [Chunk(((0, 10_000),), 0)], _Never()
     work = Pass(merge_job(()), "unpack", (), Order.lines(), 1.0, NoOutlet(), pieces=pieces)
     tasks = Tasks(work, None, 1, Stopwatch())
     with pytest.raises(ClusterError, match="a test"):
-        ClusterExecutor([RemoteWorker("worker 0")], tasks, pool, Pieces(1, pace=pace)).run()
+        Dispatcher([RemoteWorker("worker 0")], tasks, pool, Pieces(1, pace=pace)).run()
     assert bool(pool.twins) == twins
 
 

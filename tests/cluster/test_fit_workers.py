@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import connect, executor, fit, local, node, workers
+from gpumerge_cli.cluster import connect, dispatcher, fit, local, node, workers
 from gpumerge_cli.cluster.calls import workers_of
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.executor import ClusterExecutor, Pieces, RemoteWorker, Ticket
+from gpumerge_cli.cluster.dispatcher import Dispatcher, Pieces, RemoteWorker, Ticket
 from gpumerge_cli.cluster.fit import FitWorkers
 from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment
 from gpumerge_cli.cluster.team import Cluster
@@ -171,11 +171,11 @@ class _Slow:
 
 
 def test_late_tasks_have_twins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor, "_LOOK_LATE", 0.05)
+    monkeypatch.setattr(dispatcher, "_LOOK_LATE", 0.05)
     pieces = [Chunk(((at, at + 1),), at) for at in range(3)]
     work = Pass(merge_job(()), "sort", (), Order.lines(), 1.0, NoOutlet(), pieces=pieces)
     tasks = Tasks(work, None, 1, Stopwatch())
-    ClusterExecutor([RemoteWorker("worker here")], tasks, _Slow(), Pieces(1)).run()
+    Dispatcher([RemoteWorker("worker here")], tasks, _Slow(), Pieces(1)).run()
     assert tasks.outcome.chunks == 3
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cluster import node, sorting
-from gpumerge_cli.cluster.executor import Ticket
+from gpumerge_cli.cluster.dispatcher import Ticket
 from gpumerge_cli.cluster.shipment import Answer
 from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.run import run

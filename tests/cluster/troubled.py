@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from gpumerge_cli.cluster import node
-from gpumerge_cli.cluster.executor import Ticket
+from gpumerge_cli.cluster.dispatcher import Ticket
 from gpumerge_cli.cluster.shipment import Answer, Shipment, Standing
 from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.errors import ClusterError

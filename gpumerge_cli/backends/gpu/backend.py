@@ -176,7 +176,7 @@ class GpuBackend:
     def prepared(
         self, operation: Operation, order: Order, runs: int = 1, value_bytes: int | None = None
     ) -> Prepared | None:
-        """Calls of one kind, ready to launch (see prepared.Kind); None if it takes several passes to merge the runs."""
+        """Calls of one kind, ready to launch (see prepared.Kind); None if there are none, see `prepare`."""
         with device_errors(), self._device:
             return prepare(Kind(operation, order, runs, value_bytes), self._device.id, self._limits)
 

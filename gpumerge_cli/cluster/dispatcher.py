@@ -1,4 +1,4 @@
-"""The executor of a cluster: keeps a few tasks ahead for each thread of the workers, and counts what comes back.
+"""The dispatcher of a cluster: it keeps a few tasks ahead for each thread of the workers, and counts what comes back.
 
 A task may be done twice, and answers may come in any order: only the first answer of each task counts.
 """
@@ -116,7 +116,7 @@ class Pieces:
 
 
 @dataclass
-class ClusterExecutor:
+class Dispatcher:
     """Does the tasks of a pass in a pool."""
 
     workers: Sequence[Member]
