@@ -57,8 +57,11 @@ class LineFile:
             raise output_error(error, self.path) from None
 
     def close(self) -> None:
-        """Close the file and release its lock."""
-        self._file.close()
+        """Close the file and release its lock. Raises OutputError."""
+        try:
+            self._file.close()
+        except OSError as error:
+            raise output_error(error, self.path) from None
 
 
 def whole_lines(path: str) -> bytes:

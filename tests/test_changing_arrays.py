@@ -69,7 +69,8 @@ def test_public_functions_survive_changing_arrays() -> None:
 def test_every_public_function_is_called() -> None:
     a = np.arange(8)
     called = {name.partition(" ")[0] for name in changing.calls(a, a, None, *changing.outputs(a, a))}
-    assert called == {name for name in gpumerge_cli.__all__ if name.islower() and not name.startswith("_")}
+    of_arrays = {name for name in gpumerge_cli.__all__ if name.islower() and not name.startswith("_")} - {"run"}
+    assert called == of_arrays
 
 
 @contextmanager

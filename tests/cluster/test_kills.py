@@ -89,7 +89,7 @@ def test_an_answer_that_is_lost_once_the_task_is_done(
         return await fetched(client, *arguments, **named)
 
     monkeypatch.setattr(distributed.Client, "_gather", lose)
-    monkeypatch.setattr(pool, "_ANSWERS", 2.0)
+    monkeypatch.setattr(pool, "ANSWERS", 2.0)
     machines = Cluster(cluster.client, 60.0)
     thread = threading.Thread(target=run, args=(job,), kwargs={"executor": machines}, daemon=True)
     thread.start()

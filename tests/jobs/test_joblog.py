@@ -164,3 +164,10 @@ def test_what_was_written_since_is_not_done(tmp_path: Path) -> None:
     assert standing(2001.1, 2000, "out") is None
     (tmp_path / "link").symlink_to("out")
     assert standing(2001, 2000, "link", "in") == "done"
+
+
+def test_a_close_that_fails_names_the_log(tmp_path: Path) -> None:
+    file = LineFile(str(tmp_path / "log"), keep=False, begins="", what="log")
+    os.close(file._file.fileno())  # as if the system had lost it
+    with pytest.raises(OutputError, match="log: "):
+        file.close()

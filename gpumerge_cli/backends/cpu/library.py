@@ -106,7 +106,7 @@ def chosen_level(folder: Path) -> str:
     if forced:
         found = [level for level in LEVELS if forced in (level, level.rpartition("-")[2])]
         if not found:
-            raise UsageError(f"{VARIABLE}: {forced!r} is no level", way_out=f"use one of {', '.join(LEVELS)}")
+            raise UsageError(f"{VARIABLE}: it names no level", way_out=f"use one of {', '.join(LEVELS)}")
         if found[0] not in has:
             best = f"use {has[-1]} at most, or unset it" if has else "unset it"
             raise UsageError(f"{VARIABLE}: this processor has not what {found[0]} takes", way_out=best)
