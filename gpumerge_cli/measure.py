@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import repeat
 
@@ -110,6 +110,10 @@ class Stopwatch:
             one.seconds for one in compiled if start <= one.stopped - one.seconds and one.stopped <= span.stopped
         )
         return replace(span, seconds=max(0.0, span.seconds - inside)) if inside else span
+
+    def totals(self, names: Iterable[str]) -> list[Span]:
+        """All spans of each name, added up."""
+        return [self.total(name) for name in names]
 
     def total(self, name: str) -> Span:
         """All spans called `name`, added up."""

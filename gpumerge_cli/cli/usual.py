@@ -30,7 +30,6 @@ def read_usual(words: Sequence[str], settings: Settings | None = None) -> Values
     row = command(words[0])
     if len(row.arguments) != 1:
         return None
-    options = {name: option for option in row.options if option.name not in _ENDS for name in option.names}
     files: list[str] = []
     told: list[OptionValue] = []
     left = iter(words[1:])
@@ -39,8 +38,8 @@ def read_usual(words: Sequence[str], settings: Settings | None = None) -> Values
             files.append(word)
             continue
         name, has_value, value = word.partition("=") if word.startswith("--") else (word, "", "")
-        option = options.get(name)
-        if option is None or (has_value and not option.takes_value):
+        option = row.by_written_name.get(name)
+        if option is None or option.name in _ENDS or (has_value and not option.takes_value):
             return None
         if option.takes_value and not has_value:
             value = next(left, "")

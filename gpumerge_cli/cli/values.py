@@ -89,10 +89,9 @@ def read_values(
 @cache
 def _defaults(row: Command) -> dict[str, Any]:
     """The values of options that are not given: of those that are texts, read as if they were given."""
-    initial = {option: option.initial for option in row.options}
     return {
-        option.parameter: read_value(option, value) if isinstance(value, str) else value
-        for option, value in initial.items()
+        parameter: read_value(row.by_parameter[parameter], value) if isinstance(value, str) else value
+        for parameter, value in row.initial.items()
     }
 
 

@@ -36,7 +36,7 @@ def report(
     ended = time.perf_counter()
     operation, stopwatch = job.operation, clock.stopwatch
     merges, joins = operation.kind == "merge", operation.join is not None
-    totals = [stopwatch.total(name) for name in _STAGES]
+    totals, expected = stopwatch.totals(_STAGES), team.expected
     logs = _at_work(outcome.logs)
     about = team.about or _about_all(logs)
     backends = list(dict.fromkeys(log.worker.backend for log in logs))
@@ -75,10 +75,10 @@ def report(
         version=__version__,
         timeline=stopwatch.timeline(),
         ceilings=_ceilings(backends, inputs.order.costs_as, outcome.workers),
-        expected=team.expected.seconds if team.expected is not None else 0.0,
+        expected=expected.seconds if expected is not None else 0.0,
         kind=operation.name or (operation.equals.name_of_set if merges else operation.kind),
         worker_reports=tuple(_worker(log, stopwatch.origin) for log in outcome.logs),
-        kinds=_kinds(outcome.logs, team.expected),
+        kinds=_kinds(outcome.logs, expected),
         parts=output.parts(outcome) if job.output.parts is not None else (),
         joined=joined,
     )

@@ -189,7 +189,17 @@ class Command:
     @cached_property
     def initial(self) -> dict[str, Any]:
         """The values of options that are not given, by the names of parameters."""
-        return {option.parameter: option.initial for option in self.options}
+        return {parameter: option.initial for parameter, option in self.by_parameter.items()}
+
+    @cached_property
+    def by_parameter(self) -> dict[str, Option]:
+        """The options by the names of their parameters."""
+        return {option.parameter: option for option in self.options}
+
+    @cached_property
+    def by_written_name(self) -> dict[str, Option]:
+        """The options by their names as they are written: "--output", "-o"."""
+        return {name: option for option in self.options for name in option.names}
 
     @cached_property
     def named(self) -> dict[str, Option]:
