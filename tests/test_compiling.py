@@ -187,7 +187,7 @@ begin([0])
 import cupy
 create = cupy.cuda.nvrtc.createProgram
 def creates(source, name, *rest):
-    sys.stdout.write(f"compiled {name}\n")  # at once, as threads compile beside each other
+    sys.stdout.write(f"compiled {name}\\n")  # at once, as threads compile beside each other
     return create(source, name, *rest)
 cupy.cuda.nvrtc.createProgram = creates
 from gpumerge_cli.cli.app import run
