@@ -184,7 +184,7 @@ class LocalTeam:
             return Shares(self._checkers(order), self.block_bytes(work.sources[0], order))
         pace, number = pace_of(backend, work), len(work.sources)
         chosen = shares(pace, work.nbytes, number, on.threads, memory, on.device_memory)
-        return with_room_for(order.item_bytes, chosen, memory)
+        return with_room_for(order.item_bytes, number, chosen, memory)
 
     def _checkers(self, order: Order) -> int:
         threads = self.job.resources.threads or cores()

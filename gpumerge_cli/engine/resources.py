@@ -60,11 +60,14 @@ def shares(
         workers -= 1
 
 
-def with_room_for(item: int, given: Shares, memory: int) -> Shares:
-    """The share with no more workers than the memory has room for: a chunk has at least one item of `item` bytes."""
+def with_room_for(item: int, inputs: int, given: Shares, memory: int) -> Shares:
+    """The share with no more workers than the memory has room for.
+
+    item: bytes of an item. A chunk has one of each input, as a rule, which comes in and goes out.
+    """
     if item <= LARGE_ITEM:
         return given
-    return Shares(max(1, min(given.workers, memory // (item * ITEM_COPIES))), given.chunk_bytes)
+    return Shares(max(1, min(given.workers, memory // (item * (ITEM_COPIES + 2 * (inputs - 1))))), given.chunk_bytes)
 
 
 def chunk_bytes_for(

@@ -19,7 +19,7 @@ from gpumerge_cli.backends.base import Backend, Pace
 from gpumerge_cli.engine import resources
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.job import Items, Resources
-from gpumerge_cli.engine.resources import chunk_bytes_for, default_memory, shares
+from gpumerge_cli.engine.resources import Shares, chunk_bytes_for, default_memory, shares, with_room_for
 from gpumerge_cli.engine.run import plan_files, run
 from gpumerge_cli.order import Order
 from tests.jobs_of import merge_job
@@ -122,3 +122,11 @@ def test_an_empty_file_says_nothing_of_the_length_of_lines(tmp_path: Path) -> No
     Path(names[1]).write_text("")
     with opened(names[:1], Items()) as one, opened(names, Items()) as both:
         assert both.item_bytes == one.item_bytes > 20
+
+
+def test_fewer_workers_hold_large_items_of_several_inputs() -> None:
+    share, item = Shares(8, 1 << 20), 5 << 20
+    assert with_room_for(item, 1, share, 80 << 20).workers == 4  # four copies each
+    assert with_room_for(item, 2, share, 80 << 20).workers == 2  # and two more of the second input's
+    assert with_room_for(item, 9, share, 80 << 20).workers == 1
+    assert with_room_for(8, 9, share, 1).workers == 8
