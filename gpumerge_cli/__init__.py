@@ -1,7 +1,7 @@
 """gpumerge: merge and sort files and arrays on the GPU or the CPU.
 
-merge, sort, argsort, is_sorted, rank, rank_of, union, intersect, difference, symmetric and join take arrays. run takes
-a Job, as the command line and batches make them of files. What they cannot take raises a GpumergeError.
+merge, sort, argsort, is_sorted, rank, rank_of, union, intersect, difference, symmetric and join take arrays. run does a
+Job of files, as the command line does. An argument that they cannot take raises a GpumergeError.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -227,3 +228,14 @@ def test_no_import_goes_round() -> None:
     while done := {module for module, others in left.items() if not others & left.keys()}:
         left = {module: others for module, others in left.items() if module not in done}
     assert not left, f"in circles, or import what is: {sorted(left)}"
+
+
+def test_the_top_level_holds_what_belongs_there() -> None:
+    try:
+        told = subprocess.run(["git", "ls-files"], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no repository, which knows the project's own files")
+    found = {name.partition("/")[0] for name in told.stdout.splitlines()}
+    known = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md",
+             "gpumerge_cli", "kernels", "tests", "data"}  # fmt: skip
+    assert {name for name in found if not name.startswith(".")} == known

@@ -10,11 +10,11 @@ from pathlib import Path
 from zlib import crc32
 
 from gpumerge_cli.cluster.shipment import Known
-from gpumerge_cli.engine.outlet import Merged
+from gpumerge_cli.engine.outlet import Merged, NoOutlet
 from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.task import Place
 from gpumerge_cli.errors import OutputError, output_error
-from gpumerge_cli.extents import PartsSpot, Target
+from gpumerge_cli.extents import PartsSpot
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.fixed_source import foreign_keys
 from gpumerge_cli.formats.sink import in_order_of
@@ -27,22 +27,18 @@ _LARGEST_WRITE = 1 << 30
 _BLOCK = 1 << 22
 
 
-class RangeOutlet:
+class RangeOutlet(NoOutlet):
     """Puts the pieces of each task one behind the other, from the place of the task on. See engine.outlet.Outlet.
 
     planned: every piece has as many bytes as the plan says, so compiled code may write it to its place.
     """
 
     def __init__(self, sinks: Sequence[Sink], *, planned: bool) -> None:
+        super().__init__()
         self._sinks = sinks
-        self._planned = planned
-        self._stopped = False
+        found = [sink.target for sink in sinks] if planned else []
+        self.targets = [target for target in found if target is not None]
         self._own = threading.local()  # end: of what this thread has written of its task
-
-    @property
-    def targets(self) -> Sequence[Target]:
-        found = [sink.target for sink in self._sinks] if self._planned else []
-        return [target for target in found if target is not None]
 
     def begin(self, place: Place) -> None:
         """The calling thread begins a task."""
@@ -63,15 +59,6 @@ class RangeOutlet:
             merged.spans.append(Span("write", time.perf_counter() - start, len(data)))
         return written
 
-    def is_over(self, turn: int) -> bool:
-        return self._stopped
-
-    def leave(self, turn: int, place: Place) -> int | None:
-        return None
-
-    def stop(self) -> None:
-        self._stopped = True
-
 
 class CountOutlet(RangeOutlet):
     """Counts the bytes of results, and puts them nowhere."""
@@ -79,8 +66,7 @@ class CountOutlet(RangeOutlet):
     def __init__(self) -> None:
         super().__init__((), planned=False)
 
-    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
-        return merged.merged_bytes
+    put = NoOutlet.put
 
 
 class PartsOutlet(RangeOutlet):

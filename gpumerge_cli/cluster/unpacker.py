@@ -7,9 +7,10 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
-from gpumerge_cli.cluster.outlets import CountOutlet, name_once
+from gpumerge_cli.cluster.outlets import name_once
 from gpumerge_cli.cluster.seeing import judge_inputs
 from gpumerge_cli.cluster.shipment import Shipment
+from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.task import Task, TaskResult
 from gpumerge_cli.errors import ClusterError, output_error
 from gpumerge_cli.formats.naming import unpack_input
@@ -27,7 +28,7 @@ class Unpacker:
     def __init__(self, shipment: Shipment) -> None:
         self.shipment = shipment
         self.active = 0
-        self.outlet = CountOutlet()
+        self.outlet = NoOutlet()
 
     def do(self, task: Task) -> tuple[TaskResult, str]:
         """Decompress the input that is the task's part; the result, and the tag of the input's state.

@@ -179,45 +179,11 @@ class _Equals:
         return [self.numbers]
 
 
-class RunsOutlet:
-    """Keeps each task's result as a sorted run. See Outlet.
-
-    keep: makes a run from its parts. halt: ends calls of `keep` under way. runs: by the numbers of their tasks.
-    """
-
-    targets: Sequence[Target] = ()
-
-    def __init__(self, keep: Callable[[Iterable[Bytes]], Any], halt: Callable[[], None] = lambda: None) -> None:
-        self._keep = keep
-        self._halt = halt
-        self._stopped = False
-        self.runs: dict[int, Any] = {}
-
-    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
-        start = time.perf_counter()
-        outputs = merged.outputs()
-        self.runs[place.part] = self._keep(outputs)
-        merged.spans.append(Span("spill", time.perf_counter() - start, merged.merged_bytes))
-        return merged.merged_bytes
-
-    def is_over(self, turn: int) -> bool:
-        return self._stopped
-
-    def leave(self, turn: int, place: Place) -> int | None:
-        return None
-
-    def stop(self) -> None:
-        self._stopped = True
-        self._halt()
-
-    def close(self) -> None:
-        """Close all runs."""
-        for one in self.runs.values():
-            one.close()
-
-
 class NoOutlet:
-    """Takes nothing: the results of tasks that put out no items, as those of checks. See Outlet."""
+    """Puts out nothing until it is stopped: for tasks without results, as those of checks. See Outlet.
+
+    Outlets that keep no turns are made from it.
+    """
 
     targets: Sequence[Target] = ()
 
@@ -235,3 +201,32 @@ class NoOutlet:
 
     def stop(self) -> None:
         self._stopped = True
+
+
+class RunsOutlet(NoOutlet):
+    """Keeps each task's result as a sorted run. See Outlet.
+
+    keep: makes a run from its parts. halt: ends calls of `keep` under way. runs: by the numbers of their tasks.
+    """
+
+    def __init__(self, keep: Callable[[Iterable[Bytes]], Any], halt: Callable[[], None] = lambda: None) -> None:
+        super().__init__()
+        self._keep = keep
+        self._halt = halt
+        self.runs: dict[int, Any] = {}
+
+    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
+        start = time.perf_counter()
+        outputs = merged.outputs()
+        self.runs[place.part] = self._keep(outputs)
+        merged.spans.append(Span("spill", time.perf_counter() - start, merged.merged_bytes))
+        return merged.merged_bytes
+
+    def stop(self) -> None:
+        super().stop()
+        self._halt()
+
+    def close(self) -> None:
+        """Close all runs."""
+        for one in self.runs.values():
+            one.close()

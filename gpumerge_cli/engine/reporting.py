@@ -42,7 +42,7 @@ def report(
     backends = list(dict.fromkeys(log.worker.backend for log in logs))
     files = inputs.files(outcome.counts, tuple(map(sum, zip(*parts, strict=True))))
     files = files[::-1] if operation.turned else files
-    # Of a join an item may go out more than once, so none counts as dropped.
+    # A join may put out an item several times, so the difference is its items, and none is dropped.
     joined = sum(outcome.counts) - outcome.dropped if joins else None
     # The run starts when its devices have started, if only devices work.
     started = clock.started if "cpu" in backends else max(clock.started, outcome.began)

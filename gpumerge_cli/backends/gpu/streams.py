@@ -54,7 +54,7 @@ def is_captured(stream: int) -> bool:
 def temporaries() -> Iterator[None]:
     """Arrays that are made in the body are temporaries of what is queued on the current stream: see scratch.
 
-    What outlives the body is made in `lasting`.
+    Make an array that is used after the body inside `lasting`.
     """
     stream, captured = current_stream(), False
     with suppress(*FOREIGN):  # a stream of another device is judged where it is used
