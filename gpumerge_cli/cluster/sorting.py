@@ -66,7 +66,7 @@ class RunsOfCluster(NoOutlet):
 
 
 def cluster_runs(workers: Workers, shipment: Shipment, inputs: Inputs, output: Output, stack: ExitStack) -> Runs:
-    """See Team.runs. shipment: of a sort of the inputs."""
+    """See JobTeam.runs. shipment: of a sort of the inputs."""
     job = shipment.job
     workers.judge_workers(shipment)
     # Pieces must be those of the log, even if the workers are others now.

@@ -58,7 +58,7 @@ class Cluster(Workers):
 
 @dataclass(frozen=True)
 class ClusterTeam:
-    """See Team. inputs, output: of the job."""
+    """See JobTeam. inputs, output: of the job."""
 
     cluster: Cluster
     job: Job
@@ -69,7 +69,7 @@ class ClusterTeam:
     about = None
 
     def ready(self, work: Pass) -> Ready:
-        """See Team."""
+        """See JobTeam."""
         shipment, output = self.shipment(work), self.output
         if output is None:
             return self.cluster.ready(work, shipment)
@@ -104,13 +104,13 @@ class ClusterTeam:
         return partial(work.planner_on(grid).spans, parts=work.parts)
 
     def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> Runs:
-        """See Team."""
+        """See JobTeam."""
         assert self.output is not None
         work = Pass(self.job, "sort", inputs.sources, inputs.order, inputs.item_bytes, NoOutlet())
         return cluster_runs(self.cluster, self.shipment(work), inputs, self.output, stack)
 
     def block_bytes(self, source: Source, order: Order) -> int:
-        """See Team."""
+        """See JobTeam."""
         return self.cluster.task_bytes(source.size)
 
 

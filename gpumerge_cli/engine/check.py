@@ -12,7 +12,7 @@ from gpumerge_cli import __version__
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.disorder import Joining, disorder_error
-from gpumerge_cli.engine.executor import Executor, Team, perform
+from gpumerge_cli.engine.executor import Executor, JobTeam, perform
 from gpumerge_cli.engine.inputs import Inputs, formats_of, judge_memory, look_at, opened, same_headers
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local import LOCAL
@@ -181,7 +181,7 @@ class Search:
     """
 
     job: Job
-    team: Team
+    team: JobTeam
     clock: Clock
     item_bytes: float
 

@@ -55,7 +55,7 @@ class Runs:
     whole: bool = False
 
 
-class Team(Protocol):
+class JobTeam(Protocol):
     """The workers chosen for one job.
 
     why: names the reason for the choice, in a sentence. expected: by the cost model; None where it has no say. about:
@@ -98,10 +98,10 @@ class Executor(Protocol):
 
     def team(
         self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None, sizes: Sequence[int] = ()
-    ) -> Team:
+    ) -> JobTeam:
         """Choose the workers of a job, start the clock, and take the room of the output.
 
-        sizes: bytes of the items that each part of the output would have if all went out. Raises as Team.ready.
+        sizes: bytes of the items that each part of the output would have if all went out. Raises as JobTeam.ready.
         """
 
 

@@ -117,7 +117,7 @@ def _alone(backend: ComparedBackend, why: str, expected: Mix | None = None) -> C
 
 @dataclass(frozen=True)
 class LocalTeam:
-    """See Team. choice: the backends. memory: bytes of the host's that they may take. output: of the job, if any."""
+    """See JobTeam. choice: the backends. memory: bytes of the host's that they may take. output: of the job, if any."""
 
     job: Job
     choice: Choice
@@ -127,16 +127,16 @@ class LocalTeam:
 
     @property
     def why(self) -> str:
-        """See Team."""
+        """See JobTeam."""
         return self.choice.why
 
     @property
     def expected(self) -> Mix | None:
-        """See Team."""
+        """See JobTeam."""
         return self.choice.expected
 
     def ready(self, work: Pass) -> Ready:
-        """See Team."""
+        """See JobTeam."""
         choice = self.choice
         if work.action == "heads":
             from gpumerge_cli.engine.heads import HeadsWorker
@@ -191,12 +191,12 @@ class LocalTeam:
         return max(1, min(threads, self.memory // (max(1, order.item_bytes) * ITEM_COPIES)))
 
     def block_bytes(self, source: Source, order: Order) -> int:
-        """See Team."""
+        """See JobTeam."""
         pace = self.backend.pace(order, 1, order.item_bytes or _SHORT_LINE)
         return chunk_bytes_for(pace, source.size, 1, self._checkers(order), self.memory)
 
     def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> Runs:
-        """See Team."""
+        """See JobTeam."""
         from gpumerge_cli.engine.local_sorts import local_runs
 
         assert self.output is not None

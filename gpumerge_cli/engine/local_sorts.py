@@ -36,7 +36,7 @@ _PART, _MOST_HANDS = 8 << 20, 8  # of a sort at once: what one thread reads or w
 def local_runs(
     job: Job, inputs: Inputs, backend: Backend, memory: int, output: Output, stack: ExitStack, *, at_once: bool
 ) -> Runs:
-    """See Team.runs. memory: bytes that the sort may take."""
+    """See JobTeam.runs. memory: bytes that the sort may take."""
     whole = _shares_at_once(job, inputs, backend, memory) if at_once else None
     if whole is not None:
         return _whole(inputs, output, whole)

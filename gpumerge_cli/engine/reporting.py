@@ -9,7 +9,7 @@ from gpumerge_cli import __version__
 from gpumerge_cli.backends import costs
 from gpumerge_cli.backends.costs import Mix
 from gpumerge_cli.engine.clock import Clock
-from gpumerge_cli.engine.executor import Team
+from gpumerge_cli.engine.executor import JobTeam
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.outcome import About, Outcome, WorkerLog
@@ -25,7 +25,7 @@ _STAGES = (
 
 def report(
     job: Job,
-    team: Team,
+    team: JobTeam,
     inputs: Inputs,
     output: Output,
     outcome: Outcome,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
-from gpumerge_cli.engine.executor import Executor, Runs, Team, perform
+from gpumerge_cli.engine.executor import Executor, JobTeam, Runs, perform
 from gpumerge_cli.engine.inputs import Inputs, judge_memory, opened
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local import LOCAL
@@ -140,7 +140,7 @@ class _Running:
     job: Job
     inputs: Inputs
     output: Output
-    team: Team
+    team: JobTeam
     clock: Clock
     advance: Advance | None
 

@@ -17,7 +17,7 @@ from gpumerge_cli.report.model import InputFile
 _LABEL = 12
 
 
-class Items:
+class TracedRun:
     """A run for corank.py whose positions are item numbers."""
 
     def __init__(self, run: Bytes, order: Order, name: str) -> None:
@@ -51,7 +51,7 @@ def _short(text: str) -> str:
     return shown if len(shown) <= _LABEL else shown[: _LABEL - 1] + "…"
 
 
-def b_first(b: Items, j: int, a: Items, i: int) -> bool:
+def b_first(b: TracedRun, j: int, a: TracedRun, i: int) -> bool:
     """Whether B[j] goes before A[i]. If they are equal, A[i] goes first."""
     return bool(b.key_at(j) < a.key_at(i))
 
@@ -73,7 +73,7 @@ def runs_of_words(words: Sequence[str], order: Order | None, *, reverse: bool) -
         runs = [np.frombuffer("".join(word + end for word in part).encode(), np.uint8) for part in lists]
     names = [chr(ord("A") + number) for number in range(len(lists))]
     for name, run in zip(names, runs, strict=True):
-        _check(Items(run, order, name))
+        _check(TracedRun(run, order, name))
     files = (InputFile(name, len(part), len(run)) for name, part, run in zip(names, lists, runs, strict=True))
     return LoadedRuns(tuple(runs), order, tuple(files))
 
@@ -88,7 +88,7 @@ def _numbers(lists: Sequence[Sequence[str]]) -> list[Any] | None:
     return None
 
 
-def _check(run: Items) -> None:
+def _check(run: TracedRun) -> None:
     for number in range(1, run.size):
         if run.key_at(number) < run.key_at(number - 1):
             raise DisorderError(
@@ -98,9 +98,9 @@ def _check(run: Items) -> None:
             )
 
 
-def two(loaded: LoadedRuns) -> tuple[Items, Items]:
+def two(loaded: LoadedRuns) -> tuple[TracedRun, TracedRun]:
     """A and B. Raises UsageError if there are more or fewer."""
     if len(loaded.runs) != 2:
         raise UsageError(f"a path has two inputs, not {len(loaded.runs)}", way_out="name A and B")
-    a, b = (Items(run, loaded.order, file.name) for run, file in zip(loaded.runs, loaded.inputs, strict=True))
+    a, b = (TracedRun(run, loaded.order, file.name) for run, file in zip(loaded.runs, loaded.inputs, strict=True))
     return a, b

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpumerge_cli.corank import bound, co_rank
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.report.path_model import Cut, CutLevel, InputAxis, Search, SearchStep
-from gpumerge_cli.trace.items import Items, b_first
+from gpumerge_cli.trace.items import TracedRun, b_first
 from gpumerge_cli.trace.shape import Shape, count_cuts, cut_ranks
 
 MOST_STEPS = 1000
@@ -13,13 +13,13 @@ MOST_STEPS = 1000
 MOST_CUTS = 4096
 
 
-def axis_of(run: Items, *, most: int = MOST_STEPS) -> InputAxis:
+def axis_of(run: TracedRun, *, most: int = MOST_STEPS) -> InputAxis:
     """The run as an axis of at most `most` steps."""
     step = max(1, -(-run.size // most))
     return InputAxis(run.name, run.size, step, tuple(run.label(number) for number in range(0, run.size, step)))
 
 
-def path_points(a: Items, b: Items, a_step: int = 1, b_step: int = 1) -> tuple[tuple[int, int], ...]:
+def path_points(a: TracedRun, b: TracedRun, a_step: int = 1, b_step: int = 1) -> tuple[tuple[int, int], ...]:
     """The points of the path in order: both ends, and those at every a_step-th i and every b_step-th j."""
     points = {(0, 0), (a.size, b.size)}
     i = j = 0
@@ -32,13 +32,13 @@ def path_points(a: Items, b: Items, a_step: int = 1, b_step: int = 1) -> tuple[t
     return tuple(sorted(points))
 
 
-def cut_at(a: Items, b: Items, rank: int) -> Cut:
+def cut_at(a: TracedRun, b: TracedRun, rank: int) -> Cut:
     """The cut of A and B at a rank."""
     i, _ = co_rank(rank, a.size, b.size, lambda j, i: b_first(b, j, a, i))
     return Cut(i, rank - i)
 
 
-def levels_of(a: Items, b: Items, shape: Shape, *, most: int = MOST_CUTS) -> tuple[CutLevel, ...]:
+def levels_of(a: TracedRun, b: TracedRun, shape: Shape, *, most: int = MOST_CUTS) -> tuple[CutLevel, ...]:
     """The cuts of every level of the shape. From the first level with more than `most` on, the cuts are left out."""
     total = a.size + b.size
     levels = []
@@ -52,7 +52,7 @@ def levels_of(a: Items, b: Items, shape: Shape, *, most: int = MOST_CUTS) -> tup
     return tuple(levels)
 
 
-def search_for(a: Items, b: Items, rank: int) -> Search:
+def search_for(a: TracedRun, b: TracedRun, rank: int) -> Search:
     """The steps that find the cut at `rank`. Raises UsageError for a rank that the merge does not have."""
     if not 0 <= rank <= a.size + b.size:
         raise UsageError(f"--rank {rank}: the merge has ranks 0 to {a.size + b.size}", way_out="use one of them")

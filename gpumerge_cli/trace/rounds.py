@@ -8,7 +8,7 @@ from gpumerge_cli.corank import co_rank
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.report.path_model import Buffer, Place, Round
-from gpumerge_cli.trace.items import Items, b_first
+from gpumerge_cli.trace.items import TracedRun, b_first
 from gpumerge_cli.trace.path import cut_at
 from gpumerge_cli.trace.shape import Shape, pieces_of
 
@@ -20,7 +20,7 @@ MOST_ROUNDS = 200
 class _Feed:
     """Items [next - held, next) of a section are in the buffer, unread, the first of them at place `head`."""
 
-    run: Items
+    run: TracedRun
     next: int
     end: int
     places: list[int]
@@ -60,7 +60,7 @@ class _Feed:
             self.head = self.held = 0
 
 
-def rounds_of(a: Items, b: Items, shape: Shape) -> tuple[Round, ...]:
+def rounds_of(a: TracedRun, b: TracedRun, shape: Shape) -> tuple[Round, ...]:
     """Every round of every block, as the shape's kernel works through its sections.
 
     Raises UsageError for a kernel that has no rounds, and for more of them than can be shown.
@@ -81,7 +81,7 @@ def rounds_of(a: Items, b: Items, shape: Shape) -> tuple[Round, ...]:
     return tuple(rounds)
 
 
-def _section(a: Items, b: Items, block: int, start: int, stop: int, policy: LaunchPolicy) -> list[Round]:
+def _section(a: TracedRun, b: TracedRun, block: int, start: int, stop: int, policy: LaunchPolicy) -> list[Round]:
     """The rounds of one block, which merges the output ranks [start, stop)."""
     tile, how = policy.tile_size, named(policy.kernel).rounds
     keep = how is not None and how.keeps

@@ -14,7 +14,7 @@ from gpumerge_cli.backends.gpu.source import flatten, order_macros
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.order import Order
 from gpumerge_cli.report.path_model import Buffer
-from gpumerge_cli.trace.items import Items
+from gpumerge_cli.trace.items import TracedRun
 from gpumerge_cli.trace.rounds import rounds_of
 from gpumerge_cli.trace.shape import shape_of
 
@@ -99,6 +99,6 @@ def test_rounds_are_those_of_the_kernel(telling: tuple[str, Path], rng: np.rando
         done = subprocess.run([program, *map(str, numbers)], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         expected = [list(map(int, line.split())) for line in done.stdout.splitlines()]
-        runs = (Items(keys.view(np.uint8), ORDER, "") for keys in (a, b))
+        runs = (TracedRun(keys.view(np.uint8), ORDER, "") for keys in (a, b))
         shown = [told(one.block, buffer) for one in rounds_of(*runs, shape) for buffer in (one.a, one.b)]
         assert shown == expected, (turn, launch, a, b)

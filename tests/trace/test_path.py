@@ -20,7 +20,7 @@ from gpumerge_cli.backends.variants import named
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order import Order
-from gpumerge_cli.trace.items import Items
+from gpumerge_cli.trace.items import TracedRun
 from gpumerge_cli.trace.path import axis_of, cut_at, levels_of, path_points, search_for
 from gpumerge_cli.trace.shape import shape_of
 from tests.reference import ReferenceBackend
@@ -29,8 +29,8 @@ SORTED = st.lists(st.integers(0, 9), max_size=14).map(sorted)
 INT32 = Order.of("int32")
 
 
-def items(keys: Sequence[int], name: str = "A") -> Items:
-    return Items(np.array(keys, np.int32).view(np.uint8), INT32, name)
+def items(keys: Sequence[int], name: str = "A") -> TracedRun:
+    return TracedRun(np.array(keys, np.int32).view(np.uint8), INT32, name)
 
 
 def plain_path(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
@@ -176,10 +176,10 @@ def test_more_cuts_than_a_picture_shows_are_counted_only() -> None:
 
 
 def test_labels_are_keys_short_enough_for_a_picture() -> None:
-    lines = Items(np.frombuffer(b"a\tb\nlonger than twelve\n\xff\n", np.uint8), Order.lines(), "t")
+    lines = TracedRun(np.frombuffer(b"a\tb\nlonger than twelve\n\xff\n", np.uint8), Order.lines(), "t")
     assert axis_of(lines).labels == ("a\\tb", "longer than…", "\\xff")
-    floats = Items(np.array([-0.5, 1e20, np.nan]).view(np.uint8), Order.of("float64"), "f")
+    floats = TracedRun(np.array([-0.5, 1e20, np.nan]).view(np.uint8), Order.of("float64"), "f")
     assert axis_of(floats).labels == ("-0.5", "1e+20", "nan")
     assert axis_of(items(range(10)), most=4).labels == ("0", "3", "6", "9")
-    records = Items(np.frombuffer(b"..ab..cd", np.uint8), Order.records(4, 2, 2), "r")
+    records = TracedRun(np.frombuffer(b"..ab..cd", np.uint8), Order.records(4, 2, 2), "r")
     assert axis_of(records).labels == ("ab", "cd")

@@ -110,7 +110,7 @@ class Answer:
         self.word = ctypes.c_int64.from_address(self.address)
 
 
-class Answers:
+class PinnedAnswers:
     """Words that the device writes answers to, one for each thread that waits. what: the call, for messages."""
 
     def __init__(self, what: str) -> None:

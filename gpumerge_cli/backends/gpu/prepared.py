@@ -15,7 +15,7 @@ from gpumerge_cli.backends.base import FAN_INS, LaunchRequest
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.failures import FOREIGN, device_error
-from gpumerge_cli.backends.gpu.launching import Answers, Call, Step, Take
+from gpumerge_cli.backends.gpu.launching import Call, PinnedAnswers, Step, Take
 from gpumerge_cli.backends.gpu.many_runs import MergeOfMany, may_go_by_digits
 from gpumerge_cli.backends.gpu.merging import Merge
 from gpumerge_cli.backends.gpu.module import kernels_of
@@ -56,7 +56,7 @@ class Prepared:
     __slots__ = ("_answers", "_most", "_steps", "unit")
 
     def __init__(
-        self, steps: Callable[..., Iterable[Step]], most: int, unit: int = 1, answers: Answers | None = None
+        self, steps: Callable[..., Iterable[Step]], most: int, unit: int = 1, answers: PinnedAnswers | None = None
     ) -> None:
         self._steps, self._most, self.unit, self._answers = steps, most, unit, answers
 
@@ -107,7 +107,7 @@ def prepare(kind: Kind, device: int, limits: DeviceLimits) -> Prepared | None:
         return Prepared(many.call, MAX_GRID * policy.tile_size)
     if kind.operation == "is_sorted":
         checks = Checks(kernels_of(device, order, limits))
-        return Prepared(checks.any_disorder(), sys.maxsize, answers=Answers("is_sorted"))
+        return Prepared(checks.any_disorder(), sys.maxsize, answers=PinnedAnswers("is_sorted"))
     if kind.value_bytes is not None or kind.operation == "argsort":
         fan_in = next(most for most in FAN_INS if most >= kind.runs)
         columns = Columns(order, fan_in if kind.operation == "merge" else 1, kind.value_bytes)

@@ -10,7 +10,7 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Answers, Step, Take, zeros
+from gpumerge_cli.backends.gpu.launching import PinnedAnswers, Step, Take, zeros
 from gpumerge_cli.backends.gpu.merging import Partition
 from gpumerge_cli.backends.gpu.module import Kernels, kernels_of
 from gpumerge_cli.backends.gpu.policy import begins_beside, item_bytes
@@ -109,7 +109,7 @@ class Walk:
         self._tile, self._columns = shape.room, columns
         self._beside = begins_beside(limits)
         self._blocks = shape.resident * limits.multiprocessors
-        self._answers = Answers(equals.name_of_set)
+        self._answers = PinnedAnswers(equals.name_of_set)
 
     def takes(self, total: int) -> bool:
         """Whether it can work on so many items in all."""
