@@ -12,6 +12,7 @@ import pytest
 
 from gpumerge_cli.cluster import node, team
 from gpumerge_cli.cluster.shipment import Shipment
+from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError
@@ -19,9 +20,13 @@ from tests.cluster.troubled import Here
 from tests.jobs_of import merge_job, sort_job
 
 
+def merge_of_one(folder: Path) -> Job:
+    np.arange(10, dtype=np.int32).tofile(folder / "a.i32")
+    return merge_job((str(folder / "a.i32"),), str(folder / "out.i32"))
+
+
 def test_a_worker_of_another_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
-    job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    job = merge_of_one(tmp_path)
     monkeypatch.setattr(node, "__version__", "0.0.7")
     with pytest.raises(ClusterError, match=r"has gpumerge 0.0.7, this is .*; install one version"):
         run(job, executor=Here(1, 0))
@@ -29,8 +34,7 @@ def test_a_worker_of_another_version_is_told(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_worker_that_sees_other_files_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
-    job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    job = merge_of_one(tmp_path)
     seen = team.seen_of
     monkeypatch.setattr(team, "seen_of", lambda name: replace(seen(name), mtime=7))
     with pytest.raises(ClusterError, match="has another file there; put it on a file system that all machines have"):
@@ -42,8 +46,7 @@ def test_a_worker_that_sees_other_files_is_told(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_worker_that_does_not_see_the_output_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
-    job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
+    job = merge_of_one(tmp_path)
     spots = team.spots_of
 
     def elsewhere(output: Output, *, here: bool) -> tuple[Any, ...]:

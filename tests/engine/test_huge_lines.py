@@ -115,24 +115,25 @@ def test_a_merge_to_a_stream_holds_a_long_line_once(tmp_path: Path, *, ordered: 
     assert (tmp_path / "c").read_bytes() == b"".join(line + b"\n" for line in lines)
 
 
+def merged_with_a_long_line(folder: Path, words: list[str], output: str, size: int) -> bytes:
+    """The expected lines of two files, of which one has a line of `size` bytes; it may be held once."""
+    (folder / "a").write_bytes(b"m" * size + b"\n")
+    (folder / "b").write_bytes(b"a\nz\n")
+    where = ["--backend=cpu", "-S", "50M", str(folder / "a"), str(folder / "b"), "-o", str(folder / output)]
+    assert peak_of([*words, *where]) < 1.3 * size + (100 << 20)
+    return b"a\n" + b"m" * size + b"\nz\n"
+
+
 @pytest.mark.parametrize("words", [["merge", "-q"], ["sort", "--compressed"]])
 def test_a_compressed_output_holds_a_long_line_once(tmp_path: Path, words: list[str]) -> None:
-    size = 100 * MB
-    (tmp_path / "a").write_bytes(b"m" * size + b"\n")
-    (tmp_path / "b").write_bytes(b"a\nz\n")
-    where = ["--backend=cpu", "-S", "50M", str(tmp_path / "a"), str(tmp_path / "b"), "-o", str(tmp_path / "c.gz")]
-    assert peak_of([*words, *where]) < 1.3 * size + (100 << 20)
-    assert gzip.decompress((tmp_path / "c.gz").read_bytes()) == b"a\n" + b"m" * size + b"\nz\n"
+    expected = merged_with_a_long_line(tmp_path, words, "c.gz", 100 * MB)
+    assert gzip.decompress((tmp_path / "c.gz").read_bytes()) == expected
 
 
 @pytest.mark.parametrize("words", [["sort", "-m", "-u"], ["merge", "-q", "--unique"]])
 def test_a_merge_without_equals_looks_back_at_a_long_line_without_a_copy(tmp_path: Path, words: list[str]) -> None:
-    size = 200 * MB
-    (tmp_path / "a").write_bytes(b"m" * size + b"\n")
-    (tmp_path / "b").write_bytes(b"a\nz\n")
-    where = ["--backend=cpu", "-S", "50M", str(tmp_path / "a"), str(tmp_path / "b"), "-o", str(tmp_path / "c")]
-    assert peak_of([*words, *where]) < 1.3 * size + (100 << 20)
-    assert (tmp_path / "c").read_bytes() == b"a\n" + b"m" * size + b"\nz\n"
+    expected = merged_with_a_long_line(tmp_path, words, "c", 200 * MB)
+    assert (tmp_path / "c").read_bytes() == expected
 
 
 @pytest.mark.slow
