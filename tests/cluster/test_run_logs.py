@@ -31,13 +31,11 @@ def test_a_sort_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.Monk
     log = tmp_path / "log"
     job = sort_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(log))
     sorts: list[str] = []
-    done = Troubled._do
+    failing = failing_from(5)
 
     def fail(pool: Troubled, ticket: Ticket) -> Answer:
         sorts.append(pool.shipment.action)
-        if len(sorts) > 5:
-            raise ClusterError("a test")
-        return done(pool, ticket)
+        return failing(pool, ticket)
 
     with monkeypatch.context() as patch:
         patch.setattr(Troubled, "_do", fail)

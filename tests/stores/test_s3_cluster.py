@@ -18,7 +18,7 @@ from gpumerge_cli.formats import stored_input
 from gpumerge_cli.formats.stores.base import Found
 from gpumerge_cli.formats.stores.s3_objects import S3Object
 from gpumerge_cli.order.equals import Equals
-from tests.cluster.troubled import Here, Troubled
+from tests.cluster.troubled import Here, Troubled, failing_from
 from tests.jobs_of import merge_job, sort_job, with_resources
 from tests.stores.conftest import Bucket
 
@@ -43,17 +43,8 @@ def stopped(bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)
     url = bucket.put("a.i32", np.arange(20_000, dtype=np.int32).tobytes())
     job = sort_job((url,), str(tmp_path / "out.i32"), memory=1 << 16, run_log=str(tmp_path / "log"))
-    done: list[int] = []
-    do = Troubled._do
-
-    def fail(pool: Troubled, ticket: Any) -> Any:
-        done.append(1)
-        if len(done) > 3:
-            raise ClusterError("a test")
-        return do(pool, ticket)
-
     with monkeypatch.context() as patch:
-        patch.setattr(Troubled, "_do", fail)
+        patch.setattr(Troubled, "_do", failing_from(3))
         with pytest.raises(ClusterError, match="a test"):
             run(job, executor=Here(1, 0))
     assert len((tmp_path / "log").read_text().splitlines()) > 1
