@@ -39,25 +39,24 @@ __all__ = [
     "symmetric",
     "union",
 ]
-_OF_JOBS = ("Destination", "Items", "Job", "Operation", "Resources")
+_JOB = "engine.job"
+_ROOMS = {
+    "Destination": _JOB, "Items": _JOB, "Job": _JOB, "Operation": _JOB, "Resources": _JOB, "run": "engine.run",
+    "join": "arrays.joining", "merge": "arrays.merging", "rank": "arrays.ranking", "rank_of": "arrays.ranking",
+    "difference": "arrays.sets", "intersect": "arrays.sets", "symmetric": "arrays.sets", "union": "arrays.sets",
+    "argsort": "arrays.sorting", "is_sorted": "arrays.sorting", "sort": "arrays.sorting",
+}  # fmt: skip
+"""The modules of what is exported, but for errors."""
 
 TYPE_CHECKING = False  # as type checkers have it: importing typing would take as long as all before it
 if TYPE_CHECKING:
     from typing import Any
 
-    from gpumerge_cli.arrays import (
-        argsort,
-        difference,
-        intersect,
-        is_sorted,
-        join,
-        merge,
-        rank,
-        rank_of,
-        sort,
-        symmetric,
-        union,
-    )
+    from gpumerge_cli.arrays.joining import join
+    from gpumerge_cli.arrays.merging import merge
+    from gpumerge_cli.arrays.ranking import rank, rank_of
+    from gpumerge_cli.arrays.sets import difference, intersect, symmetric, union
+    from gpumerge_cli.arrays.sorting import argsort, is_sorted, sort
     from gpumerge_cli.engine.job import Destination, Items, Job, Operation, Resources
     from gpumerge_cli.engine.run import run
     from gpumerge_cli.errors import (
@@ -76,20 +75,9 @@ def __getattr__(name: str) -> Any:
     # Loaded on first use: the command line answers --help without NumPy.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name.endswith("Error"):
-        from gpumerge_cli import errors
+    from importlib import import_module
 
-        found = getattr(errors, name)
-    elif name in _OF_JOBS:
-        from gpumerge_cli.engine import job
-
-        found = getattr(job, name)
-    elif name == "run":
-        from gpumerge_cli.engine.run import run as found
-    else:
-        from gpumerge_cli import arrays
-
-        found = getattr(arrays, name)
+    found = getattr(import_module(f"{__name__}.{_ROOMS.get(name, 'errors')}"), name)
     globals()[name] = found  # so that this function is called once for each name
     return found
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, zip_longest
 from typing import Any
 
-from gpumerge_cli.backends.calls import Readable
-from gpumerge_cli.backends.cpu.cuts import Cut as Cut
-from gpumerge_cli.backends.cpu.cuts import Cuts
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.order import Order
+from gpumerge_cli.native.calls import Readable
+from gpumerge_cli.native.cuts import Cut as Cut
+from gpumerge_cli.native.cuts import Cuts
+from gpumerge_cli.order.kinds import Order
 
 _SPAN, _LEAST_SPAN = 256, 8
 """Chunks that are cut at once from a stretch of all inputs; and from one of each part, where there are several."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import gpumerge_cli as g
-from gpumerge_cli.backends.cpu import library as loader
+from gpumerge_cli.native import library as loader
 
 VARIABLE = "GPUMERGE_TEST_LIBRARY"
 GUARD = 256

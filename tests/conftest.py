@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from gpumerge_cli.backends import cpu, gpu
 from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.cpu import access as cpu
+from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.errors import DeviceError

@@ -35,8 +35,8 @@ from gpumerge_cli.engine.job import Items, Resources
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.record_options import RecordRequest
-from gpumerge_cli.order import Lines
 from gpumerge_cli.order.equals import Equals, Margin
+from gpumerge_cli.order.kinds import Lines
 from tests.apart import each
 from tests.fuzz_cases import ORDERS, Case, Runs, drawn, end_of, key_by, place_of, sorted_lines, sorted_records
 from tests.jobs_of import merge_job

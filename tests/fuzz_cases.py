@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import KERNELS, Backend, LaunchPolicy, LaunchRequest, Unique
-from gpumerge_cli.backends.variants import named
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.variants.lookup import named
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import DTYPES, Lines, Order
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, Unique
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import DTYPES, Lines, Order
 from tests import line_orders
 from tests.linekeys import key_of
 from tests.oracles import merged_keys, merged_records, number_of

@@ -30,8 +30,8 @@ import numpy as np
 import gpumerge_cli
 from gpumerge_cli.compare.sets import _kept
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import DTYPES
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import DTYPES
 from tests.apart import conclude, each
 from tests.strategies import special_values
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from gpumerge_cli.backends.launch import SortRequest
 from gpumerge_cli.dataclass import names_of, replace
 from gpumerge_cli.engine.job import Destination, Items, Job, Kind, Operation, Resources
+from gpumerge_cli.launch import SortRequest
 
 _ITEMS, _RESOURCES = Items(), Resources()
 

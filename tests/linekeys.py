@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.order import Fields, Order
+from gpumerge_cli.order.kinds import Fields, Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
 _ALNUM = bytes(c for c in range(128) if chr(c).isalnum())

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.engine.job import Items
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 
 
 def merged_keys(runs: Sequence[NDArray[Any]], *, descending: bool = False) -> NDArray[Any]:

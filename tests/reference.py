@@ -14,24 +14,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import (
-    Bytes,
-    DeviceInfo,
-    Disorder,
-    LaunchPolicy,
-    LaunchRequest,
-    Pace,
-    SortPace,
-    SortPolicy,
-    SortRequest,
-    Unique,
-    judge_recursion,
-)
-from gpumerge_cli.backends.calls import ChunkWork
-from gpumerge_cli.backends.variants import asked_for
+from gpumerge_cli.backends.base import DeviceInfo, Disorder, Pace, SortPace
+from gpumerge_cli.backends.variants.lookup import asked_for
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, Unique, judge_recursion
 from gpumerge_cli.measure import Span
-from gpumerge_cli.order import Lines, Order
+from gpumerge_cli.native.calls import ChunkWork
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Lines, Order
 from tests.linekeys import item_key, key_of
 
 _Item = TypeVar("_Item")

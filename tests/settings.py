@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.cli.options import options_of
+from gpumerge_cli.cli.options.commands import options_of
 from gpumerge_cli.cli.settings import Settings
 
 

@@ -15,8 +15,8 @@ import gpumerge_cli
 from gpumerge_cli.arrays import counting
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import DTYPES, Order
 from gpumerge_cli.order.equals import SETS
+from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.strategies import key_runs
 
 

@@ -18,7 +18,7 @@ from gpumerge_cli.arrays import joining
 from gpumerge_cli.arrays.joining import HOWS, How, _by_threads, _joined
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.strategies import key_runs
 
 NOT_NUMPY = SimpleNamespace(**{name: getattr(np, name) for name in dir(np) if not name.startswith("_")})

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import gpumerge_cli
-from gpumerge_cli.backends.base import ALGORITHMS, KERNELS, Backend
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import DTYPES
+from gpumerge_cli.launch import ALGORITHMS
+from gpumerge_cli.order.kinds import DTYPES
 from tests.oracles import same_bits
 from tests.strategies import special_values
 

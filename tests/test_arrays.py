@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 import gpumerge_cli
-from gpumerge_cli.backends.base import KERNELS, Backend
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import DeviceError, UsageError
 from tests.oracles import merged_keys, same_bits
 from tests.strategies import key_runs
@@ -252,9 +253,10 @@ def test_strings_of_any_length_are_refused_in_one_line() -> None:
 
 
 def test_a_gpu_that_is_not_there_has_a_way_out_for_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpumerge_cli.backends import gpu
+    from gpumerge_cli.backends.gpu import access as gpu
+from gpumerge_cli.backends.gpu import sight
 
-    monkeypatch.setattr(gpu, "in_sight", lambda: False)
+    monkeypatch.setattr(sight, "in_sight", lambda: False)
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(DeviceError, match=r"or use the backend cpu$"):
         gpumerge_cli.sort(np.array([2, 1]), backend="gpu")

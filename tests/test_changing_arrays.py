@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import gpumerge_cli
-from gpumerge_cli.backends.cpu.library import processor_levels
+from gpumerge_cli.native.library import processor_levels
 from tests import changing
 from tests.cpu import libraries
 from tests.cpu.test_sanitized import preload

@@ -13,18 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli import compiling
-from gpumerge_cli.backends import costs, cpu, gpu
+from gpumerge_cli import compiling, costs
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.costs import Costs
+from gpumerge_cli.backends.cpu import access as cpu
+from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.backends.gpu.source import comparison_macros, compiler_options, kernel_directory
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.cli import app as door
+from gpumerge_cli.costs import Costs
 from gpumerge_cli.engine.job import Items, Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.measure import COMPILE, Span, Stopwatch
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from tests.jobs_of import merge_job, sort_job
 from tests.reference import ReferenceBackend
 

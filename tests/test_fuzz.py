@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import gpumerge_cli
-from gpumerge_cli.backends import cpu
-from gpumerge_cli.backends.base import KERNELS, Backend, LaunchPolicy, Unique
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.cpu.backend import CpuBackend
-from gpumerge_cli.order import Lines, Order
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.launch import LaunchPolicy, Unique
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Lines, Order
 from tests import fuzz, fuzz_api, fuzz_cases, fuzz_device
 from tests.linekeys import item_key
 from tests.reference import ReferenceBackend, ReferenceWorkspace

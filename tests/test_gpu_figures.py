@@ -293,11 +293,11 @@ def test_the_first_and_the_last_step_of_merges_are_the_results() -> None:
 
 def test_sizes_at_which_merges_have_other_kernels_are_those_of_the_policy() -> None:
     columns = pytest.importorskip("gpumerge_cli.backends.gpu.columns", reason="needs CuPy", exc_type=ImportError)
-    from gpumerge_cli.backends.base import FAN_INS, LaunchRequest
     from gpumerge_cli.backends.gpu.merging import OWN_CUTS
     from gpumerge_cli.backends.gpu.policy import resolve
     from gpumerge_cli.backends.limits import TUNED_ON
-    from gpumerge_cli.order import Order
+    from gpumerge_cli.launch import FAN_INS, LaunchRequest
+    from gpumerge_cli.order.kinds import Order
 
     orders = [Order.of(name) for name in ("uint8", "int16", "int32", "int64", "float16", "float32", "float64")]
     most = []
@@ -315,7 +315,7 @@ def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pyt
     from gpumerge_cli.backends.gpu import launching, module
     from gpumerge_cli.backends.gpu.rank_sort import most_by_rank
     from gpumerge_cli.backends.limits import TUNED_ON
-    from gpumerge_cli.order import Order
+    from gpumerge_cli.order.kinds import Order
 
     launched: list[int] = []
     monkeypatch.setattr(module, "begin", lambda *unit: None)

@@ -14,7 +14,6 @@ import pytest
 
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
-from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.backends.gpu import beside, compiled, launching, merging, module, streams
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.many_runs import MergeOfMany
@@ -26,8 +25,9 @@ from gpumerge_cli.backends.gpu.walks import Walk
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 from tests.fake_kernels import STREAM, driver_error, memory, put_on_host
 
 

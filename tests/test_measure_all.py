@@ -163,7 +163,7 @@ def test_the_table_names_the_work_of_each_launch(profile: Any, tmp_path: Path) -
 def test_where_a_result_was_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from types import SimpleNamespace
 
-    from gpumerge_cli.backends import gpu
+    from gpumerge_cli.backends.gpu import access as gpu
 
     monkeypatch.syspath_prepend(str(BENCH))
     told = importlib.import_module("measured_on")

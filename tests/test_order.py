@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.linekeys import item_key, key_of
 from tests.oracles import number_of, record_ranks, sorted_lines
 from tests.strategies import Records, record_runs, special_values
@@ -122,7 +122,7 @@ def test_a_key_type_is_one_row(tmp_path: Path) -> None:
         sys.modules[name] = types.ModuleType(name)
         exec(more, sys.modules[name].__dict__)
         from gpumerge_cli.cli.app import run
-        from gpumerge_cli.cli.options import command
+        from gpumerge_cli.cli.options.commands import command
         assert "  .b8                  raw bool" in command("merge").epilog
         codes = [
             run(["merge", "-q", "--backend=cpu", "a.npy", "b.b8", "-o", "c.b8"]),

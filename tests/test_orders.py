@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpumerge_cli.backends.cpu.comparison import Comparison
-from gpumerge_cli.backends.cpu.library import library
-from gpumerge_cli.backends.cpu.specs import order_spec
-from gpumerge_cli.order import DTYPES, Keys, Lines, Order, Records
+from gpumerge_cli.native.comparison import Comparison
+from gpumerge_cli.native.library import library
+from gpumerge_cli.native.specs import order_spec
+from gpumerge_cli.order.kinds import DTYPES, Keys, Lines, Order, Records
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 from tests.linekeys import item_key
 from tests.strategies import Records as RecordCase

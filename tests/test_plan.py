@@ -18,7 +18,7 @@ from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.formats.registry import open_source, resolve_format
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, Plan, Planner, blocks_of, plan_in_spans
 from tests.oracles import merged_keys, merged_records, sorted_lines
 from tests.strategies import Records, as_text, key_runs, line_runs, record_runs

@@ -17,7 +17,7 @@ from gpumerge_cli.backends.gpu.sort_policy import counting_bytes, digit_shape, p
 from gpumerge_cli.backends.gpu.source import flatten
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.errors import DeviceMemoryError
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from tests.fake_kernels import STREAM, FakeKernels, call, memory, put_on_host, some
 
 

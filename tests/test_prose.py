@@ -30,7 +30,7 @@ def test_no_docstring_begins_with_a_loose_clause(path: Path) -> None:
 
 
 def test_no_help_begins_with_a_loose_clause() -> None:
-    from gpumerge_cli.cli.options import COMMANDS
+    from gpumerge_cli.cli.options.commands import COMMANDS
 
     texts = [option.help for command in COMMANDS for option in command.options]
     texts += [about for command in COMMANDS for _, about in command.examples]

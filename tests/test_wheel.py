@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.cpu.library import LEVELS
-from gpumerge_cli.cli.options import NAMES
+from gpumerge_cli.cli.options.commands import NAMES
+from gpumerge_cli.native.library import LEVELS
 
 ROOT = Path(__file__).parent.parent
 

@@ -15,10 +15,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from gpumerge_cli.backends.base import SortRequest
 from gpumerge_cli.backends.gpu.asked import Plan
 from gpumerge_cli.backends.gpu.several import SeveralGpus
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import SortRequest
+from gpumerge_cli.order.kinds import Order
 
 
 def main() -> None:

@@ -40,7 +40,7 @@ def main() -> None:
 
     import gpumerge_cli
     from gpumerge_cli.backends.gpu.cccl import Algorithm
-    from gpumerge_cli.order import Keys
+    from gpumerge_cli.order.kinds import Keys
 
     order, stream = Keys("int", 4), cupy.cuda.get_current_stream().ptr
     print(f"{measured_on()}\n")

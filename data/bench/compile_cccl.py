@@ -16,7 +16,7 @@ import cupy
 
 from gpumerge_cli.backends.gpu.cccl import compiled, installed
 from gpumerge_cli.compare.bench_cases import items_named
-from gpumerge_cli.order import Keys, Records
+from gpumerge_cli.order.kinds import Keys, Records
 
 
 def compile_one(file: str, name: str, capability: int) -> str:

@@ -29,13 +29,13 @@ import numpy as np
 from measured_on import commit
 
 from gpumerge_cli import __version__
-from gpumerge_cli.backends.launch import SortRequest
 from gpumerge_cli.cluster import workers
 from gpumerge_cli.cluster.connect import connected
 from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.job import Destination, Items, Job, Operation, Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.launch import SortRequest
 
 RECORD, KEY = 100, 10
 BLOCK = 64 << 20

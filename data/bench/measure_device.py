@@ -26,7 +26,7 @@ from measured_on import measured_on
 import gpumerge_cli
 from gpumerge_cli.backends.gpu.cccl import Algorithm, installed
 from gpumerge_cli.errors import DeviceError
-from gpumerge_cli.order import Keys, Order
+from gpumerge_cli.order.kinds import Keys, Order
 
 _MERGE, _SORT = "baseline_cccl_merge.cu", "baseline_cccl_sort.cu"
 _HOLD = cupy.RawKernel(

@@ -26,15 +26,15 @@ from measure_device import copy_time, milliseconds, shaped
 from measured_on import measured_on
 
 import gpumerge_cli
-from gpumerge_cli.backends import gpu
+from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.backends.gpu import walks
 from gpumerge_cli.backends.gpu.cccl import Algorithm
 from gpumerge_cli.backends.gpu.launching import Answer, queue
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch
 from gpumerge_cli.backends.gpu.tree import NO_TEXT
 from gpumerge_cli.errors import DeviceError
-from gpumerge_cli.order import Keys, Order
 from gpumerge_cli.order.equals import SETS, Equals
+from gpumerge_cli.order.kinds import Keys, Order
 
 _THRUST = {"union": 0, "intersect": 1, "difference": 2, "symmetric": 3}
 _CASES = [("int32", shape) for shape in ("uniform", "pairs", "few", "equal", "disjoint", "blocky")]

@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 
 RUN = """
 import sys
-from gpumerge_cli.backends import gpu
+from gpumerge_cli.backends.gpu import access as gpu
 numbers, create = tuple(map(int, sys.argv[1].split(","))), gpu.create
 gpu.create = lambda device=0: create(numbers)
 from gpumerge_cli.cli.app import run
@@ -50,11 +50,11 @@ def arrays(items: int, turns: int, devices: list[int]) -> list[str]:
     """Rows of a table: int32 keys in device memory, on one GPU, and on all of them in every way that there is."""
     import cupy
 
-    from gpumerge_cli.backends.base import SortRequest
     from gpumerge_cli.backends.gpu.asked import Plan
     from gpumerge_cli.backends.gpu.backend import GpuBackend
     from gpumerge_cli.backends.gpu.several import SeveralGpus
-    from gpumerge_cli.order import Order
+    from gpumerge_cli.launch import SortRequest
+    from gpumerge_cli.order.kinds import Order
 
     order = Order.of("int32")
     host = np.random.default_rng(1).integers(-(2**31), 2**31, items, dtype=np.int32)

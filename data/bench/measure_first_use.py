@@ -169,13 +169,13 @@ def units(only: list[str]) -> None:
     os.environ["CUDA_CACHE_DISABLE"] = "1"  # NVRTC uses the driver's cache
     import cupy
 
-    from gpumerge_cli.backends.base import LaunchRequest, SortRequest
     from gpumerge_cli.backends.gpu import ahead, module
     from gpumerge_cli.backends.gpu.policy import resolve
     from gpumerge_cli.backends.gpu.sort_policy import resolve_sort
     from gpumerge_cli.backends.gpu.source import flatten
     from gpumerge_cli.backends.limits import TUNED_ON
-    from gpumerge_cli.order import Order
+    from gpumerge_cli.launch import LaunchRequest, SortRequest
+    from gpumerge_cli.order.kinds import Order
     from gpumerge_cli.order.rules import COMPARISONS, LineKey, LineOrder
 
     needed: list[tuple[str, tuple[str, ...]]] = []

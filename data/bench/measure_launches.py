@@ -13,12 +13,12 @@ from dataclasses import replace
 from functools import partial
 from statistics import median
 
-from gpumerge_cli.backends import gpu
-from gpumerge_cli.backends.base import LaunchRequest
+from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.backends.variants.rung4_path import path_tile
 from gpumerge_cli.cli.parse import parse_count
 from gpumerge_cli.compare.bench_cases import Case, items_named
 from gpumerge_cli.compare.oracle import oracle
+from gpumerge_cli.launch import LaunchRequest
 
 
 def main() -> None:

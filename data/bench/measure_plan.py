@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.formats.registry import open_source, resolve_format
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Planner
 
 SHAPES = {

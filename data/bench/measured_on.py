@@ -31,7 +31,7 @@ def commit() -> str:
 
 def measured_on() -> str:
     """The device, the versions of all that runs on it, and the commit. Raises DeviceError without a GPU."""
-    from gpumerge_cli.backends import gpu
+    from gpumerge_cli.backends.gpu import access as gpu
 
     backend = gpu.create()
     info = backend.info()

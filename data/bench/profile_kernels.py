@@ -48,7 +48,7 @@ CALLS = {
 
 def names() -> list[str]:
     """The names of all works, in their order."""
-    from gpumerge_cli.backends.base import KERNELS
+    from gpumerge_cli.backends.ladder import NAMES as KERNELS
 
     merges = [f"merge of int32 by {kernel}" for kernel in (*KERNELS, "tiled, exact loading")]
     wide = [f"merge of {dtype}" for dtype in ("int64", "float32", "float64")]
@@ -60,7 +60,8 @@ def names() -> list[str]:
 
 def _works() -> Iterator[Callable[[], object]]:
     """The works of `names`. Whatever a work needs is made before it is given."""
-    from gpumerge_cli.backends.base import KERNELS, LaunchRequest, SortRequest
+    from gpumerge_cli.backends.ladder import NAMES as KERNELS
+    from gpumerge_cli.launch import LaunchRequest, SortRequest
 
     with _Runs("int32") as (backend, order, workspace):
         for request in (*(LaunchRequest(kernel) for kernel in KERNELS), LaunchRequest("tiled", tile_load="exact")):
@@ -81,8 +82,8 @@ class _Runs:
     """A workspace with runs of uniform keys in it."""
 
     def __init__(self, dtype: str, runs: int = 2) -> None:
-        from gpumerge_cli.backends import gpu
-        from gpumerge_cli.order import Order
+        from gpumerge_cli.backends.gpu import access as gpu
+        from gpumerge_cli.order.kinds import Order
 
         self._backend, self._order, self._runs = gpu.create(), Order.of(dtype), _keys(dtype, runs)
 

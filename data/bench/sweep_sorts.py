@@ -17,8 +17,7 @@ import cupy
 import numpy as np
 from measured_on import measured_on
 
-from gpumerge_cli.backends import gpu
-from gpumerge_cli.backends.base import LaunchRequest, SortPolicy, SortRequest
+from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.backends.gpu import launching, merging, sort_policy, streams
 from gpumerge_cli.backends.gpu.baselines import SortedByCupy, SortedKeys
 from gpumerge_cli.backends.gpu.policy import item_bytes
@@ -26,7 +25,8 @@ from gpumerge_cli.backends.gpu.sort_policy import TileShape, of_fan_in, tile_sha
 from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.tree import Level, fan_ins
 from gpumerge_cli.errors import GpumergeError
-from gpumerge_cli.order import Keys, Order
+from gpumerge_cli.launch import LaunchRequest, SortPolicy, SortRequest
+from gpumerge_cli.order.kinds import Keys, Order
 
 REPEATS = 7
 TILES = {

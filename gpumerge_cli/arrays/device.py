@@ -11,9 +11,9 @@ from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import judge_aligned
 from gpumerge_cli.arrays.payload import contiguous, joined, moves_along, readable
 from gpumerge_cli.arrays.remembered import Operation, again, kind_of, remember, remembered
-from gpumerge_cli.backends import gpu
-from gpumerge_cli.backends.base import LaunchRequest, SortRequest
+from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.keys import Keys
 

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import judge_place
 from gpumerge_cli.arrays.payload import joined
-from gpumerge_cli.backends.base import Backend, LaunchRequest, SortRequest, Workspace
+from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 
 Array = NDArray[Any]
 _KEY, _PLACE = "key", "place"

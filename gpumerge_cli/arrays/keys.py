@@ -18,7 +18,7 @@ from gpumerge_cli.arrays.taking import judge_mask
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.record_options import Key, order_of
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 
 Array = NDArray[Any]
 _WAY_OUT = "use numbers, bool, datetime64, timedelta64 or S, which numpy.char.encode makes of strings"

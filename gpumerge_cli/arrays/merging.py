@@ -15,8 +15,8 @@ from gpumerge_cli.arrays.options import Tuning, flag, host_threads, judge_out, l
 from gpumerge_cli.arrays.payload import gathered, joined, payload, readable
 from gpumerge_cli.arrays.remembered import again
 from gpumerge_cli.arrays.taking import taken
-from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.launch import LaunchRequest, SortRequest
 
 
 def merge(

@@ -7,9 +7,9 @@ from typing import Any, TypedDict
 import numpy as np
 
 from gpumerge_cli.arrays.taking import is_cupy, judge_mask
-from gpumerge_cli.backends.base import KernelName, LaunchRequest, TileLoad, Transfer
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.launch import KernelName, LaunchRequest, TileLoad, Transfer
 
 _BACKENDS = ("auto", "cpu", "gpu")
 _LONGEST = 60

@@ -11,10 +11,11 @@ from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import judge_aligned, judge_out, same_side
 from gpumerge_cli.arrays.payload import contiguous
 from gpumerge_cli.arrays.taking import taken
-from gpumerge_cli.backends import gpu
-from gpumerge_cli.backends.base import Backend, SortRequest
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.launch import SortRequest
 
 _PART, _MOST_HANDS = 8 << 20, 8
 """Bytes that go to a device or come from it at once, and threads that bring and fetch them."""

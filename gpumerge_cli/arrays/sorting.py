@@ -16,8 +16,8 @@ from gpumerge_cli.arrays.payload import gathered, payload, readable
 from gpumerge_cli.arrays.remembered import again
 from gpumerge_cli.arrays.several import in_shares, sort_by_several
 from gpumerge_cli.arrays.taking import taken
-from gpumerge_cli.backends.base import Algorithm, KernelName, LaunchRequest, SortRequest
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.launch import Algorithm, KernelName, LaunchRequest, SortRequest
 
 _USUAL = SortRequest("auto", LaunchRequest())
 

@@ -7,59 +7,17 @@ A backend does not know where they come from or where they go. Comparisons ask f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-from gpumerge_cli.backends.calls import ChunkCalls, ChunkWork
-from gpumerge_cli.backends.ladder import NAMES as KERNELS
-from gpumerge_cli.backends.launch import (
-    ALGORITHMS,
-    FAN_INS,
-    MOST_RECURSED,
-    Algorithm,
-    KernelName,
-    LaunchPolicy,
-    LaunchRequest,
-    SortPolicy,
-    SortRequest,
-    TileLoad,
-    Transfer,
-    judge_recursion,
-)
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.extents import Target
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, Unique
 from gpumerge_cli.measure import Span
-from gpumerge_cli.order import Order
+from gpumerge_cli.native.calls import ChunkCalls, ChunkWork
 from gpumerge_cli.order.equals import Equals
-
-__all__ = [
-    "ALGORITHMS",
-    "FAN_INS",
-    "KERNELS",
-    "MOST_RECURSED",
-    "Algorithm",
-    "Backend",
-    "Bytes",
-    "DeviceInfo",
-    "Disorder",
-    "KernelName",
-    "LaunchPolicy",
-    "LaunchRequest",
-    "Pace",
-    "SortPace",
-    "SortPolicy",
-    "SortRequest",
-    "TileLoad",
-    "Transfer",
-    "Unique",
-    "Workspace",
-    "judge_recursion",
-]
-
-Unique = Literal["first", "ahead"] | Equals | None
-"""Equal items that go out: all (None), the first one, or the first one unless it equals the chunk's first item. An
-Equals says it for sets, and on the CPU for every merge."""
+from gpumerge_cli.order.kinds import Order
 
 
 @dataclass(frozen=True)

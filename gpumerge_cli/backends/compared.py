@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from gpumerge_cli.backends.base import Backend, Workspace
-from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 
 
 class ComparedWorkspace(Workspace, Protocol):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 
 MAX_GRID = 2**31 - 1
 """Blocks that CUDA allows in a grid's first dimension."""

@@ -6,14 +6,17 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from gpumerge_cli import units
-from gpumerge_cli.backends import costs, cpu, gpu
+from gpumerge_cli import costs, units
 from gpumerge_cli.backends.base import DeviceInfo
 from gpumerge_cli.backends.compared import ComparedBackend
-from gpumerge_cli.backends.costs import Mix
+from gpumerge_cli.backends.cpu import access as cpu
+from gpumerge_cli.backends.gpu import access as gpu
+from gpumerge_cli.backends.gpu import sight
+from gpumerge_cli.backends.gpu.compile_time import compile_seconds
+from gpumerge_cli.costs import Mix
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import DeviceError, UsageError
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 
 _DRIVERS_GPUS = "/proc/driver/nvidia/gpus"
 
@@ -65,7 +68,7 @@ def choose(
     numbers = device_numbers(devices) if choice != "cpu" else ()
     known, cores = costs.load(), len(os.sched_getaffinity(0))
     cores = min(threads or cores, cores)
-    compiling = gpu.compile_seconds()
+    compiling = compile_seconds()
     predict = partial(known.mix, order.costs_as, nbytes, cores, sharing=sharing, compiling=compiling)
     on_gpus = tuple(Device(f"gpu {number}", partial(gpu.create, number)) for number in numbers)
     if choice == "cpu":
@@ -75,7 +78,7 @@ def choose(
     if choice != "auto":
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
     alone = predict(gpus=0)
-    if not gpu.in_sight():
+    if not sight.in_sight():
         return Choice(cpu.create, (), "the only backend of this machine", alone)
     both = predict(gpus=len(numbers))
     told = f"for {units.format_bytes(nbytes)} by the cost model ({known.source})"
@@ -95,10 +98,12 @@ def device_numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
     there = count_of_gpus()
     if not devices:
         return tuple(range(max(1, there)))
-    known = there > 0 or not gpu.in_sight()
+    known = there > 0 or not sight.in_sight()
     missing = next((number for number in devices if known and number >= there), None)
     if missing is not None:
-        raise DeviceError(f"no GPU {missing}: {gpu.numbered(there)}", way_out="choose another device, or leave it out")
+        raise DeviceError(
+            f"no GPU {missing}: {sight.numbered(there)}", way_out="choose another device, or leave it out"
+        )
     return devices
 
 
@@ -106,7 +111,7 @@ def sorts_on_devices(choice: str, order: Order, nbytes: int) -> bool:
     """Whether a sort is likely to be a device's, so that the cores of the host have nothing to do while that starts."""
     if choice != "auto":
         return choice == "gpu"
-    return gpu.in_sight() and next(iter(_predicted(order, nbytes, sharing=1, sorts=True)[0])) == "gpu"
+    return sight.in_sight() and next(iter(_predicted(order, nbytes, sharing=1, sorts=True)[0])) == "gpu"
 
 
 def host() -> ComparedBackend:
@@ -141,7 +146,7 @@ def select(
     if choice == "cpu":
         return Selected(cpu.create(), "asked for")
     if choice == "gpu":
-        return Selected(_on(device), "asked for", gpu.compile_seconds())
+        return Selected(_on(device), "asked for", compile_seconds())
     if choice != "auto":
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
     if nbytes is None:
@@ -160,7 +165,7 @@ def select(
 def _predicted(order: Order, nbytes: int, *, sharing: int, sorts: bool) -> tuple[dict[str, float], dict[str, float]]:
     """(seconds by the cost model for each backend, the least first; those of them that kernels still compile for)."""
     known, cores = costs.load(), len(os.sched_getaffinity(0))
-    still = {"cpu": 0.0, "gpu": gpu.compile_seconds()}
+    still = {"cpu": 0.0, "gpu": compile_seconds()}
     items = f"sorted_{order.costs_as}" if sorts else order.costs_as
     seconds = {name: known.predict(name, items, nbytes, cores, sharing, still[name]) for name in still}
     return dict(sorted(seconds.items(), key=lambda one: one[1])), still
@@ -184,7 +189,7 @@ def _first(compiling: Mapping[str, float], device: int | Sequence[int], why: Cal
     missing = ""
     for name, seconds in compiling.items():
         if name == "cpu":
-            reason = missing + why(name) if gpu.in_sight() else "the only backend of this machine"
+            reason = missing + why(name) if sight.in_sight() else "the only backend of this machine"
             return Selected(cpu.create(), reason, seconds)
         try:
             return Selected(_on(device), why(name), seconds)

@@ -12,7 +12,7 @@ from gpumerge_cli.json_text import dumps
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job
     from gpumerge_cli.engine.rank import Answers, RankAnswer
-    from gpumerge_cli.report.model import RankReport
+    from gpumerge_cli.results.run import RankReport
 
 _WIDEST = 60
 _END, _EMPTY = "(end)", "(empty)"
@@ -26,7 +26,7 @@ def put_out(job: Job, settle: Callable[[], None]) -> RankReport:
     from gpumerge_cli import __version__
     from gpumerge_cli.engine.rank import answer
     from gpumerge_cli.replacement import replacing
-    from gpumerge_cli.report.model import RankReport
+    from gpumerge_cli.results.run import RankReport
 
     started, as_json = time.perf_counter(), job.operation.questions is not None and job.operation.questions.as_json
     if job.output.name == "-":

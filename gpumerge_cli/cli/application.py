@@ -13,7 +13,8 @@ import typer
 import typer.core
 
 from gpumerge_cli.cli.help import help_text
-from gpumerge_cli.cli.options import COMMANDS, NAMES, Argument, Command, Option, command
+from gpumerge_cli.cli.options.commands import COMMANDS, NAMES, command
+from gpumerge_cli.cli.options.model import Argument, Command, Option
 from gpumerge_cli.cli.settings import settings_replaced
 from gpumerge_cli.cli.values import Values, read_all, unknown_option
 from gpumerge_cli.errors import UsageError

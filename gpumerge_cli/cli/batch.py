@@ -15,7 +15,7 @@ from gpumerge_cli.errors import GpumergeError, UsageError, as_os_error, input_er
 from gpumerge_cli.units import format_counted, visible
 
 if TYPE_CHECKING:
-    from gpumerge_cli.jobs.spec import BatchJob, JobCommand, Limits
+    from gpumerge_cli.batch.spec import BatchJob, JobCommand, Limits
 
 _MOST_TOLD = 20
 """Mistakes of a job file that are shown; the same one may be in thousands of jobs."""
@@ -30,8 +30,8 @@ def batch(values: Values) -> None:
     if report is not None and os.path.splitext(report)[1].lower() != ".jsonl":
         raise UsageError(f"--report: {report!r} is no name for lines of JSON", way_out="end the name in .jsonl")
 
+    from gpumerge_cli.batch.spec import Limits
     from gpumerge_cli.engine.resources import default_memory
-    from gpumerge_cli.jobs.spec import Limits
 
     limits = Limits(values.jobs, values.memory or default_memory(), values.threads)
     others = {"the log of jobs": joblog, "the report": report}
@@ -72,8 +72,8 @@ def _judged(
 
     others: files that no job may write, by what they are. operations: those of jobs.
     """
-    from gpumerge_cli.jobs.expand import JOB_FILE, Folder
-    from gpumerge_cli.jobs.read import read_jobs
+    from gpumerge_cli.batch.expand import JOB_FILE, Folder
+    from gpumerge_cli.batch.read import read_jobs
 
     taken: dict[str, str] = {} if name == "-" else {os.path.realpath(name): JOB_FILE}
     for what, other in others.items():
@@ -108,8 +108,8 @@ def _read(name: str) -> bytes:
 
 def _show_plan(jobs: Sequence[BatchJob], joblog: str | None, retry_failed: bool) -> None:
     """Print the jobs as a shell script. joblog: the log of an earlier run that this one resumes."""
-    from gpumerge_cli.jobs.joblog import read_log, standing_of
-    from gpumerge_cli.jobs.runner import in_order
+    from gpumerge_cli.batch.joblog import read_log, standing_of
+    from gpumerge_cli.batch.runner import in_order
 
     entries = read_log(joblog) if joblog is not None else {}
     runs: set[int] = set()

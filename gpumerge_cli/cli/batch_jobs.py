@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
-from gpumerge_cli.cli.options import command, options_of
+from gpumerge_cli.batch.spec import JobCommand, JobOption
+from gpumerge_cli.cli.options.commands import command, options_of
 from gpumerge_cli.cli.settings import Settings
 from gpumerge_cli.cli.values import OptionValue, Values, read_values
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import DeviceError, UsageError
-from gpumerge_cli.jobs.spec import JobCommand, JobOption
 from gpumerge_cli.order.equals import SETS
 from gpumerge_cli.urls import is_url
 
@@ -95,7 +95,7 @@ def _options(operation: str) -> dict[str, JobOption]:
 
 
 def _set(settings: Settings, name: str, given: Collection[str]) -> dict[str, Any]:
-    """The settings of options that a job does not name; see jobs.spec.JobCommand.settings."""
+    """The settings of options that a job does not name; see batch.spec.JobCommand.settings."""
     others = settings.others(name, {key.replace("-", "_") for key in given})
     return {
         option.name: [os.path.abspath(one) if option.takes_path and not is_url(one) else one for one in values]
@@ -106,7 +106,7 @@ def _set(settings: Settings, name: str, given: Collection[str]) -> dict[str, Any
 def _parse(
     name: str, job_of: JobOf, settings: Settings, options: Mapping[str, Sequence[Any]], files: Sequence[str]
 ) -> Job:
-    """See jobs.spec.JobCommand.parse. A UsageError about a setting names the setting's place."""
+    """See batch.spec.JobCommand.parse. A UsageError about a setting names the setting's place."""
     told = [
         OptionValue(command(name).option(key), value if isinstance(value, bool) else str(value), f"--{key}")
         for key, values in options.items()
@@ -124,11 +124,11 @@ def _parse(
 
 def _judged(job: Job) -> Job:
     """Return the job. Raises the error that its command would raise before it opens a file."""
-    from gpumerge_cli.backends.base import LaunchRequest, SortRequest
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.engine.inputs import known_ahead
     from gpumerge_cli.engine.output import COUNTS, output_names
     from gpumerge_cli.formats.registry import judge_suffix
+    from gpumerge_cli.launch import LaunchRequest, SortRequest
     from gpumerge_cli.report.write import MERGE_SUFFIXES
 
     operation, on = job.operation, job.resources
@@ -161,7 +161,7 @@ def _judged(job: Job) -> Job:
 @cache
 def _gpu_trouble(device: int) -> DeviceError | None:
     """The error that keeps the GPU from being used, or None."""
-    from gpumerge_cli.backends import gpu
+    from gpumerge_cli.backends.gpu import access as gpu
 
     try:
         gpu.create(device)

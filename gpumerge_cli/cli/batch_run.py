@@ -9,6 +9,9 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from gpumerge_cli.batch.joblog import JobLog, Standing, standing_of
+from gpumerge_cli.batch.runner import JobError, Runner, StoppedError
+from gpumerge_cli.batch.spec import BatchJob, Limits, Result
 from gpumerge_cli.cli.batch_jobs import commands
 from gpumerge_cli.cli.perform import perform, within
 from gpumerge_cli.cli.said import say
@@ -17,9 +20,6 @@ from gpumerge_cli.cli.verdict import verdict
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import Interrupted
-from gpumerge_cli.jobs.joblog import JobLog, Standing, standing_of
-from gpumerge_cli.jobs.runner import JobError, Runner, StoppedError
-from gpumerge_cli.jobs.spec import BatchJob, Limits, Result
 from gpumerge_cli.json_text import dumps
 from gpumerge_cli.line_file import LineFile
 from gpumerge_cli.replacement import sweep
@@ -70,7 +70,7 @@ def run(jobs: Sequence[BatchJob], wishes: Wishes) -> list[Result]:
 
 
 class _Batch:
-    """The work of a runner, see jobs.runner.Work."""
+    """The work of a runner, see batch.runner.Work."""
 
     def __init__(self, jobs: Sequence[BatchJob], wishes: Wishes, stack: ExitStack) -> None:
         self._wishes = wishes

@@ -13,8 +13,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 from rich.text import Text
 
-from gpumerge_cli.jobs.runner import in_order
-from gpumerge_cli.jobs.spec import BatchJob, Result, State
+from gpumerge_cli.batch.runner import in_order
+from gpumerge_cli.batch.spec import BatchJob, Result, State
 from gpumerge_cli.report.terminal import PlainConsole, fitted, plain_table
 from gpumerge_cli.units import format_bytes, format_counted, format_seconds, format_throughput, visible
 

@@ -14,7 +14,7 @@ from gpumerge_cli.units import visible
 
 if TYPE_CHECKING:
     from gpumerge_cli.compare.bench_cases import Case, Preset
-    from gpumerge_cli.report.compared import BenchReport, BenchRow, Report
+    from gpumerge_cli.results.compared import BenchReport, BenchRow, Report
 
 _MEASURING = (
     "kernels", "dtypes", "sizes", "shapes", "runs", "repeat", "quick", "seed", "backend", "device", "threads",
@@ -55,13 +55,13 @@ def bench(values: Values) -> None:
 
 def _measure(values: Values) -> BenchReport:
     from gpumerge_cli import __version__
-    from gpumerge_cli.backends.base import KERNELS
+    from gpumerge_cli.backends.ladder import NAMES as KERNELS
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.compare.bench import bench as run_bench
     from gpumerge_cli.compare.bench_cases import preset
     from gpumerge_cli.compare.contest import Effort
     from gpumerge_cli.engine.resources import cores
-    from gpumerge_cli.order import Order
+    from gpumerge_cli.order.kinds import Order
 
     words = KERNELS if values.kernels is None else parse_words(values.kernels, "--kernels")
     for word in words:

@@ -14,7 +14,7 @@ from gpumerge_cli.units import format_bytes, format_counted, visible
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job
-    from gpumerge_cli.report.model import InputFile
+    from gpumerge_cli.results.run import InputFile
 
 
 def check(values: Values) -> None:

@@ -10,7 +10,7 @@ from gpumerge_cli.errors import GpumergeError, UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job
-    from gpumerge_cli.report.compared import CompareReport
+    from gpumerge_cli.results.compared import CompareReport
 
 _REPEAT = 5
 
@@ -47,13 +47,13 @@ def compare(job: Job, values: Values) -> None:
 
 def _measured(job: Job, repeat: int) -> CompareReport:
     from gpumerge_cli import __version__
-    from gpumerge_cli.backends.base import SortRequest
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.compare.contest import Effort
     from gpumerge_cli.compare.run import compare as compare_merges
     from gpumerge_cli.compare.run import compare_sets
     from gpumerge_cli.engine.load import load_runs
     from gpumerge_cli.engine.resources import cores
+    from gpumerge_cli.launch import SortRequest
 
     loaded = load_runs(job)
     # Start-up is not part of a comparison, so a GPU is worth it at any size.

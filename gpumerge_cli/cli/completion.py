@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpumerge_cli.cli.options import COMMANDS, Command, Option
+from gpumerge_cli.cli.options.commands import COMMANDS
+from gpumerge_cli.cli.options.model import Command, Option
 
 
 def bash() -> str:

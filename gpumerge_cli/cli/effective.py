@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from gpumerge_cli.cli.options import COMMANDS
+from gpumerge_cli.cli.options.commands import COMMANDS
 from gpumerge_cli.cli.places import project_file, user_file
 from gpumerge_cli.cli.settings import Settings, variable_name
 

@@ -75,7 +75,7 @@ def _in_sequence(
 def _are_binary(values: Values, files: Sequence[str]) -> bool:
     """Whether the items are numbers or records. Without an option or suffix for them, sort takes files for text."""
     from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds import format_of, holds_lines, is_binary
+    from gpumerge_cli.formats.kinds.lookup import format_of, holds_lines, is_binary
 
     if values.format is not None:
         return not holds_lines(values.format)

@@ -20,7 +20,7 @@ from gpumerge_cli.cli.keyspec import (
     parse_obsolete_key,
     parse_sort_word,
 )
-from gpumerge_cli.cli.options import Option
+from gpumerge_cli.cli.options.model import Option
 from gpumerge_cli.cli.values import OptionValue, Values, given_twice, read_value
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError

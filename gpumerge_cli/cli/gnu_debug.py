@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from gpumerge_cli.cli.keyspec import KeySpec
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
 _NUMERIC = frozenset("ngh")
@@ -118,7 +118,7 @@ def underlined(order: LineOrder, unique: bool, lines: bytes) -> bytes:
 
     unique: only the first of lines with equal keys is there, so keys alone were compared.
     """
-    from gpumerge_cli.backends.cpu.comparison import key_bounds
+    from gpumerge_cli.native.comparison import key_bounds
 
     end, lines_order = bytes([order.terminator]), Order.lines(order)
     from_start = [replace(key, start_field=0, start_char=0, skip_start=False) for key in order.keys]

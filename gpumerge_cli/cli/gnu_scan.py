@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from gpumerge_cli.cli.options import Option, command
+from gpumerge_cli.cli.options.commands import command
+from gpumerge_cli.cli.options.model import Option
 from gpumerge_cli.cli.values import OptionValue, unknown_option
 from gpumerge_cli.errors import UsageError
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from gpumerge_cli.cli.options import COMMANDS, GROUPS, Command, Option, command
+from gpumerge_cli.cli.options.commands import COMMANDS, command
+from gpumerge_cli.cli.options.model import GROUPS, Command, Option
 
 _NARROWEST, _TWO_COLUMNS, _WIDEST = 40, 70, 120
 _INDENT = 8

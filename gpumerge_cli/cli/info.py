@@ -44,7 +44,7 @@ def _give(facts: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]],
 def _measure() -> None:
     import sys
 
-    from gpumerge_cli.backends import costs
+    from gpumerge_cli import costs
     from gpumerge_cli.backends.select import available
     from gpumerge_cli.compare.costs import measure_costs
     from gpumerge_cli.errors import output_error
@@ -62,11 +62,10 @@ def _measure() -> None:
 def _facts(*, measure: bool = False) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from gpumerge_cli import __version__
-    from gpumerge_cli.backends import costs
-    from gpumerge_cli.backends.base import LaunchRequest
+    from gpumerge_cli import __version__, costs
     from gpumerge_cli.backends.select import available, select
-    from gpumerge_cli.order import Order
+    from gpumerge_cli.launch import LaunchRequest
+    from gpumerge_cli.order.kinds import Order
 
     backends = [
         {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.cli import keyspec
 from gpumerge_cli.cli.fields import csv_keys, resolve_fields
 from gpumerge_cli.cli.gnu_values import parse_separator
-from gpumerge_cli.cli.options import command
+from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.salt import read_salt
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.dataclass import replace
@@ -17,9 +17,9 @@ from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
-    from gpumerge_cli.backends.base import LaunchRequest, SortRequest
     from gpumerge_cli.engine.job import Items, Resources
     from gpumerge_cli.formats.record_options import RecordRequest
+    from gpumerge_cli.launch import LaunchRequest, SortRequest
 
 _PLAIN = (LineOrder(), LineOrder(reverse=True), LineOrder(stable=True), LineOrder(reverse=True, stable=True))
 
@@ -140,8 +140,8 @@ def counts_equals(values: Values) -> bool:
 
 def launch_of(values: Values) -> LaunchRequest:
     """The kernel and its launch, as far as the command has options for them."""
-    from gpumerge_cli.backends.base import LaunchRequest
     from gpumerge_cli.dataclass import names_of
+    from gpumerge_cli.launch import LaunchRequest
 
     said = {name: values.get(name, getattr(LaunchRequest, name)) for name in names_of(LaunchRequest)}
     return LaunchRequest(**said)
@@ -149,6 +149,6 @@ def launch_of(values: Values) -> LaunchRequest:
 
 def sort_launch_of(values: Values) -> SortRequest:
     """The algorithm of a sort and its kernel, as far as the command has options for them."""
-    from gpumerge_cli.backends.base import SortRequest
+    from gpumerge_cli.launch import SortRequest
 
     return SortRequest(values.algorithm or "auto", launch_of(values))

@@ -91,7 +91,7 @@ def rules_of(values: Values, names: tuple[str, ...]) -> tuple[Join, bool]:
 def _holds_records(values: Values, names: tuple[str, ...]) -> bool:
     """Whether options or suffixes say that the files hold records or numbers."""
     from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds import holds_lines, is_binary
+    from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary
 
     if values.format is not None:
         return not holds_lines(values.format)

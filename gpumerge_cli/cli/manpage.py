@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpumerge_cli.cli.options import COMMANDS, GROUPS, Command, Option
+from gpumerge_cli.cli.options.commands import COMMANDS
+from gpumerge_cli.cli.options.model import GROUPS, Command, Option
 
 _ENVIRONMENT = """\
 Every option that changes how work is done can be set by a variable: GPUMERGE_THREADS sets --threads of every command

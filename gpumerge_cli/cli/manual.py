@@ -13,7 +13,8 @@ from pathlib import Path
 from gpumerge_cli.cli.completion import bash, fish, zsh
 from gpumerge_cli.cli.help import sentence
 from gpumerge_cli.cli.manpage import man_name, man_page
-from gpumerge_cli.cli.options import COMMANDS, GROUPS, Command, Option
+from gpumerge_cli.cli.options.commands import COMMANDS
+from gpumerge_cli.cli.options.model import GROUPS, Command, Option
 from gpumerge_cli.cli.settings import variable_name
 
 

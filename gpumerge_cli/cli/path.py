@@ -13,11 +13,11 @@ from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.units import visible
 
 if TYPE_CHECKING:
-    from gpumerge_cli.backends.base import LaunchRequest
     from gpumerge_cli.engine.job import Items, Resources
     from gpumerge_cli.engine.load import LoadedRuns
+    from gpumerge_cli.launch import LaunchRequest
     from gpumerge_cli.order.rules import LineOrder
-    from gpumerge_cli.report.path_model import PathReport
+    from gpumerge_cli.results.path import PathReport
 
 _FIGURES = (".png", ".svg")
 
@@ -26,7 +26,7 @@ def path(values: Values) -> None:
     """Carry out the command line. Raises GpumergeError."""
     output, items = values.output, list(values.items)
     names = _inputs(list(values.files), items)
-    from gpumerge_cli.backends.variants import asked_for
+    from gpumerge_cli.backends.variants.lookup import asked_for
 
     how, launch, on = items_of(values, names), launch_of(values), resources(values)
     asked_for(launch)
@@ -92,8 +92,8 @@ def _loaded(names: tuple[str, ...], items: Items, on: Resources) -> LoadedRuns:
 def _words(words: list[str], text: LineOrder | None, items: Items) -> LoadedRuns:
     from gpumerge_cli.dataclass import replace
     from gpumerge_cli.engine.job import Items
-    from gpumerge_cli.order import Order
-    from gpumerge_cli.trace.items import runs_of_words
+    from gpumerge_cli.explain.items import runs_of_words
+    from gpumerge_cli.order.kinds import Order
 
     if replace(items, lines=None, reverse=False) != Items():
         raise UsageError(
@@ -104,11 +104,11 @@ def _words(words: list[str], text: LineOrder | None, items: Items) -> LoadedRuns
 
 def _trace(loaded: LoadedRuns, on: Resources, launch: LaunchRequest, rank: int | None, rounds: bool) -> PathReport:
     from gpumerge_cli.engine.resources import cores
-    from gpumerge_cli.report.path_model import PathReport
-    from gpumerge_cli.trace.items import two
-    from gpumerge_cli.trace.path import axis_of, levels_of, path_points, search_for
-    from gpumerge_cli.trace.rounds import rounds_of
-    from gpumerge_cli.trace.shape import shape_of
+    from gpumerge_cli.explain.items import two
+    from gpumerge_cli.explain.path import axis_of, levels_of, path_points, search_for
+    from gpumerge_cli.explain.rounds import rounds_of
+    from gpumerge_cli.explain.shape import shape_of
+    from gpumerge_cli.results.path import PathReport
 
     a, b = two(loaded)
     search = None if rank is None else search_for(a, b, rank)

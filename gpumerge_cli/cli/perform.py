@@ -14,7 +14,7 @@ from gpumerge_cli.errors import InputError, OutputError, UsageError
 if TYPE_CHECKING:
     from gpumerge_cli.engine.executor import Executor
     from gpumerge_cli.engine.job import Job
-    from gpumerge_cli.report.model import InputFile
+    from gpumerge_cli.results.run import InputFile
 
 
 def within(job: Job, memory: int, threads: int | None, sharing: int) -> Job:

@@ -69,7 +69,7 @@ def job_of(values: Values) -> Job:
 def _judge_name(output: str, *, as_json: bool) -> None:
     """Raise UsageError for the name of an output that says that it holds something else than answers."""
     from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds import is_binary
+    from gpumerge_cli.formats.kinds.lookup import is_binary
 
     suffix = suffix_of(output)
     if is_binary(suffix) or suffix in _TABLES:

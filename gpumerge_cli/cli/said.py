@@ -9,7 +9,7 @@ from gpumerge_cli.units import visible
 from gpumerge_cli.unshown import concealed
 
 if TYPE_CHECKING:
-    from gpumerge_cli.report.model import MergeReport
+    from gpumerge_cli.results.run import MergeReport
 
 
 def say(text: object) -> None:

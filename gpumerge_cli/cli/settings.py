@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any, Literal
 
-from gpumerge_cli.cli.options import COMMANDS, Command, Option, options_of
+from gpumerge_cli.cli.options.commands import COMMANDS, options_of
+from gpumerge_cli.cli.options.model import Command, Option
 from gpumerge_cli.cli.places import PREFIX, project_file, set_variables, user_file
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError

@@ -70,7 +70,7 @@ def _items(command: SortCommand) -> Items:
     """The type and order of the items: lines, unless an option or the suffix of a file says that they are binary."""
     from gpumerge_cli.engine.job import Items
     from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds import holds_lines, is_binary
+    from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary
     from gpumerge_cli.order.rules import LineOrder
 
     values = command.values
@@ -199,8 +199,8 @@ def _job(command: SortCommand) -> Job:
 
 
 def _operation(command: SortCommand, items: Items) -> Operation:
-    from gpumerge_cli.backends.base import LaunchRequest
     from gpumerge_cli.engine.job import Operation
+    from gpumerge_cli.launch import LaunchRequest
 
     values = command.values
     equals, margin = Equals.of(values.unique or counts_equals(values)), margin_of(values)

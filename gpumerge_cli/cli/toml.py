@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpumerge_cli.batch.document import KeyPath, Mistake, parse_toml
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError, input_error
-from gpumerge_cli.jobs.document import KeyPath, Mistake, parse_toml
 
 
 @dataclass(frozen=True)

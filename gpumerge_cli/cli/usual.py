@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.options import NAMES, command
+from gpumerge_cli.cli.options.commands import NAMES, command
 from gpumerge_cli.cli.values import OptionValue, Values, read_values
 from gpumerge_cli.errors import UsageError
 

@@ -7,7 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpumerge_cli.cli.gnu_values import parse_numbers, parse_whole
-from gpumerge_cli.cli.options import Command, Option, command
+from gpumerge_cli.cli.options.commands import command
+from gpumerge_cli.cli.options.model import Command, Option
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.words import did_you_mean, nearest

@@ -25,7 +25,7 @@ from gpumerge_cli.extents import Copy
 from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.naming import size_told
 from gpumerge_cli.measure import Stopwatch
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder
 from gpumerge_cli.plan import Chunk
 from gpumerge_cli.urls import shown

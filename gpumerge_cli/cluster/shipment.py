@@ -13,7 +13,7 @@ from gpumerge_cli.engine.task import TaskResult
 from gpumerge_cli.errors import GpumergeError
 from gpumerge_cli.extents import PartsSpot, Spot
 from gpumerge_cli.measure import Span
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.urls import is_url
 
 

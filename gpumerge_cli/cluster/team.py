@@ -28,7 +28,7 @@ from gpumerge_cli.engine.task import Task
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import PartsSpot, Spot
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.urls import is_url
 
 

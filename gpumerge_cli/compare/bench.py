@@ -10,8 +10,8 @@ from statistics import median
 
 import numpy as np
 
-from gpumerge_cli.backends.base import KERNELS, Algorithm, KernelName, LaunchPolicy, SortPolicy, SortRequest
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.compare.bench_cases import Case
 from gpumerge_cli.compare.contest import Effort, contest, environment, untimed
 from gpumerge_cli.compare.launches import variants
@@ -20,7 +20,8 @@ from gpumerge_cli.compare.stats import relative_spread
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.resources import available_memory
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
-from gpumerge_cli.report.compared import CCCL, BenchReport, BenchRow, Measured
+from gpumerge_cli.launch import Algorithm, KernelName, LaunchPolicy, SortPolicy, SortRequest
+from gpumerge_cli.results.compared import CCCL, BenchReport, BenchRow, Measured
 from gpumerge_cli.units import format_bytes
 
 _SORTS: tuple[Algorithm, ...] = ("merge", "radix")

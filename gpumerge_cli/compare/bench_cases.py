@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.backends.base import Bytes
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.compare.cases import SHAPES, Family
 from gpumerge_cli.compare.oracle import SORTED
 from gpumerge_cli.compare.records import blocks_of
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.units import format_counted
 
 TINY, SHUFFLED = "tiny", "shuffled"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 
 Shape = Literal["uniform", "few", "equal", "disjoint", "blocky", "one-sided"]
 SHAPES: tuple[Shape, ...] = get_args(Shape)

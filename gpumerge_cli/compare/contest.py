@@ -12,14 +12,14 @@ from functools import partial
 
 import numpy as np
 
-from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.compare.oracle import Oracle
 from gpumerge_cli.compare.sets import SetOracle
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import DeviceError, GpumergeError
+from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.report.compared import Measured
+from gpumerge_cli.results.compared import Measured
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import fields
 from itertools import combinations
 
-from gpumerge_cli.backends.base import Backend, KernelName, LaunchPolicy, LaunchRequest
-from gpumerge_cli.backends.variants import NAMES, named
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.variants.lookup import NAMES, named
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import KernelName, LaunchPolicy, LaunchRequest
+from gpumerge_cli.order.kinds import Order
 
 
 def launches(backend: Backend, order: Order, request: LaunchRequest, runs: int = 2) -> list[LaunchPolicy]:

@@ -8,9 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.compare.sums import SumOracle
-from gpumerge_cli.order import Keys, Order, Records
+from gpumerge_cli.native.comparison import key_by
+from gpumerge_cli.order.kinds import Keys, Order, Records
 
 SORTED = 1 << 24
 """The most keys that are sorted to judge a merge of them."""

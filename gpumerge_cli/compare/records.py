@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.compare.cases import Family
-from gpumerge_cli.order import Order, Records
+from gpumerge_cli.order.kinds import Order, Records
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))

@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpumerge_cli.backends.base import (
-    ALGORITHMS,
-    Bytes,
-    LaunchPolicy,
-    LaunchRequest,
-    SortPolicy,
-    SortRequest,
-    judge_recursion,
-)
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
-from gpumerge_cli.backends.variants import NAMES
+from gpumerge_cli.backends.variants.lookup import NAMES
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.compare.contest import Effort, contest, environment
 from gpumerge_cli.compare.launches import launches
 from gpumerge_cli.compare.oracle import Oracle, oracle
@@ -27,8 +19,9 @@ from gpumerge_cli.compare.stats import with_ratios
 from gpumerge_cli.compare.whole import whole_sorts
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.launch import ALGORITHMS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, judge_recursion
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.report.compared import CompareReport
+from gpumerge_cli.results.compared import CompareReport
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.cpu.comparison import key_by
-from gpumerge_cli.order import Keys, Order, Records
+from gpumerge_cli.native.comparison import key_by
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Keys, Order, Records
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.report.compared import Measured
+from gpumerge_cli.results.compared import Measured
 
 
 def relative_spread(seconds: Sequence[float]) -> float:

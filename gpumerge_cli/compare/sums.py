@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.order import Keys
+from gpumerge_cli.order.kinds import Keys
 
 Bytes = NDArray[np.uint8]
 _BLOCK = 1 << 17

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import median
 
-from gpumerge_cli.backends.base import SortRequest
 from gpumerge_cli.backends.compared import ComparedBackend
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.inputs import opened
@@ -17,9 +16,10 @@ from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import suffix_of
-from gpumerge_cli.formats.kinds import is_binary
+from gpumerge_cli.formats.kinds.lookup import is_binary
 from gpumerge_cli.formats.registry import open_sink
-from gpumerge_cli.report.compared import Measured
+from gpumerge_cli.launch import SortRequest
+from gpumerge_cli.results.compared import Measured
 
 REPEAT = 3
 """Timings of each sort from file to file, in turns, after one turn that warms up."""

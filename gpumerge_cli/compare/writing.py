@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gpumerge_cli.backends.cpu.mapping import Mapping
 from gpumerge_cli.errors import output_error
+from gpumerge_cli.native.mapping import Mapping
 
 CALLS, RESERVED, MAPPED = "pwrite", "pwrite after fallocate", "mapped after fallocate"
 """The ways of `writing_seconds`."""

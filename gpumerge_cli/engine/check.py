@@ -24,10 +24,10 @@ from gpumerge_cli.engine.resources import default_memory
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.naming import size_told
-from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, blocks_of
-from gpumerge_cli.report.model import CheckReport, InputFile
+from gpumerge_cli.results.run import CheckReport, InputFile
 from gpumerge_cli.urls import is_url
 
 _MOST_LOOKED_AT = 16

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from gpumerge_cli.backends.base import CountingWorkspace
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.engine.parts import by_lines
-from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Margin
+from gpumerge_cli.order.kinds import Order
 
 _BLOCK = 1 << 20
 """Bytes of lines that get their numbers at once. This takes some 40 times as much memory if they are short."""

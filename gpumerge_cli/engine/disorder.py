@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from gpumerge_cli.backends.cpu.comparison import Comparison, key_bounds
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.headers import is_header
 from gpumerge_cli.engine.ways_out import encoding_way, is_headed, is_torn, join_way, mark_way, order_way, table_way
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.order import Order
+from gpumerge_cli.native.comparison import Comparison, key_bounds
 from gpumerge_cli.order.base import Meant
+from gpumerge_cli.order.kinds import Order
 
 _SHOWN = 40
 _BLOCK = 1 << 16

@@ -14,7 +14,7 @@ from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
 from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.line_source import LineSource
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import Comparison, LineOrder
 
 _LONG_LOOK = 1 << 16
@@ -66,7 +66,7 @@ def doubt_of_keys(source: LineSource, start: bytes, order: Order) -> str:
     text = order.text
     if text is None or not text.keys:
         return ""
-    from gpumerge_cli.backends.cpu.comparison import key_bounds  # only here: the library is not loaded without need
+    from gpumerge_cli.native.comparison import key_bounds  # only here: the library is not loaded without need
 
     bounds = partial(key_bounds, order)
     count, filled = 0, False
@@ -95,7 +95,7 @@ def doubt_of_exponents(source: LineSource, start: bytes, order: Order) -> str:
     numeric = [at for at, key in enumerate(order.text.keys if order.text else ()) if key.compare == "numeric"]
     if not numeric:
         return ""
-    from gpumerge_cli.backends.cpu.comparison import key_bounds  # only here: the library is not loaded without need
+    from gpumerge_cli.native.comparison import key_bounds  # only here: the library is not loaded without need
 
     for line in _samples(source, start, order.end):
         for number in numeric:
@@ -164,7 +164,7 @@ def _first_and_samples(source: LineSource, end: bytes) -> list[bytes]:
 
 def _is_number(order: Order, number: int, line: bytes) -> bool:
     """Whether the key `number` of a line begins as its comparison asks for."""
-    from gpumerge_cli.backends.cpu.comparison import key_bounds  # only here: the library is not loaded without need
+    from gpumerge_cli.native.comparison import key_bounds  # only here: the library is not loaded without need
 
     assert order.text is not None
     begin, end = key_bounds(order, number, line)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Protocol
 
-from gpumerge_cli.backends.costs import Mix
+from gpumerge_cli.costs import Mix
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.inputs import Copier, Inputs
@@ -19,7 +19,7 @@ from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.supply import Spans
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk
 
 _LEAST_AHEAD = 64

@@ -9,14 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from gpumerge_cli.backends.cpu.comparison import key_by
-from gpumerge_cli.backends.cpu.heads import Heads, Wanted
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.engine.outcome import About, Outcome
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.task import Filled, Task, TaskResult
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.measure import Span
+from gpumerge_cli.native.comparison import key_by
+from gpumerge_cli.native.heads import Heads, Wanted
 
 _LEAST_WINDOW, _WINDOW = 4 << 10, 256 << 10
 _OWN = 2  # the windows that the result, and the line that went out last, take

@@ -27,9 +27,9 @@ from gpumerge_cli.formats.output import look_at as look_at_output
 from gpumerge_cli.formats.record_options import item_name, order_of
 from gpumerge_cli.formats.registry import open_source, resolve_format
 from gpumerge_cli.measure import Span, Stopwatch
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder
-from gpumerge_cli.report.model import InputFile
+from gpumerge_cli.results.run import InputFile
 from gpumerge_cli.units import format_bytes
 from gpumerge_cli.urls import is_url
 

@@ -10,13 +10,13 @@ from logging import getLogger
 
 import numpy as np
 
-from gpumerge_cli.backends.cpu.comparison import key_bounds
 from gpumerge_cli.engine.doubts import is_number_like
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.csv_parser import MARK
 from gpumerge_cli.formats.csv_records import separator_of, without_fields
-from gpumerge_cli.order import Fields, Keys, Order, Records
+from gpumerge_cli.native.comparison import key_bounds
+from gpumerge_cli.order.kinds import Fields, Keys, Order, Records
 
 
 def item_of(text: str, inputs: Inputs) -> bytes:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from gpumerge_cli.backends.launch import LaunchRequest, SortRequest
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.extents import Copy
 from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.record_joins import JoinRules
 from gpumerge_cli.order.rules import LineOrder

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.cpu.joins import Joins, JoinWorker
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import Inputs, formats_of
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.record_options import order_of
-from gpumerge_cli.order import Order
+from gpumerge_cli.native.joins import Joins, JoinWorker
 from gpumerge_cli.order.joins import Join
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.record_joins import JoinRules, RecordJoin, as_records, joined_type, parts_of, turned_alike
 
 

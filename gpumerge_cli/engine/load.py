@@ -9,8 +9,8 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.check import raise_disorder
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.order import Order
-from gpumerge_cli.report.model import InputFile
+from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.results.run import InputFile
 
 
 @dataclass(frozen=True)

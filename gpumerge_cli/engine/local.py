@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 
-from gpumerge_cli.backends.base import Backend, SortRequest
+from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.compared import ComparedBackend
-from gpumerge_cli.backends.costs import Mix
 from gpumerge_cli.backends.select import Choice, Device, choose, device_numbers, host, one_of, select, sorts_on_devices
+from gpumerge_cli.costs import Mix
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import Ready, Runs
@@ -34,7 +34,8 @@ from gpumerge_cli.engine.threads import Threads, Worker
 from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Setup, about, pace_of
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import SortRequest
+from gpumerge_cli.order.kinds import Order
 
 _BY_CPU = "auto has the CPU make sets and counts"
 _OWN_BYTES = 96 << 20

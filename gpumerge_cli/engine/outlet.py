@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, cast
 
 from gpumerge_cli.backends.base import CountingWorkspace
-from gpumerge_cli.backends.calls import CountingWorker
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.parts import by_lines
@@ -17,6 +16,7 @@ from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.measure import Span
+from gpumerge_cli.native.calls import CountingWorker
 from gpumerge_cli.order.equals import Equals
 
 

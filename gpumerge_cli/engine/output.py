@@ -21,7 +21,7 @@ from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.replacement import sweep
-from gpumerge_cli.report.model import OutputPart
+from gpumerge_cli.results.run import OutputPart
 from gpumerge_cli.urls import is_url
 
 _MOST_AHEAD = 8  # 8 processes bring as many pages into memory as 16 do

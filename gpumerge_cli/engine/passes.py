@@ -12,8 +12,8 @@ from gpumerge_cli.engine.opening import Advance
 from gpumerge_cli.engine.outlet import Outlet
 from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals, Margin
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.record_joins import JoinRules
 from gpumerge_cli.plan import Chunk, Planner
 

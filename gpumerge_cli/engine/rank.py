@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
-from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.inputs import Inputs, judge_memory, opened
 from gpumerge_cli.engine.item_text import is_number, item_of, text_of
@@ -16,6 +15,7 @@ from gpumerge_cli.engine.ranks import Cut, Ranks, ranks_of
 from gpumerge_cli.engine.resources import default_memory
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.part_names import MOST_PARTS
+from gpumerge_cli.native.comparison import key_by
 from gpumerge_cli.plan import Chunk, Planner
 
 

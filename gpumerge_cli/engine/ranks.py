@@ -16,13 +16,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.calls import Readable
-from gpumerge_cli.backends.cpu.comparison import key_by
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.order import Order
+from gpumerge_cli.native.calls import Readable
+from gpumerge_cli.native.comparison import key_by
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, Planner
 
 Row = NDArray[np.int64]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from gpumerge_cli import __version__
-from gpumerge_cli.backends import costs
-from gpumerge_cli.backends.costs import Mix
+from gpumerge_cli import __version__, costs
+from gpumerge_cli.costs import Mix
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import JobTeam
 from gpumerge_cli.engine.inputs import Inputs
@@ -16,7 +15,7 @@ from gpumerge_cli.engine.outcome import About, Outcome, WorkerLog
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.resources import cores, peak_memory
 from gpumerge_cli.measure import COMPILE
-from gpumerge_cli.report.model import Ceiling, KindReport, MergeReport, Stage, WorkerReport, bounded
+from gpumerge_cli.results.run import Ceiling, KindReport, MergeReport, Stage, WorkerReport, bounded
 
 _STAGES = (
     COMPILE, "read", "upload", "index", "check", "sort", "kernel", "download", "spill", "compress", "write",

@@ -28,10 +28,10 @@ from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.input import changed_error
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.output import refuse_inputs
-from gpumerge_cli.order import Order
 from gpumerge_cli.order.joins import Join
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, Plan, Planner, even_edges, plan_in_spans
-from gpumerge_cli.report.model import InputFile
+from gpumerge_cli.results.run import InputFile
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.disorder import Joining

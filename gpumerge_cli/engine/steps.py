@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from gpumerge_cli.backends.base import Unique, Workspace
-from gpumerge_cli.backends.cpu.comparison import Comparison, key_by
+from gpumerge_cli.backends.base import Workspace
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.launch import Unique
 from gpumerge_cli.measure import Span
-from gpumerge_cli.order import Order
+from gpumerge_cli.native.comparison import Comparison, key_by
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk
 
 

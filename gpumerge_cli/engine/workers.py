@@ -9,18 +9,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import cast
 
-from gpumerge_cli.backends.base import (
-    FAN_INS,
-    Backend,
-    CountingWorkspace,
-    LaunchPolicy,
-    Pace,
-    SortPolicy,
-    SortRequest,
-    Unique,
-    Workspace,
-)
-from gpumerge_cli.backends.calls import ChunkCalls, ChunkWorker, Disordered
+from gpumerge_cli.backends.base import Backend, CountingWorkspace, Pace, Workspace
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.outcome import About
 from gpumerge_cli.engine.outlet import HalfWrittenError, Merged
@@ -35,7 +24,9 @@ from gpumerge_cli.engine.steps import (
 )
 from gpumerge_cli.engine.task import Place, Task, TaskResult, UnfinishedError
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError
+from gpumerge_cli.launch import FAN_INS, LaunchPolicy, SortPolicy, SortRequest, Unique
 from gpumerge_cli.measure import Span
+from gpumerge_cli.native.calls import ChunkCalls, ChunkWorker, Disordered
 from gpumerge_cli.plan import Chunk
 
 _MOST_WARMED = 1 << 16  # bytes of an item: reading larger ones takes far longer than the start

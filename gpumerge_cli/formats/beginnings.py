@@ -9,9 +9,9 @@ from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.formats.foreign import FOREIGN
-from gpumerge_cli.formats.kinds import all_formats
+from gpumerge_cli.formats.kinds.lookup import all_formats
 from gpumerge_cli.formats.line_source import BOM
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 
 LOOKED_AT = 512
 """Bytes at a file's start that tell."""

@@ -50,7 +50,7 @@ def unpack_input(name: str, out: Writable, told: Callable[[float], None]) -> str
 def look_at(name: str) -> None:
     """Raise the error that opening the input would, as far as that is known without asking a store or a pipe."""
     if is_url(name):
-        from gpumerge_cli.formats.stores import object_of
+        from gpumerge_cli.formats.stores.lookup import object_of
 
         object_of(name)
     else:

@@ -15,14 +15,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli import replacement
-from gpumerge_cli.backends import costs
-from gpumerge_cli.backends.cpu.mapping import Mapping
+from gpumerge_cli import costs, replacement
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import OutputError, lost_output, output_error
 from gpumerge_cli.extents import Spot, Target
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.output_stream import FEW_CORES, LARGEST_WRITE, OutputStream, begun, descriptor_named
+from gpumerge_cli.native.mapping import Mapping
 from gpumerge_cli.replacement import Replacement
 from gpumerge_cli.urls import is_url
 

@@ -7,12 +7,12 @@ import os
 from contextlib import suppress
 from typing import Any
 
-from gpumerge_cli.backends.cpu.mapping import Mapping
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import OutputError, lost_output, output_error
 from gpumerge_cli.extents import Spot, Target
 from gpumerge_cli.formats.output_stream import FEW_CORES, LARGEST_WRITE
+from gpumerge_cli.native.mapping import Mapping
 
 
 class OutputRange:

@@ -14,7 +14,7 @@ from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_rec
 from gpumerge_cli.formats.compressed import compression_of, compressor, inner_name, suffix_of
 from gpumerge_cli.formats.foreign import Foreign, foreign_of
 from gpumerge_cli.formats.format import FORMATS, Content, Format
-from gpumerge_cli.formats.kinds import dtype_of, format_names, format_of, is_binary
+from gpumerge_cli.formats.kinds.lookup import dtype_of, format_names, format_of, is_binary
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.output import open_output
 from gpumerge_cli.formats.output_stream import is_terminal

@@ -14,9 +14,9 @@ from gpumerge_cli.errors import InputError
 from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats import compressed
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.stores import object_of
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.formats.stores.blocks import Blocks
+from gpumerge_cli.formats.stores.lookup import object_of
 from gpumerge_cli.urls import shown
 
 _DIRECT = 4 << 20

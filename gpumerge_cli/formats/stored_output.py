@@ -16,8 +16,8 @@ from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import Interrupted, OutputError
 from gpumerge_cli.extents import PartsSpot, Target
-from gpumerge_cli.formats.stores import object_of
 from gpumerge_cli.formats.stores.base import StoreError, Upload
+from gpumerge_cli.formats.stores.lookup import object_of
 from gpumerge_cli.urls import shown
 
 LEAST_PART, MOST_PART = 8 << 20, 5 << 30

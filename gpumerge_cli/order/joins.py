@@ -13,7 +13,7 @@ from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 if TYPE_CHECKING:
     from array import array
 
-    from gpumerge_cli.order import Order
+    from gpumerge_cli.order.kinds import Order
 
 PAIRS, ONLY_A, ONLY_B, PAIRED_A = 1, 2, 4, 8
 """The items that go out, as bits: one for each pair of items with equal keys; the items of A, and of B, without a
@@ -63,14 +63,14 @@ class Join:
     @property
     def orders(self) -> tuple[Order, ...]:
         """The same as orders."""
-        from gpumerge_cli.order import Order
+        from gpumerge_cli.order.kinds import Order
 
         return tuple(map(Order.lines, self.rules))
 
     @property
     def compared(self) -> Order:
         """The order of keys. A key of several fields is a line of these fields, with separators between them."""
-        from gpumerge_cli.order import Order
+        from gpumerge_cli.order.kinds import Order
 
         if len(self._ways) == 1:
             return Order.lines(self.key)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.report.compared import BenchRow, CompareReport, Measured
 from gpumerge_cli.report.markup import Part, lane, picture, rectangle, tag, upright
 from gpumerge_cli.report.merge_tables import stage_name
-from gpumerge_cli.report.model import MergeReport, Stage
 from gpumerge_cli.report.notes import ceiling, differ
 from gpumerge_cli.report.tables import format_rate
+from gpumerge_cli.results.compared import BenchRow, CompareReport, Measured
+from gpumerge_cli.results.run import MergeReport, Stage
 from gpumerge_cli.units import format_seconds
 
 _MOST_ROOM = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.report.compared import CCCL, BenchReport, BenchRow
+from gpumerge_cli.results.compared import CCCL, BenchReport, BenchRow
 
 
 def combined(reports: Sequence[BenchReport]) -> list[BenchReport]:

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 
-from gpumerge_cli.report.compared import BenchReport, CompareReport
+from gpumerge_cli.results.compared import BenchReport, CompareReport
 
 COLUMNS = (
     "name", "library", "launch", "right", "problem", "median_s", "spread", "gb_per_s", "share_of_copy", "speed_up",

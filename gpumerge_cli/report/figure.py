@@ -15,7 +15,6 @@ from typing import Any
 
 from gpumerge_cli.errors import UsageError, output_error
 from gpumerge_cli.replacement import replacing
-from gpumerge_cli.report.compared import BenchReport, BenchRow
 from gpumerge_cli.report.drawing import Figure, rc_context
 from gpumerge_cli.report.series import (
     BY_RUNS,
@@ -28,6 +27,7 @@ from gpumerge_cli.report.series import (
     types,
 )
 from gpumerge_cli.report.tables import format_rate, format_size
+from gpumerge_cli.results.compared import BenchReport, BenchRow
 
 _WIDE, _HIGH = 8.0, 4.4
 _DPI = 150

@@ -12,7 +12,6 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from gpumerge_cli.report.bars import contest, of_case, of_compare, stage_bars, throughput
-from gpumerge_cli.report.compared import BenchReport, BenchRow, CompareReport, Report
 from gpumerge_cli.report.markup import Part, lane, listed, page, picture, rectangle, table, tag, upright
 from gpumerge_cli.report.merge_tables import (
     CLOCK_HEADER,
@@ -25,7 +24,6 @@ from gpumerge_cli.report.merge_tables import (
     part_cells,
     summary,
 )
-from gpumerge_cli.report.model import InputFile, MergeReport
 from gpumerge_cli.report.notes import bench_notes, ceiling, differ, notes, rule
 from gpumerge_cli.report.tables import (
     bench_title,
@@ -34,6 +32,8 @@ from gpumerge_cli.report.tables import (
     format_size,
 )
 from gpumerge_cli.report.timeline import idle_told, overlap_told, program, timeline, workers
+from gpumerge_cli.results.compared import BenchReport, BenchRow, CompareReport, Report
+from gpumerge_cli.results.run import InputFile, MergeReport
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
 
 _OPEN_CASES = 6

@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.json_text import dumps, restored
-from gpumerge_cli.report.compared import BenchReport, BenchRow, Report
-from gpumerge_cli.report.model import SCHEMA
+from gpumerge_cli.results.compared import BenchReport, BenchRow, Report
+from gpumerge_cli.results.run import SCHEMA
 
 _MOST = 1 << 64
 _NAMES = {str: "text", bool: "true or false", BenchRow: "row"}

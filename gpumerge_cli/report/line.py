@@ -6,7 +6,7 @@ import os
 from typing import IO
 
 from gpumerge_cli.report.merge_tables import bound_name, done
-from gpumerge_cli.report.model import MergeReport
+from gpumerge_cli.results.run import MergeReport
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from gpumerge_cli.report.compared import BenchReport, CompareReport, Report
 from gpumerge_cli.report.merge_tables import (
     CLOCK_HEADER,
     PARTS_HEADER,
@@ -16,7 +15,6 @@ from gpumerge_cli.report.merge_tables import (
     part_cells,
     summary,
 )
-from gpumerge_cli.report.model import MergeReport
 from gpumerge_cli.report.notes import bench_notes, notes
 from gpumerge_cli.report.tables import (
     bench_cells,
@@ -25,6 +23,8 @@ from gpumerge_cli.report.tables import (
     compare_cells,
     compare_header,
 )
+from gpumerge_cli.results.compared import BenchReport, CompareReport, Report
+from gpumerge_cli.results.run import MergeReport
 from gpumerge_cli.units import format_bytes, format_count, format_counted, visible
 
 

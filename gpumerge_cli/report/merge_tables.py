@@ -6,7 +6,7 @@ which is added up over all of them and so may be more than the clock's.
 
 from __future__ import annotations
 
-from gpumerge_cli.report.model import AHEAD, COMPILE, MergeReport
+from gpumerge_cli.results.run import AHEAD, COMPILE, MergeReport
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput, visible
 
 _MEANINGS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import comb
 
-from gpumerge_cli.report.compared import BenchReport, BenchRow, CompareReport, Measured
+from gpumerge_cli.results.compared import BenchReport, BenchRow, CompareReport, Measured
 from gpumerge_cli.units import format_counted
 
 UNSTABLE = 0.2

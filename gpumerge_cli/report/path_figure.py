@@ -10,8 +10,8 @@ from typing import Any
 
 from gpumerge_cli.report.drawing import Figure, Patch, Polygon, rc_context
 from gpumerge_cli.report.figure import save
-from gpumerge_cli.report.path_model import Cut, CutLevel, InputAxis, PathReport, Search
 from gpumerge_cli.report.rounds_figure import COLOURS, FAINT, INK, PAPER, rounds_figure
+from gpumerge_cli.results.path import Cut, CutLevel, InputAxis, PathReport, Search
 from gpumerge_cli.units import format_count, format_counted, visible
 
 _STYLE = {"svg.hashsalt": "gpumerge", "svg.fonttype": "none", "font.size": 10.0, "font.family": "sans-serif"}

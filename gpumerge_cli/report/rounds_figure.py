@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpumerge_cli.report.drawing import FancyBboxPatch, Figure, Line2D, Patch
-from gpumerge_cli.report.path_model import Buffer, Place, Round
+from gpumerge_cli.results.path import Buffer, Place, Round
 
 INK, FAINT, PAPER = "#1c1f24", "#5b6270", "#ffffff"
 COLOURS = {"A": "#2f6db5", "B": "#c8681a"}

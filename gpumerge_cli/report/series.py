@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.report.compared import BenchRow
 from gpumerge_cli.report.tables import format_size
+from gpumerge_cli.results.compared import BenchRow
 from gpumerge_cli.units import format_counted
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from gpumerge_cli.report.compared import CCCL, BenchReport, BenchRow, CompareReport, Measured
 from gpumerge_cli.report.notes import ceiling
+from gpumerge_cli.results.compared import CCCL, BenchReport, BenchRow, CompareReport, Measured
 from gpumerge_cli.units import format_count, format_counted, format_seconds
 
 X_CCCL = "x cccl"

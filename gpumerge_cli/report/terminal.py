@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from gpumerge_cli.report.compared import BenchReport, CompareReport, Report
 from gpumerge_cli.report.merge_tables import (
     CLOCK_HEADER,
     Row,
@@ -18,7 +17,6 @@ from gpumerge_cli.report.merge_tables import (
     facts,
     summary,
 )
-from gpumerge_cli.report.model import MergeReport
 from gpumerge_cli.report.notes import bench_notes, notes
 from gpumerge_cli.report.tables import (
     bench_cells,
@@ -27,6 +25,8 @@ from gpumerge_cli.report.tables import (
     compare_cells,
     compare_header,
 )
+from gpumerge_cli.results.compared import BenchReport, CompareReport, Report
+from gpumerge_cli.results.run import MergeReport
 from gpumerge_cli.units import format_count, format_counted, visible
 
 _FOLDED = ("variant", "launch", "job")

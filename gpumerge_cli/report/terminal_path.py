@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.report.path_model import Buffer, Cut, CutLevel, InputAxis, PathReport, Round, Search
+from gpumerge_cli.results.path import Buffer, Cut, CutLevel, InputAxis, PathReport, Round, Search
 from gpumerge_cli.units import format_counted, visible
 
 _PATH, _AXIS, _FAINT, _SEARCH = "bold green", "cyan", "bright_black", "bold magenta"

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 
 from gpumerge_cli.report.markup import lane, picture, rectangle, tag, upright, written
 from gpumerge_cli.report.merge_tables import idle_share, stage_name
-from gpumerge_cli.report.model import AHEAD, MergeReport, Stretch
+from gpumerge_cli.results.run import AHEAD, MergeReport, Stretch
 from gpumerge_cli.units import format_bytes, format_seconds
 
 ORDER = (

@@ -11,7 +11,7 @@ from gpumerge_cli.errors import UsageError, output_error
 from gpumerge_cli.replacement import Replacement, Stream, is_stream
 
 if TYPE_CHECKING:
-    from gpumerge_cli.report.compared import Report
+    from gpumerge_cli.results.compared import Report
 
 MERGE_SUFFIXES = (".json", ".md", ".html")
 COMPARE_SUFFIXES = (".json", ".csv", ".md", ".html")

@@ -1,4 +1,4 @@
-/* Every entry of the CPU's library, declared once. Python's signatures are made from this file (backends/cpu/library.py),
+/* Every entry of the CPU's library, declared once. Python's signatures are made from this file (native/library.py),
  * so it keeps to a few forms: enumerations of integers, structures of int64_t and pointers, functions of these.
  *
  * Addresses lie in the host's memory. Sizes and positions are in bytes, unless they say items, and positions count from 0.

@@ -13,7 +13,7 @@ import numpy as np
 from gpumerge_cli.backends.gpu import shares
 from gpumerge_cli.backends.gpu.asked import Plan
 from gpumerge_cli.backends.gpu.tree import Run
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 
 Keys = np.ndarray[Any, np.dtype[Any]]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.errors import DeviceError
-from gpumerge_cli.order import Keys, Order
+from gpumerge_cli.order.kinds import Keys, Order
 
 cccl = pytest.importorskip("gpumerge_cli.backends.gpu.cccl", reason="needs CuPy", exc_type=ImportError)
 INT = Order.of("int32")

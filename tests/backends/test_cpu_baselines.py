@@ -9,8 +9,8 @@ import pytest
 
 from gpumerge_cli.backends.cpu import baselines
 from gpumerge_cli.errors import DeviceError
-from gpumerge_cli.order import DTYPES, Order
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.oracles import merged_keys
 
 NUMPY, POLARS = "numpy stable sort", "polars merge_sorted"

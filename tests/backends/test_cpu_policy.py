@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.backends.cpu import create
+from gpumerge_cli.backends.cpu.access import create
 from gpumerge_cli.backends.cpu.policy import resolve
 from gpumerge_cli.backends.variants.rung4_path import CHAINS
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchRequest
+from gpumerge_cli.order.kinds import Order
 
 INT32 = Order.of("int32")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.backends import cpu
-from gpumerge_cli.backends.cpu import library
+from gpumerge_cli.backends.cpu import access as cpu
+from gpumerge_cli.native import library
 
 ROOT = Path(__file__).parents[2]
 LEAST = library.LEVELS[0]

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import KERNELS, Backend, LaunchPolicy, LaunchRequest, Workspace
-from gpumerge_cli.backends.variants import named
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.backends.base import Backend, Workspace
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.variants.lookup import named
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
+from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.linekeys import item_key
 from tests.oracles import merged_keys, same_bits, sorted_lines
 from tests.strategies import as_text, key_runs, line_runs

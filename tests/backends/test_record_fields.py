@@ -8,7 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpumerge_cli.backends.base import KERNELS, Backend, LaunchRequest, SortRequest
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.launch import LaunchRequest, SortRequest
 from tests.backends.test_merge import merged
 from tests.backends.test_sort import sorted_by
 from tests.backends.test_unique import unique_merge

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpumerge_cli.backends.base import KERNELS, Backend, LaunchRequest
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.launch import LaunchRequest
+from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.backends.test_merge import _SHAPES, merged, requests
 from tests.backends.test_unique import unique_merge
 from tests.oracles import first_records, merged_records, record_ranks

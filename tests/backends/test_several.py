@@ -10,7 +10,7 @@ import pytest
 from gpumerge_cli.backends.gpu.asked import Place, Plan
 from gpumerge_cli.backends.gpu.exchange import even, sort_shares
 from gpumerge_cli.backends.gpu.tree import Run
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from tests.backends.team import PAIRS, PLANS, SHAPES, Stand, Workers, drawn
 from tests.pairs import one_of_each
 

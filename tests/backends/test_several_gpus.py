@@ -10,10 +10,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.backends.gpu.asked import Plan
 from gpumerge_cli.errors import DeviceError, UsageError
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchRequest, SortRequest
+from gpumerge_cli.order.kinds import Order
 from tests.backends.team import PAIRS, PLANS
 
 
@@ -203,7 +203,7 @@ def test_which_gpus_there_are(count: int, said: str) -> None:
 
 def test_devices_that_make_no_sense_are_refused() -> None:
     import gpumerge_cli
-    from gpumerge_cli.backends import gpu
+    from gpumerge_cli.backends.gpu import access as gpu
 
     with pytest.raises(UsageError, match="GPU 1 is named 2 times"):
         gpu.create((1, 0, 1))

@@ -12,10 +12,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import ALGORITHMS, KERNELS, Backend, LaunchRequest, SortRequest, Unique
+from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu import workspace as cpu_workspace
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import DTYPES, Lines, Order
+from gpumerge_cli.launch import ALGORITHMS, LaunchRequest, SortRequest, Unique
+from gpumerge_cli.order.kinds import DTYPES, Lines, Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.linekeys import item_key, key_of
 from tests.oracles import first_keys, first_records, merged_keys, same_bits, sorted_lines

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.base import ALGORITHMS, KERNELS, Backend, LaunchRequest, SortRequest
-from gpumerge_cli.order import Order
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.launch import ALGORITHMS, LaunchRequest, SortRequest
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.adversarial import BANKS, bank_conflicts, merged_from
 from tests.backends.test_sort import sorted_by

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from gpumerge_cli.backends.base import Backend, LaunchRequest, Unique
-from gpumerge_cli.order import Order
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.launch import LaunchRequest, Unique
+from gpumerge_cli.order.kinds import Order
 from tests.oracles import first_keys, first_lines, merged_keys, number_of, same_bits
 from tests.strategies import as_text, key_runs, line_runs
 

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends import cpu
-from gpumerge_cli.backends.base import KERNELS, LaunchRequest
+from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.cpu.backend import CpuBackend, CpuWorkspace
-from gpumerge_cli.backends.variants import named
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.variants.lookup import named
+from gpumerge_cli.launch import LaunchRequest
+from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.line_orders import LINE_ORDERS
 
 _EACH = 20

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.backends.cpu import policy as cpu_policy
-from gpumerge_cli.backends.cpu.library import library
-from gpumerge_cli.backends.cpu.specs import launch_spec
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.source import flatten
-from gpumerge_cli.backends.launch import OPTIONS, LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.limits import TUNED_ON
-from gpumerge_cli.backends.variants import LADDER, NAMES, RUNGS, asked_for, named
+from gpumerge_cli.backends.variants.lookup import LADDER, NAMES, RUNGS, asked_for, named
 from gpumerge_cli.backends.variants.variant import Variant
 from gpumerge_cli.errors import DeviceError, UsageError
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import OPTIONS, LaunchPolicy, LaunchRequest
+from gpumerge_cli.native.library import library
+from gpumerge_cli.native.specs import launch_spec
+from gpumerge_cli.order.kinds import Order
 
 PACKAGE = Path(__file__).parents[2] / "gpumerge_cli"
 # Reports draw known rungs in their own colours and order. They see no backend.

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
+from gpumerge_cli.batch.document import read_document
+from gpumerge_cli.batch.joblog import read_log
 from gpumerge_cli.cli import batch_run
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.cli.options import command
+from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.jobs.document import read_document
-from gpumerge_cli.jobs.joblog import read_log
 
 ROOT = Path(__file__).parents[2]
 JOBS = """

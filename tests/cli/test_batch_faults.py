@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpumerge_cli.batch.joblog import read_log
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.jobs.joblog import read_log
 from tests.oracles import merged_keys, sorted_lines
 
 ROOT = Path(__file__).parents[2]

@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
+from gpumerge_cli.batch.spec import BatchJob, Result
 from gpumerge_cli.cli import batch_view
-from gpumerge_cli.jobs.spec import BatchJob, Result
 
 
 def job(number: int, after: set[int] = frozenset(), nbytes: int = 100) -> BatchJob:  # type: ignore[assignment]

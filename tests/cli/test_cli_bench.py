@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends import select
-from gpumerge_cli.backends.base import LaunchPolicy, Unique
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.compare import bench_cases
 from gpumerge_cli.errors import Interrupted
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchPolicy, Unique
+from gpumerge_cli.order.kinds import Order
 from tests.reference import ReferenceBackend, ReferenceWorkspace
 
 ROOT = Path(__file__).parents[2]

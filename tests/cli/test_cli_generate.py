@@ -10,7 +10,7 @@ import pytest
 
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.compare.cases import SHAPES
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order.kinds import DTYPES, Order
 
 
 def generate(*arguments: object) -> None:

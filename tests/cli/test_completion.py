@@ -14,7 +14,7 @@ import pytest
 
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.cli.completion import SHELLS
-from gpumerge_cli.cli.options import COMMANDS
+from gpumerge_cli.cli.options.commands import COMMANDS
 
 COMPLETIONS = Path(__file__).parents[2] / "data" / "completions"
 

@@ -12,17 +12,18 @@ from typing import get_args
 
 import pytest
 
-from gpumerge_cli.backends.base import ALGORITHMS, KERNELS, TileLoad, Transfer
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.cli import application, options
 from gpumerge_cli.cli.help import help_text
-from gpumerge_cli.cli.options import GROUPS
+from gpumerge_cli.cli.options.model import GROUPS
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.cli.work import _WORK
 from gpumerge_cli.compare.cases import SHAPES
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.kinds import format_names
+from gpumerge_cli.formats.kinds.lookup import format_names
+from gpumerge_cli.launch import ALGORITHMS, TileLoad, Transfer
 
 COMMANDS = (
     "merge",
@@ -166,7 +167,7 @@ def test_a_merge_imports_only_what_it_needs(tmp_path: Path) -> None:
     (tmp_path / "a.i32").write_bytes(bytes(4))
     words = ["merge", "-q", "--backend=cpu", "--threads=1", str(tmp_path / "a.i32"), "-o", str(tmp_path / "b.i32")]
     unneeded = {"pydantic", "rich", "json", "tempfile", "statistics", "hashlib", "logging", "csv"}
-    unneeded |= {f"gpumerge_cli.{name}" for name in ("cli.bench", "formats.csv_records", "report.compared", "jobs")}
+    unneeded |= {f"gpumerge_cli.{name}" for name in ("cli.bench", "formats.csv_records", "results.compared", "batch")}
     code = (
         f"import sys; from gpumerge_cli.cli.app import run; run({words}); "
         f"print(sorted({unneeded} & set(sys.modules)), file=sys.stderr)"

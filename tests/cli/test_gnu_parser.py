@@ -11,7 +11,7 @@ from gpumerge_cli.cli.app import run
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
 from gpumerge_cli.cli.gnu_values import SATURATED
 from gpumerge_cli.cli.keyspec import is_random
-from gpumerge_cli.cli.options import command
+from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.values import read_value
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.backends.cpu.comparison import Comparison
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.cli.help import help_text
-from gpumerge_cli.order import Order
+from gpumerge_cli.native.comparison import Comparison
 from gpumerge_cli.order.joins import TYPES
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import Comparison as Way
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests import against_join

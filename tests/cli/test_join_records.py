@@ -199,7 +199,7 @@ def test_groups_of_records_beyond_the_memory(counts: tuple[int, int], tmp_path: 
 
 def test_the_rules_pickle() -> None:
 
-    from gpumerge_cli.order import Fields, Records
+    from gpumerge_cli.order.kinds import Fields, Records
     from gpumerge_cli.order.record_joins import RecordJoin
 
     key = Fields.by([Records.of_key(16, 4, np.dtype(">i4"), descending=True), Records.of_key(16, 8, 8)])

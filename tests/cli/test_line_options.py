@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gpumerge_cli.cli import application
 from gpumerge_cli.cli.gnu import parse_sort
 from gpumerge_cli.cli.job_parts import read_order
-from gpumerge_cli.cli.options import command
+from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import LineOrder
 

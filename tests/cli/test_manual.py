@@ -13,7 +13,8 @@ import pytest
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.cli.examples import EXAMPLES
 from gpumerge_cli.cli.manual import pages
-from gpumerge_cli.cli.options import COMMANDS, NAMES, Command, options_of
+from gpumerge_cli.cli.options.commands import COMMANDS, NAMES, options_of
+from gpumerge_cli.cli.options.model import Command
 
 DATA = Path(__file__).parents[2] / "data"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.cli.options import COMMANDS, options_of
+from gpumerge_cli.cli.options.commands import COMMANDS, options_of
 from gpumerge_cli.cli.settings import Settings
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.trust import tell_once

@@ -12,7 +12,7 @@ import pytest
 
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.cli.effective import effective
-from gpumerge_cli.cli.options import COMMANDS, options_of
+from gpumerge_cli.cli.options.commands import COMMANDS, options_of
 from gpumerge_cli.cli.settings import Settings, variable_name
 from tests.settings import used
 

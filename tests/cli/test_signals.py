@@ -93,7 +93,7 @@ def test_a_signal_says_what_was_written(tmp_path: Path) -> None:
     assert [os.path.exists(name) for name in names] == [True, True, False]
     done = interrupted_after("write", 1, ["merge", "-q", names[0]])
     assert (done.returncode, done.stderr) == (130, "gpumerge: interrupted; standard output has a part of the output\n")
-    writer = "gpumerge_cli.backends.cpu.chunks:CpuChunkWorker"
+    writer = "gpumerge_cli.native.chunks:CpuChunkWorker"
     done = interrupted_after("run", 1, ["merge", "-q", names[0], "-o", str(tmp_path / "out.i32")], writer)
     assert (done.returncode, done.stderr) == (130, "gpumerge: interrupted; no output was written\n")
     assert sorted(os.listdir(tmp_path)) == ["a.i32", "b.i32"]

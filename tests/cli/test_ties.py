@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.cli.options import COMMANDS
+from gpumerge_cli.cli.options.commands import COMMANDS
 
 ROOT = Path(__file__).parent.parent.parent
 

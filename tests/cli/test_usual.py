@@ -8,7 +8,8 @@ from collections.abc import Mapping
 import pytest
 
 from gpumerge_cli.cli.application import invoke
-from gpumerge_cli.cli.options import COMMANDS, Command, Option, command
+from gpumerge_cli.cli.options.commands import COMMANDS, command
+from gpumerge_cli.cli.options.model import Command, Option
 from gpumerge_cli.cli.settings import Settings, variable_name
 from gpumerge_cli.cli.usual import read_usual
 from gpumerge_cli.cli.values import Values

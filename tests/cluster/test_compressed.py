@@ -26,8 +26,8 @@ from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import ClusterError, InputError, OutputError, UsageError
 from gpumerge_cli.measure import Stopwatch
-from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk
 from tests.cluster.test_cluster import in_both
 from tests.cluster.troubled import Here, failing_from

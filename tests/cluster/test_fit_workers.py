@@ -31,7 +31,7 @@ from gpumerge_cli.engine.task import TaskResult
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import ClusterError
 from gpumerge_cli.measure import Stopwatch
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk
 from tests.cluster.joining import started_worker
 from tests.jobs_of import merge_job, sort_job

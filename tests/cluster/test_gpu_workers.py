@@ -18,7 +18,7 @@ from gpumerge_cli.cluster.connect import Connection, connected
 from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
-from gpumerge_cli.report.model import MergeReport
+from gpumerge_cli.results.run import MergeReport
 from tests.cluster.joining import started_worker
 from tests.cluster.test_fit_workers import _await
 from tests.jobs_of import merge_job, sort_job

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.base import Backend, LaunchPolicy, LaunchRequest, Unique
-from gpumerge_cli.backends.variants import NAMES, RUNGS
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.variants.lookup import NAMES, RUNGS
 from gpumerge_cli.compare import bench as benches
 from gpumerge_cli.compare.bench import bench
 from gpumerge_cli.compare.bench_cases import MERGED_SHAPES, SHUFFLED, Axes, Case, items_named, preset
 from gpumerge_cli.compare.contest import Effort
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
-from gpumerge_cli.order import DTYPES, Order
-from gpumerge_cli.report.compared import BenchRow
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, Unique
+from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.results.compared import BenchRow
 from tests.reference import ReferenceBackend, ReferenceWorkspace
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gpumerge_cli.compare.cases import BLOCK, SHAPES, Family
 from gpumerge_cli.compare.lines import DIGITS, lines
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.linekeys import key_of
 
 families = st.builds(

@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.base import KERNELS, LaunchPolicy, LaunchRequest
-from gpumerge_cli.backends.variants import LADDER, RUNGS, asked_for, named
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.variants.lookup import LADDER, RUNGS, asked_for, named
 from gpumerge_cli.compare.contest import Effort
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.run import compare
 from gpumerge_cli.compare.stats import relative_spread, with_ratios
 from gpumerge_cli.errors import DeviceError, UsageError
-from gpumerge_cli.order import Order
-from gpumerge_cli.report.compared import Measured
-from gpumerge_cli.report.model import InputFile
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
+from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.results.compared import Measured
+from gpumerge_cli.results.run import InputFile
 from tests.linekeys import item_key
 from tests.reference import ReferenceBackend, ReferenceWorkspace
 

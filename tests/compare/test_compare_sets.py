@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.base import LaunchPolicy, Unique
 from gpumerge_cli.backends.compared import ComparedBackend
 from gpumerge_cli.backends.select import host
 from gpumerge_cli.cli.app import run
@@ -20,9 +19,10 @@ from gpumerge_cli.compare.run import compare_sets
 from gpumerge_cli.compare.sets import SetOracle
 from gpumerge_cli.engine.load import LoadedRuns
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchPolicy, Unique
 from gpumerge_cli.order.equals import SETS, Equals
-from gpumerge_cli.report.model import InputFile
+from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.results.run import InputFile
 from tests.engine.test_sets import ALL_SETS, expected
 from tests.linekeys import key_of
 from tests.reference import ReferenceBackend, ReferenceWorkspace

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends import cpu
-from gpumerge_cli.backends.base import MOST_RECURSED, Backend, SortPolicy, SortRequest, Unique
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.compare import whole
 from gpumerge_cli.compare.contest import Effort
@@ -20,7 +20,8 @@ from gpumerge_cli.compare.whole import REPEAT
 from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.load import load_runs
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.report.compared import Measured
+from gpumerge_cli.launch import MOST_RECURSED, SortPolicy, SortRequest, Unique
+from gpumerge_cli.results.compared import Measured
 from tests.jobs_of import merge_job, sort_job
 from tests.reference import ReferenceBackend, ReferenceWorkspace
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.backends.costs import Costs
 from gpumerge_cli.compare import costs as measuring
+from gpumerge_cli.costs import Costs
 from gpumerge_cli.errors import GpumergeError
 
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.compare.contest import untimed
 from gpumerge_cli.compare.launches import variants
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import FAN_INS, LaunchPolicy, LaunchRequest
+from gpumerge_cli.order.kinds import Order
 from tests.reference import ReferenceBackend
 
 OLDER = replace(TUNED_ON, capability=75, shared_memory=64 << 10)

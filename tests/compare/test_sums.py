@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.compare import oracle as oracles
 from gpumerge_cli.compare import sums
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.oracles import merged_keys
 from tests.strategies import key_runs
 

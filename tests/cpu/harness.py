@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from tests.cpu import libraries
 
 I64 = c.c_int64

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.cpu import library as native
-from gpumerge_cli.backends.cpu.declarations import parse
-from gpumerge_cli.order import Order
+from gpumerge_cli.native import library as native
+from gpumerge_cli.native.declarations import parse
+from gpumerge_cli.order.kinds import Order
 from tests.cpu import libraries
 
 Array = NDArray[Any]

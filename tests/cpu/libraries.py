@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gpumerge_cli.backends.cpu import library as loader
+from gpumerge_cli.native import library as loader
 
 ROOT = Path(__file__).parents[2]
 VARIABLE = "GPUMERGE_TEST_LIBRARY"

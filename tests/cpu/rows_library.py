@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.backends.variants import RUNGS
-from gpumerge_cli.order import Order
+from gpumerge_cli.backends.variants.lookup import RUNGS
+from gpumerge_cli.order.kinds import Order
 from tests.cpu import libraries
 
 KINDS = {"bytes": 0, "uint": 0, "int": 1, "float": 2}

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.order import Lines, Order
+from gpumerge_cli.order.kinds import Lines, Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.cpu import harness
 from tests.cpu.harness import DONE, SinkSpec, memory_source, spec_of

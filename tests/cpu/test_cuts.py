@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.order import Lines, Order
+from gpumerge_cli.order.kinds import Lines, Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.cpu import harness
 from tests.cpu.cutting import PlainCutter, SortedRun

@@ -6,8 +6,8 @@ import ctypes
 
 import pytest
 
-from gpumerge_cli.backends.cpu.declarations import parse
-from gpumerge_cli.backends.cpu.library import entries_file, library
+from gpumerge_cli.native.declarations import parse
+from gpumerge_cli.native.library import entries_file, library
 
 HEADER = """
 /* A comment; with a semicolon { and braces. */

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder
 from tests.cpu.rows_library import KEEP_ALL, KEEP_FIRST, Spec, loaded
 from tests.line_cases import INEXACT, cases, lines

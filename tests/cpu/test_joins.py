@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.calls import Disordered
-from gpumerge_cli.backends.cpu import joins, sources, specs
-from gpumerge_cli.backends.cpu.joins import Joins, JoinWorker
-from gpumerge_cli.backends.cpu.library import load
 from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats.record_options import Key, order_of
+from gpumerge_cli.native import joins, sources, specs
+from gpumerge_cli.native.calls import Disordered
+from gpumerge_cli.native.joins import Joins, JoinWorker
+from gpumerge_cli.native.library import load
 from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRS, TYPES, Join
 from gpumerge_cli.order.record_joins import RecordJoin, joined_type, parts_of, turned_alike
 from gpumerge_cli.order.rules import LineOrder

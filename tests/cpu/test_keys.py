@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.variants import RUNGS
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.backends.variants.lookup import RUNGS
+from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.cpu import keys_library as lib
 from tests.cpu.keys_library import Array
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.backends.cpu import library as loader
 from gpumerge_cli.errors import DeviceError, UsageError
+from gpumerge_cli.native import library as loader
 
 FLAGS = {
     "v2": "fpu cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3",
@@ -101,7 +101,7 @@ def test_the_library_is_of_these_sources() -> None:
 
 AT_ONCE = """
 import sys, threading
-from gpumerge_cli.backends.cpu.library import library
+from gpumerge_cli.native.library import library
 found, together = [], threading.Barrier(8)
 def ask():
     together.wait()

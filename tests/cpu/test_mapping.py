@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from tests.cpu import harness
 from tests.cpu.harness import DONE, I64, WRITE_FAILED, SinkSpec, memory_source, spec_of
 from tests.cpu.test_chunk import Items, merged
@@ -244,7 +244,7 @@ def test_processes_that_bring_pages_end_with_the_program(tmp_path: Path) -> None
     """They do not outlive a program that is killed, even if the file is large."""
     code = (
         "import os, sys\n"
-        "from gpumerge_cli.backends.cpu.mapping import Mapping\n"
+        "from gpumerge_cli.native.mapping import Mapping\n"
         "number = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)\n"
         "os.posix_fallocate(number, 0, 1 << 30)\n"
         "mapping = Mapping(number, 1 << 30)\n"

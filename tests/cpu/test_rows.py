@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from tests.cpu.rows_library import (
     BOTTOM_UP,
     ITERATIVE,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from tests.cpu import harness
 from tests.cpu.harness import DONE, SinkSpec, memory_source, spec_of
 from tests.cpu.rows_library import loaded

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.backends.cpu.library import processor_levels
+from gpumerge_cli.native.library import processor_levels
 from tests.cpu import libraries
 
 HERE = Path(__file__).parent

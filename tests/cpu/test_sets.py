@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.cpu import keys_library as lib
 from tests.cpu.keys_library import Array

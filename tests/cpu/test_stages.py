@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends import cpu
-from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.backends.cpu.chunks import Chunks, CpuChunkWorker
-from gpumerge_cli.backends.cpu.library import library
-from gpumerge_cli.order import Order
+from gpumerge_cli.backends.cpu import access as cpu
+from gpumerge_cli.launch import LaunchRequest
+from gpumerge_cli.native.chunks import Chunks, CpuChunkWorker
+from gpumerge_cli.native.library import library
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 
 
 @pytest.mark.parametrize(("order", "indexed"), [(Order.of("int32"), False), (Order.lines(), True)])

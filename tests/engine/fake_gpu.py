@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends import cpu, gpu
-from gpumerge_cli.backends.base import DeviceInfo, LaunchRequest
+from gpumerge_cli.backends.base import DeviceInfo
+from gpumerge_cli.backends.cpu import access as cpu
+from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.source import lines_order, moves_rows
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 from tests.fake_kernels import memory
 from tests.linekeys import key_of
 from tests.reference import set_of

@@ -16,9 +16,8 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import Backend, Workspace
-from gpumerge_cli.backends.calls import ChunkWork
+from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.engine.executor import Ready
 from gpumerge_cli.engine.local import LocalTeam
 from gpumerge_cli.engine.passes import Pass
@@ -26,7 +25,8 @@ from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.threads import Worker
 from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Setup
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError, UsageError
-from gpumerge_cli.order import Order
+from gpumerge_cli.native.calls import ChunkWork
+from gpumerge_cli.order.kinds import Order
 
 Trouble = Literal["none", "no start", "refuses", "slow start", "fails", "stalls", "no memory", "no memory at all"]
 TROUBLES: tuple[Trouble, ...] = (

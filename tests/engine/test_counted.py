@@ -11,8 +11,8 @@ import pytest
 
 from gpumerge_cli.engine import counted
 from gpumerge_cli.engine.counted import CountedLines
-from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Margin
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import NUL, LineOrder
 
 

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import Backend, Pace, Workspace
-from gpumerge_cli.backends.calls import ChunkWork
+from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.select import Choice, Device
 from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.resources import chunk_bytes_for
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DeviceMemoryError
-from gpumerge_cli.order import Order
+from gpumerge_cli.native.calls import ChunkWork
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, Planner
-from gpumerge_cli.report.model import MergeReport
+from gpumerge_cli.results.run import MergeReport
 from tests.jobs_of import merge_job
 from tests.oracles import first_keys, items_of, merged_keys
 from tests.strategies import as_text

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends import cpu
+from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.select import Choice, Device
 from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine.run import run

@@ -156,7 +156,7 @@ def test_an_output_loses_its_bytes(inputs: list[str], tmp_path: Path, command: s
     output = str(tmp_path / "out.i32")
     program = (
         "import faulthandler, glob, itertools, os, sys\n"
-        "from gpumerge_cli.backends.cpu.chunks import CpuChunkWorker\n"
+        "from gpumerge_cli.native.chunks import CpuChunkWorker\n"
         "from gpumerge_cli.formats.output import OutputFile\n"
         "faulthandler.enable()\n"
         "calls = itertools.count(1)\n"
@@ -216,7 +216,7 @@ def test_an_input_changes_while_it_is_read(inputs: list[str], way: None, tmp_pat
     }[change]
     program = (
         "import itertools, os, sys\n"
-        "from gpumerge_cli.backends.cpu.chunks import CpuChunkWorker\n"
+        "from gpumerge_cli.native.chunks import CpuChunkWorker\n"
         "calls = itertools.count(1)\n"
         f"name = {inputs[1]!r}\n"
         "def acting(really):\n"

@@ -17,10 +17,10 @@ from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.record_options import RecordRequest
-from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals, Margin
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
-from gpumerge_cli.report.model import MergeReport
+from gpumerge_cli.results.run import MergeReport
 from tests.engine.fake_gpu import FakeChecks, stand_in
 from tests.jobs_of import merge_job, sort_job
 from tests.linekeys import key_of

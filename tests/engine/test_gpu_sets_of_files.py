@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends import cpu
-from gpumerge_cli.backends.base import Backend, LaunchRequest
+from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.engine.job import Items, Resources
 from gpumerge_cli.engine.run import plan_files
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.record_options import RecordRequest
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import SETS, Equals, Margin
+from gpumerge_cli.order.kinds import DTYPES, Order
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
-from gpumerge_cli.report.model import MergeReport
+from gpumerge_cli.results.run import MergeReport
 from tests.engine.fake_gpu import stand_in
 from tests.jobs_of import merge_job
 from tests.linekeys import key_of

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.backends.base import Backend, Bytes
+from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.cli import app as door
 from tests.pairs import one_of_each
 

@@ -25,7 +25,7 @@ from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
 from gpumerge_cli.plan import Plan, Planner
-from gpumerge_cli.report.model import MergeReport
+from gpumerge_cli.results.run import MergeReport
 from tests.jobs_of import merge_job
 from tests.oracles import items_of, merged_keys, same_bits
 from tests.strategies import as_text, key_runs, line_runs

@@ -31,7 +31,7 @@ from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.rules import LineKey, LineOrder
-from gpumerge_cli.report.model import MergeReport
+from gpumerge_cli.results.run import MergeReport
 from tests.engine.test_sort_files import SPILLED, small_pieces, sort  # noqa: F401
 from tests.jobs_of import merge_job, sort_job
 from tests.oracles import items_of

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import GpumergeError
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.report.model import MergeReport
+from gpumerge_cli.results.run import MergeReport
 from tests.engine.fake_workers import CREWS, working
 from tests.engine.test_heads import test_disorder_anywhere_gives_what_sort_gives  # noqa: F401
 from tests.engine.test_merge_files import (  # noqa: F401

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.engine import local_sorts
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.parallel import for_each, started

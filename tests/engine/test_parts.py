@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.cpu import workspace
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.engine import local_sorts, parts
 from gpumerge_cli.engine.parts import by_lines, lines_that_begin, nearest_line_edge

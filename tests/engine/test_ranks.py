@@ -24,7 +24,7 @@ from gpumerge_cli.errors import DisorderError, InputError
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.record_options import RecordRequest
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.linekeys import item_key
 from tests.strategies import Records, key_runs, record_runs, special_values

@@ -18,7 +18,7 @@ from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError, InputError, OutputError, UsageError
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.report.model import MergeReport
+from gpumerge_cli.results.run import MergeReport
 from tests.jobs_of import job_of, merge_job
 from tests.oracles import first_records, items_of, merged_records
 from tests.strategies import Records, record_runs

@@ -21,7 +21,7 @@ from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.job import Items, Resources
 from gpumerge_cli.engine.resources import Shares, chunk_bytes_for, default_memory, shares, with_room_for
 from gpumerge_cli.engine.run import plan_files, run
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from tests.jobs_of import merge_job
 
 Write = Callable[[str, Any], str]

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.cpu.comparison import Comparison
 from gpumerge_cli.engine.job import Items, Resources
 from gpumerge_cli.engine.run import plan_files
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.record_options import RecordRequest
-from gpumerge_cli.order import Order
+from gpumerge_cli.native.comparison import Comparison
 from gpumerge_cli.order.equals import SETS, Equals
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
-from gpumerge_cli.report.model import MergeReport
+from gpumerge_cli.results.run import MergeReport
 from tests.jobs_of import merge_job
 from tests.pairs import one_of_each
 

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.cpu.chunks import CpuChunkWorker
-from gpumerge_cli.backends.cpu.sources import Sources
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.engine import held, local_sorts, spool
+from gpumerge_cli.native.chunks import CpuChunkWorker
+from gpumerge_cli.native.sources import Sources
 from tests.open_files import open_under
 
 ROOT = Path(__file__).parents[2]

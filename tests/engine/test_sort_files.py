@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends import cpu
-from gpumerge_cli.backends.base import ALGORITHMS, Backend, SortRequest, Workspace
+from gpumerge_cli.backends.base import Backend, Workspace
+from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.cpu import backend as cpu_backend
 from gpumerge_cli.backends.select import Selected
 from gpumerge_cli.engine import local as engine_local
@@ -24,10 +24,11 @@ from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DeviceMemoryError, OutputError, UsageError
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.formats.record_options import RecordRequest
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import ALGORITHMS, SortRequest
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
-from gpumerge_cli.report.model import MergeReport
+from gpumerge_cli.results.run import MergeReport
 from tests.jobs_of import sort_job
 from tests.open_files import open_under
 

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.engine import tasks as engine_tasks
 from gpumerge_cli.engine.job import Destination, Items, Job, Operation, Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.task import Place, Task
 from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.rules import COMPARISONS, LineKey, LineOrder
 from tests.jobs_of import merge_job
@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 
 _ELSEWHERE = """
 import json, pickle, sys
-from gpumerge_cli.backends import cpu
+from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.passes import Pass

@@ -18,7 +18,7 @@ from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.report.model import MergeReport
+from gpumerge_cli.results.run import MergeReport
 from tests.jobs_of import merge_job
 from tests.oracles import first_keys, items_of, merged_keys, same_bits
 from tests.strategies import as_text, line_runs

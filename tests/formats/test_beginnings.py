@@ -14,9 +14,9 @@ from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import doubt_of, refuse_binary
 from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.foreign import FOREIGN
-from gpumerge_cli.formats.kinds import all_formats, dtype_of, format_names, format_of, is_binary
+from gpumerge_cli.formats.kinds.lookup import all_formats, dtype_of, format_names, format_of, is_binary
 from gpumerge_cli.formats.registry import resolve_format
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
 NUMERIC = LineOrder((LineKey("numeric"),))

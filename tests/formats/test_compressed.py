@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends import cpu
 from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import InputError, OutputError, UsageError
@@ -25,7 +25,7 @@ from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.compressed import compression_of, compressor, inner_name
 from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.registry import open_source, resolve_format
-from gpumerge_cli.report.model import MergeReport
+from gpumerge_cli.results.run import MergeReport
 from tests.jobs_of import merge_job
 from tests.open_files import open_under
 from tests.oracles import items_of

@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.cpu.comparison import Comparison
 from gpumerge_cli.engine.job import Items, Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import InputError, UsageError
@@ -23,7 +22,8 @@ from gpumerge_cli.formats.csv_quotes import CsvShape, shape_of
 from gpumerge_cli.formats.csv_records import order_of_fields, order_within_fields, records_of, same_fields
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
-from gpumerge_cli.order import Order
+from gpumerge_cli.native.comparison import Comparison
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import COMPARISONS, LineKey, LineOrder
 from tests.jobs_of import sort_job
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.options import command
+from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.engine.inputs import known_ahead
 from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.run import run
@@ -20,7 +20,7 @@ from gpumerge_cli.errors import InputError, OutputError, UsageError
 from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.format import FORMATS, Content, Format, register
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.kinds import format_names, is_binary
+from gpumerge_cli.formats.kinds.lookup import format_names, is_binary
 from gpumerge_cli.formats.registry import resolve_format
 from tests.jobs_of import merge_job
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends import costs
-from gpumerge_cli.backends.costs import Costs
+from gpumerge_cli import costs
+from gpumerge_cli.costs import Costs
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DisorderError, OutputError

@@ -16,7 +16,7 @@ from gpumerge_cli.errors import GpumergeError, InputError, OutputError, UsageErr
 from gpumerge_cli.formats.kinds.npy_array import npy_header
 from gpumerge_cli.formats.record_options import Key, RecordRequest, item_name, order_of, parse_dtype, record_format
 from gpumerge_cli.formats.registry import open_source, resolve_format
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order.kinds import DTYPES, Order
 from gpumerge_cli.order.rules import LineOrder
 
 Write = Callable[[str, Any], str]

@@ -20,18 +20,11 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from gpumerge_cli.backends import gpu
-from gpumerge_cli.backends.base import (
-    ALGORITHMS,
-    FAN_INS,
-    KERNELS,
-    Backend,
-    CountingWorkspace,
-    LaunchRequest,
-    SortRequest,
-    Workspace,
-)
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.backends.base import Backend, CountingWorkspace, Workspace
+from gpumerge_cli.backends.gpu import access as gpu
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.launch import ALGORITHMS, FAN_INS, LaunchRequest, SortRequest
+from gpumerge_cli.order.kinds import DTYPES, Order
 from gpumerge_cli.order.rules import LineOrder
 from tests.kernels.set_pairs import EVERY_SET
 from tests.line_orders import LINE_ORDERS

@@ -17,7 +17,7 @@ import numpy as np
 import gpumerge_cli
 from gpumerge_cli.arrays import remembered
 from gpumerge_cli.backends.gpu import many_runs, merging, policy, prepared
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.kernels.set_pairs import EVERY_SET, kept_in_set, set_of
 from tests.oracles import same_bits
 from tests.strategies import special_values

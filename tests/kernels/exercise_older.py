@@ -16,9 +16,10 @@ from functools import partial
 
 import numpy as np
 
-from gpumerge_cli.backends.base import FAN_INS, Backend, LaunchRequest, SortRequest
+from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.gpu import device, module
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import FAN_INS, LaunchRequest, SortRequest
+from gpumerge_cli.order.kinds import Order
 from tests.kernels import exercise
 from tests.kernels.exercise import Items, Work, keys_of, records_of, sets_work, sorts, uploaded
 from tests.linekeys import key_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.order import Fields, Order
+from gpumerge_cli.order.kinds import Fields, Order
 from tests.linekeys import key_of
 
 Run = np.ndarray[Any, Any]

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.base import LaunchPolicy
 from gpumerge_cli.backends.gpu.source import flatten, lines_order, moves_rows, order_macros
-from gpumerge_cli.backends.variants import LADDER, NAMES, RUNGS
-from gpumerge_cli.order import Order
+from gpumerge_cli.backends.variants.lookup import LADDER, NAMES, RUNGS
+from gpumerge_cli.launch import LaunchPolicy
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder
 
 HERE = Path(__file__).parent

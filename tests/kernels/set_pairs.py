@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.order import Fields, Order
 from gpumerge_cli.order.equals import SETS, Equals
+from gpumerge_cli.order.kinds import Fields, Order
 from tests.linekeys import key_of
 from tests.strategies import special_values
 

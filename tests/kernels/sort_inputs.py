@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from kernel_pairs import special_floats
 
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 
 Keys = np.ndarray[Any, Any]
 

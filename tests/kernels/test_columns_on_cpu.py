@@ -14,7 +14,7 @@ from set_pairs import EVERY_SET
 
 from gpumerge_cli.backends.gpu.source import column_macros, flatten, order_macros, walk_macros
 from gpumerge_cli.backends.gpu.walks import RULES
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 
 SHAPES = [
     # dtype, bytes of a value or 0 for numbers, unit or 0 if numbers come out, units in a row

@@ -13,7 +13,7 @@ from sort_inputs import key_inputs, record_inputs, stable, stable_records
 
 from gpumerge_cli.backends.gpu.sort_policy import pair_order
 from gpumerge_cli.backends.gpu.source import digit_macros, flatten, moves_rows, order_macros, shape_macros
-from gpumerge_cli.order import Keys, Order
+from gpumerge_cli.order.kinds import Keys, Order
 
 pytestmark = pytest.mark.thorough
 BLOCK, ITEMS = 64, 2

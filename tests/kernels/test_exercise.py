@@ -12,10 +12,10 @@ import pytest
 
 pytest.importorskip("cupy", reason="the limits that it lowers are those of kernels", exc_type=ImportError)
 
-from gpumerge_cli.backends.base import LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.gpu import device, merging, module, policy, prepared
 from gpumerge_cli.backends.limits import TUNED_ON
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
+from gpumerge_cli.order.kinds import Order
 from tests.engine.fake_gpu import stand_in
 from tests.kernels import exercise, exercise_calls, exercise_older
 from tests.kernels.exercise_calls import _BY_VALUES, _MANY_TILES, call_work, lowered

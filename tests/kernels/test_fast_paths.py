@@ -11,7 +11,7 @@ import pytest
 from kernel_pairs import in_order, key_pairs, special_floats
 from kernel_shim import Case, Program, Variant, a_third_of, barriers, function_around, merged, without_barrier
 
-from gpumerge_cli.order import Keys, Order
+from gpumerge_cli.order.kinds import Keys, Order
 
 FLOATS = [
     Variant(Keys("float", 4), 4, 3),

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from kernel_pairs import in_order, key_pairs, line_pairs
 
-from gpumerge_cli.backends.base import KERNELS, Disorder, LaunchRequest
+from gpumerge_cli.backends.base import Disorder
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import DeviceError, UsageError
-from gpumerge_cli.order import DTYPES, Keys, Order
+from gpumerge_cli.launch import LaunchRequest
+from gpumerge_cli.order.kinds import DTYPES, Keys, Order
 from gpumerge_cli.order.rules import LineOrder
 from tests.line_orders import LINE_ORDERS
 from tests.line_prefix import prefix

@@ -9,9 +9,9 @@ import pytest
 from sort_inputs import key_inputs, record_inputs, stable, stable_records
 
 from gpumerge_cli import argsort, sort
-from gpumerge_cli.backends.base import SortRequest
 from gpumerge_cli.backends.gpu.sort_policy import digit_shape
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.launch import SortRequest
+from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.strategies import special_values
 
 if TYPE_CHECKING:

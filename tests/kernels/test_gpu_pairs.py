@@ -9,10 +9,10 @@ import pytest
 from kernel_pairs import in_order, special_floats
 
 import gpumerge_cli
-from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.backends.gpu.policy import least_by_values, own_cuts_beside, values_stretch
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
-from gpumerge_cli.order import DTYPES, Keys, Order
+from gpumerge_cli.launch import LaunchRequest
+from gpumerge_cli.order.kinds import DTYPES, Keys, Order
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from gpumerge_cli.backends.base import KERNELS, LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.gpu.policy import grid_size, item_bytes, resolve, shared_bytes
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.backends.limits import DeviceLimits
-from gpumerge_cli.backends.variants import named
+from gpumerge_cli.backends.variants.lookup import named
 from gpumerge_cli.backends.variants.rung4_path import path_tile
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import DTYPES, Keys, Order
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
+from gpumerge_cli.order.kinds import DTYPES, Keys, Order
 
 SMALL = DeviceLimits(max_threads=1024, shared_memory=64 * 1024, multiprocessors=40)
 LARGE = DeviceLimits(max_threads=1024, shared_memory=227 * 1024, multiprocessors=132)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from kernel_pairs import in_order, key_runs
 
-from gpumerge_cli.backends.base import FAN_INS, LaunchRequest, Transfer
 from gpumerge_cli.compare.cases import SHAPES, Family
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import FAN_INS, LaunchRequest, Transfer
+from gpumerge_cli.order.kinds import Order
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend

@@ -12,8 +12,8 @@ from set_pairs import EVERY_SET, in_order, set_of, set_pairs
 import gpumerge_cli
 from gpumerge_cli.backends.gpu.walks import walk_of, walk_shape
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import DTYPES, Order
 from gpumerge_cli.order.equals import SETS, Equals
+from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.oracles import same_bits
 from tests.strategies import special_values
 

@@ -10,10 +10,11 @@ import pytest
 from kernel_pairs import line_pairs
 from sort_inputs import key_inputs, record_inputs, stable, stable_records
 
-from gpumerge_cli.backends.base import FAN_INS, KERNELS, LaunchRequest, SortPolicy, SortRequest, Transfer
 from gpumerge_cli.backends.gpu.sort_policy import tile_shape
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import DTYPES, Keys, Order
+from gpumerge_cli.launch import FAN_INS, LaunchRequest, SortPolicy, SortRequest, Transfer
+from gpumerge_cli.order.kinds import DTYPES, Keys, Order
 from tests.linekeys import item_key
 
 if TYPE_CHECKING:

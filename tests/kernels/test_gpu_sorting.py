@@ -10,7 +10,6 @@ import pytest
 
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
-from gpumerge_cli.backends.base import ALGORITHMS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
 from gpumerge_cli.backends.gpu.launching import Launch, copy, zeros
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import (
@@ -27,7 +26,8 @@ from gpumerge_cli.backends.gpu.sorting import Sort
 from gpumerge_cli.backends.gpu.tree import Run, fan_ins, passes
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import DTYPES, Keys, Lines, Order
+from gpumerge_cli.launch import ALGORITHMS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
+from gpumerge_cli.order.kinds import DTYPES, Keys, Lines, Order
 
 IN, OUT, SCRATCH = 10_000, 20_000, 30_000
 SMALL = DeviceLimits(max_threads=1024, shared_memory=64 * 1024, multiprocessors=40)

@@ -10,15 +10,15 @@ import pytest
 
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
-from gpumerge_cli.backends.base import LaunchRequest, SortRequest
 from gpumerge_cli.backends.gpu import ahead, checking, folding, launching, many_runs, merging, module, policy, sorting
 from gpumerge_cli.backends.gpu.sort_policy import resolve_sort
 from gpumerge_cli.backends.gpu.source import compiler_options, moves_rows, row_macros, text_macros
 from gpumerge_cli.backends.gpu.tree import NO_TEXT
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
 ORDERS = [

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.base import KERNELS, LaunchRequest
+from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import DisorderError
-from gpumerge_cli.order import DTYPES, Order
+from gpumerge_cli.launch import LaunchRequest
+from gpumerge_cli.order.kinds import DTYPES, Order
 from gpumerge_cli.order.rules import LineOrder
 from tests.backends.test_unsorted import RECORDS, disorder
 from tests.line_orders import LINE_ORDERS

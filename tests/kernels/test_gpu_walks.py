@@ -14,8 +14,8 @@ from gpumerge_cli.backends.gpu import checking, walks
 from gpumerge_cli.backends.gpu.folding import Folds
 from gpumerge_cli.backends.gpu.policy import item_bytes, partition_stretch
 from gpumerge_cli.backends.limits import TUNED_ON
-from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 from tests.fake_kernels import STREAM, memory, put_on_host
 
 ORDERS = [Order.of("int32"), Order.records(12, 2, 6), Order.lines(), Order.records(100, 0, 10)]

@@ -10,7 +10,7 @@ from kernel_shim import Case, Program, Variant, digest
 
 from gpumerge_cli.backends.gpu.joining import MOST
 from gpumerge_cli.backends.gpu.source import flatten
-from gpumerge_cli.order import Keys
+from gpumerge_cli.order.kinds import Keys
 
 STRETCH = 160
 """Bytes of a block's stretch here, so that short runs take several blocks."""

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from set_pairs import EVERY_SET
 
-from gpumerge_cli.backends.base import FAN_INS, LaunchPolicy, LaunchRequest, SortRequest, Transfer
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.policy import for_columns, resolve
 from gpumerge_cli.backends.gpu.sort_policy import (
@@ -40,13 +39,14 @@ from gpumerge_cli.backends.gpu.source import (
 )
 from gpumerge_cli.backends.gpu.walks import CUT_FOR_WALKS, macros_of_walk
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
-from gpumerge_cli.backends.variants import NAMES
+from gpumerge_cli.backends.variants.lookup import NAMES
 from gpumerge_cli.backends.variants.rung4_path import path_tile
 from gpumerge_cli.formats.record_options import Key, order_of
-from gpumerge_cli.order import DTYPES, Keys, Order
+from gpumerge_cli.launch import FAN_INS, LaunchPolicy, LaunchRequest, SortRequest, Transfer
 from gpumerge_cli.order import rules as lines
 from gpumerge_cli.order.base import Macros
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import DTYPES, Keys, Order
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 from tests.pairs import one_of_each
 

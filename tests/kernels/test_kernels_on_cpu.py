@@ -25,7 +25,7 @@ from kernel_shim import (
 
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.formats.record_options import Key, order_of
-from gpumerge_cli.order import Keys, Lines, Order
+from gpumerge_cli.order.kinds import Keys, Lines, Order
 from tests.line_orders import LINE_ORDERS
 from tests.linekeys import item_key
 

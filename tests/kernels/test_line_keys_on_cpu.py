@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_shim import MERGES, Case, Program, Variant
 
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import Comparison, LineKey, LineOrder
 from tests.line_cases import INEXACT, cases, lines
 from tests.line_prefix import prefix

@@ -18,11 +18,11 @@ from gpumerge_cli.backends.gpu.launching import Launch, copy, zeros
 from gpumerge_cli.backends.gpu.many_runs import MergeOfMany, _costs, joined, may_go_by_digits, pays, said
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.tree import Run
-from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest, SortRequest
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.engine.job import Job, Operation
 from gpumerge_cli.engine.workers import policy_of as policy_of_pass
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortRequest
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder
 
 LARGE = 1 << 28

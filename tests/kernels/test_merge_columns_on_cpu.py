@@ -11,8 +11,8 @@ from test_columns_on_cpu import run
 
 from gpumerge_cli.backends.gpu.policy import columns_shared_bytes
 from gpumerge_cli.backends.gpu.source import flatten, order_macros
-from gpumerge_cli.backends.launch import LaunchPolicy
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchPolicy
+from gpumerge_cli.order.kinds import Order
 
 SHAPES = [
     # dtype, descending, bytes of a value, threads a block, items a thread

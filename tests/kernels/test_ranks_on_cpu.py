@@ -12,8 +12,8 @@ from test_columns_on_cpu import run
 
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.source import flatten, kernel_directory, order_macros
-from gpumerge_cli.order import Order
 from gpumerge_cli.order.base import Macros
+from gpumerge_cli.order.kinds import Order
 
 NUMBERS = None
 """The value bytes of columns whose numbers come out."""

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.backends.gpu.source import flatten, order_macros
 from gpumerge_cli.engine.job import Resources
-from gpumerge_cli.order import Order
-from gpumerge_cli.report.path_model import Buffer
-from gpumerge_cli.trace.items import TracedRun
-from gpumerge_cli.trace.rounds import rounds_of
-from gpumerge_cli.trace.shape import shape_of
+from gpumerge_cli.explain.items import TracedRun
+from gpumerge_cli.explain.rounds import rounds_of
+from gpumerge_cli.explain.shape import shape_of
+from gpumerge_cli.launch import LaunchRequest
+from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.results.path import Buffer
 
 HERE = Path(__file__).parent
 ORDER = Order.of("int32")

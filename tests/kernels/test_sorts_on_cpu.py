@@ -11,7 +11,7 @@ from kernel_shim import MERGES, Case, Program, Variant, barriers, function_aroun
 from sort_inputs import key_inputs, record_inputs, stable, stable_records
 
 from gpumerge_cli.backends.gpu.source import moves_rows
-from gpumerge_cli.order import Keys, Lines, Order
+from gpumerge_cli.order.kinds import Keys, Lines, Order
 from tests.linekeys import item_key
 
 pytestmark = pytest.mark.thorough

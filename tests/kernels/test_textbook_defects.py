@@ -14,8 +14,8 @@ import pytest
 from kernel_pairs import BOOK_PAIRS, special_floats
 from kernel_shim import MERGES, Case, Program, Variant, merged
 
-from gpumerge_cli.backends.base import LaunchRequest
-from gpumerge_cli.order import Keys, Order
+from gpumerge_cli.launch import LaunchRequest
+from gpumerge_cli.order.kinds import Keys, Order
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend

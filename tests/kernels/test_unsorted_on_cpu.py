@@ -16,7 +16,7 @@ from kernel_pairs import key_pairs, key_runs, line_pairs, record_pairs
 from kernel_shim import MERGES, Case, Program, Variant, a_third_of
 
 from gpumerge_cli.backends.gpu.source import moves_rows
-from gpumerge_cli.order import Keys, Lines, Order
+from gpumerge_cli.order.kinds import Keys, Lines, Order
 from tests.line_orders import LINE_ORDERS
 
 # Those of test_kernels_on_cpu.py, so that they are compiled once.

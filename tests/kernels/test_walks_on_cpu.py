@@ -24,8 +24,8 @@ from gpumerge_cli.backends.gpu.source import (
 )
 from gpumerge_cli.backends.gpu.walks import RULES
 from gpumerge_cli.formats.record_options import Key, order_of
-from gpumerge_cli.order import Keys, Lines, Order
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Keys, Lines, Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests import reference
 from tests.line_orders import LINE_ORDERS

@@ -21,9 +21,9 @@ from gpumerge_cli.report import csv as report_csv
 from gpumerge_cli.report import json as report_json
 from gpumerge_cli.report import markdown, terminal
 from gpumerge_cli.report.combine import combined
-from gpumerge_cli.report.compared import BenchReport, BenchRow
 from gpumerge_cli.report.notes import bench_notes
 from gpumerge_cli.report.series import BY_RUNS, BY_SHAPE, BY_SIZE, kernels, ladder, slices, types
+from gpumerge_cli.results.compared import BenchReport, BenchRow
 
 KERNELS = ("basic", "tiled full", "tiled exact", "circular", "path")
 

@@ -20,10 +20,12 @@ from gpumerge_cli.json_text import restored
 from gpumerge_cli.report import csv as report_csv
 from gpumerge_cli.report import json as report_json
 from gpumerge_cli.report import markdown, terminal, timeline
-from gpumerge_cli.report.compared import CompareReport, Measured
 from gpumerge_cli.report.line import line
 from gpumerge_cli.report.merge_tables import bound_name, bound_told, busy_cells, busy_header, clock_cells, facts
-from gpumerge_cli.report.model import (
+from gpumerge_cli.report.notes import ceiling, notes
+from gpumerge_cli.report.write import COMPARE_SUFFIXES, MERGE_SUFFIXES, report_file
+from gpumerge_cli.results.compared import CompareReport, Measured
+from gpumerge_cli.results.run import (
     Ceiling,
     InputFile,
     KindReport,
@@ -34,8 +36,6 @@ from gpumerge_cli.report.model import (
     WorkerReport,
     bounded,
 )
-from gpumerge_cli.report.notes import ceiling, notes
-from gpumerge_cli.report.write import COMPARE_SUFFIXES, MERGE_SUFFIXES, report_file
 
 ODD_NAME = "a [bold]b[/bold] | :smile: \udcff.i32"
 

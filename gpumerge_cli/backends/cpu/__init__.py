@@ -1,15 +1,1 @@
-"""The CPU backend: the library that is compiled from kernels/ when the package is built."""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gpumerge_cli.backends.cpu.backend import CpuBackend
-
-
-def create() -> CpuBackend:
-    """The CPU backend. Raises DeviceError if its library is missing or does not fit this processor."""
-    from gpumerge_cli.backends.cpu.backend import CpuBackend
-
-    return CpuBackend()
+"""The CPU backend."""

@@ -9,28 +9,20 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from gpumerge_cli.backends.base import (
-    DeviceInfo,
-    LaunchPolicy,
-    LaunchRequest,
-    Pace,
-    SortPace,
-    SortPolicy,
-    SortRequest,
-    judge_recursion,
-)
-from gpumerge_cli.backends.calls import ChunkCalls, ChunkWork
+from gpumerge_cli.backends.base import DeviceInfo, Pace, SortPace
 from gpumerge_cli.backends.cpu import policy as policies
-from gpumerge_cli.backends.cpu.chunks import Chunks
-from gpumerge_cli.backends.cpu.joins import Joins
-from gpumerge_cli.backends.cpu.library import library
-from gpumerge_cli.backends.cpu.specs import judge, launch_spec, order_spec, sort_spec
 from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.extents import Target
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, judge_recursion
+from gpumerge_cli.native.calls import ChunkCalls, ChunkWork
+from gpumerge_cli.native.chunks import Chunks
+from gpumerge_cli.native.joins import Joins
+from gpumerge_cli.native.library import library
+from gpumerge_cli.native.specs import judge, launch_spec, order_spec, sort_spec
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 
 # A chunk's input, output and temporaries stay in a core's share of the cache, and writers hold the file's lock for a
 # short time. 2 MiB was the fastest of 0.5 to 128 MiB for 2 x 1 GB on two cores.

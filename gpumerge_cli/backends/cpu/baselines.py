@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.errors import DeviceError
-from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 
 Keys = NDArray[Any]
 _OF_TWO: dict[str, Callable[[Keys, Keys], Keys]] = {

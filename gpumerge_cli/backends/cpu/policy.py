@@ -7,11 +7,11 @@ makes its own decisions in its file in backends/variants.
 from __future__ import annotations
 
 from gpumerge_cli.backends.cpu.team import Team
-from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, judge_recursion
 from gpumerge_cli.backends.splits import Lengths, Splits
-from gpumerge_cli.backends.variants import LADDER, asked_for, named
+from gpumerge_cli.backends.variants.lookup import LADDER, asked_for, named
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, judge_recursion
+from gpumerge_cli.order.kinds import Order
 
 # The bytes that are sorted in a core's second cache before they are merged.
 SORT_TILE_BYTES = 1 << 19

@@ -11,14 +11,15 @@ from functools import partial
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli.backends.base import Disorder, LaunchPolicy, SortPolicy, Unique, judge_recursion
-from gpumerge_cli.backends.cpu.library import library
-from gpumerge_cli.backends.cpu.specs import equals, judge, launch_spec, order_spec, sort_spec
+from gpumerge_cli.backends.base import Disorder
 from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.buffers import Bytes, address_of, room, view
+from gpumerge_cli.launch import LaunchPolicy, SortPolicy, Unique, judge_recursion
 from gpumerge_cli.measure import Span
-from gpumerge_cli.order import Order
+from gpumerge_cli.native.library import library
+from gpumerge_cli.native.specs import equals, judge, launch_spec, order_spec, sort_spec
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

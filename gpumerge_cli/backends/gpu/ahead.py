@@ -16,7 +16,7 @@ from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.text_kernels import TextKernels
 from gpumerge_cli.backends.gpu.walks import Walk
-from gpumerge_cli.backends.launch import LaunchPolicy, SortPolicy
+from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.order.equals import Equals
 
 _OUT, _ROOM, _ITEMS = 1 << 60, 1 << 61, 1 << 62

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 
 
 class Room(Protocol):

@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import cupy
 
-from gpumerge_cli.backends.base import (
-    FAN_INS,
-    DeviceInfo,
-    LaunchPolicy,
-    LaunchRequest,
-    Pace,
-    SortPace,
-    SortPolicy,
-    SortRequest,
-)
-from gpumerge_cli.backends.calls import ChunkWork
+from gpumerge_cli.backends.base import DeviceInfo, Pace, SortPace
 from gpumerge_cli.backends.gpu import ahead, device, policy, sort_policy
 from gpumerge_cli.backends.gpu.baselines import versions
 from gpumerge_cli.backends.gpu.checking import Checks
@@ -37,12 +27,14 @@ from gpumerge_cli.backends.gpu.text_kernels import TextKernels
 from gpumerge_cli.backends.gpu.walks import combined
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import Splits
-from gpumerge_cli.backends.variants import named
+from gpumerge_cli.backends.variants.lookup import named
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import Target
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import FAN_INS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
+from gpumerge_cli.native.calls import ChunkWork
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.workspace import GpuWorkspace

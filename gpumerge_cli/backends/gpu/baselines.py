@@ -15,8 +15,8 @@ from gpumerge_cli.backends.gpu.cccl import Algorithm, installed
 from gpumerge_cli.backends.gpu.launching import copy
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.errors import DeviceError
-from gpumerge_cli.order import Keys, Order, Records
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Keys, Order, Records
 
 Step = Callable[[int], None]
 """Queues a part of the work on a stream, a pointer."""

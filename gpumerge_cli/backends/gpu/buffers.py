@@ -10,8 +10,8 @@ from typing import Any
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.gpu.failures import pinning_errors
+from gpumerge_cli.buffers import Bytes
 
 _VECTOR = 16
 

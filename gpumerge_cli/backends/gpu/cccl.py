@@ -29,7 +29,7 @@ from gpumerge_cli.cache import read_own, write_own
 from gpumerge_cli.compiling import compiling
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import DeviceError
-from gpumerge_cli.order import Keys
+from gpumerge_cli.order.kinds import Keys
 
 HEADERS = "GPUMERGE_CCCL"
 """The variable that names the folder of headers, which holds the folder cub."""

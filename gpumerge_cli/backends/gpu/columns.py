@@ -6,9 +6,9 @@ import sys
 from math import gcd
 
 from gpumerge_cli.backends.gpu.source import column_macros
-from gpumerge_cli.backends.launch import LaunchPolicy
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.base import Macros
+from gpumerge_cli.order.kinds import Order
 
 _WORD = 4
 _LARGEST_UNIT = 16

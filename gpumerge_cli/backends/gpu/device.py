@@ -5,8 +5,8 @@ from __future__ import annotations
 import cupy
 
 from gpumerge_cli.backends.base import DeviceInfo
-from gpumerge_cli.backends.gpu import in_sight, numbered
 from gpumerge_cli.backends.gpu.failures import device_errors
+from gpumerge_cli.backends.gpu.sight import in_sight, numbered
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.errors import DeviceError
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run
 from gpumerge_cli.backends.gpu.walks import Walk, alone, macros_of_walk, walk_shape
-from gpumerge_cli.backends.launch import LaunchPolicy
 from gpumerge_cli.backends.limits import DeviceLimits
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 
 
 def set_policy(order: Order, limits: DeviceLimits, runs: int) -> LaunchPolicy:

@@ -6,11 +6,6 @@ from collections.abc import Callable, Sequence
 
 import cupy
 
-from gpumerge_cli.backends.base import (
-    FAN_INS,
-    LaunchRequest,
-    SortPolicy,
-)
 from gpumerge_cli.backends.gpu import policy
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.failures import device_errors
@@ -22,7 +17,8 @@ from gpumerge_cli.backends.gpu.streams import current_stream, scratch
 from gpumerge_cli.backends.gpu.team import Team
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.limits import DeviceLimits
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import FAN_INS, LaunchRequest, SortPolicy
+from gpumerge_cli.order.kinds import Order
 
 
 class GpuHands:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import cupy
 
-from gpumerge_cli.backends.base import Bytes
 from gpumerge_cli.backends.gpu.buffers import OwnedStream, PinnedBuffer
 from gpumerge_cli.backends.gpu.failures import device_errors
+from gpumerge_cli.buffers import Bytes
 
 
 class Lane:

@@ -17,9 +17,9 @@ from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.radix import SortByDigits
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run, merge_runs
-from gpumerge_cli.backends.launch import LaunchPolicy
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchPolicy
+from gpumerge_cli.order.kinds import Order
 
 _MERGED = {1: 1.7e-12, 2: 7.2e-12, 4: 4.6e-12, 8: 8.6e-12, 12: 12.9e-12, 16: 17.2e-12}
 """Seconds for an item in a pass that merges 16 runs, by the bytes of an item; those of 12 and 16 follow from 8."""

@@ -27,9 +27,9 @@ from gpumerge_cli.backends.gpu.policy import (
 from gpumerge_cli.backends.gpu.source import partition_macros, policy_macros, values_macros
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch_array
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run
-from gpumerge_cli.backends.launch import FAN_INS, LaunchPolicy
 from gpumerge_cli.backends.limits import MAX_GRID
-from gpumerge_cli.backends.variants import named
+from gpumerge_cli.backends.variants.lookup import named
+from gpumerge_cli.launch import FAN_INS, LaunchPolicy
 from gpumerge_cli.order.base import Macros
 
 OWN_CUTS = 12

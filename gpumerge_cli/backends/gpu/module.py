@@ -9,8 +9,8 @@ from gpumerge_cli.backends.gpu.compiled import begin, kernel
 from gpumerge_cli.backends.gpu.launching import Launch, launch
 from gpumerge_cli.backends.gpu.source import comparison_macros, compiler_options, row_macros, text_macros
 from gpumerge_cli.backends.limits import STATIC_SHARED, DeviceLimits
-from gpumerge_cli.order import Order
 from gpumerge_cli.order.base import Macros
+from gpumerge_cli.order.kinds import Order
 
 _USUAL_SHARED_MEMORY = 48 * 1024
 

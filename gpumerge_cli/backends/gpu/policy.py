@@ -8,14 +8,14 @@ from __future__ import annotations
 import sys
 
 from gpumerge_cli.backends.gpu.source import moves_rows
-from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits, check_request
 from gpumerge_cli.backends.splits import ceil_div
-from gpumerge_cli.backends.variants import asked_for, named
+from gpumerge_cli.backends.variants.lookup import asked_for, named
 from gpumerge_cli.backends.variants.variant import Wish
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
+from gpumerge_cli.order.kinds import Order
 
 _MOST_EDGES, _EDGES_OF_PAIRS = 128, 64  # partition.cu
 _PARTITIONS = 5  # blocks of partition.cu that a multiprocessor holds

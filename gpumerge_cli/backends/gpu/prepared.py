@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import cupy
 
-from gpumerge_cli.backends.base import FAN_INS, LaunchRequest
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.failures import FOREIGN, device_error
@@ -26,7 +25,8 @@ from gpumerge_cli.backends.gpu.sort_policy import pair_order
 from gpumerge_cli.backends.gpu.streams import current_stream, judge_stream, scratch
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import FAN_INS, LaunchRequest
+from gpumerge_cli.order.kinds import Order
 
 Operation = Literal["merge", "sort", "argsort", "is_sorted"]
 _NARROW = 4  # bytes of a key

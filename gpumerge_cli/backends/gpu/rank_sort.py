@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
 from typing import NamedTuple
 
-from gpumerge_cli.backends.base import LaunchRequest
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take
 from gpumerge_cli.backends.gpu.module import Kernels
@@ -22,7 +21,8 @@ from gpumerge_cli.backends.gpu.sort_policy import (
     tile_shared_bytes,
 )
 from gpumerge_cli.backends.gpu.sorting import tiling
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchRequest
+from gpumerge_cli.order.kinds import Order
 
 _SLICE = 32  # items of a block of sort_by_rank.cu
 _MOST_MERGED = 8

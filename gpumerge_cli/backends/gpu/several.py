@@ -9,14 +9,7 @@ from typing import Any
 
 import cupy
 
-from gpumerge_cli.backends.base import (
-    FAN_INS,
-    DeviceInfo,
-    Pace,
-    SortPace,
-    SortPolicy,
-    SortRequest,
-)
+from gpumerge_cli.backends.base import DeviceInfo, Pace, SortPace
 from gpumerge_cli.backends.gpu import device, shares
 from gpumerge_cli.backends.gpu.asked import Place, Plan
 from gpumerge_cli.backends.gpu.backend import GpuBackend, check_array
@@ -29,7 +22,8 @@ from gpumerge_cli.backends.gpu.team import Team
 from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import FAN_INS, SortPolicy, SortRequest
+from gpumerge_cli.order.kinds import Order
 
 _HOME = 1.2
 """The share of the device that holds all items and gets all results; the share of each other device is 1."""

@@ -6,7 +6,11 @@ from dataclasses import fields
 from functools import lru_cache
 
 from gpumerge_cli.backends.gpu.policy import item_bytes, resolve
-from gpumerge_cli.backends.launch import (
+from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.backends.variants.lookup import LADDER, asked_for, named
+from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.launch import (
     Algorithm,
     LaunchPolicy,
     LaunchRequest,
@@ -14,11 +18,7 @@ from gpumerge_cli.backends.launch import (
     SortRequest,
     judge_recursion,
 )
-from gpumerge_cli.backends.limits import DeviceLimits
-from gpumerge_cli.backends.variants import LADDER, asked_for, named
-from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 
 RANKS = Order.records(1, 0, 1)
 """The order of all rows whose prefixes decide, whatever the rows stand for."""

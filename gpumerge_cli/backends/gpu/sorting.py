@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
-from gpumerge_cli.backends.base import SortPolicy
 from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, copy
 from gpumerge_cli.backends.gpu.merging import merge_of
 from gpumerge_cli.backends.gpu.module import Kernels
@@ -14,7 +13,7 @@ from gpumerge_cli.backends.gpu.radix import sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import TileShape, judge_count, of_fan_in, tile_shape, tile_shared_bytes
 from gpumerge_cli.backends.gpu.source import tile_macros
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run, fan_ins
-from gpumerge_cli.backends.launch import Transfer
+from gpumerge_cli.launch import SortPolicy, Transfer
 from gpumerge_cli.order.base import Macros
 
 _SERIAL_THREADS, _SERIAL_WORDS = 64, 6

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.launch import LaunchPolicy, Transfer
-from gpumerge_cli.backends.variants import named
+from gpumerge_cli.backends.variants.lookup import named
 from gpumerge_cli.errors import DeviceError
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchPolicy, Transfer
 from gpumerge_cli.order.base import Macros
+from gpumerge_cli.order.kinds import Order
 
 _INCLUDE = re.compile(r'^#include "((?:\.\./)?\w+\.cuh)"\n', re.MULTILINE)
 _ONCE = re.compile(r"^#pragma once\n", re.MULTILINE)

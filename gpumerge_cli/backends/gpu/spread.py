@@ -10,11 +10,6 @@ from itertools import accumulate, pairwise
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.base import (
-    Bytes,
-    SortPolicy,
-    Unique,
-)
 from gpumerge_cli.backends.gpu import shares
 from gpumerge_cli.backends.gpu.asked import Place, Plan
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
@@ -26,8 +21,10 @@ from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.team import Team
 from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
 from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.launch import SortPolicy, Unique
 from gpumerge_cli.measure import Span
-from gpumerge_cli.order import Order
+from gpumerge_cli.order.kinds import Order
 
 
 class SeveralWorkspace(GpuWorkspace):

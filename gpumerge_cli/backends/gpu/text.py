@@ -9,7 +9,6 @@ import cupy
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.folding import Folds
@@ -21,8 +20,9 @@ from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch
 from gpumerge_cli.backends.gpu.text_kernels import TextKernels, out_of_order
 from gpumerge_cli.backends.gpu.tree import Context, Run
-from gpumerge_cli.order import Order
+from gpumerge_cli.launch import LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 
 
 class DeviceText:

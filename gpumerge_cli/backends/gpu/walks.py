@@ -21,9 +21,9 @@ from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order import Order
 from gpumerge_cli.order.base import Macros
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 
 _EQUAL, _ONLY_A, _ONLY_B = 1, 2, 4
 RULES = {

@@ -16,7 +16,7 @@ import cupy
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import Bytes, Disorder, LaunchPolicy, SortPolicy, Unique
+from gpumerge_cli.backends.base import Disorder
 from gpumerge_cli.backends.gpu.baselines import Library, SetOfKeys, merges, sets, sorts
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer
 from gpumerge_cli.backends.gpu.checking import Checks
@@ -31,9 +31,11 @@ from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.streams import scratch
 from gpumerge_cli.backends.gpu.text import DeviceText
 from gpumerge_cli.backends.gpu.tree import Run
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.launch import LaunchPolicy, SortPolicy, Unique
 from gpumerge_cli.measure import Span
-from gpumerge_cli.order import Order
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.kinds import Order
 
 _TO_DEVICE = cupy.cuda.runtime.memcpyHostToDevice
 _TO_HOST = cupy.cuda.runtime.memcpyDeviceToHost

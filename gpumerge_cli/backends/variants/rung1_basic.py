@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.backends.limits import within
 from gpumerge_cli.backends.splits import Splits, every
 from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Variant, Wish, register
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 
 _SHAPES = {1: (256, 12), 2: (256, 8), 4: (256, 5), 8: (128, 6), 12: (256, 4), 16: (256, 4)}
 """Threads a block and items a thread, by item bytes. The fastest of sweeps on an H200; 12 and 16 were not swept."""

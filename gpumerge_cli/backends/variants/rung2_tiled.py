@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.launch import LaunchRequest, TileLoad
 from gpumerge_cli.backends.variants import staging
 from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Rounds, Variant, register
+from gpumerge_cli.launch import LaunchRequest, TileLoad
 
 
 def _load(request: LaunchRequest) -> TileLoad:

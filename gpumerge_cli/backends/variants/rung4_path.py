@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.launch import FAN_INS, LaunchPolicy, LaunchRequest, Transfer
 from gpumerge_cli.backends.limits import MAX_TILE, DeviceLimits, fitting, within
 from gpumerge_cli.backends.splits import Lengths, Splits, ceil_div, every, some
 from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Variant, Wish, register
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.launch import FAN_INS, LaunchPolicy, LaunchRequest, Transfer
 from gpumerge_cli.order.base import Macros
 
 CHAINS = 4

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest, TileLoad
 from gpumerge_cli.backends.limits import MAX_BLOCK, MAX_GRID, MAX_TILE, fitting, within
 from gpumerge_cli.backends.splits import Splits, ceil_div, every, shares
 from gpumerge_cli.backends.variants.variant import Wish
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, TileLoad
 
 OPTIONS = frozenset({"tile_size", "blocks"})
 _TILE_BYTES = 8192  # on the CPU: two tiles and their output in a 32 KB innermost cache

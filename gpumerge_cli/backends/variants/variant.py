@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from gpumerge_cli.backends.launch import LaunchPolicy, LaunchRequest, TileLoad
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, TileLoad
 from gpumerge_cli.order.base import Macros
 
 

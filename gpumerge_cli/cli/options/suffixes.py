@@ -12,7 +12,7 @@ _COLUMN = 23
 
 def suffixes() -> str:
     """A title, then a line for each format and kind of items, and the options for files of other names."""
-    from gpumerge_cli.formats.kinds import all_formats
+    from gpumerge_cli.formats.kinds.lookup import all_formats
 
     lines = ["\b", "Suffixes:", *(line for one in all_formats() for line in _lines(one))]
     return "\n".join([*lines, "  any other: say --dtype, --record-size or --format"])

@@ -1,0 +1,22 @@
+"""The GPUs that the system shows, without CuPy."""
+
+from __future__ import annotations
+
+import os
+
+_DEVICE_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")
+"""Files of GPU drivers: on Linux, in Windows' subsystem for Linux, and on boards with a GPU of their own."""
+
+
+def in_sight() -> bool:
+    """True if the system shows a GPU, usable or not. If it shows none, messages do not mention GPUs."""
+    return any(map(os.path.exists, _DEVICE_FILES))
+
+
+def numbered(count: int) -> str:
+    """The machine's GPUs, in words."""
+    if count == 0:
+        return "none is there"
+    if count == 1:
+        return "there is 1, numbered 0"
+    return f"there are {count}, numbered 0 {'and' if count == 2 else 'to'} {count - 1}"

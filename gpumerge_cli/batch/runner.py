@@ -1,0 +1,173 @@
+"""Runs jobs at once, in an order that their files allow, within shared memory and threads."""
+
+from __future__ import annotations
+
+import heapq
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from graphlib import TopologicalSorter
+from typing import Any, Protocol
+
+from gpumerge_cli.batch.joblog import Standing
+from gpumerge_cli.batch.spec import BatchJob, Limits, Result
+from gpumerge_cli.dataclass import replace
+
+
+class StoppedError(Exception):
+    """Raised in a job when the batch stops."""
+
+
+class JobError(Exception):
+    """A job failed: the message, and its exit code."""
+
+    def __init__(self, told: str, exit_code: int) -> None:
+        super().__init__(told)
+        self.exit_code = exit_code
+
+
+class Work(Protocol):
+    """The work of jobs, and the listener to their results."""
+
+    def earlier(self, job: BatchJob) -> Standing | None:
+        """The result of an earlier run of the job that still holds. Called when the job's turn has come."""
+
+    def do(self, job: BatchJob, memory: int, check: Callable[[], None]) -> Any:
+        """Do the job within so many bytes of memory and return its report. Raises JobError.
+
+        Calls `check` from time to time, and once before its output appears. Does not catch the errors of `check`.
+        """
+
+    def told(self, result: Result) -> None:
+        """Take a result. Calls come one at a time; those of jobs that ran, from threads that no signal interrupts."""
+
+
+def in_order(jobs: Sequence[BatchJob]) -> list[BatchJob]:
+    """The jobs in an order that they can run in one after the other, as near as possible to that of the file."""
+    by_number = {job.number: job for job in jobs}
+    order = TopologicalSorter({job.number: job.after for job in jobs})
+    order.prepare()
+    ready: list[int] = []
+    found = []
+    while order.is_active():
+        for number in order.get_ready():
+            heapq.heappush(ready, number)
+        found.append(by_number[heapq.heappop(ready)])
+        order.done(found[-1].number)
+    return found
+
+
+class Runner:
+    """Runs jobs. results: of the jobs that have ended, by number.
+
+    limits: all jobs share them; a job that asks for nothing gets an equal part. keep_going: start jobs after a failure.
+    """
+
+    def __init__(self, jobs: Sequence[BatchJob], work: Work, limits: Limits, *, keep_going: bool = False) -> None:
+        self.results: dict[int, Result] = {}
+        self._waiting = {job.number: job for job in in_order(jobs)}
+        self._work = work
+        self._limits = limits
+        self._keep_going = keep_going
+        self._has_failed = False
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._ended: queue.SimpleQueue[BatchJob | BaseException] = queue.SimpleQueue()
+        self._running: dict[int, BatchJob] = {}
+        self._threads: list[threading.Thread] = []
+
+    def run(self, patience: float = 10.0) -> None:
+        """Run all jobs. An exception, such as that of a signal, stops them; then no further output appears.
+
+        patience: seconds to wait for jobs to stop.
+        """
+        try:
+            self._start()
+            while self._running:
+                ended = self._ended.get()
+                if isinstance(ended, BaseException):
+                    raise ended
+                del self._running[ended.number]
+                self._start()
+        except BaseException:
+            self._stop.set()
+            deadline = time.monotonic() + patience
+            for thread in self._threads:
+                if thread.is_alive():  # a thread that is yet to start will see the event
+                    thread.join(max(0.0, deadline - time.monotonic()))
+            raise
+
+    def _start(self) -> None:
+        """Start or settle the jobs whose turn has come. No job overtakes one that waits only for memory or threads."""
+        while job := next((job for job in self._waiting.values() if job.after <= self.results.keys()), None):
+            settled = self._settled(job)
+            if settled is None and not self._has_room(job):
+                return
+            del self._waiting[job.number]
+            if settled is not None:
+                self._tell(settled)
+                continue
+            self._running[job.number] = job
+            thread = threading.Thread(target=self._run, args=(job,), name=f"gpumerge-job-{job.number}", daemon=True)
+            self._threads.append(thread)  # ahead of its start: a signal may come in between
+            thread.start()
+
+    def _settled(self, job: BatchJob) -> Result | None:
+        """The result of a job that does not run; None if it is to run."""
+        for before in map(self.results.__getitem__, sorted(job.after)):
+            if before.state == "failed":
+                return Result(job, "failed", 2, f"job {before.job.name}, which makes its input, failed")
+        if self._has_failed and not self._keep_going:
+            return Result(job, "left")
+        match self._work.earlier(job):
+            case "done":
+                return Result(job, "skipped")
+            case "failed":
+                return Result(job, "failed", 2, "it failed in an earlier run; --resume-failed runs it again")
+        return None
+
+    def _has_room(self, job: BatchJob) -> bool:
+        needs = [self._need(other) for other in (*self._running.values(), job)]
+        memory, threads = map(sum, zip(*needs, strict=True))
+        at_once, most_memory, most_threads = self._limits.at_once, self._limits.memory, self._limits.threads or 0
+        return len(needs) <= at_once and memory <= most_memory and threads <= most_threads
+
+    def _need(self, job: BatchJob) -> tuple[int, int]:
+        """The bytes of memory and the threads that a job asks for, or its part of all."""
+
+        def part(whole: int, asked: int | None) -> int:
+            return min(whole, asked or max(1, whole // self._limits.at_once))
+
+        memory, threads = (None, None) if job.job is None else (job.job.resources.memory, job.job.resources.threads)
+        return part(self._limits.memory, memory), part(self._limits.threads or 0, threads)
+
+    def _run(self, job: BatchJob) -> None:
+        """The work of a job's thread."""
+        started, begun = time.time(), time.perf_counter()
+        try:
+            self._check()
+            report = self._work.do(job, self._need(job)[0], self._check)
+            told = {name: getattr(report, name) for name in ("nbytes", "backend", "kernel") if hasattr(report, name)}
+            result = Result(job, "done", report=report, **told)
+        except StoppedError:
+            return
+        except JobError as error:
+            result = Result(job, "failed", error.exit_code, str(error))
+        except Exception as error:
+            result = Result(job, "failed", 2, f"{type(error).__name__}: {error}")
+        try:
+            self._tell(replace(result, started=started, seconds=time.perf_counter() - begun))
+            self._ended.put(job)
+        except BaseException as error:
+            self._ended.put(error)
+
+    def _check(self) -> None:
+        if self._stop.is_set():
+            raise StoppedError
+
+    def _tell(self, result: Result) -> None:
+        with self._lock:
+            self._work.told(result)
+            self.results[result.job.number] = replace(result, report=None)
+            self._has_failed |= result.state == "failed" and result.started > 0

@@ -1,0 +1,42 @@
+"""The registry of formats: every file NAME_ITEMS.py of this folder registers the format NAME (see formats/names.py)."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from gpumerge_cli.formats.format import FORMATS, Format
+from gpumerge_cli.formats.names import MODULES
+
+for _module in MODULES.values():
+    import_module(f"{__package__}.{_module}")
+
+
+def all_formats() -> tuple[Format, ...]:
+    return tuple(FORMATS.values())
+
+
+def format_names() -> tuple[str, ...]:
+    """The names that --format takes."""
+    return tuple(FORMATS)
+
+
+def format_of(suffix: str) -> Format | None:
+    """The format that a suffix says, in lower case and with its dot; "" for none."""
+    return next((one for one in FORMATS.values() if suffix in one.suffixes), None)
+
+
+def dtype_of(suffix: str) -> str:
+    """The name of the dtype that a suffix says, "" if it says none."""
+    one = format_of(suffix)
+    return "" if one is None else one.suffixes[suffix]
+
+
+def holds_lines(name: str) -> bool:
+    """True if the items of the format of that name are lines of text."""
+    return FORMATS[name].items == "lines"
+
+
+def is_binary(suffix: str) -> bool:
+    """True if a suffix names a format whose items are not lines of text."""
+    one = format_of(suffix)
+    return one is not None and one.items != "lines"

@@ -1,0 +1,158 @@
+"""Launches of merges and sorts as plain values: requests of the user, and policies that backends decide."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from gpumerge_cli.dataclass import dataclass, field
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.equals import Equals
+
+Unique = Literal["first", "ahead"] | Equals | None
+"""Equal items that go out: all (None), the first one, or the first one unless it equals the chunk's first item. An
+Equals says it for sets, and on the CPU for every merge."""
+KernelName = str
+"""One of variants.NAMES; in policies of sets on a GPU also "walk"."""
+TileLoad = Literal["full", "exact"]
+Transfer = Literal["bulk", "vector"]
+Algorithm = Literal["merge", "bottom-up", "iterative", "recursive", "radix"]
+ALGORITHMS: tuple[Algorithm, ...] = ("merge", "bottom-up", "iterative", "recursive", "radix")
+FAN_INS = (2, 4, 8, 16)
+"""The numbers of runs that one pass of the path kernel may merge at most."""
+OPTIONS = ("tile_size", "tile_load", "blocks", "fan_in", "transfer")
+"""The launch options that some kernels do not use."""
+
+
+@dataclass(frozen=True)
+class LaunchRequest:
+    """A launch as the user asked for it; None leaves a choice to the backend.
+
+    Sizes are in items, and block_size is in threads. kernel: one of variants.NAMES, or "auto". The other fields:
+    see LaunchPolicy.
+    """
+
+    kernel: KernelName = "auto"
+    block_size: int | None = None
+    items_per_thread: int | None = None
+    tile_size: int | None = None
+    tile_load: TileLoad | None = None
+    blocks: int | None = None
+    fan_in: int | None = None
+    transfer: Transfer | None = None
+
+    def __post_init__(self) -> None:
+        if self.tile_load not in (None, "full", "exact"):
+            raise UsageError(f"{self.tile_load!r} is no way to load a tile", way_out="use full or exact")
+        if self.transfer not in (None, "bulk", "vector"):
+            raise UsageError(f"{self.transfer!r} is no way to move a tile", way_out="use bulk or vector")
+        if self.fan_in not in (None, *FAN_INS):
+            raise UsageError(
+                f"--fan-in {self.fan_in} is no number of runs that a pass can merge",
+                way_out=f"use one of {', '.join(map(str, FAN_INS))}",
+            )
+
+
+@dataclass(frozen=True)
+class LaunchPolicy:
+    """The launch of a kernel, wholly decided: comparable, printable, reported.
+
+    block_size: threads a block. items_per_thread: the items that a thread merges after one co-rank (1 is the
+    uncoarsened kernel; 0: all of its piece). tile_size: the items of each input that a block stages at once (path:
+    items of output); 0 if the kernel stages none. tile_load: "full" stages `tile_size` items of each input a round,
+    "exact" the slices that co-rank names; None for kernels that have one way. blocks: the blocks in the grid; 0 if the
+    length of the output decides. fan_in: the most runs that one pass merges. transfer: "bulk" if the bulk copy engine
+    moves tiles between device and shared memory, "vector" if the threads do, 16 bytes at a time; None for other
+    kernels. resident: the blocks that a multiprocessor should hold at once; the compiler then uses few enough
+    registers. staged: blocks work in rounds, a tile of each input at a time. runs: the number of runs, if it is more
+    than a pass merges and a sort by digits may merge them instead; 0 otherwise. why: the backend's reason.
+    """
+
+    kernel: KernelName
+    block_size: int
+    items_per_thread: int
+    tile_size: int = 0
+    tile_load: TileLoad | None = None
+    blocks: int = 0
+    fan_in: int = 2
+    transfer: Transfer | None = None
+    resident: int = 1
+    staged: bool = False
+    runs: int = 0
+    why: str = field(default="", compare=False)
+
+    @property
+    def rung(self) -> str:
+        """The kernel, and its way to load tiles if it has several: "path", "tiled exact"."""
+        return f"{self.kernel} {self.tile_load}" if self.tile_load else self.kernel
+
+    @property
+    def name(self) -> str:
+        """The name in tables: the rung, and whether threads move its tiles: "path", "path, vector loads"."""
+        return f"{self.rung}, vector loads" if self.transfer == "vector" else self.rung
+
+    def describe(self) -> str:
+        """For tables: "path 256x19", "tiled 128 threads, tile 1024, exact"."""
+        shape = f"{self.kernel} {self.block_size}x{self.items_per_thread or 'all'}"
+        if self.staged:
+            shape += f", tile {self.tile_size}" + (f" {self.tile_load}" if self.tile_load else "")
+        if self.fan_in > 2:
+            shape += f", {self.fan_in} runs a pass"
+        if self.runs:
+            shape += " or digits"
+        if self.transfer:
+            shape += f", {self.transfer}"
+        if self.resident > 1:
+            shape += f", {self.resident} at once"
+        return f"{shape}, {self.blocks} block{'s' * (self.blocks > 1)}" if self.blocks else shape
+
+
+@dataclass(frozen=True)
+class SortRequest:
+    """The sort that the user asked for. algorithm: see SortPolicy. launch: the kernel that merges, and its shape."""
+
+    algorithm: Algorithm | Literal["auto"] = "auto"
+    launch: LaunchRequest = field(default_factory=LaunchRequest)
+
+    def __post_init__(self) -> None:
+        if self.algorithm not in ("auto", *ALGORITHMS):
+            raise UsageError(f"{self.algorithm!r} is no algorithm", way_out=f"use auto, {', '.join(ALGORITHMS)}")
+
+
+@dataclass(frozen=True)
+class SortPolicy:
+    """A sort, wholly decided.
+
+    algorithm: "merge" sorts tiles in fast memory, then merges up to `launch.fan_in` runs a pass; "bottom-up" merges
+    pairs of runs, a level at a time, and every thread takes the same share of a level; "iterative" gives each pair one
+    thread; "recursive" is top-down: the host recurses, and each merge is a launch of one thread; "radix" moves items by
+    one digit of the key a pass. launch: the launch of merges; iterative, recursive and radix sorts do not use it. tile:
+    the items that are sorted together before any merge. passes: the digits of a radix sort on the GPU. why: the
+    backend's reason.
+    """
+
+    algorithm: Algorithm
+    launch: LaunchPolicy
+    tile: int = 1
+    passes: int = 0
+    why: str = field(default="", compare=False)
+
+    def describe(self) -> str:
+        """For tables: "merge, tiles of 4096, path 256x19", "radix"."""
+        if self.algorithm in ("merge", "bottom-up"):
+            tiles = f", tiles of {self.tile}" if self.tile > 1 else ""
+            return f"{self.algorithm}{tiles}, {self.launch.describe()}"
+        return f"{self.algorithm}, {self.passes} passes" if self.passes else self.algorithm
+
+
+MOST_RECURSED = 1 << 16
+"""The most items that a recursive sort takes. It launches a merge for almost every item, one after the other."""
+
+
+def judge_recursion(items: int) -> None:
+    """Raises UsageError for more items than a recursive sort takes."""
+    if items > MOST_RECURSED:
+        raise UsageError(
+            f"--algorithm recursive: {items} items would be as many merges one after the other, each too small to be "
+            f"shared; it takes {MOST_RECURSED} items at most",
+            way_out="use --algorithm iterative, which merges a whole level at once, or auto",
+        )

@@ -1,0 +1,1 @@
+"""The compiled library: it is loaded, declared and called here, for files and arrays in host memory."""

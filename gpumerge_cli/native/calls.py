@@ -1,0 +1,100 @@
+"""Chunks that a backend takes from their first read to their last write in one call, and what that is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.extents import Extent
+from gpumerge_cli.measure import Span
+from gpumerge_cli.order.equals import Equals, Margin
+from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.record_joins import JoinRules
+
+
+class Readable(Protocol):
+    """The part of formats.base.Source that calls need."""
+
+    name: str
+    size: int
+
+    @property
+    def extent(self) -> Extent | None:
+        """The place of its bytes; None if only `read_into` gets at them."""
+
+    def read_into(self, start: int, out: Bytes) -> None:
+        """Fill `out` from `start` on."""
+
+
+class ChunkWork(Protocol):
+    """The work on every chunk of a merge that goes from reading to writing in one call, as a pass has it.
+
+    order: compares the items. check: whether the order of the sources is checked. equals: the items that go out of
+    several that compare equal. margin: text beside each line. join: set if chunks are joined.
+    """
+
+    @property
+    def sources(self) -> Sequence[Readable]: ...
+
+    @property
+    def order(self) -> Order: ...
+
+    @property
+    def check(self) -> bool: ...
+
+    @property
+    def equals(self) -> Equals: ...
+
+    @property
+    def margin(self) -> Margin | None: ...
+
+    @property
+    def join(self) -> JoinRules | None: ...
+
+
+class Disordered(Exception):  # noqa: N818 - for who reads the chunk to say
+    """An input is not in order. source: its number."""
+
+    def __init__(self, source: int) -> None:
+        super().__init__(source)
+        self.source = source
+
+
+class ChunkWorker(Protocol):
+    """Works on one chunk at a time, for one thread.
+
+    counts: items of each source in the last chunk. dropped: those left out of it. merged_bytes: of its result; negative
+    if it is made while `outputs` is read, and only then counted.
+    """
+
+    counts: list[int]
+    dropped: int
+    merged_bytes: int
+    spans: list[Span]
+
+    def run(self, ranges: Sequence[tuple[int, int]], part: int, offset: int) -> None:
+        """Merge these ranges of the sources, and write the result at `offset` of the part's target, if there are any.
+
+        Raises Disordered, InputError, OutputError, MemoryError.
+        """
+
+    def outputs(self) -> Iterable[Bytes]:
+        """The result of the last `run` by parts, each valid until the next one is asked for."""
+
+    def close(self) -> None:
+        """Give its memory back."""
+
+
+class CountingWorker(ChunkWorker, Protocol):
+    """A worker on the CPU, which can also count equal items apart."""
+
+    def equals(self) -> Bytes:
+        """The number of equals of each item of the last result, as int64, where the margin counts them apart."""
+
+
+class ChunkCalls(Protocol):
+    """Chunks of one merge, each done in one call, for any number of threads."""
+
+    def worker(self, capacity: int) -> ChunkWorker:
+        """A worker for chunks of up to `capacity` bytes. Raises MemoryError."""

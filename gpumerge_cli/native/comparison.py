@@ -1,0 +1,36 @@
+"""Comparisons of single items by the library."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cmp_to_key
+from typing import Any
+
+from gpumerge_cli.native.library import library
+from gpumerge_cli.native.specs import order_spec
+from gpumerge_cli.order.kinds import Order
+
+
+class Comparison:
+    """Compares two items by the library."""
+
+    def __init__(self, order: Order) -> None:
+        self._compare = library().gm_compare
+        self._order = order_spec(order)
+
+    def __call__(self, a: bytes, b: bytes) -> int:
+        """Negative, zero or positive if `a` goes before, with or behind `b`. Lines come without their terminators."""
+        return int(self._compare(self._order, a, len(a), b, len(b)))
+
+
+def key_by(order: Order) -> Callable[[bytes], Any]:
+    """A key function for `sorted`, `min` and the like. It turns items into objects that compare in this order."""
+    return cmp_to_key(Comparison(order))
+
+
+def key_bounds(order: Order, number: int, line: bytes) -> tuple[int, int]:
+    """The places where key `number` of the order begins and ends in a line without its terminator."""
+    bounds = (ctypes.c_int64 * 2)()
+    library().gm_key_bounds(order_spec(order), number, line, len(line), bounds)
+    return bounds[0], bounds[1]

@@ -1,0 +1,112 @@
+"""Joins by the library: chunk after chunk, each in parts, so that no group or product must fit into memory."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from gpumerge_cli.buffers import Bytes, address_of, view
+from gpumerge_cli.measure import Span
+from gpumerge_cli.native.calls import Disordered, Readable
+from gpumerge_cli.native.library import library
+from gpumerge_cli.native.sources import Sources
+from gpumerge_cli.native.specs import judge, order_spec
+from gpumerge_cli.order.record_joins import JoinRules
+
+_LEAST_PART = 1 << 20
+_ROOM = 1.25
+"""Times the capacity: most ranges that are a chunk are held as a whole."""
+
+
+class Joins:
+    """The joins of one work, for any number of threads. See ChunkCalls. It keeps all alive that its spec points to."""
+
+    def __init__(self, sources: Sequence[Readable], join: JoinRules, *, check: bool = True) -> None:
+        own = library()
+        self.check = check
+        self.sources = Sources(sources, join.tables)
+        self._key = order_spec(join.compared)
+        self._columns = None if join.columns is None else array("q", chain.from_iterable(join.columns))
+        self._filler = join.filler
+        self.spec = own.JoinSpec(
+            sources=self.sources.specs,
+            columns=None if self._columns is None else self._columns.buffer_info()[0],
+            filler=address_of(self._filler),
+            count=0 if self._columns is None else len(self._columns) // 2,
+            filler_bytes=len(join.filler),
+            separator=join.between,
+            shows=join.shows,
+        )
+        self.spec.keys.contents = self._key
+
+    def worker(self, capacity: int) -> JoinWorker:
+        return JoinWorker(self, capacity)
+
+
+class JoinWorker:
+    """See ChunkWorker. Results are made while `outputs` is read, so counts and errors come with its parts.
+
+    capacity: about the bytes of each input that are held; a chunk that has more is read through a window.
+    """
+
+    def __init__(self, joins: Joins, capacity: int = 0) -> None:
+        self.counts = [0, 0]
+        self.dropped = 0
+        self.merged_bytes = -1  # not known ahead
+        self.spans: list[Span] = []
+        self._own = library()
+        self._joins = joins
+        self._most = max(_LEAST_PART, 2 * capacity)
+        self._handle = self._own.gm_join_open(joins.spec, int(_ROOM * capacity))
+        if self._handle is None:
+            raise MemoryError
+
+    def run(self, ranges: Sequence[tuple[int, int]], part: int, offset: int) -> None:
+        self.counts, self.dropped, self.spans = [0, 0], 0, []
+        edges, result, failure = array("q", chain.from_iterable(ranges)), self._own.JoinResult(), self._own.Failure()
+        status = self._own.gm_join_start(self._handle, edges.buffer_info()[0], self._joins.check, result, failure)
+        stopped = time.perf_counter()
+        self._judge(status, failure)
+        self.spans.append(Span("read", result.read_ns / 1e9, sum(high - low for low, high in ranges), stopped))
+
+    def outputs(self) -> Iterator[Bytes]:
+        lines, over = 0, False
+        while not over:
+            result, failure = self._own.JoinResult(), self._own.Failure()
+            status = self._own.gm_join_next(self._handle, self._most, result, failure)
+            stopped = time.perf_counter()
+            self._judge(status, failure)
+            self.spans.append(Span("kernel", result.kernel_ns / 1e9, result.nbytes, stopped))
+            lines, over = lines + result.lines, bool(result.over)
+            self.counts = [result.taken_a, result.taken_b]
+            self.dropped = sum(self.counts) - lines
+            if result.nbytes:
+                yield view(result.at, result.nbytes)
+
+    def pair(self, a: bytes | None, b: bytes | None) -> bytes:
+        """The line that two lines make, whatever their keys. They come without terminators; None for no line."""
+        result = self._own.JoinResult()
+        given = [value for line in (a, b) for value in (line, 0 if line is None else len(line))]
+        judge(self._own.gm_join_pair(self._handle, *given, result))
+        return bytes(view(result.at, result.nbytes))
+
+    def fields(self, number: int, line: bytes) -> int:
+        """The number of fields in a line of input `number`, without its terminator. Raises MemoryError."""
+        padded = line + bytes(64)
+        count = int(self._own.gm_join_fields(self._handle, number, padded, len(line)))
+        if count < 0:
+            raise MemoryError
+        return count
+
+    def _judge(self, status: int, failure: Any) -> None:
+        if status == self._own.DISORDER:
+            raise Disordered(failure.input)
+        self._joins.sources.judge(status, failure)
+
+    def close(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._own.gm_join_close(handle)

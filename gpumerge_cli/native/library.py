@@ -1,0 +1,145 @@
+"""The compiled library: the choice of its level, its loading, and its entries as entries.h declares them.
+
+GPUMERGE_CPU_LEVEL forces a level: one of LEVELS, or its last part, as in "v3".
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import zlib
+from functools import cache
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from gpumerge_cli import __version__
+from gpumerge_cli.errors import NO_ROOM_TO_LOAD, DeviceError, UsageError, lack_of_descriptors, lacks_memory
+from gpumerge_cli.native.declarations import parse
+
+VARIABLE = "GPUMERGE_CPU_LEVEL"
+# The flags that each level adds to the one ahead of it, in the words of /proc/cpuinfo.
+_FLAGS = {
+    "x86-64-v2": "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3",
+    "x86-64-v3": "abm avx avx2 bmi1 bmi2 f16c fma movbe xsave",
+    "x86-64-v4": "avx512bw avx512cd avx512dq avx512f avx512vl",
+}
+LEVELS: tuple[str, ...] = tuple(_FLAGS) if os.uname().machine == "x86_64" else (os.uname().machine,)
+"""The levels for this kind of machine, the least first."""
+_PACKAGE = Path(__file__).resolve().parents[1]
+_REINSTALL = "reinstall gpumerge"
+_SOME_PROCESSORS = 8192  # bytes of /proc/cpuinfo; to read all of it is slow on machines with many processors
+
+
+@cache
+def library() -> Any:
+    """The library: its functions, constants and structures by their names in entries.h; `kernels`: numbers by name.
+
+    Raises DeviceError if it is missing, of another version or for another processor; UsageError for a forced level that
+    this processor lacks.
+    """
+    # Two threads would make two types of each structure, and functions take only those of their own.
+    with _loading:
+        return _loaded()
+
+
+_loading = threading.Lock()
+
+
+@cache
+def _loaded() -> Any:
+    return load(_PACKAGE / "lib", chosen_level(_PACKAGE / "lib"))
+
+
+def load(folder: Path, level: str) -> Any:
+    """The library of `level` in `folder`. See `library`."""
+    path = folder / f"gpumerge-{level}.so"
+    try:
+        text = entries_file().read_text("utf-8")
+        loaded = ctypes.CDLL(str(path))
+        loaded.gm_version.restype = ctypes.c_char_p
+        version = loaded.gm_version().decode()
+    except (OSError, AttributeError) as error:
+        if lacks_memory(error):
+            raise DeviceError(NO_ROOM_TO_LOAD[0], way_out=NO_ROOM_TO_LOAD[1]) from None
+        what = str(error).removeprefix(f"{path}: ") if path.exists() else "it is missing from this installation"
+        raise DeviceError(f"the CPU's library {path.name} cannot be loaded: {what}", way_out=_REINSTALL) from None
+    if version != expected_version(text):
+        raise DeviceError(
+            f"the CPU's library {path.name} is of version {version}, the program of {expected_version(text)}",
+            way_out=_REINSTALL,
+        )
+    declared = parse(text)
+    for name, (result, arguments) in declared.functions.items():
+        function = getattr(loaded, name)
+        function.restype, function.argtypes = result, arguments
+    functions = {name: getattr(loaded, name) for name in declared.functions}
+    return SimpleNamespace(**functions, **declared.constants, **declared.structures, kernels=kernels_of(loaded))
+
+
+def kernels_of(loaded: Any) -> dict[str, int]:
+    """The numbers of a library's kernels by their names, as in "tiled_full". `gm_kernel` must be declared."""
+    names = iter(map(loaded.gm_kernel, count()).__next__, None)
+    return {name.decode(): number for number, name in enumerate(names)}
+
+
+def entries_file() -> Path:
+    """The path of entries.h: inside the package (a wheel) or beside it (a source tree)."""
+    inside = _PACKAGE / "kernels" / "cpu" / "entries.h"
+    return inside if inside.exists() else _PACKAGE.parent / "kernels" / "cpu" / "entries.h"
+
+
+def expected_version(entries: str) -> str:
+    """The version of a library that was built for this package and this text of entries.h."""
+    return f"{__version__}-{zlib.crc32(entries.encode()):08x}"
+
+
+def chosen_level(folder: Path) -> str:
+    """The level to load from `folder`: the forced one, or the best one that is there and that the processor has.
+
+    Raises UsageError and DeviceError as `library` does.
+    """
+    has = processor_levels()
+    forced = os.environ.get(VARIABLE, "")
+    if forced:
+        found = [level for level in LEVELS if forced in (level, level.rpartition("-")[2])]
+        if not found:
+            raise UsageError(f"{VARIABLE}: it names no level", way_out=f"use one of {', '.join(LEVELS)}")
+        if found[0] not in has:
+            best = f"use {has[-1]} at most, or unset it" if has else "unset it"
+            raise UsageError(f"{VARIABLE}: this processor has not what {found[0]} takes", way_out=best)
+        return found[0]
+    if not has:
+        raise DeviceError(
+            f"this processor has not what {LEVELS[0]}, the least level of the CPU's library, takes",
+            way_out="install gpumerge from its sources with CXX and CXXFLAGS set to a compiler and flags for it",
+        )
+    return next((level for level in reversed(has) if (folder / f"gpumerge-{level}.so").exists()), has[-1])
+
+
+@cache
+def processor_levels() -> tuple[str, ...]:
+    """The levels that this processor has, the least first. Raises OSError if no file can be opened any more."""
+    if os.uname().machine != "x86_64":
+        return LEVELS
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            lines = file.read(_SOME_PROCESSORS).splitlines()
+    except OSError as error:
+        if lack_of_descriptors(error):
+            raise
+        lines = []
+    flags = next((line.split() for line in lines if line.startswith("flags")), [])
+    return levels_of(frozenset(flags))
+
+
+def levels_of(flags: frozenset[str]) -> tuple[str, ...]:
+    """The levels of x86-64 that a processor with these flags has, the least first."""
+    found: list[str] = []
+    for level, needed in _FLAGS.items():
+        if not flags.issuperset(needed.split()):
+            break
+        found.append(level)
+    return tuple(found)

@@ -1,0 +1,79 @@
+"""Orders and policies as the library's structures."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from gpumerge_cli.dataclass import names_of
+from gpumerge_cli.errors import DeviceError
+from gpumerge_cli.launch import LaunchPolicy, SortPolicy, Unique
+from gpumerge_cli.native.library import library
+from gpumerge_cli.order.equals import Equals, Margin
+from gpumerge_cli.order.kinds import Layout, Order
+
+_EQUALS = {None: "KEEP_ALL", "first": "KEEP_FIRST", "ahead": "KEEP_NONE_LIKE_FIRST"}
+
+
+def order_spec(order: Order) -> Any:
+    """The OrderSpec of an order. It keeps the table alive that it points to."""
+    layout = order.layout()
+    numbers = {name: getattr(layout, name) for name in names_of(Layout) if name != "table"}
+    spec = library().OrderSpec(**numbers)
+    if layout.table is not None:
+        spec.kept = layout.table
+        spec.table = layout.table.buffer_info()[0]
+    return spec
+
+
+def launch_spec(policy: LaunchPolicy) -> Any:
+    """The LaunchSpec of a merge. Raises DeviceError if the library was built without the policy's kernel."""
+    name = policy.rung.replace(" ", "_")
+    if name not in library().kernels:
+        raise DeviceError(
+            f"the CPU's library has no merge_{name}",
+            way_out="write it in kernels/cpu, and build the library again: python kernels/build_library.py",
+        )
+    return library().LaunchSpec(
+        kernel=library().kernels[name],
+        block_size=policy.block_size,
+        items=policy.items_per_thread,
+        tile=policy.tile_size,
+    )
+
+
+def sort_spec(policy: SortPolicy) -> Any:
+    """The LaunchSpec of a sort."""
+    spec = launch_spec(policy.launch)
+    spec.algorithm = getattr(library(), f"SORT_{policy.algorithm.upper().replace('-', '_')}")
+    spec.sort_tile = policy.tile
+    return spec
+
+
+def equals(kept: Unique) -> int:
+    """The number of the library's Equals."""
+    if not isinstance(kept, Equals):
+        return int(getattr(library(), _EQUALS[kept]))
+    if not kept.is_set:
+        return equals(None if kept.keeps_all else "first")
+    number = int(getattr(library(), f"SETS_{kept.name_of_set.upper()}"))
+    return number + library().DISTINCT if kept.is_distinct else number
+
+
+def margin_spec(margin: Margin) -> Any:
+    """The Margin of a margin. It keeps the text alive that it points to."""
+    own = library()
+    if margin.count is not None:
+        return own.Margin(kind=getattr(own, f"COUNT_{margin.count.upper()}"))
+    lengths = [-1 if text is None else len(text) for text in margin.columns]
+    spec = own.Margin(own.COLUMNS, *lengths)
+    spec.kept = ctypes.create_string_buffer(b"".join(text or b"" for text in margin.columns))
+    spec.text = ctypes.addressof(spec.kept)
+    return spec
+
+
+def judge(status: int) -> None:
+    """Raises MemoryError if the status says that the library had no memory."""
+    if status == library().NO_MEMORY:
+        raise MemoryError
+    assert status == library().DONE, f"the CPU's library returns {status}"
