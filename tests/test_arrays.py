@@ -253,8 +253,7 @@ def test_strings_of_any_length_are_refused_in_one_line() -> None:
 
 
 def test_a_gpu_that_is_not_there_has_a_way_out_for_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpumerge_cli.backends.gpu import access as gpu
-from gpumerge_cli.backends.gpu import sight
+    from gpumerge_cli.backends.gpu import sight
 
     monkeypatch.setattr(sight, "in_sight", lambda: False)
     monkeypatch.setitem(sys.modules, "cupy", None)
