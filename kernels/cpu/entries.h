@@ -178,7 +178,7 @@ void gm_heads_counts(struct Heads* heads, int64_t* counts);
 
 /* One chunk, from its first read to its last write. ranges: start and stop in each of `inputs` sources. check: whether
  * disorder is an error (also between a range's first item and the one ahead of it). sorts: sort instead of merging.
- * equals: KEEP_ALL or KEEP_FIRST. Items that went out before the ranges count too. */
+ * equals: an Equals. Items that went out before the ranges count too. */
 struct ChunkSpec {
     const struct SourceSpec* sources;
     const int64_t* ranges;
