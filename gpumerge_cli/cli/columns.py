@@ -43,22 +43,32 @@ def csv_names(
     None if all files are empty. Files without such a record, or that cannot be read, are passed over while another has
     one. Only regular files are read, because a pipe's bytes could not be read again for the sort; all files must have
     the same header. plain: the file is not compressed, even if its name says so. option: the option that names a field.
-    implied: as Items.csv_implied.
+    implied: as Certainty.
     Raises UsageError if the header can only be in a pipe, InputError if no file can be read or has such a record.
     """
-    from gpumerge_cli.formats.csv_records import header_fields
+    from gpumerge_cli.formats.items import Items
+    from gpumerge_cli.formats.kinds.lookup import format_named
     from gpumerge_cli.formats.naming import look_at
+    from gpumerge_cli.order.rules import LineOrder
+
+    items = Items(
+        "csv",
+        lines=LineOrder(separator=separator),
+        header_lines=max(1, header),
+        certainty="implied" if implied else "asked",
+        plain=plain,
+    )
 
     again = [file for file in files if file == os.devnull or (file != "-" and (is_url(file) or os.path.isfile(file)))]
     errors = []
     for file in again:
         try:
-            names = header_fields(file, separator, max(1, header), plain=plain, implied=implied)
+            columns = format_named("csv").columns(file, items)
         except InputError as error:
             errors.append(error)
         else:
-            if names is not None:
-                return names
+            if columns is not None:
+                return [column.name for column in columns]
     if errors:
         raise errors[0]
     if files and len(again) == len(files):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.columns import csv_names, header_of, parse_columns, parse_csv_key
 from gpumerge_cli.cli.keyspec import KeySpec
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.items import Certainty
 
 
 def csv_keys(
@@ -51,6 +55,19 @@ def resolve_fields(
     return values, _in_sequence(values.sequence, keys, columns)
 
 
+def format_of(values: Values, files: Sequence[str]) -> tuple[str | None, Certainty]:
+    """The format that options say, and how certain it is: see Items. Raises UsageError for --csv beside another one."""
+    if not values.csv:
+        return values.format, "said"
+    if values.format is None:
+        return "csv", "implied" if values.csv_implied else "asked"
+    from gpumerge_cli.formats.kinds.lookup import holds_lines
+
+    if not holds_lines(values.format):
+        raise UsageError(f"{files[0]} is binary: --csv is for text", way_out="leave --csv out, or --format text")
+    return "csv", "said"
+
+
 def _is_plain(values: Values) -> bool:
     """Whether files are not compressed, even if their names say so."""
     return values.command == "sort" and not values.compressed
@@ -75,7 +92,7 @@ def _in_sequence(
 def _are_binary(values: Values, files: Sequence[str]) -> bool:
     """Whether the items are numbers or records. Without an option or suffix for them, sort takes files for text."""
     from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds.lookup import format_of, holds_lines, is_binary
+    from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary, is_known
 
     if values.format is not None:
         return not holds_lines(values.format)
@@ -86,4 +103,4 @@ def _are_binary(values: Values, files: Sequence[str]) -> bool:
     suffixes = {suffix_of(name) for name in files if name != "-"}
     if values.command == "sort":
         return any(map(is_binary, suffixes))
-    return any(is_binary(suffix) or format_of(suffix) is None for suffix in suffixes)
+    return any(is_binary(suffix) or not is_known(suffix) for suffix in suffixes)

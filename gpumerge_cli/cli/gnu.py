@@ -6,6 +6,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from gpumerge_cli.cli.fields import csv_keys, resolve_fields
@@ -20,8 +21,9 @@ from gpumerge_cli.cli.keyspec import (
     parse_obsolete_key,
     parse_sort_word,
 )
+from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.model import Option
-from gpumerge_cli.cli.values import OptionValue, Values, given_twice, read_value
+from gpumerge_cli.cli.values import OptionValue, Values, given_twice, read_value, with_csv
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import LineOrder
@@ -64,7 +66,7 @@ def parse_sort(
     UsageError for the first mistake that GNU sort would find before it opens files.
     """
     reading = _Reading(
-        "--csv" in arguments, deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ
+        _says_csv(arguments), deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ
     )
     for word in scan(reading.left):
         if isinstance(word, Operand):
@@ -80,7 +82,8 @@ def parse_sort(
 
 def sort_command(told: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> SortCommand:
     """The command with files and with options, of which none ends the reading. Raises as parse_sort does."""
-    reading = _Reading(csv=any(one.option.name == "csv" and one.value for one in told), files=[*files])
+    csv = any((one.option.name, one.value) in (("csv", True), ("format", "csv")) for one in told)
+    reading = _Reading(csv=csv, files=[*files])
     for one in told:
         reading.take(*one)
     return reading.command(settings)
@@ -168,7 +171,7 @@ class _Reading:
         for option, texts in () if settings is None else settings.others("sort", given):
             for text in texts:
                 self.take(option, text, option.names[0])
-        values = Values("sort", self.said, given, tuple(self.sequence))
+        values = Values("sort", with_csv(command("sort"), self.said), given, tuple(self.sequence))
         if self.files and values.files0_from is not None:
             raise UsageError(f"{self.files[0]}: files are named by --files0-from already", way_out="use one of the two")
         if values.stable and values.last_resort:
@@ -263,6 +266,10 @@ class _Reading:
             if named and self.obsolete_keys and not self.check:
                 return
             self.files.append(self.left.popleft())
+
+
+def _says_csv(arguments: Sequence[str]) -> bool:
+    return bool({"--csv", "--format=csv"} & {*arguments}) or ("--format", "csv") in pairwise(arguments)
 
 
 def _takes_obsolete_keys(environ: Mapping[str, str]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import keyspec
-from gpumerge_cli.cli.fields import csv_keys, resolve_fields
+from gpumerge_cli.cli.fields import csv_keys, format_of, resolve_fields
 from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.salt import read_salt
@@ -17,7 +17,8 @@ from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.job import Items, Resources
+    from gpumerge_cli.engine.job import Resources
+    from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import RecordRequest
     from gpumerge_cli.launch import LaunchRequest, SortRequest
 
@@ -44,20 +45,20 @@ def items_of(values: Values, files: Sequence[str]) -> Items:
 
     Raises UsageError for an impossible order, InputError for a header that is needed and cannot be read.
     """
-    from gpumerge_cli.engine.job import Items
+    from gpumerge_cli.formats.items import Items
 
     values, order = read_order(values, files)
     lines = None
     if order not in _PLAIN:
         lines = salted(order, values.random_source)
+    format, certainty = format_of(values, files)
     return Items(
-        values.format,
+        format,
         values.dtype,
         lines,
         values.reverse,
         values.header,
-        values.csv,
-        values.csv_implied,
+        certainty,
         records=record_options(values),
     )
 

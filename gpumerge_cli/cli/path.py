@@ -13,8 +13,9 @@ from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.units import visible
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.job import Items, Resources
+    from gpumerge_cli.engine.job import Resources
     from gpumerge_cli.engine.load import LoadedRuns
+    from gpumerge_cli.formats.items import Items
     from gpumerge_cli.launch import LaunchRequest
     from gpumerge_cli.order.rules import LineOrder
     from gpumerge_cli.results.path import PathReport
@@ -91,8 +92,8 @@ def _loaded(names: tuple[str, ...], items: Items, on: Resources) -> LoadedRuns:
 
 def _words(words: list[str], text: LineOrder | None, items: Items) -> LoadedRuns:
     from gpumerge_cli.dataclass import replace
-    from gpumerge_cli.engine.job import Items
     from gpumerge_cli.explain.items import runs_of_words
+    from gpumerge_cli.formats.items import Items
     from gpumerge_cli.order.kinds import Order
 
     if replace(items, lines=None, reverse=False) != Items():

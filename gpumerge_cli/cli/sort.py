@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.cli.fields import format_of
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import counts_equals, margin_of, record_options, resources, salted, sort_launch_of
 from gpumerge_cli.cli.notices import notices
@@ -21,7 +22,8 @@ from gpumerge_cli.units import visible
 if TYPE_CHECKING:
     from gpumerge_cli.cli.settings import Settings
     from gpumerge_cli.cli.values import OptionValue
-    from gpumerge_cli.engine.job import Items, Job, Operation, Resources
+    from gpumerge_cli.engine.job import Job, Operation, Resources
+    from gpumerge_cli.formats.items import Items
 
 _MOST_THREADS = 1024
 _SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
@@ -68,8 +70,8 @@ def _carry_out(command: SortCommand) -> int:
 
 def _items(command: SortCommand) -> Items:
     """The type and order of the items: lines, unless an option or the suffix of a file says that they are binary."""
-    from gpumerge_cli.engine.job import Items
     from gpumerge_cli.formats.compressed import suffix_of
+    from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary
     from gpumerge_cli.order.rules import LineOrder
 
@@ -88,12 +90,12 @@ def _items(command: SortCommand) -> Items:
         if values.header or values.csv:
             raise UsageError("binary items have no header and no CSV fields", way_out="leave --header and --csv out")
         return Items(values.format, values.dtype, reverse=command.order.reverse, records=records)
+    format, certainty = format_of(values, command.files)
     return Items(
-        values.format,
+        format,
         lines=command.order,
         header_lines=values.header,
-        csv=values.csv,
-        csv_implied=values.csv_implied,
+        certainty=certainty,
         plain=not values.compressed,
         shown=_underlining(command) if values.debug else None,
     )

@@ -84,7 +84,14 @@ def read_values(
     for option, values in () if settings is None else settings.others(row.name, given):
         said[option.parameter] = read_all(option, values, option.names[0])
     sequence = tuple(one.option.parameter for one in told if one.option.parameter in ("key", "field"))
-    return Values(row.name, {**_defaults(row), **said}, given, sequence)
+    return Values(row.name, {**_defaults(row), **with_csv(row, said)}, given, sequence)
+
+
+def with_csv(row: Command, said: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values said of options, where --format csv says --csv of files of text, whatever they begin with."""
+    if said.get("format") != "csv" or "csv" not in row.by_parameter:
+        return said
+    return {**said, "format": "text", "csv": True}
 
 
 @cache

@@ -32,6 +32,7 @@ class LineSource:
     ) -> None:
         self.name = file.name
         self.header_asked = header_lines
+        self.marked = marked
         self._file = file
         self._end = bytes([terminator])
         self._unfinished = file.size > 0 and file.read(file.size - 1, 1) != self._end

@@ -167,7 +167,7 @@ def test_a_merge_imports_only_what_it_needs(tmp_path: Path) -> None:
     (tmp_path / "a.i32").write_bytes(bytes(4))
     words = ["merge", "-q", "--backend=cpu", "--threads=1", str(tmp_path / "a.i32"), "-o", str(tmp_path / "b.i32")]
     unneeded = {"pydantic", "rich", "json", "tempfile", "statistics", "hashlib", "logging", "csv"}
-    unneeded |= {f"gpumerge_cli.{name}" for name in ("cli.bench", "formats.csv_records", "results.compared", "batch")}
+    unneeded |= {f"gpumerge_cli.{name}" for name in ("cli.bench", "formats.csv_lines", "results.compared", "batch")}
     code = (
         f"import sys; from gpumerge_cli.cli.app import run; run({words}); "
         f"print(sorted({unneeded} & set(sys.modules)), file=sys.stderr)"

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from gpumerge_cli.backends.base import Backend, Pace
 from gpumerge_cli.engine import resources
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.resources import Shares, chunk_bytes_for, default_memory, shares, with_room_for
 from gpumerge_cli.engine.run import plan_files, run
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.order.kinds import Order
 from tests.jobs_of import merge_job
 
