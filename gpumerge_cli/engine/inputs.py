@@ -18,7 +18,7 @@ from gpumerge_cli.engine.resources import ITEM_COPIES, LARGE_ITEM, cores
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.extents import Copy
 from gpumerge_cli.formats.base import STDIO, Source
-from gpumerge_cli.formats.format import Layout, Prepared
+from gpumerge_cli.formats.format import Layout, Prepared, Written
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.naming import look_at as look_at_input
@@ -67,7 +67,7 @@ class Inputs:
 
     rest: takes the function that was told of progress while they were opened, and gives the one for the work that
     follows. names: the names as they were given, which may hold secrets; those of the sources do not. new_head: the
-    start of the output where it is not that of an input. layout: of the first one. shown: see formats.format.Prepared.
+    start of the output where it is not that of an input. layout: of the first one. written: see formats.format.
     others: gives further inputs of the command that have the same order; None if some have not, or cannot be looked at
     now.
     """
@@ -76,7 +76,7 @@ class Inputs:
     order: Order
     layout: Layout
     dtype: Dtype | None
-    shown: Callable[[bytes], bytes] | None = None
+    written: Written = Written()
     rest: Callable[[Advance | None], Advance | None] = lambda advance: advance
     names: tuple[str, ...] = ()
     new_head: bytes | None = None
@@ -120,7 +120,7 @@ class Inputs:
     def shown_header(self, source: Source) -> bytes:
         """The header of a source as the output has it, b"" if it has none."""
         header = source.header if isinstance(source, LineSource) else b""
-        return header if self.shown is None else self.shown(header)
+        return header if self.written.shown is None else self.written.shown(header)
 
     def files(self, counts: Sequence[int] | None = None, sizes: Sequence[int] = ()) -> tuple[InputFile, ...]:
         """The inputs for a report. counts: items of each, if known already; counting lines reads the files.
@@ -200,10 +200,10 @@ def opened(
             layouts = layouts_of(names, replace(items, copies=copies))
         sources = _open_all(names, layouts, stack, stopwatch, openings, folders)
         if alike:
-            _same_items(sources)
+            _same_items(sources, layouts)
         first, dtype = layouts[0], sources[0].dtype
         prepared = _prepared(sources, first, stack, stopwatch, openings)
-        inputs = Inputs(prepared.sources, prepared.order, first, dtype, prepared.shown, openings.rest, tuple(names))
+        inputs = Inputs(prepared.sources, prepared.order, first, dtype, prepared.written, openings.rest, tuple(names))
         if alike:
             same_headers([(source.name, inputs.shown_header(source)) for source in inputs.sources], first)
         if not silent:
@@ -214,16 +214,16 @@ def opened(
 def _prepared(
     sources: Sequence[Source], first: Layout, stack: ExitStack, stopwatch: Stopwatch, openings: Openings
 ) -> Prepared:
-    """The sources as they are worked on; the stack closes new ones. A format that reads them has a span of its name."""
+    """The sources as they are worked on; the stack closes new ones."""
     start = time.perf_counter()
     prepared = first.format.prepared(sources, first, openings.prepared)
-    if first.format.readings:
+    if first.format.readings and first.format.holds == "lines":  # rows were converted as they were opened
         nbytes = sum(source.size for source in prepared.sources)
-        stopwatch.add(Span(first.format.name, time.perf_counter() - start, nbytes))
+        stopwatch.add(Span("convert", time.perf_counter() - start, nbytes))
     new = [source for source in prepared.sources if source not in sources]
     for source in new:
         stack.callback(source.close)
-    if not new:
+    if not prepared.is_copied:
         openings.leave_out_preparing()
     return prepared
 
@@ -234,7 +234,7 @@ def known_ahead(names: Sequence[str], items: Items) -> tuple[Layout, Order | Non
     Raises UsageError as `opened` does.
     """
     first = layouts_of(names, items)[0]
-    unknown = first.format.holds == "typed" and first.dtype is None
+    unknown = first.format.holds == "rows" or (first.format.holds == "typed" and first.dtype is None)
     return first, None if unknown else first.format.order(first, first.dtype)
 
 
@@ -253,8 +253,8 @@ def _open_all(
         start = time.perf_counter()
         folder = folders[number % len(folders)] if folders else None
         source = open_source(name, layout, openings.of(number), folder=folder)
-        if is_packed(name, layout) or name == STDIO:
-            stage = "spool" if name == STDIO else "decompress"
+        if is_packed(name, layout) or name == STDIO or layout.format.holds == "rows":
+            stage = "spool" if name == STDIO else "decompress" if is_packed(name, layout) else "convert"
             stopwatch.add(Span(stage, time.perf_counter() - start, source.size))
         return source
 
@@ -325,12 +325,13 @@ def _mean_line(source: Source, position: float, end: int) -> float:
     return max(1.0, len(look) / max(1, look.count(end)))
 
 
-def _same_items(sources: Sequence[Source]) -> None:
-    first = sources[0]
-    for source in sources[1:]:
-        if not _same(source.dtype, first.dtype):
+def _same_items(sources: Sequence[Source], layouts: Sequence[Layout]) -> None:
+    first, its = sources[0], layouts[0]
+    for source, layout in zip(sources, layouts, strict=True):
+        in_rows = (layout.format.holds == "rows", its.format.holds == "rows")
+        if not _same(source.dtype, first.dtype) or in_rows[0] != in_rows[1]:
             raise InputError(
-                f"holds {_items(source)}, but {first.name} holds {_items(first)}",
+                f"holds {_items(source, layout)}, but {first.name} holds {_items(first, its)}",
                 where=source.name,
                 way_out="convert one of them: all inputs need one type",
             )
@@ -362,5 +363,7 @@ def _same(dtype: Dtype | None, first: Dtype | None) -> bool:
     return dtype.newbyteorder("=") == first.newbyteorder("=")
 
 
-def _items(source: Source) -> str:
+def _items(source: Source, layout: Layout) -> str:
+    if layout.format.holds == "rows":
+        return "rows"
     return "lines of text" if source.dtype is None else item_name(source.dtype)

@@ -15,7 +15,6 @@ from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.native.comparison import key_bounds
 from gpumerge_cli.order.kinds import Fields, Keys, Order, Records
-from gpumerge_cli.order.rules import LineOrder
 
 
 def item_of(text: str, inputs: Inputs) -> bytes:
@@ -113,7 +112,7 @@ def _line(text: str, inputs: Inputs) -> bytes:
     if b"\n" in line and order.end == b"\n":
         raise _wrong(text, "a line ends at a newline", "write one line without its end")
     try:
-        line = inputs.layout.format.item_of(line, order.text or LineOrder())
+        line = inputs.layout.format.item_of(line, order)
     except UsageError as error:
         raise _wrong(text, error.what, error.way_out) from None
     _judge_keys(text, line, order)

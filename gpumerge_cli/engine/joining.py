@@ -22,6 +22,8 @@ def prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
     assert job.operation.join is not None
     if len(inputs.sources) != 2:
         raise UsageError(f"{len(inputs.sources)} files were named", way_out="a join takes two, A and B")
+    if not inputs.layout.format.joins:
+        raise UsageError(f"{inputs.sources[0].name} holds rows", way_out="join lines, records or numbers")
     of_lines = [isinstance(source, LineSource) for source in inputs.sources]
     if any(of_lines) and not all(of_lines):
         text, other = (source.name for _, source in sorted(zip(of_lines, inputs.sources, strict=True), key=_is_other))
@@ -114,4 +116,4 @@ def _joined_header(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> by
         joined = worker.pair(a, None if join.header_of_a else b)
     finally:
         worker.close()
-    return joined if inputs.shown is None else inputs.shown(joined)
+    return joined if inputs.written.shown is None else inputs.written.shown(joined)

@@ -74,7 +74,7 @@ class Output:
                     inputs.layout,
                     inputs.dtype,
                     count,
-                    shown=inputs.shown,
+                    written=inputs.written,
                     line_end=inputs.order.end,
                     head=inputs.head,
                     most=most,

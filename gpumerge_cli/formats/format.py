@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.record_options import Key
     from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
-    from gpumerge_cli.order.rules import LineOrder
 
-Holds = Literal["lines", "untyped", "typed"]
+Holds = Literal["lines", "untyped", "typed", "rows"]
 """lines: take the options that say how lines compare. untyped: items whose dtype options and the suffix say. typed:
-items whose type the file says."""
+items whose type the file says. rows: columns with types and nulls, see formats/rows.py."""
 
 
 class Format:
@@ -43,14 +42,19 @@ class Format:
     """The option that asks for it."""
     readings: int = 0
     """Times that all of a file is read, or copied, before the work can begin."""
+    joins: bool = True
+    """Whether its items can be joined."""
     names_in_header: bool = False
     """Whether keys may be names in the header of files, so that all headers must be alike."""
 
     def judge(self, items: Items) -> None:
         """Raise UsageError if options of the items do not go with the format."""
 
-    def open(self, file: SeekableInput, layout: Layout) -> Source:
-        """The source of an opened file. Raises InputError."""
+    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> Source:
+        """The source of an opened file. Raises InputError.
+
+        told: called with the share of the file that was gone through, again and again, if all of it is read.
+        """
         raise NotImplementedError
 
     def refuse(self, name: str, start: bytes, items: Items) -> None:
@@ -71,7 +75,7 @@ class Format:
         layout: that of the first. told: called with (number of the source, share of it gone through), again and again
         while files are read or copied. Raises InputError.
         """
-        return Prepared(tuple(sources), self.order(layout, sources[0].dtype), layout.items.shown)
+        return Prepared(tuple(sources), self.order(layout, sources[0].dtype), Written(layout.items.shown))
 
     def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
         """The columns of the file `name`; () if the format has none, None if the file is empty. Raises InputError."""
@@ -82,7 +86,7 @@ class Format:
         bare, bare_other = (each.removeprefix(b"\xef\xbb\xbf").replace(b"\r", b"") for each in (header, other))
         return bare == bare_other
 
-    def item_of(self, line: bytes, order: LineOrder) -> bytes:
+    def item_of(self, line: bytes, order: Order) -> bytes:
         """The item, without its end, that a line of a file is. Raises UsageError for what is no line of a file."""
         return line
 
@@ -93,9 +97,11 @@ class Format:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a file."""
+    """A column of a file. Any of its values may be null, if it has a type."""
 
     name: str
+    type: str = ""
+    """One of those of order.rows.RowKey; "" for text."""
 
 
 @dataclass(frozen=True)
@@ -119,13 +125,24 @@ class Layout:
 
 
 @dataclass(frozen=True)
+class Written:
+    """The way from lines to the bytes of an output."""
+
+    shown: Callable[[bytes], bytes] | None = None
+    """Makes of whole lines what is written; None if they are written as they are."""
+    columns: tuple[Column, ...] = ()
+    """Those of rows, which go to an output of a format of rows."""
+
+
+@dataclass(frozen=True)
 class Prepared:
     """The inputs of a job as they are worked on."""
 
     sources: tuple[Source, ...]
     order: Order
-    shown: Callable[[bytes], bytes] | None
-    """Makes of whole lines what is written; None if they are written as they are."""
+    written: Written
+    is_copied: bool = True
+    """Whether files were copied for that, where the format has to read them."""
 
 
 FORMATS: dict[str, Format] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from gpumerge_cli.formats.base import STDIO, Sink, Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT
 from gpumerge_cli.formats.compressed import compression_of, compressor, inner_name, suffix_of
 from gpumerge_cli.formats.foreign import Foreign, foreign_of
-from gpumerge_cli.formats.format import FORMATS, Format, Layout
+from gpumerge_cli.formats.format import FORMATS, Column, Format, Layout, Written
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import dtype_of, format_names, format_of, is_binary
 from gpumerge_cli.formats.naming import open_input
@@ -45,7 +45,7 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
     if key is not None:
         one = _of_records(name, said, one, record, key, request.said or f"--dtype {dtype}", text)
         return Layout(one, items, number, record, key)
-    if dtype is not None and said is None and (one is None or one.holds != "typed"):
+    if dtype is not None and said is None and (one is None or one.holds not in ("typed", "rows")):
         one = _of_options()  # whatever the name says
     if text and said is None:
         if is_binary(suffix):
@@ -66,7 +66,7 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
 def _dtype_of(name: str, one: Format, suffix: str, dtype: str | None) -> Dtype | None:
     """The dtype of the items of a file that are no lines; None if the file says it. dtype: that of options."""
     wanted = None if dtype is None else parse_dtype(dtype)
-    if one.holds == "typed":
+    if one.holds in ("typed", "rows"):
         return wanted
     named = dtype_of(suffix)
     if wanted is not None and named and not wanted.isnative:
@@ -121,7 +121,7 @@ def _of_records(
     """
     if text:
         raise UsageError(f"{said} says that the items are records, not lines", way_out="leave -n and the like out")
-    if one is not None and one.holds == "typed":
+    if one is not None and one.holds in ("typed", "rows"):
         return one
     if format is not None and format.holds == "lines":
         raise UsageError(f"{said}: lines of text have no such key", way_out="leave it or --format text out")
@@ -149,7 +149,7 @@ def open_source(
     try:
         if layout.format.holds == "lines":
             layout.format.refuse(name, file.read(0, LOOKED_AT), layout.items)
-        return layout.format.open(file, layout)
+        return layout.format.open(file, layout, told)
     except BaseException:
         file.close()
         raise
@@ -227,24 +227,26 @@ def open_sink(
     dtype: Dtype | None,
     count: int | None,
     *,
-    shown: Callable[[bytes], bytes] | None = None,
+    written: Written = Written(),  # noqa: B008 - frozen
     line_end: bytes = b"\n",
     head: bytes = b"",
     most: int = 0,
 ) -> Sink:
     """Open an output for `count` items (None: known only at `commit`) of `dtype` (V, S: records; None: lines).
 
-    shown: see Prepared. line_end: ends each line. head: bytes ahead of all lines. most: about the bytes of all
+    written: see Prepared. line_end: ends each line. head: bytes ahead of all lines. most: about the bytes of all
     items, 0 if nobody knows.
 
     Its suffix says the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
     that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
     """
+    if written.columns:
+        return _open_rows(name, layout, written.columns, most)
     compress = compressor(name) if name != STDIO and not layout.items.plain else None
     suffix = judge_suffix(name, layout, dtype)
     if dtype is None:
+        shown, packed = written.shown, compress
         if shown is not None:
-            packed = compress
             compress = (lambda data: packed(shown(bytes(data)))) if packed else lambda data: shown(bytes(data))
         header = (lambda _: head) if head else None
         taken = None if shown is None else line_end[0]
@@ -268,3 +270,34 @@ def open_sink(
     except BaseException:
         output.abort()
         raise
+
+
+def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int) -> Sink:
+    """Open an output of rows, in the format that its suffix says, else in that of the first input."""
+    from gpumerge_cli.formats.rows import RowFooter, RowFormat, group_bytes
+    from gpumerge_cli.order.rows import END
+
+    own = next(iter(layout.format.suffixes), "")
+    suffix = suffix_of(name) if name != STDIO else ""
+    if name != STDIO and compression_of(name):
+        raise OutputError(
+            "an output of rows is not compressed as a whole", where=name, way_out=f"name it {inner_name(name)}"
+        )
+    said = format_of(suffix) if suffix else None
+    if said is not None and not isinstance(said, RowFormat):
+        raise OutputError(f"rows cannot be written as {suffix}", where=name, way_out=f"name it {own}")
+    if said is None and name != STDIO and _keeps_bytes(name) and not layout.items.tells_format:
+        way_out = f"name it {own}, or say --format {layout.format.name}"
+        raise OutputError("its suffix does not say a format of rows", where=name, way_out=way_out)
+    if is_terminal(name):
+        raise OutputError("rows are not written to a terminal", way_out="use --output FILE or a pipe")
+    format = said or layout.format
+    assert isinstance(format, RowFormat), "rows come from such a format"
+    writer = format.writer(columns)
+    return ItemSink(
+        open_output(name, most),
+        header=lambda _: writer.head,
+        compress=partial(group_bytes, writer, columns),
+        footer=RowFooter(writer),
+        line_end=END[0],
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ class Counted(Format):
     suffixes: Mapping[str, str] = {".cnt": ""}
     begins = COUNTED
 
-    def open(self, file: SeekableInput, layout: Layout) -> FixedSource:
+    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> FixedSource:
         (count,) = struct.unpack("<q", file.read_exactly(8, 8))
         if file.size != 16 + 8 * count:
             raise InputError("it is cut short", where=file.name, way_out="copy it again")

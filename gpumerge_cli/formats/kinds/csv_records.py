@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.format import Column, Format, Layout, Prepared, register
-from gpumerge_cli.order.rules import NUL
+from gpumerge_cli.formats.format import Column, Format, Layout, Prepared, Written, register
+from gpumerge_cli.order.rules import NUL, LineOrder
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.base import Source
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
-    from gpumerge_cli.order.rules import LineOrder
 
 
 class Csv(Format):
@@ -34,7 +33,7 @@ class Csv(Format):
         if items.terminator == NUL:
             raise UsageError("--csv: records end in newlines", way_out="leave -z out")
 
-    def open(self, file: SeekableInput, layout: Layout) -> LineSource:
+    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> LineSource:
         """See Format. The source has the lines of the file; `prepared` makes records of them."""
         from gpumerge_cli.formats.line_source import LineSource
 
@@ -61,7 +60,8 @@ class Csv(Format):
 
         lines = [source for source in sources if isinstance(source, LineSource)]
         records = records_of(lines, layout.items.line_order, told)
-        return Prepared(tuple(records.sources), Order.lines(records.order), records.shown)
+        copied = records.shown is not None
+        return Prepared(tuple(records.sources), Order.lines(records.order), Written(records.shown), is_copied=copied)
 
     def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
         """See Format. Record number `header_lines` has the names. Raises InputError if there is no such record."""
@@ -76,11 +76,11 @@ class Csv(Format):
 
         return same_fields(header, other, separator_of(items.line_order))
 
-    def item_of(self, line: bytes, order: LineOrder) -> bytes:
+    def item_of(self, line: bytes, order: Order) -> bytes:
         """See Format."""
         from gpumerge_cli.formats.csv_lines import as_line
 
-        return as_line(line, order)
+        return as_line(line, order.text or LineOrder())
 
 
 register(Csv())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from tokenize import TokenError
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ class Npy(Format):
     begins = rb"\x93NUMPY"
     about = "NumPy, 1-D"
 
-    def open(self, file: SeekableInput, layout: Layout) -> FixedSource:
+    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> FixedSource:
         """See Format."""
         from gpumerge_cli.formats.record_options import item_name, order_of
 

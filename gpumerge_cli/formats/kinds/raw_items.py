@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import InputError
@@ -21,7 +22,7 @@ class Raw(Format):
     suffixes = SUFFIXES
     about = "raw"
 
-    def open(self, file: SeekableInput, layout: Layout) -> FixedSource:
+    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> FixedSource:
         """See Format."""
         from gpumerge_cli.formats.fixed_source import FixedSource
 

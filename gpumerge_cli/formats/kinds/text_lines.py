@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.formats.format import Format, Layout, register
@@ -21,7 +22,7 @@ class Text(Format):
     about = "lines of text"
     word = "text"
 
-    def open(self, file: SeekableInput, layout: Layout) -> LineSource:
+    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> LineSource:
         """See Format."""
         from gpumerge_cli.formats.line_source import LineSource
 
