@@ -182,7 +182,8 @@ def test_long_names_of_ordering_options(letter: str) -> None:
     ],
 )
 def test_sort_words(word: str, letter: str) -> None:
-    assert parse(f"--sort={word}") == parse("--so", word) == parse(f"-{letter}")
+    assert parse(f"--sort={word}") == parse("--so", word)
+    assert parse(f"--sort={word}").order == parse(f"-{letter}").order
 
 
 @pytest.mark.parametrize("arguments", [["--sort=x"], ["--sort="], ["--sort=months"], ["--check=x"], ["--check="]])

@@ -160,7 +160,10 @@ def test_every_option_that_needs_another_is_refused_alone() -> None:
             assert "; " in judged(row, said, set(said))
             assert bool(judged(row, said, set())) is rule.settings
             for other in others_of(row, rule):
-                assert not judged(row, {**said, other.parameter: some(other)}, set(said))
+                asked = {**said, other.parameter: some(other)}
+                if other.needs is not None:
+                    asked |= {one.parameter: some(one) for one in others_of(row, other.needs)[:1]}
+                assert not judged(row, asked, set(said))
 
 
 def test_a_flag_that_is_taken_back_goes_with_all() -> None:
@@ -200,7 +203,7 @@ def test_messages(words: str, told: str, capsys: pytest.CaptureFixture[str]) -> 
 def test_a_setting_of_what_a_comparison_does_not_make_gives_way() -> None:
     row = command("merge")
     told = [OptionValue(row.option("compare"), True, "--compare")]
-    options = read_values(row, told, ["a"], Settings({"GPUMERGE_OUTPUT": "b", "GPUMERGE_CLUSTER": "local"}))
+    options = read_values(row, told, ["a"], Settings({"GPUMERGE_OUTPUT": "b", "GPUMERGE_MERGE_CLUSTER": "local"}))
     assert isinstance(options, typed.MergeOptions)
     assert options.compare
     with pytest.raises(UsageError, match="--compare merges all items"):
