@@ -124,7 +124,7 @@ class WholeWorker:
         filled = {number: Filled() for number in range(len(self._output.sinks))}
         waits = self._output.seekable
         self._is_used = not waits  # a thread that writes to a pipe nobody reads never comes back
-        for_each(pieces, lambda piece: self._write(piece, filled), self.hands, wait=waits)
+        for_each(pieces, lambda piece: self._write(piece, filled), self.hands, waits=waits)
         self._is_used = False
         if len(filled) == 1:
             filled[0].items = sum(workspace.counts) - workspace.dropped
