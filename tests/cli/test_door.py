@@ -14,8 +14,9 @@ import pytest
 
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.cli import application, options
+from gpumerge_cli.cli import application
 from gpumerge_cli.cli.help import help_text
+from gpumerge_cli.cli.options import commands as options
 from gpumerge_cli.cli.options.model import GROUPS
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.cli.work import _WORK
