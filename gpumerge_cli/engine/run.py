@@ -1,4 +1,4 @@
-"""Runs a job: a merge, a set, a join, a sort or a check."""
+"""Runs a job: a merge, a set, a join, a sort, a check or questions about ranks."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def run(
     told: Callable[[InputFile | InputError], None] | None = None,
     executor: Executor = LOCAL,
 ) -> Any:
-    """Merge or sort the inputs of the job to its output, which appears whole or not at all; or check them.
+    """Merge or sort the inputs of the job to its output, which appears whole or not at all.
 
-    Returns a MergeReport, or the CheckReport of a check.
+    Returns a MergeReport. A check gives its CheckReport instead, and questions about ranks give their Answers.
 
     since_start: seconds the process had run before the call, for the report. advance: called with (bytes written, bytes
     in all) after every chunk, from any thread but one at a time; a sort counts every byte twice, once sorted and once
@@ -61,6 +61,12 @@ def run(
         from gpumerge_cli.engine.check import check
 
         return check(job, advance, told, executor)
+    if job.operation.kind == "rank":
+        from gpumerge_cli.engine.rank import answer
+
+        answers = answer(job)
+        settle()
+        return answers
     clock = Clock(since_start)
     executor.judge(job)
     sorts = job.operation.kind == "sort"
