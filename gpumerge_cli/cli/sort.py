@@ -125,7 +125,7 @@ def _resources(command: SortCommand) -> Resources:
     return replace(
         resources(values),
         threads=threads,
-        memory=(values.memory or None) if command.mode == "merge" else values.memory,
+        memory=values.memory if command.mode == "sort" else values.memory or None,
         compress_program=values.compress_program,
         run_log=values.run_log,
         resume=values.resume,

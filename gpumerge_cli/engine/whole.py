@@ -10,12 +10,12 @@ from itertools import accumulate, pairwise
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass, field, replace
+from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.engine.outcome import About
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.parts import lines_that_begin, nearest_line_edge
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.task import Filled, Place, Task, TaskResult, UnfinishedError
 from gpumerge_cli.engine.workers import about, policy_of
 from gpumerge_cli.errors import DeviceError
