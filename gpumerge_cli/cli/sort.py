@@ -122,7 +122,7 @@ def _resources(command: SortCommand) -> Resources:
     return replace(
         resources(options),
         threads=threads,
-        memory=(options.memory or None) if command.mode == "merge" else options.memory,
+        memory=options.memory if command.mode == "sort" else options.memory or None,
         compress_program=options.compress_program,
         run_log=options.run_log,
         resume=options.resume,
