@@ -7,12 +7,10 @@ from typing import Any
 
 from gpumerge_cli.dataclass import names_of
 from gpumerge_cli.errors import DeviceError
-from gpumerge_cli.launch import LaunchPolicy, SortPolicy, Unique
+from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.native.library import library
-from gpumerge_cli.order.equals import Equals, Margin
+from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.kinds import Layout, Order
-
-_EQUALS = {None: "KEEP_ALL", "first": "KEEP_FIRST", "ahead": "KEEP_NONE_LIKE_FIRST"}
 
 
 def order_spec(order: Order) -> Any:
@@ -48,16 +46,6 @@ def sort_spec(policy: SortPolicy) -> Any:
     spec.algorithm = getattr(library(), f"SORT_{policy.algorithm.upper().replace('-', '_')}")
     spec.sort_tile = policy.tile
     return spec
-
-
-def equals(kept: Unique) -> int:
-    """The number of the library's Equals."""
-    if not isinstance(kept, Equals):
-        return int(getattr(library(), _EQUALS[kept]))
-    if not kept.is_set:
-        return equals(None if kept.keeps_all else "first")
-    number = int(getattr(library(), f"SETS_{kept.name_of_set.upper()}"))
-    return number + library().DISTINCT if kept.is_distinct else number
 
 
 def margin_spec(margin: Margin) -> Any:
