@@ -153,11 +153,12 @@ class LocalTeam:
         return Ready(workers, partial(_done_by, workers))
 
     def _whole(self, work: Pass) -> Ready:
+        from gpumerge_cli.engine.local_sorts import LEAST_PIECE
         from gpumerge_cli.engine.whole import WholeWorker
 
         assert self.output is not None
         assert work.shares is not None
-        threads = self.job.resources.threads or cores()
+        threads = min(self.job.resources.threads or cores(), -(-work.nbytes // LEAST_PIECE))
         make = partial(WholeWorker, work, self.output, self.backend, work.shares, threads=threads)
         return Ready([], lambda tasks: _done_by([make(tasks.stopwatch)], tasks))
 

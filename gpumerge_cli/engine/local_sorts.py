@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 Held = MemoryFile | SpilledFile | PackedFile | SeekableInput
 """A run: in memory, or in a file."""
 
-_LEAST_PIECE = 64 << 10
+LEAST_PIECE = 64 << 10
+"""Bytes below which a further thread sorts nothing faster."""
 _LEAST_ROOM = 32 << 20  # for the piece of each worker, beside runs that stay in memory
 _PART, _MOST_HANDS = 8 << 20, 8  # of a sort at once: what one thread reads or writes, and how many feed a device
 
@@ -43,8 +44,8 @@ def local_runs(
         return _whole(inputs, output, whole)
     chosen, spilled = _shares_by_pieces(job, inputs, backend, memory)
     pieces = pieces_of(inputs.sources, chosen.chunk_bytes)
-    if _is_mostly_one_line(job, inputs, backend, pieces, chosen.chunk_bytes):
-        return _whole(inputs, output, chosen)
+    if _need_no_merge(job, inputs, backend, pieces, chosen.chunk_bytes):
+        return _whole(inputs, output, Shares(chosen.workers, min(chosen.chunk_bytes, _PART)))
     outlet = RunsOutlet(MemoryFile.of)
     if spilled and inputs.nbytes > chosen.chunk_bytes:
         spill = Spill(job.resources.folders, job.resources.compress_program)
@@ -96,18 +97,20 @@ def _shares_by_pieces(job: Job, inputs: Inputs, backend: Backend, memory: int) -
     if pace.runs:
         wanted = memory if spilled else max(wanted, -(-nbytes // pace.runs))
     room = int((memory if spilled else memory - nbytes) / (workers * each))
-    piece = max(_LEAST_PIECE, min(wanted, room, max(_LEAST_PIECE, -(-nbytes // workers))))
+    piece = max(LEAST_PIECE, min(wanted, room, max(LEAST_PIECE, -(-nbytes // workers))))
     return Shares(max(1, min(workers, -(-nbytes // piece))), piece), spilled
 
 
-def _is_mostly_one_line(job: Job, inputs: Inputs, backend: Backend, pieces: Sequence[Chunk], size: int) -> bool:
-    """Whether one line is longer than a piece may be, and all others fit into one.
+def _need_no_merge(job: Job, inputs: Inputs, backend: Backend, pieces: Sequence[Chunk], size: int) -> bool:
+    """Whether there is one piece; or one line is longer than a piece may be, and all others fit into one.
 
     A run of that line alone takes more time and memory.
     """
     pace = backend.sort_pace(inputs.order, inputs.item_bytes)
     if not pace.outgrows or job.resources.always_spill or job.operation.margin is not None or not pieces:
         return False
+    if len(pieces) == 1:
+        return True
     longest = max(piece.nbytes for piece in pieces)
     return longest > size and inputs.nbytes - longest <= size
 
