@@ -66,7 +66,6 @@ class ClusterTeam:
     output: Output | None
     why = "asked for"
     expected = None
-    about = None
 
     def ready(self, work: Pass) -> Ready:
         """See JobTeam."""

@@ -13,6 +13,7 @@ from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import Executor, JobTeam, Runs, perform
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.launches import policy_of
 from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.margins import counts_of, judge_margin
 from gpumerge_cli.engine.memory import judge_memory
@@ -246,5 +247,6 @@ def plan_files(job: Job) -> Plan:
         groups = job.operation.by_groups
         team = LOCAL.team(job, inputs, Clock(), sizes=[inputs.nbytes])
         work = Pass(job, "merge", inputs.sources, inputs.order, inputs.item_bytes, NoOutlet())
-        chunk_bytes = team.shares(work, 1.0, team.backend).chunk_bytes
+        backend = team.backend
+        chunk_bytes = team.shares(work, 1.0, backend, policy_of(backend, work)).chunk_bytes
         return plan_in_spans(inputs.sources, inputs.order, chunk_bytes, groups=groups)
