@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends.base import Backend
@@ -21,7 +20,7 @@ from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.plan import Chunk, blocks_of
+from gpumerge_cli.plan import Chunk, blocks_of, chunks_between
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
@@ -139,5 +138,5 @@ def pieces_of(sources: Sequence[Source], size: int) -> list[Chunk]:
             else:
                 ends.append((number, stop))
                 held = stop - start
-    cuts = [(0,) * len(sizes), *((*sizes[:at], stop, *(0,) * (len(sizes) - at - 1)) for at, stop in ends)]
-    return [Chunk(tuple(zip(low, high, strict=True)), sum(low)) for low, high in pairwise(cuts)]
+    cuts = ((*sizes[:at], stop, *(0,) * (len(sizes) - at - 1)) for at, stop in ends)
+    return chunks_between([(0,) * len(sizes), *cuts])

@@ -77,7 +77,7 @@ def test_memory_bounds_the_chunks_and_the_plan_shows_them(backend: Backend, writ
     assert report.chunk_bytes < 1 << 20
     assert report.chunks > 1
     plan = plan_files(job)
-    assert len(plan) == report.chunks
+    assert len(plan.chunks) == report.chunks
     assert sum(chunk.nbytes for chunk in plan.chunks) == 1_600_000
 
 
