@@ -129,7 +129,7 @@ class Output:
 
     def end_with(self, text: bytes, outcome: Outcome) -> None:
         """Write `text` behind all items of the last part. Raises OutputError."""
-        part, sink = outcome.parts.setdefault(len(self.sinks) - 1, Filled()), self.sinks[-1]
+        part, sink = outcome.filled.setdefault(len(self.sinks) - 1, Filled()), self.sinks[-1]
         data = sink.encode(text)
         sink.write_at(part.nbytes, data)
         part.nbytes += len(data)
@@ -139,7 +139,7 @@ class Output:
 
         durable: see Sink.
         """
-        filled = [outcome.parts.get(number, Filled()) for number in range(len(self.sinks))]
+        filled = [outcome.filled.get(number, Filled()) for number in range(len(self.sinks))]
         items, expected = sum(part.items for part in filled), sum(outcome.counts) - outcome.dropped
         if items != expected:  # a fault of this program, which must not cost anybody an item
             raise OutputError(f"{items} items were to be written instead of {expected}", where=self.names[0])
@@ -180,5 +180,5 @@ class Output:
 
     def parts(self, outcome: Outcome) -> tuple[OutputPart, ...]:
         """The content of each part, for a report."""
-        found = (outcome.parts.get(number, Filled()) for number in range(len(self.names)))
+        found = (outcome.filled.get(number, Filled()) for number in range(len(self.names)))
         return tuple(OutputPart(name, one.items, one.nbytes) for name, one in zip(self.names, found, strict=True))
