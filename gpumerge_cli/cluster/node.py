@@ -82,7 +82,7 @@ class _Bench:
             self.outlet = PartsOutlet([spot for spot in spots if isinstance(spot, PartsSpot)])
         elif not sinks:
             self.outlet = CountOutlet()
-        return Pass(shipment.job, shipment.action, self._sources(), shipment.order, shipment.item_bytes, self.outlet)
+        return Pass(shipment.job, shipment.action, self._sources(), shipment.order, shipment.mean_bytes, self.outlet)
 
     def _sources(self) -> Sequence[Source]:
         """The inputs, opened by name. Raises InputError or ClusterError for one that is not as the client sees it."""

@@ -20,7 +20,7 @@ def policy_of(backend: Backend, work: Pass) -> LaunchPolicy | SortPolicy:
     launch = work.job.operation.launch
     if not isinstance(launch, SortRequest):
         return backend.resolve(launch, work.order, len(work.sources), work.equals)
-    if work.sorts or 0 < backend.sort_pace(work.order, work.item_bytes).resorts < len(work.sources):
+    if work.sorts or 0 < backend.sort_pace(work.order, work.mean_bytes).resorts < len(work.sources):
         policy = backend.resolve_sort(launch, work.order, work.nbytes)
         if work.sorts or policy.algorithm == "radix":
             return policy
@@ -31,10 +31,10 @@ def policy_of(backend: Backend, work: Pass) -> LaunchPolicy | SortPolicy:
 
 def pace_of(backend: Backend, work: Pass, policy: LaunchPolicy | SortPolicy) -> Pace:
     """The pace of the backend in the pass, with the room that it takes to sort chunks again if it does."""
-    pace = backend.pace(work.order, len(work.sources), work.item_bytes)
+    pace = backend.pace(work.order, len(work.sources), work.mean_bytes)
     if work.sorts or not isinstance(policy, SortPolicy):
         return pace
-    return replace(pace, footprint=pace.footprint + backend.sort_pace(work.order, work.item_bytes).room)
+    return replace(pace, footprint=pace.footprint + backend.sort_pace(work.order, work.mean_bytes).room)
 
 
 Feed = Callable[[Backend, LaunchPolicy | SortPolicy], Shares]

@@ -17,7 +17,7 @@ from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.launches import pace_of
 from gpumerge_cli.engine.margins import by_cpu
-from gpumerge_cli.engine.memory import Shares, checkers, chunk_bytes_for, memory_for_items, shares, with_room_for
+from gpumerge_cli.engine.memory import Shares, checkers, chunk_bytes_for, memory_for_items, shares
 from gpumerge_cli.engine.outcome import WorkerLog
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.passes import Pass
@@ -39,8 +39,7 @@ class Local:
 
     def judge(self, job: Job) -> None:
         """See Executor."""
-        why = by_cpu(job)
-        if why and job.resources.backend == "gpu":
+        if job.resources.backend == "gpu" and (why := by_cpu(job)):
             raise UsageError(why, way_out="leave --backend gpu out")
 
     def copier(self, job: Job, output: str) -> None:
@@ -174,8 +173,7 @@ class LocalTeam:
                 checkers(order, self.job.resources.threads, self.memory), self.block_bytes(work.sources[0], order)
             )
         pace, number = pace_of(backend, work, policy), len(work.sources)
-        chosen = shares(pace, work.nbytes, number, on.threads, memory, on.device_memory)
-        return with_room_for(order.item_bytes, number, chosen, memory)
+        return shares(pace, work.nbytes, number, on.threads, memory, on.device_memory, item=order.item_bytes)
 
     def _checkers(self, order: Order) -> int:
         return checkers(order, self.job.resources.threads, self.memory)

@@ -78,7 +78,7 @@ def _shares_at_once(job: Job, inputs: Inputs, backend: Backend, memory: int) -> 
     hands = job.resources.threads or min(cores(), _MOST_HANDS if backend.remote else cores())
     item = max(1, order.item_bytes)
     part = max(1, _PART // item) * item  # of lines any bytes
-    needed = backend.whole_sort(order, nbytes, inputs.item_bytes, part, hands)
+    needed = backend.whole_sort(order, nbytes, inputs.mean_bytes, part, hands)
     if needed is None or needed > memory:
         return None
     return Shares(min(hands, -(-nbytes // part)), part)
@@ -87,7 +87,7 @@ def _shares_at_once(job: Job, inputs: Inputs, backend: Backend, memory: int) -> 
 def _shares_by_pieces(job: Job, inputs: Inputs, backend: Backend, memory: int) -> tuple[Shares, bool]:
     """The pieces at once and bytes of each, and whether runs go to temporary files."""
     order, nbytes, on = inputs.order, inputs.nbytes, job.resources
-    pace = backend.sort_pace(order, inputs.item_bytes)
+    pace = backend.sort_pace(order, inputs.mean_bytes)
     workers = on.threads or pace.workers or cores()
     each = piece_footprint(backend, inputs)
     workers = max(1, min(workers, int(memory / (max(1, order.item_bytes) * each))))  # a piece has an item at least
@@ -105,7 +105,7 @@ def _need_no_merge(job: Job, inputs: Inputs, backend: Backend, pieces: Sequence[
 
     A run of that line alone takes more time and memory.
     """
-    pace = backend.sort_pace(inputs.order, inputs.item_bytes)
+    pace = backend.sort_pace(inputs.order, inputs.mean_bytes)
     if not pace.outgrows or job.resources.always_spill or job.operation.margin is not None or not pieces:
         return False
     if len(pieces) == 1:

@@ -60,7 +60,7 @@ class Output:
         self._threads = threads
         self._reserved: Sequence[int] = ()
         self._cuts = False
-        most, items = inputs.nbytes if sizes is None else max(sizes), int(inputs.nbytes / inputs.item_bytes)
+        most, items = inputs.nbytes if sizes is None else max(sizes), int(inputs.nbytes / inputs.mean_bytes)
         most = most if margin is None else margin.most(most, items)
         try:
             if len(names) > 1:

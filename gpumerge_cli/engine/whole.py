@@ -90,7 +90,7 @@ class WholeWorker:
     def start(self) -> None:
         """Take the memory for all of it. Raises DeviceError."""
         work = self._work
-        self._on.prepare(work.order, self._policy, int(work.nbytes / work.item_bytes))
+        self._on.prepare(work.order, self._policy, int(work.nbytes / work.mean_bytes))
         self._workspace = self._on.workspace(work.order, work.nbytes, threads=self._threads)
 
     def do(self, task: Task) -> TaskResult:

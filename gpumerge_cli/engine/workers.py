@@ -74,7 +74,7 @@ class Setup:
     def warm_up(self) -> None:
         """Merge two items, so that compiling and loading code counts as start-up and not as the first chunk's work."""
         work = self.work
-        order, items = work.order, int(self.shares.chunk_bytes / work.item_bytes)
+        order, items = work.order, int(self.shares.chunk_bytes / work.mean_bytes)
         if not work.nbytes and order.item_bytes > _MOST_WARMED:
             return
         self.backend.prepare(order, self.policy, items, check=work.check, equals=work.equals)

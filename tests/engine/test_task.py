@@ -47,7 +47,7 @@ sink = open_sink(output, resolve_format(job.inputs[0], "text", None), None, None
 with opened(job.inputs, job.items) as inputs:
     sink.reserve(inputs.nbytes)
     outlet = SinkOutlet([sink], job.operation.equals)
-    work = Pass(job, "merge", inputs.sources, inputs.order, inputs.item_bytes, outlet)
+    work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, outlet)
     worker = CpuWorker(0, Setup(work, cpu.create(), lambda *_: Shares(1, 1 << 16)))
     worker.start()
     counts = [sum(each) for each in zip(*(worker.do(task).counts for task in tasks))]
