@@ -28,15 +28,17 @@ from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment, Standing, sh
 from gpumerge_cli.cluster.unpacker import Unpacker
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.launches import pace_of
 from gpumerge_cli.engine.memory import Shares, shares
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.task import Place, Ranges, Task, TaskResult, UnfinishedError
-from gpumerge_cli.engine.workers import Setup, Slot, pace_of
+from gpumerge_cli.engine.workers import Setup, Slots
 from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, InputError
 from gpumerge_cli.extents import PartsSpot, Spot
 from gpumerge_cli.formats.base import Sink, Source
 from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.formats.sink import ItemSink
+from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.plan import Chunk, Cut, Planner, ends_of
 
 _MOST_OPEN = 4
@@ -53,15 +55,13 @@ class _Bench:
         self.shipment = shipment
         self.active = 0
         self._stack = ExitStack()
-        self._own = threading.local()
-        self._slots: list[Slot] = []
+        self._slots: Slots | None = None
         self._ranges: list[OutputRange] = []
-        self._lock = threading.Lock()
         try:
             self._work = self._opened()
-            self._backend = _backend(shipment, self._work)
-            self._setup = Setup(self._work, self._backend, self._shares())
-            self._setup.open()
+            setup = Setup(self._work, _backend(shipment, self._work), self._shares)
+            setup.open()
+            self._slots = Slots(setup)
         except BaseException:
             self.close()
             raise
@@ -82,7 +82,7 @@ class _Bench:
             self.outlet = PartsOutlet([spot for spot in spots if isinstance(spot, PartsSpot)])
         elif not sinks:
             self.outlet = CountOutlet()
-        return Pass(shipment.job, shipment.action, self._sources(), shipment.order, shipment.item_bytes, self.outlet)
+        return Pass(shipment.job, shipment.action, self._sources(), shipment.order, shipment.mean_bytes, self.outlet)
 
     def _sources(self) -> Sequence[Source]:
         """The inputs, opened by name. Raises InputError or ClusterError for one that is not as the client sees it."""
@@ -105,12 +105,12 @@ class _Bench:
                 )  # fmt: skip
         return inputs.sources
 
-    def _shares(self) -> Shares:
+    def _shares(self, backend: Backend, policy: LaunchPolicy | SortPolicy) -> Shares:
         shipment, work = self.shipment, self._work
         threads, memory = own_threads(), shipment.job.resources.memory or own_memory()
         if shipment.chunk_bytes:
             return Shares(threads, shipment.chunk_bytes)
-        pace, number = pace_of(self._backend, work), len(work.sources)
+        pace, number = pace_of(backend, work, policy), len(work.sources)
         return replace(shares(pace, work.nbytes, number, threads, memory), workers=threads)
 
     def do(self, task: Task) -> tuple[TaskResult, str]:
@@ -118,16 +118,12 @@ class _Bench:
 
         Raises UnfinishedError, OutputError.
         """
-        slot: Slot | None = getattr(self._own, "slot", None)
-        if slot is None:
-            slot = self._own.slot = Slot(self._setup)
-            with self._lock:
-                self._slots.append(slot)
         known = (self.shipment.known or {}).get(task.place.part)
         if known is not None and isinstance(self.outlet, FolderOutlet) and self.outlet.has(task.place.part, known):
             return TaskResult(list(known.counts), written=known.size, nbytes=task.nbytes, part=task.place.part), ""
         self.outlet.begin(task.place)
-        result = slot.do(task)
+        assert self._slots is not None, "it is open"
+        result = self._slots.do(task)
         if self.outlet.is_over(task.turn):
             raise ClusterError("the run was stopped")
         for source in self._work.sources:
@@ -148,8 +144,8 @@ class _Bench:
 
     def close(self) -> None:
         """Close all files and give all memory back."""
-        for slot in self._slots:
-            slot.close()
+        if self._slots is not None:
+            self._slots.close()
         self._stack.close()
 
 

@@ -48,7 +48,7 @@ class Shipment:
     """Its inputs have absolute names, or are the names of runs; its memory is that of each worker."""
     action: Action
     order: Order
-    item_bytes: float
+    mean_bytes: float
     """Bytes of an item on average."""
     inputs: tuple[Seen, ...]
     """The files that workers read."""

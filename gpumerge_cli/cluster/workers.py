@@ -15,10 +15,10 @@ from gpumerge_cli.cluster.pool import DaskPool
 from gpumerge_cli.cluster.shipment import Packed, Shipment, Standing
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.executor import Ready
+from gpumerge_cli.engine.launches import about, policy_of
 from gpumerge_cli.engine.outcome import About, Member, WorkerLog
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.tasks import Tasks
-from gpumerge_cli.engine.workers import about, policy_of
 from gpumerge_cli.errors import ClusterError, GpumergeError
 
 if TYPE_CHECKING:

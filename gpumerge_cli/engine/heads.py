@@ -143,8 +143,8 @@ def gone_on(ahead: Outcome, rest: Outcome) -> Outcome:
     """The outcome of a merge that met disorder, and of the one that went on with the rest."""
     ahead.counts[:] = rest.counts
     ahead.dropped += rest.dropped
-    ahead.written, ahead.parts = rest.written, rest.parts
-    ahead.parts[0].items -= ahead.dropped - rest.dropped
+    ahead.written, ahead.filled = rest.written, rest.filled
+    ahead.filled[0].items -= ahead.dropped - rest.dropped
     ahead.chunks += rest.chunks
     ahead.largest = max(ahead.largest, rest.largest)
     return ahead

@@ -62,7 +62,7 @@ class Output:
         self._threads = threads
         self._reserved: Sequence[int] = ()
         self._cuts = False
-        most, items = inputs.nbytes if sizes is None else max(sizes), int(inputs.nbytes / inputs.item_bytes)
+        most, items = inputs.nbytes if sizes is None else max(sizes), int(inputs.nbytes / inputs.mean_bytes)
         most = most if margin is None else margin.most(most, items)
         try:
             if len(names) > 1:
@@ -141,7 +141,7 @@ class Output:
 
     def end_with(self, text: bytes, outcome: Outcome) -> None:
         """Write `text` behind all items of the last part. Raises OutputError."""
-        part, sink = outcome.parts.setdefault(len(self.sinks) - 1, Filled()), self.sinks[-1]
+        part, sink = outcome.filled.setdefault(len(self.sinks) - 1, Filled()), self.sinks[-1]
         data = sink.encode(text)
         sink.write_at(part.nbytes, data)
         part.nbytes += len(data)
@@ -151,7 +151,7 @@ class Output:
 
         durable: see Sink.
         """
-        filled = [outcome.parts.get(number, Filled()) for number in range(len(self.sinks))]
+        filled = [outcome.filled.get(number, Filled()) for number in range(len(self.sinks))]
         items, expected = sum(part.items for part in filled), sum(outcome.counts) - outcome.dropped
         if items != expected:  # a fault of this program, which must not cost anybody an item
             raise OutputError(f"{items} items were to be written instead of {expected}", where=self.names[0])
@@ -192,5 +192,5 @@ class Output:
 
     def parts(self, outcome: Outcome) -> tuple[OutputPart, ...]:
         """The content of each part, for a report."""
-        found = (outcome.parts.get(number, Filled()) for number in range(len(self.names)))
+        found = (outcome.filled.get(number, Filled()) for number in range(len(self.names)))
         return tuple(OutputPart(name, one.items, one.nbytes) for name, one in zip(self.names, found, strict=True))

@@ -37,7 +37,7 @@ class Pass:
     """Opened: the inputs of the job, or runs."""
     order: Order
     """Compares the items; of a join those of the first source."""
-    item_bytes: float
+    mean_bytes: float
     """Bytes of an item on average."""
     outlet: Outlet
     """Takes the results."""
@@ -47,6 +47,8 @@ class Pass:
     """The range of each task; None if the planner cuts them."""
     shares: Shares | None = None
     """Tasks at once and bytes of each; None if the workers choose."""
+    grid: tuple[int, int] = (1, 0)
+    """The blocks of the output's file at which it is cut, see Planner."""
     advance: Advance | None = None
     """Called with (bytes done, bytes in all), from any thread but one at a time."""
 
@@ -88,12 +90,8 @@ class Pass:
     @cached_property
     def planner(self) -> Planner:
         """Cuts the sources."""
-        return self.planner_on((1, 0))
-
-    def planner_on(self, grid: tuple[int, int]) -> Planner:
-        """Cuts the sources at the blocks of a file. grid: see Planner."""
         if self.join is None:
-            return Planner(self.sources, self.order, grid, groups=self.equals.groups or self.margin is not None)
+            return Planner(self.sources, self.order, self.grid, groups=self.equals.groups or self.margin is not None)
         return Planner(self.sources, self.join.compared, groups=True, keys=self.join.tables)
 
     def order_of(self, source: int) -> Order:

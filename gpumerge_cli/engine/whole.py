@@ -9,15 +9,16 @@ from itertools import accumulate, pairwise
 
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.dataclass import dataclass, field, replace
+from gpumerge_cli.dataclass import dataclass, field
+from gpumerge_cli.engine.launches import about, policy_of
 from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.engine.outcome import About
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.parts import lines_that_begin, nearest_line_edge
 from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.steps import named_sort
 from gpumerge_cli.engine.task import Filled, Place, Task, TaskResult, UnfinishedError
-from gpumerge_cli.engine.workers import about, policy_of
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.measure import Span, Stopwatch
@@ -89,7 +90,7 @@ class WholeWorker:
     def start(self) -> None:
         """Take the memory for all of it. Raises DeviceError."""
         work = self._work
-        self._on.prepare(work.order, self._policy, int(work.nbytes / work.item_bytes))
+        self._on.prepare(work.order, self._policy, int(work.nbytes / work.mean_bytes))
         self._workspace = self._on.workspace(work.order, work.nbytes, threads=self._threads)
 
     def do(self, task: Task) -> TaskResult:
@@ -162,7 +163,7 @@ class WholeWorker:
         workspace.adopt(sizes)
         workspace.sort(self._policy, self._work.equals)  # type: ignore[arg-type]
         workspace.synchronize()
-        self._took([replace(s, name="sort") if s.name == "kernel" else s for s in workspace.spans])
+        self._took(list(map(named_sort, workspace.spans)))
         workspace.spans.clear()
 
     def _pieces(self) -> list[_Piece]:

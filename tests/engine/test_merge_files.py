@@ -24,7 +24,7 @@ from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
-from gpumerge_cli.plan import Plan, Planner
+from gpumerge_cli.plan import Planner, chunks_between
 from gpumerge_cli.results.run import MergeReport
 from tests.jobs_of import merge_job
 from tests.oracles import items_of, merged_keys, same_bits
@@ -344,8 +344,8 @@ def test_disorder_across_the_edge_of_chunks(
 ) -> None:
     """Each chunk is in order by itself; only the neighbours across the edge are not."""
     path = write("a.i32", np.array([1, 2, 9, 3, 4, 5], np.int32))
-    plan = Plan(np.array([[0], [12], [24]]))
-    monkeypatch.setattr(Planner, "spans", lambda *arguments, **parts: iter([[list(plan.chunks)]]))
+    chunks = chunks_between([(0,), (12,), (24,)])
+    monkeypatch.setattr(Planner, "spans", lambda *arguments, **parts: iter([[chunks]]))
     with pytest.raises(DisorderError, match="@3: disorder: 3 comes after 9"):
         merge(backend, [path], str(tmp_path / "out.i32"))
 
