@@ -51,7 +51,8 @@ class Checks:
 
     def any_disorder(self, address: int, count: int, answer: int) -> Iterable[Step]:
         """Write to the int64 at `answer` if items at an address are not in order."""
-        return self._on(self._any_disorder, count, [address, count, answer, 0, 0])
+        blocks = min(-(-count // _THREADS), self._most_blocks)
+        return ((self._any_disorder, blocks, [address, count, answer, 0, 0], False),)
 
     @cached_property
     def _any_disorder(self) -> Launch:
@@ -87,9 +88,7 @@ class Checks:
         return differs.view(cupy.bool_)
 
     def _steps(self, name: str, count: int, words: list[int]) -> Iterable[Step]:
-        return self._on(self._kernels.ready(name, _THREADS, len(words), file=_FILE), count, words)
-
-    def _on(self, launch: Launch, count: int, words: list[int]) -> Iterable[Step]:
+        launch = self._kernels.ready(name, _THREADS, len(words), file=_FILE)
         return ((launch, min(-(-count // _THREADS), self._most_blocks), words, False),)
 
     def _keep(self, items: Run, which: Any) -> int:

@@ -108,16 +108,24 @@ class Merge:
             return ((merge, blocks, [*source, out, 0, blocks, *text, *told], False),)
         words = [*source, out, 0, self._own_beside, *text, *told]
         groups, edges = -(-total // group), -(-group // tile) + 1
-        return self._cut_ahead(groups, edges, text, take, (merge, blocks, words, self._beside))
+        return self._cut_ahead(source, groups, edges, text, take, (merge, blocks, words))
 
-    def _cut_ahead(self, groups: int, edges: int, text: Context, take: Take, merge: Step) -> Iterator[Step]:
-        """The step `merge`, behind the cuts at the edges of its tiles. Its words have no address of the cuts yet."""
+    def _cut_ahead(
+        self,
+        source: list[int],
+        groups: int,
+        edges: int,
+        text: Context,
+        take: Take,
+        merge: tuple[Launch, int, list[int]],
+    ) -> Iterator[Step]:
+        """A merge, behind the cuts at the edges of its tiles, whose address is put into its words."""
         partition = self._partition  # which is compiled meanwhile
         cuts = take(groups * edges * self.fan_in * _CUT_BYTES)
-        launch, blocks, words, beside = merge
-        source, rest = words[: self._source_words], words[self._source_words :]
+        launch, blocks, words = merge
+        words[self._source_words + 1] = cuts.ptr
         yield partition.step(source, edges, self.tile, cuts.ptr, text, groups)
-        yield launch, blocks, [*source, rest[0], cuts.ptr, *rest[2:]], beside
+        yield launch, blocks, words, self._beside
 
     def _merging(self) -> Launch:
         """The kernel that merges tiles."""
