@@ -261,9 +261,12 @@ def driver_error(what: str) -> BaseException:
     return made
 
 
-def call(kind: prepared.Kind, runs: list[Any], out: Any, values: list[Any], moved: Any) -> bool:
-    """Prepare a call and make it. Returns its answer, and False if it does not take so many items."""
-    ready = prepared.prepare(kind, 0, TUNED_ON)
+def call(kind: tuple[Any, ...], runs: list[Any], out: Any, values: list[Any], moved: Any) -> bool:
+    """Prepare a call and make it. kind: the first arguments of `prepare`.
+
+    Returns its answer, and False if it does not take so many items.
+    """
+    ready = prepared.prepare(*kind, device=0, limits=TUNED_ON)
     assert ready is not None
     counts = [len(run) for run in runs]
     if not ready.takes(sum(counts)):

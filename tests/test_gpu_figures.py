@@ -332,7 +332,7 @@ def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pyt
     ) in text
     for dtype in ("int8", "int16", "int32", "float32", "uint64", "float64"):
         for value_bytes in (None, 1, 4, 8, 100):
-            call = prepared.prepare(prepared.Kind("sort", Order.of(dtype), 1, value_bytes), 0, TUNED_ON)
+            call = prepared.prepare("sort", Order.of(dtype), 1, value_bytes, device=0, limits=TUNED_ON)
             by_rank = most_by_rank(Order.of(dtype), None if value_bytes is None else MagicMock())
             assert by_rank == 1 << 17 or dtype != "int32"
             assert by_rank == 1 << 18 or dtype != "uint64" or value_bytes

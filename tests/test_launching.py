@@ -223,7 +223,7 @@ class TestCompiling:
     @pytest.mark.parametrize(("count", "file"), [(10_000, "sort_by_rank.cu"), (100_000, "sort_tile.cu")])
     def test_a_sort_by_rank_compiles_its_kernels_side_by_side(self, count: int, file: str, events: list[str]) -> None:
         sort = RankSort(module.Kernels(0, Order.of("int32"), TUNED_ON), None, 1 << 20)
-        run(sort.steps(([0], [count], count, 0, [], 0), room))
+        run(sort.array_steps([0], [count], count, 0, [], 0, room))
         begun = [f"begin {file}", "begin merge_by_rank.cu"]
         assert events == [*begun, f"wait for {file}", "wait for merge_by_rank.cu"]
 
@@ -246,7 +246,7 @@ class TestCompiling:
         order = Order.of("int32")
         policy = replace(resolve(LaunchRequest(), order, TUNED_ON, 900), runs=900)
         merge = MergeOfMany(module.Kernels(0, order, TUNED_ON), policy)
-        run(merge.steps([(1024 * number, 7) for number in range(900)], 1 << 30, 1 << 31, room))
+        run(merge.steps([(1024 * number, 7) for number in range(900)], 1 << 30, room))
         assert events[:4] == [
             "begin join_runs.cu", "begin count_digits.cu", "begin sort_radix.cu", "wait for join_runs.cu"
         ]  # fmt: skip
@@ -267,7 +267,7 @@ class TestCompiling:
         for count in (10, 1 << 25, 1 << 27):
             run(Merge(kernels, policy).table([(0, count)], 0, room))
             run(SortByDigits(kernels).steps((4096, count), (8192, 16384), room))
-            run(Checks(kernels).any_disorder()(0, count, 0))
+            run(Checks(kernels).any_disorder(0, count, 0))
         module._function.cache_clear()
         assert len(begun) == len(set(begun)) == (6 if dtype == "int16" else 5)
         assert sorted((*unit, TUNED_ON.capability) for unit in waited) == sorted(begun)

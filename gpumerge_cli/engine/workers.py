@@ -24,9 +24,7 @@ from gpumerge_cli.engine.steps import (
 )
 from gpumerge_cli.engine.task import Place, Task, TaskResult, UnfinishedError
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError
-from gpumerge_cli.launch import FAN_INS, LaunchPolicy, SortPolicy, SortRequest
-from gpumerge_cli.measure import Span
-from gpumerge_cli.launch import SortPolicy, Unique
+from gpumerge_cli.launch import SortPolicy
 from gpumerge_cli.native.calls import ChunkCalls, ChunkWorker, Disordered
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk

@@ -20,8 +20,6 @@ from gpumerge_cli.engine import memory as budget
 from gpumerge_cli.engine import resources
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.job import Resources
-from gpumerge_cli.engine.memory import Shares, chunk_bytes_for, shares, with_room_for
-from gpumerge_cli.engine.job import Items, Resources
 from gpumerge_cli.engine.memory import chunk_bytes_for, shares
 from gpumerge_cli.engine.resources import default_memory
 from gpumerge_cli.engine.run import plan_files, run

@@ -80,7 +80,7 @@ def test_merges(order: Order, kernel: Any, compiled: Compiled) -> None:
             kernels = module.Kernels(0, order, TUNED_ON)
             compiled.launched.clear()
             given = [(0, count // 2), (1 << 20, count - count // 2)]
-            launching.queue(many_runs.MergeOfMany(kernels, launch).steps(given, 1 << 30, 0, room), 0)
+            launching.queue(many_runs.MergeOfMany(kernels, launch).steps(given, 1 << 30, room), 0)
             assert compiled.ahead(order, launch, count) == compiled.launched
             checking.Checks(kernels).check((0, count), 0, 0)
             assert compiled.ahead(order, launch, count, check=True) == compiled.launched
@@ -113,7 +113,7 @@ def test_sorts(order: Order, algorithm: Any, compiled: Compiled) -> None:
             return
         compiled.launched.clear()
         sort = sorting.Sort(module.Kernels(0, order, TUNED_ON), chosen)
-        launching.queue(sort.steps((0, count), 1 << 40, 1 << 41, room), 0)
+        launching.queue(sort.steps((0, count), 1 << 40, room), 0)
         assert compiled.ahead(order, chosen, count) == compiled.launched
 
 

@@ -47,7 +47,14 @@ def test_walks_are_told_of_runs_and_their_text(order: Order, monkeypatch: pytest
     fold = Folds(kernels).of(Equals.UNION, 3)  # type: ignore[arg-type]
     runs, text = [(1 << 12, 50_000), (1 << 32, 40_000), (1 << 33, 30_000)], (1 << 40, 1 << 41)
     out, scratch = 1 << 42, 1 << 43
-    assert fold(runs, out, lambda: scratch, text) == 20_000
+    taken: list[int] = []
+
+    def take(nbytes: int) -> Any:
+        taken.append(nbytes)
+        return SimpleNamespace(ptr=scratch)
+
+    assert fold(runs, out, take, text) == 20_000
+    assert taken == [-(-120_000 * item_bytes(order) // 16) * 16]
     tile = walks.walk_shape(order, TUNED_ON).room
     (cut, first), (cut_again, last) = kernels.told[:2], kernels.told[2:]
     for cutting, walking, a, b, to in (

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from gpumerge_cli.backends.gpu import shares
 from gpumerge_cli.backends.gpu.asked import Devices, Hands, Place, Plan, Room
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs, passes
+from gpumerge_cli.backends.limits import whole_vectors
 from gpumerge_cli.dataclass import dataclass, field
 
 _SAMPLES = 1 << 14
 _UNIT = 16
 """Pieces begin at multiples of so many items, and so at the start of a vector if their shares do."""
-_VECTOR = 16
 
 
 @dataclass
@@ -144,7 +144,7 @@ class _Exchange:
 
     def _room(self, count: int) -> Room:
         """Memory for so many items on the current device, until the end; in whole vectors, as kernels read them."""
-        room = self._team.room(-(-max(1, count * self._size) // _VECTOR) * _VECTOR)
+        room = self._team.room(whole_vectors(max(1, count * self._size)))
         self._kept.append(room)
         return room
 

@@ -37,9 +37,7 @@ class GpuHands:
     def sort(self, member: int, items: Run, out: int) -> None:
         """See Hands."""
         sort = sort_of(self._kernels[member], self._sorting)
-        nbytes = sort.room(items[1])
-        room = cupy.empty(nbytes + 16, cupy.uint8).data if nbytes else None
-        queue(sort.steps(items, out, 0 if room is None else room.ptr, scratch), current_stream())
+        queue(sort.steps(items, out, scratch), current_stream())
 
     def merge(self, member: int, runs: Sequence[Run], out: int) -> None:
         """See Hands."""

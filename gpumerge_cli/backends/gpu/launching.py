@@ -29,15 +29,16 @@ _TOLD = 5
 
 Take = Callable[[int], Any]
 """Gives memory of so many bytes, at the address `ptr`, as long as something refers to it: see streams.scratch."""
-Call = tuple[list[int], list[int], int, int, list[int], int]
-"""A call on arrays: the addresses of its runs, their counts, the sum of these, and where the keys go, or the indices of
-an argsort; the addresses of the rows of values, and where they go, 0 if they do not."""
 Launch = Callable[[int, int, Sequence[int], bool], None]
 """Queues a launch of a kernel, a fill or a copy on a stream of the current device: see Step. It takes blocks or bytes,
 the stream, arguments, and whether it may begin beside what was queued ahead of it (see beside.py)."""
 Step = tuple[Launch, int, Sequence[int], bool]
 """A step of work on a stream: what queues it, its blocks or bytes, its arguments, and whether it may begin beside the
 step ahead of it. The memory that steps use lasts as long as whoever gives them: they are queued one by one."""
+ArraySteps = Callable[[list[int], list[int], int, int, list[int], int, Take], Iterable[Step]]
+"""The steps of a call on arrays. It takes the addresses of its runs, their counts and the sum of these; the address
+that the keys go to, or the indices of an argsort; the addresses of the rows of values, and the one that they go to, 0
+if there are none; and memory. A class for them would cost each call about as much time as its launch's arguments."""
 
 
 def queue(steps: Iterable[Step], stream: int) -> None:
@@ -129,8 +130,7 @@ class PinnedAnswers:
         except IndexError:
             answer = Answer()
         answer.word.value = 0
-        for do, size, words, beside in steps(*arguments, answer.address):
-            do(size, stream, words, beside)
+        queue(steps(*arguments, answer.address), stream)
         cupy.cuda.runtime.streamSynchronize(stream)
         found: int = answer.word.value
         self._spare.append(answer)

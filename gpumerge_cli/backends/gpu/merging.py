@@ -10,7 +10,7 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take, queue
+from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, queue
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import (
     VALUES_THREADS,
@@ -62,11 +62,20 @@ class Merge:
     def table(self, runs: Sequence[Run], out: int, take: Take, text: Context = NO_TEXT) -> Iterable[Step]:
         """Merge a table of runs, with an item at least, into `out`."""
         counts = [run[1] for run in runs]
-        return self.steps(([run[0] for run in runs], counts, sum(counts), out, [], 0), take, text)
+        return self.array_steps([run[0] for run in runs], counts, sum(counts), out, [], 0, take, text)
 
-    def steps(self, call: Call, take: Take, text: Context = NO_TEXT) -> Iterable[Step]:
-        """The same for a call, which may have columns."""
-        addresses, counts, total, out, values, moved = call
+    def array_steps(
+        self,
+        addresses: list[int],
+        counts: list[int],
+        total: int,
+        out: int,
+        values: list[int],
+        moved: int,
+        take: Take,
+        text: Context = NO_TEXT,
+    ) -> Iterable[Step]:
+        """The same for a call on arrays, which may have columns: see launching.ArraySteps."""
         missing, columns = self.fan_in - len(counts), self._columns
         if missing:
             source = [*addresses, *addresses[:1] * missing, *counts, *[0] * missing]
@@ -97,26 +106,26 @@ class Merge:
         blocks = tiles if group == total else total // group * tiles - (-(total % group) // tile)
         if blocks <= self._most_own_cuts:
             return ((merge, blocks, [*source, out, 0, blocks, *text, *told], False),)
-        return self._cut_ahead(merge, source, total, group, blocks, out, take, text, told)
+        words = [*source, out, 0, self._own_beside, *text, *told]
+        groups, edges = -(-total // group), -(-group // tile) + 1
+        return self._cut_ahead(source, groups, edges, text, take, (merge, blocks, words))
 
     def _cut_ahead(
         self,
-        merge: Launch,
         source: list[int],
-        total: int,
-        group: int,
-        blocks: int,
-        out: int,
-        take: Take,
+        groups: int,
+        edges: int,
         text: Context,
-        told: Sequence[int],
+        take: Take,
+        merge: tuple[Launch, int, list[int]],
     ) -> Iterator[Step]:
+        """A merge, behind the cuts at the edges of its tiles, whose address is put into its words."""
         partition = self._partition  # which is compiled meanwhile
-        groups, edges = -(-total // group), -(-group // self.tile) + 1
         cuts = take(groups * edges * self.fan_in * _CUT_BYTES)
-        at = cuts.ptr
-        yield partition.step(source, edges, self.tile, at, text, groups)
-        yield merge, blocks, [*source, out, at, self._own_beside, *text, *told], self._beside
+        launch, blocks, words = merge
+        words[self._source_words + 1] = cuts.ptr
+        yield partition.step(source, edges, self.tile, cuts.ptr, text, groups)
+        yield launch, blocks, words, self._beside
 
     def _merging(self) -> Launch:
         """The kernel that merges tiles."""
@@ -160,7 +169,7 @@ class Partition:
         self._launch = kernels.ready("partition", partition_size(fan_in), words, macros)
         self._fan_in, self._limits = fan_in, kernels.limits
 
-    def step(self, source: list[int], edges: int, tile: int, cuts: int, text: Context, groups: int = 1) -> Step:
+    def step(self, source: Sequence[int], edges: int, tile: int, cuts: int, text: Context, groups: int = 1) -> Step:
         """Cut at `edges` edges of each group, `tile` items apart. cuts: the address of fan_in int64 for each edge."""
         stretch = partition_stretch(edges, self._fan_in, self._limits)
         return self._launch, groups * -(-edges // stretch), [*source, cuts, edges, stretch, tile, *text], False

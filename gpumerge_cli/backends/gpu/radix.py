@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take, zeros
+from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, zeros
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import begins_beside
 from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, DIGITS, counting_bytes, digit_shape
 from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
 from gpumerge_cli.backends.gpu.tree import Run
+from gpumerge_cli.backends.limits import whole_vectors
 
 _WIDE = 1 << 30
 """From so many items on, a number of them and its two flags need 64 bits."""
@@ -21,7 +22,6 @@ _SPREAD = 4
 """A pass of one block for so many multiprocessors begins beside the launch ahead of it. More blocks would share
 multiprocessors with those that still run, and that costs more than it gains on an H200."""
 _NUMBER = 8
-_VECTOR = 16
 _COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
 
 
@@ -70,10 +70,11 @@ class SortByDigits:
             )
         return ready
 
-    def call(self, call: Call, take: Take) -> Iterator[Step]:
-        """Sort an array."""
-        addresses, _, total, out, values, moved = call
-        size = -(-total * self._kernels.order.item_bytes // _VECTOR) * _VECTOR
+    def array_steps(
+        self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int, take: Take
+    ) -> Iterator[Step]:
+        """Sort an array: see launching.ArraySteps."""
+        size = whole_vectors(total * self._kernels.order.item_bytes)
         if not self._pairs:
             memory = take(size)
             yield from self.steps((addresses[0], total), (out, memory.ptr), take)

@@ -11,7 +11,7 @@ from math import ceil
 from typing import NamedTuple
 
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take
+from gpumerge_cli.backends.gpu.launching import Launch, Step, Take
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import begins_beside, resolve
 from gpumerge_cli.backends.gpu.sort_policy import (
@@ -21,13 +21,13 @@ from gpumerge_cli.backends.gpu.sort_policy import (
     tile_shared_bytes,
 )
 from gpumerge_cli.backends.gpu.sorting import tiling
+from gpumerge_cli.backends.limits import whole_vectors
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.kinds import Order
 
 _SLICE = 32  # items of a block of sort_by_rank.cu
 _MOST_MERGED = 8
 """The most runs of a group. A thread searches all of them, and a further pass takes about as long as six of them."""
-_VECTOR = 16
 _WIDE_RECORD = 12
 _SORTING_WORDS, _MERGING_WORDS = 6, 5  # of the arguments, ahead of those of columns
 
@@ -90,9 +90,13 @@ class RankSort:
         self._sorting: dict[tuple[Tiles, bool], Launch] = {}
         self._merging: dict[bool, Launch] = {}
 
-    def steps(self, call: Call, take: Take) -> Iterable[Step]:
-        """Sort an array, which must not overlap the output. Only the last launch writes to columns."""
-        addresses, counts, count, out, values, moved = call
+    def array_steps(
+        self, addresses: list[int], counts: list[int], count: int, out: int, values: list[int], moved: int, take: Take
+    ) -> Iterable[Step]:
+        """Sort an array, which must not overlap the output: see launching.ArraySteps.
+
+        Only the last launch writes to columns.
+        """
         items, columns = addresses[0], self._columns
         told: Sequence[int] = ()
         if columns is not None:
@@ -116,7 +120,7 @@ class RankSort:
             groups.append(min(fan_in, runs))
         last = self._merge(last=True)
         # With columns only the last launch writes to them. Otherwise `out` is one of the rooms.
-        nbytes = -(-count * self._size // _VECTOR) * _VECTOR  # kernels read whole vectors
+        nbytes = whole_vectors(count * self._size)
         rooms = min(len(groups), 2) if self._columns is not None else 1
         room = take(rooms * nbytes)
         here, there = room.ptr, room.ptr + nbytes if rooms == 2 else out
