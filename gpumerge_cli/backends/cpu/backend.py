@@ -20,6 +20,7 @@ from gpumerge_cli.native.calls import ChunkCalls, ChunkWork
 from gpumerge_cli.native.chunks import Chunks
 from gpumerge_cli.native.joins import Joins
 from gpumerge_cli.native.library import library
+from gpumerge_cli.native.specs import equals as equals_number
 from gpumerge_cli.native.specs import judge, launch_spec, order_spec, sort_spec
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
@@ -140,6 +141,18 @@ class CpuBackend:
         counts = (ctypes.c_int64 * len(runs))(*map(len, runs))
         given = (order_spec(order), launch_spec(policy), addresses, counts, len(runs))
         judge(self._own.gm_merge_arrays(*given, out.ctypes.data, threads))
+
+    def combine_arrays(self, runs: Sequence[Any], order: Order, equals: Equals, out: Any, *, threads: int = 1) -> int:
+        """Write a set of sorted 1-D contiguous arrays of the order's dtype to the front of `out`.
+
+        `out` has room for all of their items. Returns the number of the set's items.
+        """
+        addresses = (ctypes.c_void_p * len(runs))(*(run.ctypes.data for run in runs))
+        counts = (ctypes.c_int64 * len(runs))(*map(len, runs))
+        launch, kept = launch_spec(policies.resolve(LaunchRequest(), order)), ctypes.c_int64()
+        given = (order_spec(order), launch, addresses, counts, len(runs), equals_number(equals))
+        judge(self._own.gm_combine_arrays(*given, out.ctypes.data, ctypes.byref(kept), threads))
+        return kept.value
 
     def first_disorder(self, run: Any, order: Order) -> int | None:
         index = self._own.gm_first_disorder(order_spec(order), run.ctypes.data, len(run), 0)
