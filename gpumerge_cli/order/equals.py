@@ -74,7 +74,9 @@ class Equals(Enum):
         return Equals(self.value & ~DISTINCT).name.lower() if self.groups else "merge"
 
     def most(self, counts: Sequence[int]) -> int:
-        """The most items that a set has of one or more runs of so many items."""
+        """The most items that go out of one or more runs of so many items."""
+        if not self.is_set:
+            return sum(counts)
         most, *others = counts
         for count in others:
             of_a = most if self.value & ONLY_A else min(most, count) if self.value & EQUAL else 0
