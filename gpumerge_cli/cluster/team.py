@@ -115,7 +115,7 @@ class ClusterTeam:
 
 def _shipment(work: Pass, job: Job, inputs: tuple[Seen, ...], spots: tuple[Spot | PartsSpot, ...]) -> Shipment:
     run, sizes = os.urandom(8).hex(), tuple(source.size for source in work.sources)
-    return Shipment(run, __version__, job, work.action, work.order, work.mean_bytes, inputs, sizes, spots)
+    return Shipment(run, __version__, work.elsewhere(job), inputs, sizes, spots)
 
 
 def _everywhere(name: str) -> str:
