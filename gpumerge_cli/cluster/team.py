@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 
@@ -46,13 +45,11 @@ class Cluster(Workers):
         """See Executor."""
         return Copies(self, job, output)
 
-    def team(
-        self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None, sizes: Sequence[int] = ()
-    ) -> ClusterTeam:
+    def team(self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None) -> ClusterTeam:
         """See Executor."""
         clock.start()
         if output is not None and job.operation.kind != "sort":
-            output.take_room(job.operation, sizes, by_devices=False)  # workers are told whether files are mapped
+            output.take_room(by_devices=False)  # workers are told whether files are mapped
         return ClusterTeam(self, job, inputs, output)
 
 
