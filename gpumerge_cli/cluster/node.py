@@ -31,7 +31,7 @@ from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.launches import pace_of
 from gpumerge_cli.engine.memory import Shares, shares
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.task import Place, Ranges, Task, TaskResult, UnfinishedError
+from gpumerge_cli.engine.task import Task, TaskResult, UnfinishedError
 from gpumerge_cli.engine.workers import Setup, Slots
 from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, InputError
 from gpumerge_cli.extents import PartsSpot, Spot
@@ -183,19 +183,19 @@ def _bench(packed: Packed) -> Iterator[_Bench | Unpacker]:
             bench.close()
 
 
-def do_all(packed: Packed, pieces: Sequence[tuple[int, Ranges, Place]]) -> list[Answer]:
+def do_all(packed: Packed, tasks: Sequence[Task]) -> list[Answer]:
     """Do tasks of a run, one after the other. See do."""
-    return [do(packed, *piece) for piece in pieces]
+    return [do(packed, task) for task in tasks]
 
 
-def do(packed: Packed, turn: int, ranges: Ranges, place: Place) -> Answer:
+def do(packed: Packed, task: Task) -> Answer:
     """Do a task of a run. Errors of this program come as a part of the answer, all others as they are."""
     began, start = time.time(), time.perf_counter()
-    result = TaskResult([0] * len(ranges), part=place.part)
+    result = TaskResult([0] * len(task.chunk.ranges), part=task.place.part)
     answer = Answer(result, worker_name(), threading.get_ident(), began, 0.0)
     try:
         with _bench(packed) as bench:
-            answer.result, answer.tag = bench.do(Task(turn, ranges, place))
+            answer.result, answer.tag = bench.do(task)
             answer.crc = bench.outlet.crc if isinstance(bench.outlet, FolderOutlet) else 0
     except UnfinishedError as unfinished:
         if not isinstance(unfinished.cause, GpumergeError):

@@ -91,7 +91,7 @@ class DaskPool:
             futures: list[Future] = self._client.map(
                 node.do_all,
                 [packed] * len(bundles),
-                [[(one.task.turn, one.task.ranges, one.task.place) for one in bundle] for bundle in bundles],
+                [[one.task for one in bundle] for bundle in bundles],
                 key=[f"gpumerge-{packed.digest}-{number}" for number in numbers],
                 pure=False,
                 resources=self._resources,
