@@ -61,7 +61,7 @@ class Workers:
             threads = f"{one.threads} thread{'s' if one.threads > 1 else ''}"
             there = replace(launch, device=f"{threads} of {one.host}")
             members.append(RemoteWorker(f"worker {names[address]}", one.threads, there))
-        backend = shipment.job.resources.backend
+        backend = work.job.resources.backend
         gpus = any(one.gpu for one in self.standings.values()) and backend != "cpu"
         if backend == "gpu" and not gpus:
             raise ClusterError(

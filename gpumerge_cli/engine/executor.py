@@ -92,13 +92,8 @@ class Executor(Protocol):
         output: the name of the first file that is written, "" if there is none.
         """
 
-    def team(
-        self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None, sizes: Sequence[int] = ()
-    ) -> JobTeam:
-        """Choose the workers of a job, start the clock, and take the room of the output.
-
-        sizes: bytes of the items that each part of the output would have if all went out. Raises as JobTeam.ready.
-        """
+    def team(self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None) -> JobTeam:
+        """Choose the workers of a job, start the clock, and take the room of the output. Raises as JobTeam.ready."""
 
 
 def perform(work: Pass, ready: Ready, clock: Clock, *, waits: bool = True) -> Outcome:

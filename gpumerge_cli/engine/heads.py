@@ -76,7 +76,7 @@ class _Merged:
     merged_bytes = -1  # not known ahead
 
     def __init__(self, work: Pass, task: Task, memory: int) -> None:
-        sources, starts = work.sources, [start for start, _ in task.ranges]
+        sources, starts = work.sources, [start for start, _ in task.chunk.ranges]
         unique = not work.equals.keeps_all
         self.spans: list[Span] = []
         self.largest = 0

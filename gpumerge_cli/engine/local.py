@@ -45,25 +45,23 @@ class Local:
     def copier(self, job: Job, output: str) -> None:
         """See Executor: each input is opened as it is."""
 
-    def team(
-        self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None, sizes: Sequence[int] = ()
-    ) -> LocalTeam:
+    def team(self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None) -> LocalTeam:
         """See Executor."""
         on, order = job.resources, inputs.order
         if job.operation.kind == "sort":
             assert output is not None
             # A device may take a while to start; meanwhile room is taken.
             by_devices = sorts_on_devices(on.backend, order, inputs.nbytes)
-            output.take_room(job.operation, sizes, by_devices=by_devices)
+            output.take_room(by_devices=by_devices)
             return self._of_sort(job, inputs, clock, output)
         if job.operation.kind == "check":
             device = 0 if on.backend == "cpu" else device_numbers(on.devices)[0]
             found = select(on.backend, device, order, inputs.nbytes, sharing=on.sharing)
             return LocalTeam(job, _alone(found.backend, found.why))
-        choice = choice_of(job, inputs, sum(sizes))
+        choice = choice_of(job, inputs, inputs.nbytes if output is None else sum(output.sizes))
         clock.start()
         if output is not None:
-            output.take_room(job.operation, sizes, by_devices=choice.host is None)
+            output.take_room(by_devices=choice.host is None)
         return LocalTeam(job, choice, output)
 
     def host(self, job: Job) -> LocalTeam:

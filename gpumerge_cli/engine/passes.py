@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal
 
-from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.engine.opening import Advance
-from gpumerge_cli.engine.outlet import Outlet
+from gpumerge_cli.engine.outlet import NoOutlet, Outlet
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.kinds import Order
@@ -20,11 +20,6 @@ from gpumerge_cli.plan import Chunk, Planner
 Action = Literal["merge", "heads", "sort", "whole", "check", "unpack"]
 """merge: of sources in order, by ranges. heads: by the next lines of sources in any order. sort: of a range to a run.
 whole: a sort of everything at once. check: of the order. unpack: of a compressed input to a copy."""
-
-
-def equals_of(job: Job, action: Action) -> Equals:
-    """The items that go out of several equal ones in a pass of a job. Runs keep all."""
-    return Equals.ALL if action == "sort" else job.operation.equals
 
 
 @dataclass(frozen=True)
@@ -54,8 +49,8 @@ class Pass:
 
     @property
     def equals(self) -> Equals:
-        """See equals_of."""
-        return equals_of(self.job, self.action)
+        """The items that go out of several equal ones. Runs keep all."""
+        return Equals.ALL if self.action == "sort" else self.job.operation.equals
 
     @property
     def margin(self) -> Margin | None:
@@ -93,6 +88,13 @@ class Pass:
         if self.join is None:
             return Planner(self.sources, self.order, self.grid, groups=self.equals.groups or self.margin is not None)
         return Planner(self.sources, self.join.compared, groups=True, keys=self.join.tables)
+
+    def elsewhere(self, job: Job) -> Pass:
+        """The pass as it goes to other processes, which open its sources, and have outlets of their own.
+
+        job: as they see it.
+        """
+        return replace(self, job=job, sources=(), outlet=NoOutlet(), parts=(), pieces=None, advance=None)
 
     def order_of(self, source: int) -> Order:
         """The order that a source is in."""

@@ -98,10 +98,9 @@ def run(
         if not parts:  # of a sort of lines they are known once these are sorted
             edges = even_edges(inputs.nbytes, max(1, inputs.order.item_bytes), len(names))
             sizes = [high - low for low, high in pairwise(edges)]
-        known = sizes if job.operation.equals.keeps_all else None
-        output = Output(names, inputs, known, job.resources.threads, job.operation.margin)
+        output = Output(names, inputs, job, sizes)
         try:
-            team = executor.team(job, inputs, clock, output, sizes)
+            team = executor.team(job, inputs, clock, output)
             running = _Running(job, inputs, output, team, clock, advance)
             outcome = running.sort(stack) if sorts else running.merge(parts)
             output.finish(outcome, durable=job.output.durable)
@@ -246,7 +245,7 @@ def plan_files(job: Job) -> Plan:
     LOCAL.judge(job)
     with opened(job.inputs, job.items, folders=job.resources.folders) as inputs:
         groups = job.operation.by_groups
-        team = LOCAL.team(job, inputs, Clock(), sizes=[inputs.nbytes])
+        team = LOCAL.team(job, inputs, Clock())
         work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, NoOutlet())
         backend = team.backend
         chunk_bytes = team.shares(work, 1.0, backend, policy_of(backend, work)).chunk_bytes

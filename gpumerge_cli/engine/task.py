@@ -13,8 +13,6 @@ from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.measure import Span
 from gpumerge_cli.plan import Chunk
 
-Ranges = tuple[tuple[int, int], ...]
-
 
 @dataclass(frozen=True)
 class Place:
@@ -29,7 +27,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Task:
-    """Work on these byte ranges, one per input, and put the result in its place.
+    """Work on the byte ranges of a chunk, one per input, and put the result in its place.
 
     turn: the number of the task, in the order of the output. A task that is handed on keeps it. Where equal
     items are left out, the place of a result is known only after all results before it, so workers take tasks in this
@@ -37,23 +35,18 @@ class Task:
     """
 
     turn: int
-    ranges: Ranges
+    chunk: Chunk
     place: Place
-
-    @property
-    def chunk(self) -> Chunk:
-        """The task's ranges, and the bytes of all inputs ahead of them."""
-        return Chunk(self.ranges, sum(start for start, _ in self.ranges))
 
     @property
     def nbytes(self) -> int:
         """Bytes that go in."""
-        return sum(stop - start for start, stop in self.ranges)
+        return self.chunk.nbytes
 
     def of(self, chunks: Sequence[Chunk]) -> Task:
         """The same task for neighbouring chunks alone, given in the order of the output."""
         chunk = chunks[0].joined(chunks[-1])
-        return replace(self, ranges=chunk.ranges, place=self.place_of(chunk))
+        return replace(self, chunk=chunk, place=self.place_of(chunk))
 
     def place_of(self, chunk: Chunk) -> Place:
         """The place of a chunk of the task."""

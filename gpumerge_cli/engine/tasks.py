@@ -55,7 +55,7 @@ class Tasks:
         if not self.outcome.began:
             self.outcome.began = time.perf_counter()
         place = Place(turn if self._each_a_part else part, chunk.offset - self._starts[part])
-        return Task(turn, chunk.ranges, place)
+        return Task(turn, chunk, place)
 
     @property
     def is_over(self) -> bool:
@@ -78,7 +78,7 @@ class Tasks:
         with self._lock:
             if at is not None and rest.turn < self._left:
                 self._left = rest.turn
-                self.outcome.rest = Chunk(rest.ranges, at)
+                self.outcome.rest = Chunk(rest.chunk.ranges, at)
         return True
 
     def stop(self) -> None:

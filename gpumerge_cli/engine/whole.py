@@ -98,7 +98,7 @@ class WholeWorker:
         try:
             return self._do(task)
         except DeviceError as error:
-            raise UnfinishedError(error, TaskResult([0] * len(task.ranges)), None) from error
+            raise UnfinishedError(error, TaskResult([0] * len(task.chunk.ranges)), None) from error
 
     def about(self) -> About:
         """See Worker."""
@@ -116,7 +116,7 @@ class WholeWorker:
 
     def _do(self, task: Task) -> TaskResult:
         workspace, sources = self._memory, self._work.sources
-        sizes = [stop - start for start, stop in task.ranges]
+        sizes = [stop - start for start, stop in task.chunk.ranges]
         for_each(self._parts(sources, sizes), self._bring, self.hands)
         for source in sources:
             source.check_unchanged()  # not later: what is written may go to one of them

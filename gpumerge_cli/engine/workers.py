@@ -131,7 +131,7 @@ class Slot:
     def do(self, task: Task) -> TaskResult:
         """Carry out the task, in pieces where the device has no memory for it as a whole. Raises UnfinishedError."""
         setup, work = self._setup, self._work
-        done = TaskResult([0] * len(task.ranges), part=task.place.part)
+        done = TaskResult([0] * len(task.chunk.ranges), part=task.place.part)
         if work.action == "check":
             return self._checked(task, done)
         pieces = deque([task.chunk])
@@ -231,7 +231,7 @@ class Slot:
 
     def _checked(self, task: Task, done: TaskResult) -> TaskResult:
         """Look at the task's piece of the only source, block by block."""
-        (source,), ((start, stop),), work = self._work.sources, task.ranges, self._work
+        (source,), ((start, stop),), work = self._work.sources, task.chunk.ranges, self._work
         size, unique = self._setup.shares.chunk_bytes, not work.equals.keeps_all
         done.nbytes = stop - start
         if self._workspace is None:

@@ -288,9 +288,9 @@ def test_a_shrinking_input_leaves_nothing(
     path = write("a.i32", np.arange(10_000, dtype=np.int32))
     really = engine_local.shares
 
-    def shrink(*arguments: Any) -> Any:
+    def shrink(*arguments: Any, **more: Any) -> Any:
         os.truncate(path, 4000)
-        return really(*arguments)
+        return really(*arguments, **more)
 
     monkeypatch.setattr(engine_local, "shares", shrink)
     with pytest.raises(InputError, match="sooner than when it was opened"):

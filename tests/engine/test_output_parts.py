@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine import output as engine_output
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.job import Operation, Resources
+from gpumerge_cli.engine.job import Job, Resources
 from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.run import run as run_job
@@ -336,8 +336,8 @@ def test_parts_share_the_processes_that_bring_pages_ahead(
     monkeypatch.setattr(engine_output, "cores", lambda: 16)
     names = output_names(str(tmp_path / "o{part}"), parts)
     with opened((write("a.i32", np.arange(60, dtype=np.int32)),), Items("raw", "int32")) as inputs:
-        output = Output(names, inputs, [240 // parts] * parts, threads)
-        output.take_room(Operation(), [240 // parts] * parts, by_devices=True)
+        output = Output(names, inputs, Job((), resources=Resources(threads=threads)), [240 // parts] * parts)
+        output.take_room(by_devices=True)
         output.abort()
     assert found == asked
     assert os.listdir(tmp_path) == ["a.i32"]
