@@ -42,7 +42,7 @@ class Compiled:
 
         monkeypatch.setattr(module, "_function", function)
         monkeypatch.setattr(module, "begin", lambda file, options, capability: self.begun.add((file, options)))
-        for queue in ("_launch_kernel", "launch_beside"):
+        for queue in ("_launch_kernel", "launch_dependent"):
             monkeypatch.setattr(launching, queue, lambda *arguments: None)
         runtime = SimpleNamespace(
             memsetAsync=lambda *words: None, memcpyAsync=lambda *words: None, memcpyDeviceToDevice=3

@@ -15,7 +15,7 @@ from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.folding import set_policy
 from gpumerge_cli.backends.gpu.launching import queue
-from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many, said
+from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many, reason_for_digits
 from gpumerge_cli.backends.gpu.module import Kernels, kernels_of
 from gpumerge_cli.backends.gpu.prepared import Operation, Prepared, prepare
 from gpumerge_cli.backends.gpu.radix import Ends, sort_by_digits
@@ -75,8 +75,8 @@ class GpuBackend:
         if request != LaunchRequest() or runs <= found.fan_in or not may_go_by_digits(order):
             return found
         many = replace(found, runs=runs)
-        told = said(order, many)
-        return replace(many, why=f"{many.why}; {told}") if told else found
+        reason = reason_for_digits(order, many)
+        return replace(many, why=f"{many.why}; {reason}") if reason else found
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         """See Backend."""
