@@ -92,7 +92,7 @@ class GpuBackend:
         equals: Equals = Equals.ALL,
     ) -> None:
         """See Backend. Kernels are compiled side by side, in the background."""
-        _begin(self._kernels(order), policy, items, check, equals)
+        _begin(self._kernels(order), policy, items, check=check, equals=equals)
 
     def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
         """See Backend. Backends on the host use `threads`."""
@@ -263,11 +263,7 @@ class GpuBackend:
         return kernels_of(self._device.id, order, self._limits)
 
 
-@lru_cache(maxsize=256)
-def _begin(
-    kernels: Kernels, policy: LaunchPolicy | SortPolicy, items: int, check: bool, equals: Equals
-) -> None:  # fmt: skip
-    ahead.begin(kernels, policy, items, check=check, equals=equals)
+_begin = lru_cache(maxsize=256)(ahead.begin)
 
 
 def check_array(array: Any, order: Order) -> None:

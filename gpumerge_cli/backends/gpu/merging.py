@@ -16,7 +16,6 @@ from gpumerge_cli.backends.gpu.policy import (
     VALUES_THREADS,
     columns_shared_bytes,
     grid_size,
-    has_dependent_launches,
     least_by_values,
     own_cuts_of_dependents,
     partition_size,
@@ -57,7 +56,7 @@ class Merge:
         self._source_words = _LEVEL_WORDS if batched else 2 * policy.fan_in
         self._least_by_values = sys.maxsize if columns or batched else least_by_values(kernels.order, policy)
         self._most_own_cuts = OWN_CUTS * limits.multiprocessors
-        self._dependent, self._own_cuts = has_dependent_launches(limits), own_cuts_of_dependents(limits)
+        self._dependent, self._own_cuts = limits.has_dependent_launches, own_cuts_of_dependents(limits)
 
     def table(self, runs: Sequence[Run], out: int, take: Take, text: Context = NO_TEXT) -> Iterable[Step]:
         """Merge a table of runs, with an item at least, into `out`."""

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, zeros
 from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.policy import has_dependent_launches
 from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, DIGITS, counting_bytes, digit_shape
 from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
 from gpumerge_cli.backends.gpu.tree import Run
@@ -50,7 +49,7 @@ class SortByDigits:
         self._plan_bytes = _NUMBER * (self._passes * (DIGITS + 1) + 1)
         self._most_counting = _COUNTING_BLOCKS * limits.multiprocessors
         self._most_sorting = self._shape.resident * limits.multiprocessors
-        self._most_dependent = limits.multiprocessors // _SPREAD if has_dependent_launches(limits) else 0
+        self._most_dependent = limits.multiprocessors // _SPREAD if limits.has_dependent_launches else 0
         self._ready: dict[bool, tuple[Launch, Launch, int]] = {}
 
     def of(self, count: int) -> tuple[Launch, Launch, int]:

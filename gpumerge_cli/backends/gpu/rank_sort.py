@@ -13,7 +13,7 @@ from typing import NamedTuple
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.launching import Launch, Step, Take
 from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.policy import has_dependent_launches, resolve
+from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.sort_policy import (
     RANK_MERGING_THREADS,
     RANKING_THREADS,
@@ -78,7 +78,7 @@ class RankSort:
         limits = kernels.limits
         self._kernels, self._columns = kernels, columns
         self._size = kernels.order.item_bytes
-        self._dependent = has_dependent_launches(limits)
+        self._dependent = limits.has_dependent_launches
         self._transfer = resolve(LaunchRequest(), kernels.order, limits).transfer
         self._tiles = [
             tiles
