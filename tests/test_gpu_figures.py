@@ -322,7 +322,7 @@ def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pyt
     monkeypatch.setattr(module, "_function", lambda *unit: SimpleNamespace(ptr=9))
     monkeypatch.setattr(prepared, "kernels_of", module.Kernels)
     monkeypatch.setattr(launching, "_launch_kernel", lambda *given: launched.append(1))
-    monkeypatch.setattr(launching, "launch_beside", lambda *given: launched.append(1))
+    monkeypatch.setattr(launching, "launch_dependent", lambda *given: launched.append(1))
     monkeypatch.setattr(prepared, "current_stream", lambda: 0)
     monkeypatch.setattr(prepared, "scratch", lambda nbytes: SimpleNamespace(ptr=1 << 40))
     text = " ".join((ROOT / "CHANGELOG.md").read_text().split())

@@ -61,7 +61,7 @@ def test_sorts(
 def test_merges_of_many_runs_by_passes(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator, number: int) -> None:
     copies: list[int] = []
 
-    def copy(nbytes: int, stream: int, words: tuple[int, int], beside: bool) -> None:
+    def copy(nbytes: int, stream: int, words: tuple[int, int], dependent: bool) -> None:
         memory(words[1], nbytes)[:] = memory(words[0], nbytes)
         copies.append(nbytes)
 
@@ -180,9 +180,9 @@ def test_many_keys_are_sorted_by_digits(
     def ready(self: Any, name: str, threads: int, words: int, macros: Any, shared: int) -> Callable[..., None]:
         begun.append(name)
 
-        def launch(blocks: int, stream: int, given: list[int], beside: bool) -> None:
+        def launch(blocks: int, stream: int, given: list[int], dependent: bool) -> None:
             small = name == "sort_radix" and blocks <= TUNED_ON.multiprocessors // 4
-            assert (len(given), stream, beside) == (words, STREAM, small)
+            assert (len(given), stream, dependent) == (words, STREAM, small)
             launched.append((name, blocks, threads, tuple(given), macros, shared))
 
         return launch
@@ -231,7 +231,7 @@ def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch,
     told: list[Any] = []
     laid: list[tuple[int, int, int]] = []
 
-    def join(blocks: int, stream: int, words: list[int], beside: bool) -> None:
+    def join(blocks: int, stream: int, words: list[int], dependent: bool) -> None:
         (*table, to), at = words, 0
         assert len(words) == joining.WORDS
         assert blocks == -(-(to % 16 + table[-1]) // 32768)

@@ -66,16 +66,16 @@ class Model:
             return SimpleNamespace(ptr=next(places, 0))
 
         sort = Sort(self, policy)  # type: ignore[arg-type]
-        for do, size, words, beside in sort.steps(items, OUT, take, overwrite=overwrite):
+        for do, size, words, dependent in sort.steps(items, OUT, take, overwrite=overwrite):
             if do is copy:
                 self.write(words[1], self.read(words[0], size))
             elif do is not zeros:
-                do(size, 0, words, beside)
+                do(size, 0, words, dependent)
 
     def ready(self, name: str, threads: int, words: int, macros: Any, shared: int = 0, *, file: str = "") -> Launch:
         launch = getattr(self, name)
 
-        def queue(blocks: int, stream: int, given: Any, beside: bool) -> None:
+        def queue(blocks: int, stream: int, given: Any, dependent: bool) -> None:
             assert len(given) == words
             launch(dict(macros), *given)
 

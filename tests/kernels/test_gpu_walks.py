@@ -31,7 +31,7 @@ class Launches:
         self.told: list[tuple[str, int, list[int]]] = []
 
     def ready(self, name: str, threads: int, words: int, macros: Any, shared: int = 0) -> Any:
-        def launch(blocks: int, stream: int, given: list[int], beside: bool) -> None:
+        def launch(blocks: int, stream: int, given: list[int], dependent: bool) -> None:
             assert (len(given), stream) == (words, STREAM)
             self.told.append((name, blocks, given))
             if name == "walk":
@@ -110,7 +110,7 @@ def test_equals_are_counted(
         limits = TUNED_ON
 
         def ready(self, name: str, threads: int, words: int, *, file: str) -> Any:
-            def launch(blocks: int, stream: int, given: list[int], beside: bool) -> None:
+            def launch(blocks: int, stream: int, given: list[int], dependent: bool) -> None:
                 address, items, first, differs, text, starts = given
                 assert (name, file, address, items, text, starts) == (
                     "mark_first", "check.cu", there.ctypes.data, count, 3, 4

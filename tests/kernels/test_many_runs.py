@@ -15,7 +15,7 @@ pytest.importorskip("cupy", reason="the backend imports it", exc_type=ImportErro
 from gpumerge_cli.backends.base import SortPace
 from gpumerge_cli.backends.gpu import joining
 from gpumerge_cli.backends.gpu.launching import Launch, copy, zeros
-from gpumerge_cli.backends.gpu.many_runs import MergeOfMany, _costs, joined, may_go_by_digits, pays, said
+from gpumerge_cli.backends.gpu.many_runs import MergeOfMany, _costs, joined, may_go_by_digits, pays, reason_for_digits
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.limits import TUNED_ON
@@ -92,7 +92,7 @@ def test_which_orders_may() -> None:
 def test_the_reason_is_the_choice(dtype: str, runs: int) -> None:
     order = Order.of(dtype)
     policy = policy_of(order, runs)
-    told = said(order, policy)
+    told = reason_for_digits(order, policy)
     most = [int(word) for word in told.split() if word.isdigit()]
     if most:
         assert pays(order, policy, runs, most[0] - 2)
@@ -155,7 +155,7 @@ class Memory:
     ) -> Launch:
         launch = getattr(self, name)
 
-        def queue(blocks: int, stream: int, given: Any, beside: bool) -> None:
+        def queue(blocks: int, stream: int, given: Any, dependent: bool) -> None:
             assert len(given) == words
             launch(dict(macros), *given)
 
@@ -216,11 +216,11 @@ def test_is_stable_and_spares_the_inputs(width: int, apart: int, count: int) -> 
         taken.append(nbytes)
         return SimpleNamespace(ptr=1 if len(taken) > 1 else 20_000 * width)
 
-    for do, size, words, beside in merge.steps(runs, 10_000 * width, take):
+    for do, size, words, dependent in merge.steps(runs, 10_000 * width, take):
         if do is copy:
             memory.copy(words[0], words[1], size)
         elif do is not zeros:
-            do(size, 0, words, beside)
+            do(size, 0, words, dependent)
     out = memory.at((10_000 * width, len(everything)))
     assert (out == everything[np.argsort(everything // 1000, kind="stable")]).all()
     assert (memory.items[:at] == before).all()

@@ -15,7 +15,7 @@ from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.folding import set_policy
 from gpumerge_cli.backends.gpu.launching import queue
-from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many, said
+from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many, reason_for_digits
 from gpumerge_cli.backends.gpu.module import Kernels, kernels_of
 from gpumerge_cli.backends.gpu.prepared import Operation, Prepared, prepare
 from gpumerge_cli.backends.gpu.radix import Ends, sort_by_digits
@@ -75,8 +75,8 @@ class GpuBackend:
         if request != LaunchRequest() or runs <= found.fan_in or not may_go_by_digits(order):
             return found
         many = replace(found, runs=runs)
-        told = said(order, many)
-        return replace(many, why=f"{many.why}; {told}") if told else found
+        reason = reason_for_digits(order, many)
+        return replace(many, why=f"{many.why}; {reason}") if reason else found
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         """See Backend."""
@@ -92,7 +92,7 @@ class GpuBackend:
         equals: Equals = Equals.ALL,
     ) -> None:
         """See Backend. Kernels are compiled side by side, in the background."""
-        _begin(self._kernels(order), policy, items, check, equals)
+        _begin(self._kernels(order), policy, items, check=check, equals=equals)
 
     def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
         """See Backend. Backends on the host use `threads`."""
@@ -263,11 +263,7 @@ class GpuBackend:
         return kernels_of(self._device.id, order, self._limits)
 
 
-@lru_cache(maxsize=256)
-def _begin(
-    kernels: Kernels, policy: LaunchPolicy | SortPolicy, items: int, check: bool, equals: Equals
-) -> None:  # fmt: skip
-    ahead.begin(kernels, policy, items, check=check, equals=equals)
+_begin = lru_cache(maxsize=256)(ahead.begin)
 
 
 def check_array(array: Any, order: Order) -> None:

@@ -66,8 +66,8 @@ def pays(order: Order, policy: LaunchPolicy, runs: int, total: int, pieces: int 
     return by_digits.of(total) < merged.of(total)
 
 
-def said(order: Order, policy: LaunchPolicy) -> str:
-    """The reason to tell, for merges of `policy.runs` runs that lie one behind the other."""
+def reason_for_digits(order: Order, policy: LaunchPolicy) -> str:
+    """The reason in words why digits sort merges of `policy.runs` runs that lie one behind the other."""
     merged, by_digits = _costs(order, policy.fan_in, policy.runs, 1)
     if by_digits.item <= merged.item:
         return "sorted by digits, as that takes fewer passes" if by_digits.fixed <= merged.fixed else ""

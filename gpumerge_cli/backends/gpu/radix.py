@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, zeros
 from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.policy import begins_beside
 from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, DIGITS, counting_bytes, digit_shape
 from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
 from gpumerge_cli.backends.gpu.tree import Run
@@ -19,7 +18,7 @@ _WIDE = 1 << 30
 _COUNTING_BLOCKS = 4  # of each multiprocessor
 _COUNTED = 64  # bytes that a thread of count_digits should read at least
 _SPREAD = 4
-"""A pass of one block for so many multiprocessors begins beside the launch ahead of it. More blocks would share
+"""A pass of one block for so many multiprocessors begins before the launch ahead of it ends. More blocks would share
 multiprocessors with those that still run, and that costs more than it gains on an H200."""
 _NUMBER = 8
 _COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
@@ -50,7 +49,7 @@ class SortByDigits:
         self._plan_bytes = _NUMBER * (self._passes * (DIGITS + 1) + 1)
         self._most_counting = _COUNTING_BLOCKS * limits.multiprocessors
         self._most_sorting = self._shape.resident * limits.multiprocessors
-        self._most_beside = limits.multiprocessors // _SPREAD if begins_beside(limits) else 0
+        self._most_dependent = limits.multiprocessors // _SPREAD if limits.has_dependent_launches else 0
         self._ready: dict[bool, tuple[Launch, Launch, int]] = {}
 
     def of(self, count: int) -> tuple[Launch, Launch, int]:
@@ -94,16 +93,16 @@ class SortByDigits:
         count_digits, sort_radix, tile_bytes = self.of(count)
         tiles, plan_bytes = -(-count // self._tile), self._plan_bytes
         memory = take(plan_bytes + tiles * tile_bytes)
-        plan, said = memory.ptr, memory.ptr + plan_bytes
+        plan, published = memory.ptr, memory.ptr + plan_bytes
         yield zeros, plan_bytes, (plan,), False
         where = 1 + buffers.index(address) if address in buffers else 0
         counted = -(-count * self._width // (_COUNTED * COUNTING_THREADS))
-        words = [address, count, where, plan, said, tiles * DIGITS]
+        words = [address, count, where, plan, published, tiles * DIGITS]
         yield count_digits, min(self._most_counting, counted), words, False
         blocks, along = min(tiles, self._most_sorting), ends or ()
-        beside = blocks <= self._most_beside
+        dependent = blocks <= self._most_dependent
         for digit in range(self._passes):
-            yield sort_radix, blocks, [address, *buffers, count, digit, plan, said, *along], beside
+            yield sort_radix, blocks, [address, *buffers, count, digit, plan, published, *along], dependent
 
 
 sort_by_digits = lru_cache(maxsize=256)(SortByDigits)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.launching import Launch, Step, Take
 from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.policy import begins_beside, resolve
+from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.sort_policy import (
     RANK_MERGING_THREADS,
     RANKING_THREADS,
@@ -78,7 +78,7 @@ class RankSort:
         limits = kernels.limits
         self._kernels, self._columns = kernels, columns
         self._size = kernels.order.item_bytes
-        self._beside = begins_beside(limits)
+        self._dependent = limits.has_dependent_launches
         self._transfer = resolve(LaunchRequest(), kernels.order, limits).transfer
         self._tiles = [
             tiles
@@ -98,17 +98,19 @@ class RankSort:
         Only the last launch writes to columns.
         """
         items, columns = addresses[0], self._columns
-        told: Sequence[int] = ()
+        column_words: Sequence[int] = ()
         if columns is not None:
-            told = columns.told(values, counts, out, moved) if moved else columns.told(values, counts, 0, out)
+            column_words = (
+                columns.arguments(values, counts, out, moved) if moved else columns.arguments(values, counts, 0, out)
+            )
         tiles = self._tiles[bisect_left(self._mosts, count)]
         if count > tiles.size:
-            return self._merged(tiles, items, count, out, take, told)
-        words = [items, count, count, out, 0, 0, *told]
+            return self._merged(tiles, items, count, out, take, column_words)
+        words = [items, count, count, out, 0, 0, *column_words]
         return ((self._sort(tiles, alone=True), self._blocks(tiles, count), words, False),)
 
     def _merged(
-        self, tiles: Tiles, items: int, count: int, out: int, take: Take, told: Sequence[int]
+        self, tiles: Tiles, items: int, count: int, out: int, take: Take, column_words: Sequence[int]
     ) -> Iterator[Step]:
         """Sort several tiles, and merge them."""
         size, runs = tiles.size, -(-count // tiles.size)
@@ -126,12 +128,12 @@ class RankSort:
         here, there = room.ptr, room.ptr + nbytes if rooms == 2 else out
         if self._columns is None and len(groups) % 2 == 0:
             here, there = there, here
-        yield sort, self._blocks(tiles, count), [items, count, size, here, 0, 0, *told], False
+        yield sort, self._blocks(tiles, count), [items, count, size, here, 0, 0, *column_words], False
         blocks = -(-count // RANK_MERGING_THREADS)
         for group in groups[:-1]:
-            yield self._merge(last=False), blocks, [here, size, count, there, group], self._beside
+            yield self._merge(last=False), blocks, [here, size, count, there, group], self._dependent
             here, there, size = there, here, size * group
-        yield last, blocks, [here, size, count, there, groups[-1], *told], self._beside
+        yield last, blocks, [here, size, count, there, groups[-1], *column_words], self._dependent
 
     @staticmethod
     def _blocks(tiles: Tiles, count: int) -> int:
