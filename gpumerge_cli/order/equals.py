@@ -86,12 +86,14 @@ class Equals(Enum):
     def kept(self, counts: Sequence[int]) -> list[tuple[int, int]]:
         """The items that go out of a group of equal ones, as a range for each input: from the first one to the last.
 
-        counts: the number of these items that each input holds, one or more inputs. This is the plain form of the rule
-        of a set, and of FIRST.
+        counts: the number of these items that each input holds, one or more inputs. This is the plain form of the
+        rules.
         """
         if self is Equals.FIRST:
             first = next((at for at, count in enumerate(counts) if count), -1)
             return [(0, int(at == first)) for at in range(len(counts))]
+        if not self.is_set:
+            return [(0, count) for count in counts]
         if self.is_distinct:
             counts = [min(1, count) for count in counts]
         ranges = [(0, counts[0])]
