@@ -89,7 +89,7 @@ def checked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module")
 def raced(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    variants = [KEYS[0], PATHS[1], PATHS[4], LINES[0], RECORDS[2]]
+    variants = [KEYS[0], *PATHS, LINES[0], RECORDS[2]]
     return Program(variants, "thread", tmp_path_factory.mktemp("thread"))
 
 
@@ -169,6 +169,7 @@ def test_merges_records_within_bounds(checked: Program, merge: str) -> None:
     passes(checked, list(record_cases(checked, merge)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("work", MERGES)
 def test_merges_without_a_race(raced: Program, work: str) -> None:
     cases = list(key_cases(raced, work, pairs_each=20))
@@ -264,6 +265,7 @@ def test_wide_integers_merge_as_all_items_do(tmp_path_factory: pytest.TempPathFa
     passes(program, cases)
 
 
+@pytest.mark.thorough
 def test_merges_runs_without_a_race(raced: Program) -> None:
     passes(raced, list(run_cases(raced, each=5)))
 

@@ -117,7 +117,7 @@ def checked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module")
 def raced(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    return Program([VARIANTS[6], ROWS[2]], "thread", tmp_path_factory.mktemp("thread"))
+    return Program([VARIANTS[0], VARIANTS[6], ROWS[1], ROWS[2]], "thread", tmp_path_factory.mktemp("thread"))
 
 
 def case(number: int, variant: Walk, a: Run, b: Run, turn: int, *, loose: bool = False) -> Case:
@@ -193,6 +193,7 @@ def test_sets_of_every_order_of_lines(rows_checked: Program, rng: np.random.Gene
     passes(rows_checked, a_sixth_of(chosen, rng))
 
 
+@pytest.mark.thorough
 def test_sets_without_a_race(raced: Program) -> None:
     rows = [row_case(*each, turn) for turn, each in enumerate(row_cases(raced, step=8))]
     passes(raced, list(cases(raced, step=8)) + rows)
@@ -201,8 +202,7 @@ def test_sets_without_a_race(raced: Program) -> None:
 @pytest.mark.parametrize(
     ("tiles", "blind"),
     [
-        (40, False),
-        pytest.param(100, False, marks=pytest.mark.thorough),
+        *(pytest.param(tiles, False, marks=pytest.mark.thorough) for tiles in (40, 100)),
         (100, True),
         pytest.param(1100, True, marks=pytest.mark.thorough),
     ],
