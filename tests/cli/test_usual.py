@@ -76,7 +76,12 @@ def test_it_reads_what_typer_reads(name: str, seed: int) -> None:
 @pytest.mark.parametrize("name", [one.name for one in READ])
 def test_it_reads_the_usual(name: str) -> None:
     row = command(name)
-    words = [name, *["--render"] * (name == "bench"), *["a", "b"][: 1 + row.arguments[0].many], *["-q"] * any("-q" in one.names for one in row.options)]
+    words = [
+        name,
+        *["--render"] * (name == "bench"),
+        *["a", "b"][: 1 + row.arguments[0].many],
+        *["-q"] * any("-q" in one.names for one in row.options),
+    ]
     assert read_usual(words)
 
 
