@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import lru_cache
 from typing import Any
 
 from gpumerge_cli.dataclass import names_of
@@ -15,8 +16,9 @@ from gpumerge_cli.order.kinds import Layout, Order
 _EQUALS = {None: "KEEP_ALL", "first": "KEEP_FIRST", "ahead": "KEEP_NONE_LIKE_FIRST"}
 
 
+@lru_cache(maxsize=16)
 def order_spec(order: Order) -> Any:
-    """The OrderSpec of an order. It keeps the table alive that it points to."""
+    """The OrderSpec of an order, one for all who ask. It keeps the table alive that it points to."""
     layout = order.layout()
     numbers = {name: getattr(layout, name) for name in names_of(Layout) if name != "table"}
     spec = library().OrderSpec(**numbers)
