@@ -193,6 +193,7 @@ def test_a_flag_that_is_taken_back_goes_with_all() -> None:
         ("batch a --resume-failed", "--resume-failed: there is no log to go on with; name it with --joblog"),
         ("bench a.json", "a.json: bench makes its own data; leave it out, or add --render"),
         ("path a --items 1 --items 2", "a: the inputs are given by --items already; use files or --items"),
+        ("path --items 1 --items 2 --csv --dtype u1", "--items are numbers or lines; leave --dtype and --csv out"),
         ("info --config --measure", "--config only shows settings; leave --measure out, or leave --config out"),
     ],
 )
