@@ -30,16 +30,16 @@ _LAYERS: tuple[_Layer, ...] = ("environment", "project", "user")
 
 @dataclass(frozen=True)
 class Setting:
-    """The value of an option in one place. value: a variable's text, or the value in a TOML file.
-
-    source: "GPUMERGE_THREADS" or "FILE:LINE". file: the file, or "".
-    """
+    """The value of an option in one place."""
 
     name: str
     value: Any
+    """A variable's text, or the value in a TOML file."""
     source: str
+    """"GPUMERGE_THREADS" or "FILE:LINE"."""
     layer: _Layer
     file: str = ""
+    """The file, or ""."""
 
 
 def settings_replaced(given: Collection[str]) -> set[str]:

@@ -18,7 +18,7 @@ from gpumerge_cli.cli import application
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options import commands as options
 from gpumerge_cli.cli.options.groups import Options
-from gpumerge_cli.cli.options.model import GROUPS
+from gpumerge_cli.cli.options.model import GROUPS, Option
 from gpumerge_cli.cli.work import _WORK
 from gpumerge_cli.compare.cases import SHAPES
 from gpumerge_cli.engine.job import BackendChoice
@@ -196,6 +196,7 @@ def test_long_options_may_be_shortened_while_they_stay_unique(name: str, seed: i
         row, on = longs[short if short in longs else long]
         value = row.choices[-1] if row.choices else "1M" if row.kind in ("size", "count") else "1"
         words = [f"--{short}={value}" if row.takes_value else f"--{short}", *["x"] * (name in ("batch", "generate"))]
+        words += needed(name, row) if on else []
         if short not in known and (short, row.takes_value) in elsewhere and len(found) == 1:
             with pytest.raises(UsageError, match=f"there is no option --{short}"):
                 given_to(name, words)
@@ -206,6 +207,14 @@ def test_long_options_may_be_shortened_while_they_stay_unique(name: str, seed: i
             read = given_to(name, words)
             assert row.parameter in read.given, words
             assert row.takes_value or getattr(read, row.parameter) is on, words
+
+
+def needed(name: str, row: Option) -> list[str]:
+    """The option that one needs, or the argument."""
+    if row.needs is None:
+        return []
+    other = options.command(name).named.get(row.needs.others[0])
+    return ["x"] if other is None else [f"--{other.name}=1" if other.takes_value else f"--{other.name}"]
 
 
 def given_to(name: str, words: list[str]) -> Options:
