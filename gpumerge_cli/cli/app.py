@@ -66,9 +66,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from gpumerge_cli.cli.usual import read_usual
         from gpumerge_cli.cli.work import work_of
 
-        values = read_usual(arguments, settings)
-        if values is not None:
-            work_of(values.command)(values)
+        options = read_usual(arguments, settings)
+        if options is not None:
+            work_of(options.command)(options)
             return 0
         from gpumerge_cli.cli.application import invoke
 

@@ -16,11 +16,12 @@ from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options.commands import COMMANDS, NAMES, command
 from gpumerge_cli.cli.options.model import Argument, Command, Option
 from gpumerge_cli.cli.settings import settings_replaced
-from gpumerge_cli.cli.values import Values, read_all, unknown_option
+from gpumerge_cli.cli.values import make_options, read_all, unknown_option
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.words import nearest
 
 if TYPE_CHECKING:
+    from gpumerge_cli.cli.options.groups import Options
     from gpumerge_cli.cli.settings import Settings
 
 
@@ -44,7 +45,7 @@ _MOST_NAMED = 8
 """Options that the error for an ambiguous beginning names."""
 _SEQUENCE = "gpumerge.sequence"
 _WORDS = "gpumerge.words"
-"""The names under which a context keeps Values.sequence, and the words of the command line."""
+"""The names under which a context keeps the parameters of -k and --field in turn, and the words of the command line."""
 _REFUSED: type[Exception] = typer.BadParameter.__mro__[2]
 """The class that Typer raises for wrong usage; its name differs between releases."""
 
@@ -116,7 +117,7 @@ class Reader(typer.core.TyperCommand):
     work: carries it out.
     """
 
-    def __init__(self, row: Command, work: Callable[[Values], Any]) -> None:
+    def __init__(self, row: Command, work: Callable[[Options], Any]) -> None:
         super().__init__(row.name, params=_parameters(row), add_help_option=False)
         self.row = row
         self.work = work
@@ -147,7 +148,7 @@ class Reader(typer.core.TyperCommand):
         return parser
 
     def invoke(self, ctx: Any) -> Any:
-        return self.work(values_of(ctx))
+        return self.work(options_of_context(ctx))
 
 
 _Named = Mapping[str, tuple[_Option, bool]]
@@ -244,12 +245,12 @@ class _Group(typer.core.TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def values_of(context: Any) -> Values:
+def options_of_context(context: Any) -> Options:
     """The values that a command's context holds."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = frozenset(name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE")
     params = {**context.params, **dict.fromkeys(settings_replaced(given) & context.params.keys(), ())}
-    return Values(context.command.row.name, params, given, context.meta.get(_SEQUENCE, ()))
+    return make_options(context.command.row, params, given, context.meta.get(_SEQUENCE, ()))
 
 
 def _parameters(row: Command) -> list[Any]:
@@ -281,7 +282,7 @@ _EAGER: Mapping[str, Callable[[Any, Command], None]] = {
 
 
 def invoke(
-    arguments: Sequence[str], settings: Settings | None, work_of: Callable[[str], Callable[[Values], Any]]
+    arguments: Sequence[str], settings: Settings | None, work_of: Callable[[str], Callable[[Options], Any]]
 ) -> int:
     """Carry out a command line and return its exit code. Raises UsageError for a mistake in it.
 

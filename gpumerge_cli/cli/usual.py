@@ -10,17 +10,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.options.commands import NAMES, command
-from gpumerge_cli.cli.values import OptionValue, Values, read_values
+from gpumerge_cli.cli.values import OptionValue, read_values
 from gpumerge_cli.errors import UsageError
 
 if TYPE_CHECKING:
+    from gpumerge_cli.cli.options.groups import Options
     from gpumerge_cli.cli.settings import Settings
 
 _ENDS = ("help", "version", "show-completion")
 """Options that end the reading."""
 
 
-def read_usual(words: Sequence[str], settings: Settings | None = None) -> Values | None:
+def read_usual(words: Sequence[str], settings: Settings | None = None) -> Options | None:
     """The values of a command line, the command's name first, as Typer would give them; None for unusual ones.
 
     Raises InputError for a file of settings.

@@ -17,8 +17,8 @@ from gpumerge_cli.cli import app as door
 from gpumerge_cli.cli import application
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options import commands as options
+from gpumerge_cli.cli.options.groups import Options
 from gpumerge_cli.cli.options.model import GROUPS
-from gpumerge_cli.cli.values import Values
 from gpumerge_cli.cli.work import _WORK
 from gpumerge_cli.compare.cases import SHAPES
 from gpumerge_cli.engine.job import BackendChoice
@@ -208,9 +208,9 @@ def test_long_options_may_be_shortened_while_they_stay_unique(name: str, seed: i
             assert row.takes_value or getattr(read, row.parameter) is on, words
 
 
-def given_to(name: str, words: list[str]) -> Values:
+def given_to(name: str, words: list[str]) -> Options:
     """The values of a command line."""
-    read: list[Values] = []
+    read: list[Options] = []
     assert application.invoke([name, *words], None, lambda name: read.append) == 0
     return read[0]
 
