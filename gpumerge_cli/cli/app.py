@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 from gpumerge_cli.cli.help import help_text, wanted_help
+from gpumerge_cli.cli.options.commands import NAMES
 from gpumerge_cli.cli.places import anything_set
 from gpumerge_cli.cli.signals import came, handled
 from gpumerge_cli.cli.verdict import verdict
@@ -46,6 +47,8 @@ def _remove_unfinished() -> None:
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
+    if arguments[:1] == ["--"]:  # the end of gpumerge's own options
+        arguments = arguments[1:]
     asked = wanted_help(arguments)
     if asked is not None:
         print(help_text(asked), end="")
@@ -59,20 +62,14 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
         settings = Settings()
     try:
-        if arguments[:1] == ["sort"]:  # its command line is not of Typer's kind
-            from gpumerge_cli.cli.sort import sort as sort_files
+        name, *words = arguments
+        if name in NAMES:  # as Typer would do, whose import takes as long as merging 50 MB
+            from gpumerge_cli.cli.work import carry_out
 
-            return sort_files(arguments[1:], settings)
-        from gpumerge_cli.cli.usual import read_usual
-        from gpumerge_cli.cli.work import work_of
-
-        values = read_usual(arguments, settings)
-        if values is not None:
-            work_of(values.command)(values)
-            return 0
+            return carry_out(name, words, settings)
         from gpumerge_cli.cli.application import invoke
 
-        return invoke(arguments, settings, work_of)
+        return invoke(arguments, run)
     except UsageError as error:
         raise (error if settings is None else settings.placed(error)) from error
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from gpumerge_cli.cli.fields import csv_keys, resolve_fields
-from gpumerge_cli.cli.gnu_scan import Operand, scan
 from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_separator, parse_size
 from gpumerge_cli.cli.keyspec import (
     LETTERS,
@@ -20,7 +19,9 @@ from gpumerge_cli.cli.keyspec import (
     parse_obsolete_key,
     parse_sort_word,
 )
+from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.model import Option
+from gpumerge_cli.cli.scan import ENDING, Operand, scan
 from gpumerge_cli.cli.values import OptionValue, Values, given_twice, read_value
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError
@@ -66,11 +67,11 @@ def parse_sort(
     reading = _Reading(
         "--csv" in arguments, deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ
     )
-    for word in scan(reading.left):
+    for word in scan(command("sort"), reading.left):
         if isinstance(word, Operand):
             reading.take_operand(word)
             reading.end_options()
-        elif word.option.name in ("help", "version"):
+        elif word.option.name in ENDING:
             return SortCommand(mode=cast(Mode, word.option.name))
         else:
             reading.take(*word)

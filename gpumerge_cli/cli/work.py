@@ -1,23 +1,34 @@
-"""The work of each command: its function, imported when the command is asked for."""
+"""Carries out a command: reads its words, and imports its function, which other commands do not need."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
+from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.notices import notices
+from gpumerge_cli.cli.options.commands import command
+from gpumerge_cli.cli.scan import read_words
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.order.equals import SETS
 
+if TYPE_CHECKING:
+    from gpumerge_cli.cli.settings import Settings
 
-def work_of(name: str) -> Callable[[Values], Any]:
-    """The function of a command that Typer reads. Raises KeyError."""
 
-    def work(values: Values) -> Any:
-        with notices(values):
-            return _WORK[name]()(values)
+def carry_out(name: str, words: Sequence[str], settings: Settings | None) -> int:
+    """Carry out a command, given the words behind its name, and return the exit code. Raises GpumergeError."""
+    if name == "sort":
+        from gpumerge_cli.cli.sort import sort
 
-    return work
+        return sort(words, settings)
+    values = read_words(command(name), words, settings)
+    if values is None:
+        print(help_text(name), end="")
+        return 0
+    with notices(values):
+        _WORK[name]()(values)
+    return 0
 
 
 def _merge() -> Callable[[Values], Any]:

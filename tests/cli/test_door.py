@@ -14,9 +14,10 @@ import pytest
 
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.cli import application, options
 from gpumerge_cli.cli.help import help_text
+from gpumerge_cli.cli.options import commands as options
 from gpumerge_cli.cli.options.model import GROUPS
+from gpumerge_cli.cli.scan import read_words
 from gpumerge_cli.cli.values import Values
 from gpumerge_cli.cli.work import _WORK
 from gpumerge_cli.compare.cases import SHAPES
@@ -209,9 +210,9 @@ def test_long_options_may_be_shortened_while_they_stay_unique(name: str, seed: i
 
 def given_to(name: str, words: list[str]) -> Values:
     """The values of a command line."""
-    read: list[Values] = []
-    assert application.invoke([name, *words], None, lambda name: read.append) == 0
-    return read[0]
+    values = read_words(options.command(name), words)
+    assert values is not None
+    return values
 
 
 def test_shortened_options_do_what_the_whole_ones_do(
@@ -323,13 +324,13 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["marge"], ["there is no command 'marge'; did you mean merge?", "see gpumerge --help"]),
-        (["xyz"], ["there is no command 'xyz'; see gpumerge --help"]),
+        (["marge"], ["no such command 'marge'; did you mean merge?", "see gpumerge --help"]),
+        (["xyz"], ["no such command 'xyz'; see gpumerge --help"]),
         (["merge", "--threads"], ["--threads needs a value; see gpumerge merge --help"]),
         (["merge", "-o"], ["-o needs a value; see gpumerge merge --help"]),
         (["merge", "--quiet=1"], ["--quiet takes no value; see gpumerge merge --help"]),
         (["batch"], ["JOBS is missing; see gpumerge batch --help"]),
-        (["info", "x"], ["argument(s) (x)", "see gpumerge info --help"]),
+        (["info", "x"], ["unexpected argument 'x'", "see gpumerge info --help"]),
         (["merge"], ["no file was named", "--help"]),
         (
             ["merge", "--kernal", "path", "a"],
