@@ -11,7 +11,7 @@ FOLDER = os.path.join(os.path.dirname(__file__), "kinds")
 MODULES = {
     file.partition("_")[0]: file.removesuffix(".py")
     for file in sorted(os.listdir(FOLDER))
-    if file.endswith(".py") and not file.startswith("_")
+    if file.endswith(".py") and file.find("_") > 0
 }
 """By name: the module in formats.kinds that registers it."""
 NAMES: tuple[str, ...] = tuple(MODULES)

@@ -69,7 +69,7 @@ def test_auto_takes_the_shortest_that_is_there(monkeypatch: pytest.MonkeyPatch) 
         raise DeviceError("there is none")
 
     monkeypatch.setattr(gpu, "create", none)
-    monkeypatch.setattr(gpu, "compile_seconds", lambda: 0.0)
+    monkeypatch.setattr(backends_select, "compile_seconds", lambda: 0.0)
     monkeypatch.setattr(sight, "in_sight", lambda: True)
     keys = Order.of("int32")
     small = select("auto", 0, keys, 10**6)
@@ -120,7 +120,7 @@ def test_a_gpu_joins_where_it_helps() -> None:
 def test_auto_has_all_work_that_help(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "load", lambda: MODEL)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
-    monkeypatch.setattr(gpu, "compile_seconds", lambda: 0.0)
+    monkeypatch.setattr(backends_select, "compile_seconds", lambda: 0.0)
     monkeypatch.setattr(sight, "in_sight", lambda: True)
     monkeypatch.setattr(backends_select, "count_of_gpus", lambda: 2)
     lines = Order.lines()

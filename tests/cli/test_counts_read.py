@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpumerge_cli.cli import options
+from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.parse import parse_count, parse_counts
 from gpumerge_cli.cli.values import read_value
 from gpumerge_cli.errors import GpumergeError, UsageError
@@ -14,7 +14,7 @@ from gpumerge_cli.errors import GpumergeError, UsageError
     ("given", "value"), [("8", 8), ("008", 8), ("0", None), ("-1", None), ("1" * 30, 2**62), ("1.5", None), ("", None)]
 )
 def test_numbers(given: str, value: int | None) -> None:
-    option = options.command("merge").option("threads")
+    option = command("merge").option("threads")
     if value is None:
         with pytest.raises(UsageError, match=r"--threads: .* is no number for it; write 1 or more"):
             read_value(option, given)
