@@ -21,7 +21,7 @@ from gpumerge_cli.cli.keyspec import (
 )
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.model import Option
-from gpumerge_cli.cli.scan import ENDING, Operand, scan
+from gpumerge_cli.cli.scan import ENDING, Operand, last_state, scan
 from gpumerge_cli.cli.values import OptionValue, Values, given_twice, read_value
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError
@@ -64,10 +64,10 @@ def parse_sort(
     the mode is set. settings: those of options that the command line leaves out, which are read behind it. Raises
     UsageError for the first mistake that GNU sort would find before it opens files.
     """
-    reading = _Reading(
-        "--csv" in arguments, deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ
-    )
-    for word in scan(command("sort"), reading.left):
+    row = command("sort")
+    csv = last_state(row, arguments, row.option("csv")) is True
+    reading = _Reading(csv, deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ)
+    for word in scan(row, reading.left):
         if isinstance(word, Operand):
             reading.take_operand(word)
             reading.end_options()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -72,6 +73,18 @@ def read_words(row: Command, words: Sequence[str], settings: Settings | None = N
         if argument.required and not operands:
             raise UsageError(f"{argument.metavar} is missing", way_out=way_out)
     return read_values(row, told, operands, settings)
+
+
+def last_state(row: Command, words: Sequence[str], option: Option) -> bool | None:
+    """Whether the words, right or wrong, turn a switch on or off at last; None if they do not name it."""
+    left = deque(words)
+    state = None
+    while left:
+        with suppress(UsageError):  # the words behind the mistake count, too
+            for one in scan(row, left):
+                if not isinstance(one, Operand) and one.option is option:
+                    state = bool(one.value)
+    return state
 
 
 def _letters(row: Command, word: str, left: deque[str]) -> Iterator[OptionValue]:

@@ -180,11 +180,6 @@ class Settings:
                 yield "", Setting(key, value, file.place(key), layer, path)
 
 
-def flag_is_set(settings: Settings, command: str, name: str) -> bool:
-    """Tell if a setting switches on the command's flag `name`, with its dashes; False if there is no such flag."""
-    return any(settings.use(command, option) is True for option in options_of(command) if name in option.names)
-
-
 def variable_name(setting: str, command: str = "") -> str:
     """The environment variable of a setting, for one command or, without a name, for all."""
     return PREFIX + "_".join(filter(None, (command, setting))).replace("-", "_").upper()

@@ -11,7 +11,7 @@ import pytest
 
 from gpumerge_cli.cli.options.commands import COMMANDS, command
 from gpumerge_cli.cli.options.model import Command, Option
-from gpumerge_cli.cli.scan import ENDING, Operand, read_words, scan
+from gpumerge_cli.cli.scan import ENDING, Operand, last_state, read_words, scan
 from gpumerge_cli.errors import UsageError
 
 SEEDS = 30
@@ -131,6 +131,18 @@ def test_operands_that_do_not_fit(name: str, words: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         read_words(command(name), words.split())
     assert str(caught.value) == said
+
+
+def test_the_last_state_of_a_switch_is_known_whatever_else_is_wrong() -> None:
+    merge = command("merge")
+    for words, state in (
+        ("a -o --debug", None),
+        ("a -- --debug", None),
+        ("--nonsense --trace", True),
+        ("-Qk --deb --debug --no-debug -Q", False),
+        ("--debug -o", True),
+    ):
+        assert last_state(merge, words.split(), merge.option("debug")) is state
 
 
 def test_what_is_given_is_known() -> None:
