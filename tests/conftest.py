@@ -17,7 +17,7 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.engine import local as engine_local
-from gpumerge_cli.engine.resources import Shares
+from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.errors import DeviceError
 from tests.engine.fake_workers import mark_shared_cases
 

@@ -11,8 +11,7 @@ import pytest
 
 import gpumerge_cli
 from gpumerge_cli.arrays import remembered
-from gpumerge_cli.arrays.device import Device
-from gpumerge_cli.arrays.keys import ArrayKeys
+from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.options import judge_out, same_side
 from gpumerge_cli.errors import UsageError
 
@@ -149,7 +148,7 @@ def test_outputs_that_a_gpu_cannot_write(monkeypatch: pytest.MonkeyPatch) -> Non
         with pytest.raises(UsageError, match="out does not lie at multiples"):
             gpumerge_cli.sort(keys, values=fake(800, 3), out=fake(at, 3))
         with pytest.raises(UsageError, match="an array does not lie at multiples of its items' size"):
-            Device([keys, fake(at, 3)], ArrayKeys.of([keys], None, False), "auto")
+            Call.of([keys, fake(at, 3)], None, False)
     judge_out(fake(4100, 3), keys.dtype, 3, [keys])
     judge_out(fake(4097, 0), keys.dtype, 0, [fake(400, 0)])
 

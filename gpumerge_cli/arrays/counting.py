@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.keys import ArrayKeys
+from gpumerge_cli.arrays.keys import keys_in
+from gpumerge_cli.arrays.options import flag
 from gpumerge_cli.arrays.taking import is_cupy
 from gpumerge_cli.errors import UsageError
 
 
-def judge_counts(**others: Any) -> None:
-    """Raise UsageError for options that do not go with counts, if they are given."""
+def wants_counts(counts: bool, **others: Any) -> bool:
+    """Whether counts are asked for. Raises UsageError if an option is given, too, that does not go with them."""
+    if not flag("counts", counts):
+        return False
     for name, value in others.items():
         if value is not None and value is not False:
             raise UsageError(f"counts=True leaves equal keys out, so it does not go with {name}", way_out="use one")
+    return True
 
 
-def counted(found: Any, key: str | None, *, moved: bool) -> Any:
+def counted(found: Any, path: Sequence[str], *, moved: bool) -> Any:
     """(keys, counts), or (keys, values, counts), of sorted keys, or if `moved` of (keys, values).
 
-    found: NumPy's or CuPy's arrays; waits for a GPU. key: see merge. Counts are int64.
+    found: NumPy's or CuPy's arrays; waits for a GPU. path: see ArrayKeys. Counts are int64.
     """
     keys, *values = found if moved else (found,)
     if not is_cupy(keys):
-        return _counted(np, keys, values, key)
+        return _counted(np, keys, values, path)
     import cupy
 
     from gpumerge_cli.backends.gpu.streams import calls_on, current_stream, judge_waiting
 
     with calls_on(keys.device):
         judge_waiting(current_stream(), "a call with counts")
-        return _counted(cupy, keys, values, key)
+        return _counted(cupy, keys, values, path)
 
 
-def _counted(xp: Any, keys: Any, values: list[Any], key: str | None) -> tuple[Any, ...]:
-    said = ArrayKeys.of([keys], key, False).keys_in(keys)
+def _counted(xp: Any, keys: Any, values: list[Any], path: Sequence[str]) -> tuple[Any, ...]:
+    said = keys_in(keys, path)
     new = xp.ones(len(said), bool)
     here, ahead = said[1:], said[:-1]
     new[1:] = here != ahead

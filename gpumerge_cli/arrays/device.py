@@ -1,4 +1,4 @@
-"""Merges and sorts of CuPy arrays, on their own device."""
+"""Calls on CuPy arrays, on their own device. Its methods are those of Host."""
 
 from __future__ import annotations
 
@@ -7,143 +7,164 @@ from contextlib import contextmanager
 from math import prod
 from typing import Any
 
-from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import judge_aligned
-from gpumerge_cli.arrays.payload import contiguous, joined, moves_along, readable
+from gpumerge_cli.arrays.call import Call
+from gpumerge_cli.arrays.payload import contiguous, gathered, joined, moves_along, readable
 from gpumerge_cli.arrays.remembered import Operation, again, kind_of, remember, remembered
 from gpumerge_cli.backends.gpu import access as gpu
-from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.keys import Keys
 
+_USUAL = SortRequest()
+
 
 class Device:
-    """Merges and sorts CuPy arrays of one device. Raises DeviceError if the device cannot be used."""
+    """Carries out a call on CuPy arrays of one device. Raises DeviceError if the device cannot be used."""
 
-    def __init__(self, arrays: Sequence[Any], keys: ArrayKeys, backend: str) -> None:
-        if backend not in ("auto", "gpu"):
-            raise UsageError(f"backend {backend!r} cannot work on CuPy arrays", way_out='use "gpu", or NumPy arrays')
-        if keys.dated or keys.order.is_rows:
-            raise UsageError(f"arrays of {keys.dtype} cannot be sorted on a GPU", way_out="move them to the host")
-        for array in arrays:
-            judge_aligned(array, "an array")
-        self._device = arrays[0].device
-        self._keys = keys
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._order = call.keys.order
+        self._device = call.arrays[0].device
         with self._device:
             self._backend = gpu.create(self._device.id)
 
+    def merge(self, request: LaunchRequest) -> Any:
+        """See gpumerge_cli.merge."""
+        with self.current():
+            rows = self._rows()
+            found = self._prepared("merge", rows) if request == _USUAL.launch else None
+            if found is not None:
+                return found
+            runs, out = self._runs(), self._target()
+            if rows is None:
+                policy = self._backend.resolve(request, self._order, len(runs))
+                self._backend.merge_arrays(runs, self._order, policy, out.view(self._call.keys.items))
+                return out
+            # A stable sort of sorted runs is their merge.
+            if request == _USUAL.launch:
+                return out, self._sort_along(joined(runs), _USUAL, rows, out)
+            ranks = self._ranks(joined(runs), SortRequest("auto", request))
+            moved = gathered(rows, ranks)
+            out.view(self._call.keys.items)[:] = joined(runs)[ranks]
+            return out, self.kept(moved)
+
+    def sort(self, request: SortRequest) -> Any:
+        """See gpumerge_cli.sort."""
+        with self.current():
+            rows = self._rows()
+            found = self._prepared("sort", rows) if request == _USUAL else None
+            if found is not None:
+                return found
+            [run], out = self._runs(), self._target()
+            if rows is not None:
+                return out, self._sort_along(run, request, rows, out)
+            policy = self._backend.resolve_sort(request, self._order, run.nbytes)
+            self._backend.sort_array(run, self._order, policy, out.view(self._call.keys.items))
+            return out
+
+    def argsort(self, request: SortRequest) -> Any:
+        """See gpumerge_cli.argsort."""
+        with self.current():
+            found = self._prepared("argsort") if request == _USUAL else None
+            return self.kept(self._ranks(self._runs()[0], request)) if found is None else found
+
+    def is_sorted(self) -> bool:
+        """See gpumerge_cli.is_sorted."""
+        with self.current():
+            found = self._prepared("is_sorted")
+            if found is None:
+                return self._backend.first_disorder(self._runs()[0], self._order) is None
+            return bool(found)
+
+    def combine(self, equals: Equals) -> Any:
+        """See gpumerge_cli.union. Waits. More than two arrays are folded from the left."""
+        out = self._call.out
+        with self.current():
+            runs, rows = self._runs(), self._rows()
+            target = None if out is None else out.view(self._call.keys.items)
+            two, along = runs[:2], None if rows is None else rows[:2]
+            for behind in range(2, len(runs)):
+                found, moved = self._backend.combined(two, self._order, equals, along)
+                two, along = [found, runs[behind]], None if rows is None else [moved, rows[behind]]
+            found, moved = self._backend.combined(two, self._order, equals, along, target)
+            combined = found.view(self._call.keys.dtype)
+            return combined if rows is None else (combined, moved)
+
     @contextmanager
     def current(self) -> Iterator[None]:
-        """A context in which the device is the current one. All methods below need it.
+        """A context in which the device is the current one.
 
-        Arrays that are made in it are temporaries of the call, which a graph may capture. `empty` and `kept` give
-        arrays that outlive it. Errors are those of `calls_on`.
+        Arrays that are made in it are temporaries of the call, which a graph may capture; `kept` gives an array that
+        outlives it. Errors are those of `calls_on`.
         """
         from gpumerge_cli.backends.gpu.streams import calls_on, temporaries
 
         with calls_on(self._device), temporaries():
             yield
 
-    def empty(self, count: int) -> Any:
-        """A new array of `count` keys, of the arrays' dtype."""
-        import cupy
-
-        from gpumerge_cli.backends.gpu.streams import lasting
-
-        with lasting():
-            return cupy.empty(count, self._keys.dtype)
-
     @staticmethod
     def kept(array: Any) -> Any:
-        """The array, or its copy if a graph that is captured takes its memory back."""
+        """The array, or its copy if a graph that is captured takes its memory back. Needs `current`."""
         from gpumerge_cli.backends.gpu.streams import lasting
 
         with lasting() as is_temporary:
             return array.copy() if is_temporary else array
 
-    def run(self, array: Any) -> Any:
-        """The array as the backend takes it: contiguous, of dtype ArrayKeys.items."""
-        return contiguous(array).view(self._keys.items)
-
     def images(self, array: Any) -> Any:
-        """The key images of an array: unsigned integers that ascend where its keys are in order."""
-        order = self._keys.order
-        assert isinstance(order, Keys), "a GPU takes numbers alone"
-        return order.image_of_bits(self.run(array).view(order.unsigned))
+        """The images of an array of keys: unsigned integers, which ascend where keys are in order. Needs `current`."""
+        assert isinstance(self._order, Keys), "a GPU takes numbers alone"
+        return self._order.image_of_bits(contiguous(array).view(self._order.unsigned))
 
-    def called(self, operation: Operation, arrays: Sequence[Any], out: Any = None, values: Any = None) -> Any:
-        """The call's result, as `again` has it, from a prepared call; None if none can be prepared for it.
+    def _runs(self) -> list[Any]:
+        """The arrays as the backend takes them: contiguous, of dtype ArrayKeys.items."""
+        return [contiguous(array).view(self._call.keys.items) for array in self._call.arrays]
+
+    def _rows(self) -> list[Any] | None:
+        return None if self._call.rows is None else [readable(each) for each in self._call.rows]
+
+    def _target(self) -> Any:
+        if self._call.out is not None:
+            return self._call.out
+        import cupy
+
+        from gpumerge_cli.backends.gpu.streams import lasting
+
+        with lasting():
+            return cupy.empty(self._call.total, self._call.keys.dtype)
+
+    def _prepared(self, operation: Operation, values: Sequence[Any] | None = None) -> Any:
+        """The result, as `again` has it, of a prepared call; None if none can be prepared for it.
 
         It is launched like all further calls of its kind, which find it prepared.
         """
         from gpumerge_cli.backends.gpu.streams import lasting
 
-        arrays = [contiguous(array) for array in arrays]
-        order = self._keys.order
-        kind = kind_of(operation, arrays, order.descending, values, self._device.id)
+        arrays = [contiguous(array) for array in self._call.arrays]
+        kind = kind_of(operation, arrays, self._order.descending, values, self._device.id)
         prepared = remembered(kind)
         if prepared is None:
             row = values[0].itemsize * prod(values[0].shape[1:]) if values is not None else None
-            prepared = self._backend.prepared(operation, order, len(arrays), row)
+            prepared = self._backend.prepared(operation, self._order, len(arrays), row)
             if prepared is None:
                 return None
             remember(kind, prepared)
         if values is not None:
             values = [each.copy() if each.data.ptr % prepared.unit else each for each in values]
         with lasting():
-            return again(operation, arrays, order.descending, out, values)
+            return again(operation, arrays, self._order.descending, self._call.out, values)
 
-    def merge(self, runs: Sequence[Any], request: LaunchRequest, out: Any) -> None:
-        """Merge runs into `out`, which has room for all of them. All have dtype ArrayKeys.items."""
-        policy = self._backend.resolve(request, self._keys.order, len(runs))
-        self._backend.merge_arrays(runs, self._keys.order, policy, out)
+    def _ranks(self, run: Any, request: SortRequest) -> Any:
+        """The indices that sort a run: int64."""
+        policy = self._backend.resolve_sort(request, self._order, run.nbytes)
+        return self._backend.sort_ranks(run, self._order, policy)
 
-    def combined(
-        self, arrays: Sequence[Any], equals: Equals, values: Sequence[Any] | None = None, out: Any = None
-    ) -> tuple[Any, Sequence[Any] | None]:
-        """(the keys of a set, of the arrays' dtype; their rows of values, None if there are none). Waits.
-
-        More than two arrays are folded from the left. out: the keys become its first items; it has room for all that
-        there can be.
-        """
-        order = self._keys.order
-        runs = [self.run(array) for array in arrays]
-        rows = None if values is None else [readable(each) for each in values]
-        target = None if out is None else out.view(self._keys.items)
-        two, along = runs[:2], None if rows is None else rows[:2]
-        for behind in range(2, len(runs)):
-            found, moved = self._backend.combined(two, order, equals, along)
-            two, along = [found, runs[behind]], None if rows is None else [moved, rows[behind]]
-        found, moved = self._backend.combined(two, order, equals, along, target)
-        return found.view(self._keys.dtype), moved
-
-    def sort(self, run: Any, request: SortRequest, out: Any) -> None:
-        """Sort a run into `out`, which is as long. Both have dtype ArrayKeys.items."""
-        policy = self._backend.resolve_sort(request, self._keys.order, run.nbytes)
-        self._backend.sort_array(run, self._keys.order, policy, out)
-
-    def merged_ranks(self, runs: Sequence[Any], request: LaunchRequest) -> Any:
-        """The indices that merge the runs: int64, into the runs laid one behind the other."""
-        # A stable sort of sorted runs is their merge.
-        return self.sorted_ranks(joined(runs), SortRequest("auto", request))
-
-    def sorted_ranks(self, run: Any, request: SortRequest) -> Any:
-        """The indices that sort the run: int64."""
-        policy = self._backend.resolve_sort(request, self._keys.order, run.nbytes)
-        return self._backend.sort_ranks(run, self._keys.order, policy)
-
-    def sort_along(self, run: Any, request: SortRequest, values: Sequence[Any], out: Any) -> Any:
-        """Sort a run into `out`, as `sort` does. Returns the rows of its values, in the order of their keys."""
-        policy = self._backend.resolve_sort(request, self._keys.order, run.nbytes)
-        rows = joined(values)
+    def _sort_along(self, run: Any, request: SortRequest, values: Sequence[Any], out: Any) -> Any:
+        """Sort a run into `out`, which is as long. Returns the rows of its values, in the order of their keys."""
+        policy = self._backend.resolve_sort(request, self._order, run.nbytes)
+        rows, items = joined(values), out.view(self._call.keys.items)
         if policy.algorithm == "radix" and moves_along(rows):
-            return self.kept(self._backend.sort_pairs(run, self._keys.order, rows, out))
-        ranks = self._backend.sort_ranks(run, self._keys.order, policy)
+            return self.kept(self._backend.sort_pairs(run, self._order, rows, items))
+        ranks = self._backend.sort_ranks(run, self._order, policy)
         moved = rows[ranks]
-        out[:] = run[ranks]
+        items[:] = run[ranks]
         return self.kept(moved)
-
-    def in_order(self, run: Any) -> bool:
-        """True if the run is in order."""
-        return self._backend.first_disorder(run, self._keys.order) is None

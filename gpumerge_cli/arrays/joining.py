@@ -7,11 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import as_line, host_threads, same_side
-from gpumerge_cli.arrays.ranking import rank_of
+from gpumerge_cli.arrays.call import Call
+from gpumerge_cli.arrays.device import Device
+from gpumerge_cli.arrays.keys import keys_in
+from gpumerge_cli.arrays.options import as_line, flag
+from gpumerge_cli.arrays.searching import ranks_of
 from gpumerge_cli.arrays.taking import taken
 from gpumerge_cli.engine.parallel import for_each
+from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import UsageError
 
 How = Literal["inner", "left", "right", "outer", "anti", "semi"]
@@ -65,21 +68,26 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False, thread
     for array in given:
         if array.dtype.names:
             raise UsageError("join takes no records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]")
-    ArrayKeys.of(given, None, descending)
-    with_threads = host_threads(threads)
-    if not same_side(given):
-        return _by_threads(given[0], given[1], how, descending, with_threads)
+    call = Call.of(given, None, flag("descending", descending), threads=threads)
+    if not call.on_device:
+        of_a, of_b = (keys_in(array, call.keys.path) for array in call.arrays)
+        return _by_threads(of_a, of_b, how, call.keys.order.descending, threads or cores())
     import cupy
 
-    from gpumerge_cli.backends.gpu.streams import calls_on, current_stream, judge_waiting
+    from gpumerge_cli.backends.gpu.streams import current_stream, judge_waiting
 
-    with calls_on(given[0].device):
+    device = Device(call)
+    with device.current():
         judge_waiting(current_stream(), "join")
-        return _joined(cupy, given[0], given[1], how, descending)
+        of_a, of_b = map(device.images, call.arrays)
+        return _joined(cupy, of_a, of_b, how, descending=False)
 
 
 def _by_threads(a: Any, b: Any, how: How, descending: bool, threads: int) -> Any:
-    """See join, of NumPy arrays. Each thread joins some of the pieces between cuts, which split no group of equals."""
+    """See join. a, b: keys of NumPy arrays.
+
+    Each thread joins some of the pieces between cuts, which split no group of equals.
+    """
     cuts = _cuts(a, b, descending)
     if len(cuts) <= 2:
         return _joined(np, a, b, how, descending)
@@ -109,15 +117,17 @@ def _cuts(a: Any, b: Any, descending: bool) -> list[tuple[int, int]]:
     A cut lies ahead of all items that equal every _PIECE-th item of either array.
     """
     keys = (a[_PIECE::_PIECE], b[_PIECE::_PIECE])
-    ahead = [np.concatenate([rank_of([run], some, descending=descending) for some in keys]) for run in (a, b)]
+    ahead = [
+        np.concatenate([ranks_of(np, [run], some, "left", descending=descending) for some in keys]) for run in (a, b)
+    ]
     # Both ascend with the key, so each is sorted by itself. Then they ascend even if the arrays are not in order.
     inner = zip(*(np.sort(each).tolist() for each in ahead), strict=True)
     return sorted({(0, 0), *inner, (len(a), len(b))})
 
 
 def _joined(xp: Any, a: Any, b: Any, how: How, descending: bool, first: tuple[int, int] = (0, 0)) -> Any:
-    """See join. xp: the module of the arrays, NumPy or CuPy. first: the indices of their first items."""
-    low, partners = _partners(a, b, descending)
+    """See join. a, b: keys or images, in arrays of xp, NumPy or CuPy. first: the indices of their first items."""
+    low, partners = _partners(xp, a, b, descending)
     if how in ("anti", "semi"):
         return _indices(xp, (partners > 0) == (how == "semi"), first[0])
     rows = xp.maximum(partners, 1) if how in ("left", "outer") else partners
@@ -130,13 +140,14 @@ def _joined(xp: Any, a: Any, b: Any, how: How, descending: bool, first: tuple[in
         right[partners[left] == 0] = _NONE
     left += first[0]
     if how in ("right", "outer"):
-        return _with_lone(xp, (left, right), xp.append(starts, total), _partners(b, a, descending), first[1])
+        return _with_lone(xp, (left, right), xp.append(starts, total), _partners(xp, b, a, descending), first[1])
     return left, right
 
 
-def _partners(a: Any, b: Any, descending: bool) -> tuple[Any, Any]:
+def _partners(xp: Any, a: Any, b: Any, descending: bool) -> tuple[Any, Any]:
     """For each item of `a`: the index of its first partner in `b`, or of the item behind; and how many it has."""
-    low, high = (rank_of([b], a, side=side, descending=descending) for side in ("left", "right"))
+    low = ranks_of(xp, [b], a, "left", descending=descending)
+    high = ranks_of(xp, [b], a, "right", descending=descending)
     return low, (high - low).clip(0)  # data that changes meanwhile may have a lower end
 
 

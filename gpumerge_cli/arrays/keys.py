@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.arrays.options import as_line, direction, in_native_order
+from gpumerge_cli.arrays.options import as_line, in_native_order
 from gpumerge_cli.arrays.taking import judge_mask
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
@@ -61,22 +61,20 @@ class ArrayKeys:
         if leaf.kind not in "biufmMSV" or leaf.isbuiltin == _REGISTERED:
             raise UsageError(f"{str(leaf)!r} is no dtype of keys", way_out=_WAY_OUT)
         try:
-            order = order_of(items, None if field is None else Key(field=field), descending=direction(descending))
+            order = order_of(items, None if field is None else Key(field=field), descending=descending)
         except UsageError as error:  # its words are those of the command line
             told = error.what.replace("--field ", "key=")
             raise UsageError(told, way_out=error.way_out.replace("(--field)", "(key=)")) from None
         return cls(dtype, items, order, field, path, leaf.kind in "mM")
 
+    def judge_for_gpu(self) -> None:
+        """Raise UsageError if GPUs know no such keys."""
+        if self.dated or self.order.is_rows:
+            raise UsageError(f"arrays of {self.dtype} cannot be sorted on a GPU", way_out="move them to the host")
+
     def run(self, array: Array) -> Array:
         """A NumPy array as a backend takes it: contiguous, of dtype `items`. It is a view if possible."""
         return np.ascontiguousarray(array, self.dtype).view(self.items)
-
-    def keys_in(self, array: Any) -> Any:
-        """The keys of a NumPy or CuPy array, as it has them, but raw bytes as S. It is a view if possible."""
-        for name in self.path:
-            array = array[name]
-        # Bytes without a meaning of their own compare as text does.
-        return np.ascontiguousarray(array).view(f"S{array.dtype.itemsize}") if array.dtype.kind == "V" else array
 
     def is_nat(self, run: Array) -> NDArray[np.bool_]:
         """A mask of the keys of a run that are NaT. The run has dtype `items`, and its keys are dated."""
@@ -102,6 +100,17 @@ class ArrayKeys:
         """`ranked`, which a backend sorted as integers, with NaTs in their place. run: the unsorted items."""
         nats = int(np.count_nonzero(self.is_nat(run))) if self.dated else 0
         return np.roll(ranked, nats if self.order.descending else -nats) if nats else ranked
+
+
+def keys_in(array: Any, path: Sequence[str]) -> Any:
+    """The keys of a NumPy or CuPy array, as it has them, but raw bytes as S. It is a view if possible.
+
+    path: see ArrayKeys.
+    """
+    for name in path:
+        array = array[name]
+    # Bytes without a meaning of their own compare as text does.
+    return np.ascontiguousarray(array).view(f"S{array.dtype.itemsize}") if array.dtype.kind == "V" else array
 
 
 def _path(dtype: np.dtype[Any], field: str | None) -> tuple[str, ...]:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Unpack
 
-import numpy as np
-
-from gpumerge_cli.arrays.counting import counted, judge_counts
-from gpumerge_cli.arrays.device import Device
-from gpumerge_cli.arrays.host import Host
-from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import Tuning, flag, host_threads, judge_out, launch_request, same_side
-from gpumerge_cli.arrays.payload import gathered, joined, payload, readable
-from gpumerge_cli.arrays.remembered import again
-from gpumerge_cli.arrays.taking import taken
+from gpumerge_cli.arrays.counting import wants_counts
+from gpumerge_cli.arrays.options import Tuning, launch_request
+from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.launch import LaunchRequest, SortRequest
+from gpumerge_cli.launch import LaunchRequest
+
+_USUAL = LaunchRequest()
 
 
 def merge(
@@ -85,56 +80,17 @@ def merge(
     """
     if not arrays:
         raise UsageError("no arrays to merge", way_out="give at least one")
-    if flag("counts", counts):
-        judge_counts(out=out)
-        options: Any = {"backend": backend, "device": device, "threads": threads, **tuning}
-        found = merge(*arrays, values=values, key=key, descending=descending, **options)
-        return counted(found, key, moved=values is not None)
-    usual = key is None and threads is None and not tuning and backend in ("auto", "gpu")
-    found = again("merge", arrays, descending, out, values) if usual else None
-    if found is not None:
-        return found
-    given = [taken(array) for array in arrays]
-    keys = ArrayKeys.of(given, key, descending)
-    on_device = same_side(given)
-    request = launch_request(tuning)
-    workers = host_threads(threads)
-    total = sum(len(array) for array in given)
-    rows = None if values is None else payload(values, given)
-    if out is not None:
-        judge_out(out, keys.dtype, total, [*given, *(rows or ())])
-    if on_device:
-        return _on_device(given, rows, Device(given, keys, backend), keys, request, out)
-    runs = [keys.run(array) for array in given]
-    nbytes = sum(run.nbytes for run in runs)
-    host = Host.of(backend, device, keys.order, nbytes, workers)
-    target = np.empty(total, keys.dtype) if out is None else out
-    if rows is None:
-        host.merge(runs, keys, request, target.view(keys.items))
-        return target
-    ranks = host.merged_ranks(runs, keys, request)
-    moved = gathered(rows, ranks)
-    target.view(keys.items)[:] = gathered(runs, ranks)
-    return target, moved
-
-
-def _on_device(
-    arrays: Sequence[Any], rows: Sequence[Any] | None, device: Device, keys: ArrayKeys, request: LaunchRequest, out: Any
-) -> Any:
-    with device.current():
-        rows = None if rows is None else [readable(each) for each in rows]
-        if request == LaunchRequest():
-            found = device.called("merge", arrays, out, rows)
-            if found is not None:
-                return found
-        runs = [device.run(array) for array in arrays]
-        target = device.empty(sum(len(run) for run in runs)) if out is None else out
-        if rows is None:
-            device.merge(runs, request, target.view(keys.items))
-            return target
-        if request == LaunchRequest():  # a stable sort of sorted runs is their merge
-            return target, device.sort_along(joined(runs), SortRequest(), rows, target.view(keys.items))
-        ranks = device.merged_ranks(runs, request)
-        moved = gathered(rows, ranks)
-        target.view(keys.items)[:] = joined(runs)[ranks]
-        return target, device.kept(moved)
+    request = launch_request(tuning) if tuning else _USUAL
+    return run_call(
+        arrays,
+        lambda on: on.merge(request),
+        usual="merge" if not tuning else None,
+        counts=wants_counts(counts, out=out),
+        values=values,
+        key=key,
+        descending=descending,
+        out=out,
+        backend=backend,
+        device=device,
+        threads=threads,
+    )

@@ -7,7 +7,6 @@ from typing import Any, TypedDict
 import numpy as np
 
 from gpumerge_cli.arrays.taking import is_cupy, judge_mask
-from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import KernelName, LaunchRequest, TileLoad, Transfer
 
@@ -34,26 +33,17 @@ def launch_request(tuning: Tuning) -> LaunchRequest:
         if name not in Tuning.__annotations__:
             raise TypeError(f"merge() got an unexpected keyword argument {name!r}")
     for name in ("block_size", "items_per_thread", "tile_size"):
-        _judge_count(name, tuning.get(name))
+        judge_count(name, tuning.get(name))
     return LaunchRequest(**tuning)
-
-
-def direction(descending: Any) -> bool:
-    """True for a descending order. Raises UsageError for anything but a bool, or 0 or 1."""
-    return flag("descending", descending)
 
 
 def flag(name: str, value: Any) -> bool:
     """The option's value as a bool. Raises UsageError for anything but a bool, or 0 or 1."""
+    if value is True or value is False:
+        return value
     if isinstance(value, int | np.bool_ | np.integer) and value in (0, 1):
         return bool(value)
     raise UsageError(f"{name}={as_line(value)} is neither true nor false", way_out="give True or False")
-
-
-def host_threads(threads: int | None) -> int:
-    """The number of host threads: `threads`, or all cores if it is None. Raises UsageError for less than 1."""
-    _judge_count("threads", threads)
-    return threads or cores()
 
 
 def judge_place(backend: Any, device: Any) -> None:
@@ -64,7 +54,8 @@ def judge_place(backend: Any, device: Any) -> None:
         raise UsageError(f"device={as_line(device)} is no number of a GPU", way_out="give 0 or more")
 
 
-def _judge_count(name: str, value: Any) -> None:
+def judge_count(name: str, value: Any) -> None:
+    """Raise UsageError for anything but None or a number of 1 or more."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
         raise UsageError(f"{name}={as_line(value)} is no number of 1 or more")
 

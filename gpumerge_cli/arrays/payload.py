@@ -15,8 +15,11 @@ _LISTED = 8
 """The most arrays that CuPy joins without a list of their addresses in host memory, which a graph would not keep."""
 
 
-def payload(values: Any, keys: Sequence[Any]) -> list[Any]:
-    """The payload of each run of keys, as NumPy or CuPy arrays. Raises UsageError if values do not fit the keys."""
+def payload(values: Any, keys: Sequence[Any], *, on_device: bool) -> list[Any]:
+    """The payload of each run of keys, as NumPy or CuPy arrays. Raises UsageError if values do not fit the keys.
+
+    on_device: whether the keys are CuPy's.
+    """
     if not isinstance(values, Iterable):
         what = f"values={as_line(values)} is no list of arrays"
         raise UsageError(what, way_out="give one array for each array of keys")
@@ -26,14 +29,15 @@ def payload(values: Any, keys: Sequence[Any]) -> list[Any]:
             f"{len(found)} arrays of values for {len(keys)} of keys", way_out="give a list of one array for each"
         )
     for each, run in zip(found, keys, strict=True):
-        if is_cupy(each) != is_cupy(run):
+        if is_cupy(each) != on_device:
             raise UsageError("values and keys are not on one side", way_out="move them to the host, or to one device")
         if each.shape[:1] != run.shape:
             raise UsageError(f"values of shape {each.shape} for {len(run)} keys", way_out="give one row for each key")
     if len({(each.dtype, each.shape[1:]) for each in found}) > 1:
         kinds = ", ".join(sorted({f"{each.dtype} {each.shape[1:] or ''}".rstrip() for each in found}))
         raise UsageError(f"values of different dtypes or shapes: {kinds}", way_out="convert them to one")
-    same_side([*found, *keys])
+    if on_device:
+        same_side([*found, *keys])
     return found
 
 

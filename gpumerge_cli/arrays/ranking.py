@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.device import Device
-from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import as_line, judge_aligned, same_side
-from gpumerge_cli.arrays.searching import co_ranks_of_images, ranks_of_images
+from gpumerge_cli.arrays.keys import ArrayKeys, keys_in
+from gpumerge_cli.arrays.options import as_line, flag, judge_aligned, same_side
+from gpumerge_cli.arrays.searching import Side, co_ranks_of_images, ranks_of
 from gpumerge_cli.arrays.taking import is_cupy, judge_mask, lies_on_gpu, taken
 from gpumerge_cli.engine.ranks import FixedRanks
 from gpumerge_cli.errors import UsageError
@@ -52,25 +53,25 @@ def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: 
     UsageError: arrays or ranks that do not fit. InputError: arrays in host memory that are not sorted, if it is met.
     DeviceError: a GPU that cannot be had.
     """
-    given, keys, on_device = _taken(arrays, key, descending)
+    call = _judged(arrays, key, descending)
     ranks = _as_array(at, f"at={as_line(at)} is no array of ranks")
     if ranks.size and ranks.dtype.kind not in "iu":
         raise UsageError(f"at={as_line(at)} is no rank", way_out="give whole numbers")
-    total = sum(map(len, given))
-    if ranks.size and not 0 <= int(ranks.min()) <= int(ranks.max()) <= total:
-        raise UsageError(f"a rank lies outside of 0 to {total}", way_out="the merge has no more items")
-    if on_device:
-        return _co_ranks_on_device(given, keys, ranks)
-    wanted, places = np.unique(ranks.astype(np.int64).reshape(-1), return_inverse=True)
-    found = _co_ranks([keys.run(array) for array in given], wanted, keys)[places.reshape(-1)]
-    return found.reshape(*ranks.shape, len(given))
+    if ranks.size and not 0 <= int(ranks.min()) <= int(ranks.max()) <= call.total:
+        raise UsageError(f"a rank lies outside of 0 to {call.total}", way_out="the merge has no more items")
+    ranks = ranks.astype(np.int64)
+    if call.on_device:
+        return _co_ranks_on_device(call, ranks)
+    wanted, places = np.unique(ranks.reshape(-1), return_inverse=True)
+    found = _co_ranks([call.keys.run(array) for array in call.arrays], wanted, call.keys)[places.reshape(-1)]
+    return found.reshape(*ranks.shape, len(call.arrays))
 
 
 def rank_of(
     arrays: Sequence[Any],
     items: Any,
     *,
-    side: Literal["left", "right"] = "left",
+    side: Side = "left",
     key: str | None = None,
     descending: bool = False,
 ) -> Any:
@@ -103,56 +104,47 @@ def rank_of(
     ------
     UsageError: arrays or items that do not fit. DeviceError: a GPU that cannot be had.
     """
-    given, keys, on_device = _taken(arrays, key, descending)
+    call = _judged(arrays, key, descending)
     if not isinstance(side, str) or side not in ("left", "right"):
         raise UsageError(f"side={as_line(side)} is no side", way_out='use "left" or "right"')
     items = taken(items) if lies_on_gpu(items) or hasattr(items, "__array__") else items
-    if on_device:
+    if call.on_device:
         if is_cupy(items):
-            same_side([*given, items])
+            same_side([*call.arrays, items])
             judge_aligned(items, "the array of items")
-        return _ranks_on_device(given, keys, items, side)
-    runs = [keys.keys_in(array) for array in given]
+        return _ranks_on_device(call, items, side)
+    runs = [keys_in(array, call.keys.path) for array in call.arrays]
     wanted = _as_keys(np, items.get() if is_cupy(items) else items, runs[0].dtype)
-    ranks = np.zeros(wanted.shape, np.int64)
-    for run in runs:
-        if descending:  # the run from its end is in ascending order, and "behind" is "ahead" there
-            other: Literal["left", "right"] = "right" if side == "left" else "left"
-            ranks += len(run) - np.searchsorted(run[::-1], wanted, other)
-        else:
-            ranks += np.searchsorted(run, wanted, side)
-    return ranks
+    return ranks_of(np, runs, wanted, side, descending=call.keys.order.descending)
 
 
-def _taken(arrays: Sequence[Any], key: str | None, descending: bool) -> tuple[list[Array], ArrayKeys, bool]:
-    """(the arrays as NumPy's or CuPy's, their order, whether they lie on a GPU)."""
+def _judged(arrays: Sequence[Any], key: str | None, descending: bool) -> Call:
     if not isinstance(arrays, Iterable) or getattr(arrays, "ndim", 2) < 2:  # a row of an array is an array
         raise UsageError("arrays is no list of arrays", way_out="give one in brackets, too: [array]")
-    given = [taken(array) for array in arrays]
+    given = list(arrays)
     if not given:
         raise UsageError("no arrays to rank", way_out="give at least one")
-    return given, ArrayKeys.of(given, key, descending), same_side(given)
+    return Call.of(given, key, flag("descending", descending))
 
 
-def _co_ranks_on_device(arrays: Sequence[Any], keys: ArrayKeys, ranks: Array) -> Any:
+def _co_ranks_on_device(call: Call, ranks: NDArray[np.int64]) -> Any:
     import cupy
 
-    device = Device(arrays, keys, "gpu")
+    device = Device(call)
     with device.current():
-        wanted = cupy.asarray(ranks.astype(np.int64).reshape(-1))
-        found = co_ranks_of_images(cupy, [device.images(array) for array in arrays], wanted)
-        return device.kept(found.reshape(*ranks.shape, len(arrays)))
+        images = [device.images(array) for array in call.arrays]
+        found = co_ranks_of_images(cupy, images, cupy.asarray(ranks.reshape(-1)))
+        return device.kept(found.reshape(*ranks.shape, len(images)))
 
 
-def _ranks_on_device(arrays: Sequence[Any], keys: ArrayKeys, items: Any, side: Literal["left", "right"]) -> Any:
+def _ranks_on_device(call: Call, items: Any, side: Side) -> Any:
     import cupy
 
-    device = Device(arrays, keys, "gpu")
+    device = Device(call)
     with device.current():
-        wanted = _as_keys(cupy, items, keys.dtype)
-        found = ranks_of_images(
-            cupy, [device.images(array) for array in arrays], device.images(wanted.reshape(-1)), side
-        )
+        wanted = _as_keys(cupy, items, call.keys.dtype)
+        images = [device.images(array) for array in call.arrays]
+        found = ranks_of(cupy, images, device.images(wanted.reshape(-1)), side)
         return device.kept(found.reshape(wanted.shape))
 
 

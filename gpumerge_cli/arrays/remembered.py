@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpumerge_cli.arrays.options import direction
 from gpumerge_cli.arrays.taking import lies_on_gpu, taken
 
 Operation = Literal["merge", "sort", "argsort", "is_sorted"]
@@ -55,8 +54,6 @@ def again(operation: Operation, arrays: Sequence[Any], descending: bool, out: An
     if cupy is None:
         return None
     ndarray = cupy.ndarray
-    if descending is not True and descending is not False:
-        descending = direction(descending)
     if type(arrays[0]) is not ndarray:
         if isinstance(arrays[0], np.ndarray) or not lies_on_gpu(arrays[0]):
             return None

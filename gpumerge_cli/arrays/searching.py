@@ -1,4 +1,4 @@
-"""Ranks by searches in key images, in arrays of NumPy or of CuPy, whose module `xp` is."""
+"""Ranks by searches in sorted arrays of NumPy or of CuPy, whose module `xp` is."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from typing import Any, Literal
 
 import numpy as np
 
+Side = Literal["left", "right"]
 _FEW = 1024
 """So many ranks at most are searched byte by byte, by 255 searches at once. More are searched bit by bit."""
 
 
-def ranks_of_images(xp: Any, runs: Sequence[Any], wanted: Any, side: Literal["left", "right"]) -> Any:
-    """The number of items of all runs ahead of each wanted image; with side "right", also those that equal it.
+def ranks_of(xp: Any, runs: Sequence[Any], wanted: Any, side: Side, *, descending: bool = False) -> Any:
+    """The number of items of all runs ahead of each wanted one; with side "right", also those that equal it.
 
-    runs: ascending images, 1-D. wanted: images of the same dtype, 1-D. The result is int64.
+    runs: 1-D, each in order. wanted: items of their dtype. descending: see merge; images ascend always. The result is
+    int64, of the shape of `wanted`.
     """
     ranks = xp.zeros(wanted.shape, np.int64)
     for run in runs:
-        ranks += xp.searchsorted(run, wanted, side)
+        if descending:  # the run from its end is in ascending order, and "behind" is "ahead" there
+            ranks += len(run) - xp.searchsorted(run[::-1], wanted, "right" if side == "left" else "left")
+        else:
+            ranks += xp.searchsorted(run, wanted, side)
     return ranks
 
 
@@ -37,7 +42,7 @@ def co_ranks_of_images(xp: Any, runs: Sequence[Any], ranks: Any) -> Any:
         # For each digit the largest image with a lesser one. The digit is the number of those up to which there are too
         # few items.
         below = last[:, None] | ((digits << dtype.type(place)) - dtype.type(1))
-        too_few = ranks_of_images(xp, runs, below.reshape(-1), "right").reshape(below.shape) < ranks[:, None]
+        too_few = ranks_of(xp, runs, below.reshape(-1), "right").reshape(below.shape) < ranks[:, None]
         last = last | (too_few.sum(axis=1).astype(dtype) << dtype.type(place))
     ahead = [xp.searchsorted(run, last, "left") for run in runs]
     equal = [xp.searchsorted(run, last, "right") - count for run, count in zip(runs, ahead, strict=True)]

@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypedDict, Unpack
 
-import numpy as np
-from numpy.typing import NDArray
-
-from gpumerge_cli.arrays.counting import counted, judge_counts
-from gpumerge_cli.arrays.device import Device
-from gpumerge_cli.arrays.host import Host, numbered
-from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import flag, host_threads, judge_out, same_side
-from gpumerge_cli.arrays.payload import gathered, payload
-from gpumerge_cli.arrays.taking import taken
+from gpumerge_cli.arrays.counting import wants_counts
+from gpumerge_cli.arrays.options import flag
+from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
-
-Array = NDArray[Any]
 
 
 class SetOptions(TypedDict, total=False):
@@ -76,7 +67,7 @@ def union(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
     ------
     UsageError: arrays that do not fit. DeviceError: a GPU that cannot be had.
     """
-    return _counted(Equals.UNION, arrays, options)
+    return _combined(Equals.UNION, arrays, **options)
 
 
 def intersect(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
@@ -89,7 +80,7 @@ def intersect(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
     The result holds an item as often as the array that holds fewest of it. All items are taken from the first array:
     the first ones of several equal items. Parameters, results and errors are those of union.
     """
-    return _counted(Equals.INTERSECT, arrays, options)
+    return _combined(Equals.INTERSECT, arrays, **options)
 
 
 def difference(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
@@ -102,7 +93,7 @@ def difference(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
     Each item of another array removes one equal item of the first array. The last ones of several equal items stay.
     Parameters, results and errors are those of union.
     """
-    return _counted(Equals.DIFFERENCE, arrays, options)
+    return _combined(Equals.DIFFERENCE, arrays, **options)
 
 
 def symmetric(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
@@ -116,68 +107,19 @@ def symmetric(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
     the result of the first two is combined with the third in the same way, and so on. Parameters, results and errors
     are those of union.
     """
-    return _counted(Equals.SYMMETRIC, arrays, options)
+    return _combined(Equals.SYMMETRIC, arrays, **options)
 
 
-def _counted(equals: Equals, arrays: Sequence[Any], options: SetOptions) -> Any:
-    """The set, with the counts of its keys if they are asked for."""
-    if not flag("counts", options.get("counts", False)):
-        return _combined(equals, arrays, options)
-    judge_counts(distinct=options.get("distinct"), out=options.get("out"))
-    found = _combined(equals, arrays, options)
-    return counted(found, options.get("key"), moved=options.get("values") is not None)
-
-
-def _combined(equals: Equals, arrays: Sequence[Any], options: SetOptions) -> Any:
+def _combined(
+    equals: Equals, arrays: Sequence[Any], *, distinct: bool = False, counts: bool = False, **options: Any
+) -> Any:
     name = equals.name_of_set
     for option in options:
         if option not in SetOptions.__annotations__:
             raise TypeError(f"{name}() got an unexpected keyword argument {option!r}")
     if not arrays:
         raise UsageError(f"no arrays for {name}", way_out="give at least one")
-    given = [taken(array) for array in arrays]
-    keys = ArrayKeys.of(given, options.get("key"), options.get("descending", False))
-    on_device = same_side(given)
-    threads = host_threads(options.get("threads"))
-    values = options.get("values")
-    rows = None if values is None else payload(values, given)
-    equals = Equals.of_sets(name, distinct=flag("distinct", options.get("distinct", False)))
-    out = options.get("out")
-    if out is not None:
-        judge_out(out, keys.dtype, equals.most(list(map(len, given))), [*given, *(rows or ())], longer=True)
-    if on_device:
-        device = Device(given, keys, options.get("backend", "auto"))
-        with device.current():
-            combined, moved = device.combined(given, equals, rows, out)
-        return combined if rows is None else (combined, moved)
-    runs = [keys.run(array) for array in given]
-    nats = [keys.nats(run) for run in runs]
-    # NaTs are kept out, and values are gathered, by the indices of the items.
-    items, of_items = (runs, keys) if rows is None and not any(nats) else numbered(runs, keys)
-    backend = options.get("backend", "auto")
-    chosen = "cpu" if backend == "auto" else backend  # as for sets of files
-    nbytes = sum(each.nbytes for each in items)
-    host = Host.of(chosen, options.get("device", 0), of_items.order, nbytes, threads)
-    if items is runs:
-        return host.combined(runs, keys, equals, None if out is None else out.view(keys.items)).view(keys.dtype)
-    ranks = _ranks(host, items, of_items, equals, nats)
-    found = gathered(runs, ranks).view(keys.dtype)
-    if out is not None:
-        out[: len(found)] = found
-        found = out[: len(found)]
-    return found if rows is None else (found, gathered(rows, ranks))
-
-
-def _ranks(
-    host: Host, items: Sequence[Array], of_items: ArrayKeys, equals: Equals, nats: Sequence[int]
-) -> NDArray[np.int64]:
-    """The indices of the items that go out, into the arrays laid one behind the other.
-
-    items, of_items: as numbered has them. nats: the number of NaTs in each array.
-    """
-    parts = [of_items.split(each, count) for each, count in zip(items, nats, strict=True)]
-    kept = [nat[low:high] for (_, nat), (low, high) in zip(parts, equals.kept(nats), strict=True)]
-    found = [host.combined([dates for dates, _ in parts], of_items, equals), *kept]
-    if of_items.order.descending:
-        found = [*kept, found[0]]
-    return np.concatenate([np.ascontiguousarray(part["place"]) for part in found])
+    distinct = flag("distinct", distinct)
+    with_counts = wants_counts(counts, distinct=distinct, out=options.get("out"))
+    equals = Equals.of_sets(name, distinct=distinct)
+    return run_call(arrays, lambda on: on.combine(equals), usual=None, counts=with_counts, equals=equals, **options)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import judge_aligned, judge_out, same_side
+from gpumerge_cli.arrays.options import flag, judge_aligned, judge_out, same_side
 from gpumerge_cli.arrays.payload import contiguous
 from gpumerge_cli.arrays.taking import taken
 from gpumerge_cli.backends.base import Backend
@@ -30,6 +30,7 @@ def sort_by_several(
     array: Any, devices: Sequence[int] | None, request: SortRequest, *, key: str | None, descending: bool, out: Any
 ) -> Any:
     """See arrays.sort, whose `array` comes in shares, or whose `devices` are given."""
+    descending = flag("descending", descending)
     if in_shares(array):
         if devices is not None:
             raise UsageError("the shares of an array lie on their devices", way_out="leave devices out")
@@ -42,7 +43,7 @@ def sort_by_several(
         judge_out(out, keys.dtype, len(given), [given])
     if not same_side([given]):
         return _of_host(given, keys, gpu.create(devices), request, out)
-    _judge_keys(keys)
+    keys.judge_for_gpu()
     home = int(given.device.id)
     if home not in devices:
         raise UsageError(f"the array lies on GPU {home}, which is none of {list(devices)}", way_out=f"name {home}, too")
@@ -54,7 +55,7 @@ def _of_shares(given: Sequence[Any], request: SortRequest, key: str | None, desc
     if not all(hasattr(part, "__cuda_array_interface__") for part in given):
         raise UsageError("shares lie partly in host memory", way_out="move all of them to GPUs")
     keys = ArrayKeys.of(given, key, descending)
-    _judge_keys(keys)
+    keys.judge_for_gpu()
     if out is not None:
         if not isinstance(out, list | tuple) or len(out) != len(given):
             raise UsageError(f"out is no list of {len(given)} arrays", way_out="give one for each share")
@@ -64,11 +65,6 @@ def _of_shares(given: Sequence[Any], request: SortRequest, key: str | None, desc
     if len(set(numbers)) < len(numbers):
         raise UsageError("two shares lie on one GPU", way_out="give one share for each GPU")
     return _on_gpus(given, keys, numbers, request, out)
-
-
-def _judge_keys(keys: ArrayKeys) -> None:
-    if keys.dated or keys.order.is_rows:
-        raise UsageError(f"arrays of {keys.dtype} cannot be sorted on a GPU", way_out="move them to the host")
 
 
 def _on_gpus(

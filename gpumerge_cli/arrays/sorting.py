@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import numpy as np
-
-from gpumerge_cli.arrays.counting import counted, judge_counts
-from gpumerge_cli.arrays.device import Device
-from gpumerge_cli.arrays.host import Host
-from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import flag, host_threads, judge_out, same_side
-from gpumerge_cli.arrays.payload import gathered, payload, readable
-from gpumerge_cli.arrays.remembered import again
+from gpumerge_cli.arrays.counting import wants_counts
+from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.several import in_shares, sort_by_several
-from gpumerge_cli.arrays.taking import taken
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import Algorithm, KernelName, LaunchRequest, SortRequest
 
-_USUAL = SortRequest("auto", LaunchRequest())
+_USUAL = SortRequest()
 
 
 def sort(
@@ -73,55 +65,26 @@ def sort(
     ------
     UsageError: an array or options that do not fit, nulls, a masked array. DeviceError: a GPU that cannot be had.
     """
-    if flag("counts", counts):
-        judge_counts(out=out, devices=devices, shares=in_shares(array))
-        options: Any = {"algorithm": algorithm, "kernel": kernel, "backend": backend, "device": device}
-        found = sort(array, values=values, key=key, descending=descending, threads=threads, **options)
-        return counted(found, key, moved=values is not None)
-    usual = (
-        algorithm == kernel == "auto"
-        and backend in ("auto", "gpu")
-        and key is None
-        and threads is None
-        and devices is None
-    )
-    found = again("sort", (array,), descending, out, None if values is None else (values,)) if usual else None
-    if found is not None:
-        return found
-    if devices is not None or in_shares(array):
+    shares = in_shares(array)
+    with_counts = wants_counts(counts, out=out, devices=devices, shares=shares)
+    request = _request(algorithm, kernel)
+    if devices is not None or shares:
         if values is not None or backend == "cpu":
             raise UsageError("several GPUs sort keys alone", way_out="leave devices, or values and backend, out")
-        request = SortRequest(algorithm, LaunchRequest(kernel))
         return sort_by_several(array, devices, request, key=key, descending=descending, out=out)
-    given = taken(array)
-    keys = ArrayKeys.of([given], key, descending)
-    on_device = same_side([given])
-    request, workers = SortRequest(algorithm, LaunchRequest(kernel)), host_threads(threads)
-    rows = None if values is None else payload([values], [given])
-    if out is not None:
-        judge_out(out, keys.dtype, len(given), [given, *(rows or ())])
-    if on_device:
-        on = Device([given], keys, backend)
-        with on.current():
-            rows = None if rows is None else [readable(each) for each in rows]
-            if request == _USUAL:
-                found = on.called("sort", (given,), out, rows)
-                if found is not None:
-                    return found
-            run, target = on.run(given), on.empty(len(given)) if out is None else out
-            if rows is None:
-                on.sort(run, request, target.view(keys.items))
-                return target
-            return target, on.sort_along(run, request, rows, target.view(keys.items))
-    run, target = keys.run(given), np.empty(len(given), keys.dtype) if out is None else out
-    host = Host.of(backend, device, keys.order, run.nbytes, workers)
-    if rows is None:
-        host.sort(run, keys, request, target.view(keys.items))
-        return target
-    ranks = host.sorted_ranks(run, keys, request)
-    moved = gathered(rows, ranks)
-    target.view(keys.items)[:] = run[ranks]
-    return target, moved
+    return run_call(
+        (array,),
+        lambda on: on.sort(request),
+        usual="sort" if request is _USUAL else None,
+        counts=with_counts,
+        values=None if values is None else (values,),
+        key=key,
+        descending=descending,
+        out=out,
+        backend=backend,
+        device=device,
+        threads=threads,
+    )
 
 
 def argsort(
@@ -158,22 +121,17 @@ def argsort(
     ------
     UsageError: an array or options that do not fit, nulls, a masked array. DeviceError: a GPU that cannot be had.
     """
-    usual = algorithm == kernel == "auto" and backend in ("auto", "gpu") and key is None and threads is None
-    found = again("argsort", (array,), descending) if usual else None
-    if found is not None:
-        return found
-    given = taken(array)
-    keys = ArrayKeys.of([given], key, descending)
-    request, workers = SortRequest(algorithm, LaunchRequest(kernel)), host_threads(threads)
-    if same_side([given]):
-        on = Device([given], keys, backend)
-        with on.current():
-            found = on.called("argsort", (given,)) if request == _USUAL else None
-            if found is not None:
-                return found
-            return on.kept(on.sorted_ranks(on.run(given), request))
-    run = keys.run(given)
-    return Host.of(backend, device, keys.order, run.nbytes, workers).sorted_ranks(run, keys, request)
+    request = _request(algorithm, kernel)
+    return run_call(
+        (array,),
+        lambda on: on.argsort(request),
+        usual="argsort" if request is _USUAL else None,
+        key=key,
+        descending=descending,
+        backend=backend,
+        device=device,
+        threads=threads,
+    )
 
 
 def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -> bool:
@@ -196,16 +154,9 @@ def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -
     ------
     UsageError: an array that has no order, nulls, a masked array. DeviceError: a GPU that cannot be had.
     """
-    found = again("is_sorted", (array,), descending) if key is None else None
-    if found is not None:
-        return bool(found)
-    given = taken(array)
-    keys = ArrayKeys.of([given], key, descending)
-    if same_side([given]):
-        on = Device([given], keys, "gpu")
-        with on.current():
-            found = on.called("is_sorted", (given,))
-            if found is not None:
-                return bool(found)
-            return on.in_order(on.run(given))
-    return Host.of("auto", 0, keys.order, 0, 1).in_order(keys.run(given), keys)
+    return bool(run_call((array,), lambda on: on.is_sorted(), usual="is_sorted", key=key, descending=descending))
+
+
+def _request(algorithm: Algorithm | Literal["auto"], kernel: KernelName | Literal["auto"]) -> SortRequest:
+    """The request for these options. Raises UsageError for one that is no algorithm."""
+    return _USUAL if algorithm == kernel == "auto" else SortRequest(algorithm, LaunchRequest(kernel))

@@ -149,6 +149,8 @@ def select(
         return Selected(_on(device), "asked for", compile_seconds())
     if choice != "auto":
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
+    if not sight.in_sight():
+        return Selected(cpu.create(), "the only backend of this machine")
     if nbytes is None:
         return _first({"gpu": 0.0, "cpu": 0.0}, device, lambda name: "its kernels are the fastest")
     seconds, still = _predicted(order, nbytes, sharing=sharing, sorts=sorts)
@@ -189,8 +191,7 @@ def _first(compiling: Mapping[str, float], device: int | Sequence[int], why: Cal
     missing = ""
     for name, seconds in compiling.items():
         if name == "cpu":
-            reason = missing + why(name) if sight.in_sight() else "the only backend of this machine"
-            return Selected(cpu.create(), reason, seconds)
+            return Selected(cpu.create(), missing + why(name), seconds)
         try:
             return Selected(_on(device), why(name), seconds)
         except DeviceError as error:

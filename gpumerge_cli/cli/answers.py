@@ -18,20 +18,18 @@ _WIDEST = 60
 _END, _EMPTY = "(end)", "(empty)"
 
 
-def put_out(job: Job, settle: Callable[[], None]) -> RankReport:
-    """Answer the questions, to the job's output, which appears whole or not at all. Raises GpumergeError.
+def put_out(job: Job, answer: Callable[[], Answers]) -> RankReport:
+    """Put the answers to the job's output, which appears whole or not at all. Raises GpumergeError.
 
-    settle: see engine.run.
+    answer: gives them, and is called once the output is known to be writable.
     """
     from gpumerge_cli import __version__
-    from gpumerge_cli.engine.rank import answer
     from gpumerge_cli.replacement import replacing
     from gpumerge_cli.results.run import RankReport
 
     started, as_json = time.perf_counter(), job.operation.questions is not None and job.operation.questions.as_json
     if job.output.name == "-":
-        answers = answer(job)
-        settle()
+        answers = answer()
         text = _text(answers, as_json=as_json)
         try:
             print(text, flush=True)
@@ -41,9 +39,8 @@ def put_out(job: Job, settle: Callable[[], None]) -> RankReport:
     else:
         try:
             with replacing(job.output.name, durable=job.output.durable) as file:
-                answers = answer(job)
+                answers = answer()
                 file.write(f"{_text(answers, as_json=as_json)}\n".encode(errors="backslashreplace"))
-                settle()
         except OSError as error:
             raise output_error(error, job.output.name) from error
     return RankReport(answers.as_dict(), time.perf_counter() - started, __version__)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.cli.options.typed import BatchOptions
 from gpumerge_cli.cli.said import say
-from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import GpumergeError, UsageError, as_os_error, input_error
 from gpumerge_cli.units import format_counted, visible
 
@@ -21,41 +21,39 @@ _MOST_TOLD = 20
 """Mistakes of a job file that are shown; the same one may be in thousands of jobs."""
 
 
-def batch(values: Values) -> None:
+def batch(options: BatchOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
-    jobs, joblog, report = values.file, values.joblog, values.report
-    resume = values.resume or values.resume_failed
-    if resume and joblog is None:
-        raise UsageError("--resume: there is no log to go on with", way_out="name it with --joblog")
+    jobs, joblog, report = options.file, options.joblog, options.report
+    resume = options.resume or options.resume_failed
     if report is not None and os.path.splitext(report)[1].lower() != ".jsonl":
         raise UsageError(f"--report: {report!r} is no name for lines of JSON", way_out="end the name in .jsonl")
 
     from gpumerge_cli.batch.spec import Limits
     from gpumerge_cli.engine.resources import default_memory
 
-    limits = Limits(values.jobs, values.memory or default_memory(), values.threads)
+    limits = Limits(options.jobs, options.memory or default_memory(), options.threads)
     others = {"the log of jobs": joblog, "the report": report}
     from gpumerge_cli.cli.batch_jobs import commands
 
     commands.cache_clear()  # settings may have changed since this process's last batch
-    operations = partial(commands, values.fsync, values.temporary_directory, values.cluster)
+    operations = partial(commands, options.fsync, options.temporary_directory, options.cluster)
     judged = _judged(jobs, others, limits, operations)
-    if values.dry_run:
-        _show_plan(judged, joblog if resume else None, values.resume_failed)
+    if options.dry_run:
+        _show_plan(judged, joblog if resume else None, options.resume_failed)
         return
     from gpumerge_cli.cli.batch_run import Wishes, run
 
     begun = time.perf_counter()
-    progress = values.progress and not values.quiet
-    cluster = None if values.cluster is None else (values.cluster, float(values.cluster_wait))
+    progress = options.progress and not options.quiet
+    cluster = None if options.cluster is None else (options.cluster, float(options.cluster_wait))
     wishes = Wishes(
-        limits, values.keep_going, joblog, report, resume, values.resume_failed, progress, values.debug, cluster
+        limits, options.keep_going, joblog, report, resume, options.resume_failed, progress, options.debug, cluster
     )
     results = run(judged, wishes)
-    if not values.quiet:
+    if not options.quiet:
         from gpumerge_cli.cli.batch_view import show
 
-        show(results, time.perf_counter() - begun, stats=values.verbose)
+        show(results, time.perf_counter() - begun, stats=options.verbose)
     failed = sum(result.state == "failed" for result in results)
     left = sum(result.state == "left" for result in results)
     if failed:

@@ -5,12 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from gpumerge_cli.batch.spec import JobCommand, JobOption
 from gpumerge_cli.cli.options.commands import command, options_of
+from gpumerge_cli.cli.options.groups import Options
+from gpumerge_cli.cli.options.typed import (
+    CheckOptions,
+    CompareOptions,
+    JoinOptions,
+    MergeOptions,
+    RankOptions,
+    SetOptions,
+)
 from gpumerge_cli.cli.settings import Settings
-from gpumerge_cli.cli.values import OptionValue, Values, read_values
+from gpumerge_cli.cli.values import OptionValue, read_values
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.order.equals import SETS
@@ -35,6 +44,7 @@ _SHARED = {"memory", "threads", "buffer-size", "parallel"}
 _FILES = {"file": "read", "folder": "place"}
 """JobOption.file by the kind of an option's value."""
 
+_Options = TypeVar("_Options", bound=Options)
 JobOf = Callable[[Sequence[OptionValue], Sequence[str], Settings], Job]
 
 
@@ -54,13 +64,13 @@ def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str 
         "cluster": [] if cluster is None else [cluster],
     }
     makers: dict[str, JobOf] = {
-        "merge": _of_values("merge", merge.job_of),
-        **{name: _of_values(name, merge.merge_of) for name in SETS},
-        "compare": _of_values("compare", sets.columns_of),
-        "join": _of_values("join", join.job_of),
-        "rank": _of_values("rank", rank.job_of),
+        "merge": _of_options("merge", MergeOptions, merge.job_of),
+        **{name: _of_options(name, SetOptions, sets.set_of) for name in SETS},
+        "compare": _of_options("compare", CompareOptions, sets.columns_of),
+        "join": _of_options("join", JoinOptions, join.job_of),
+        "rank": _of_options("rank", RankOptions, rank.job_of),
         "sort": sort.job_of,
-        "check": _of_values("check", check.job_of),
+        "check": _of_options("check", CheckOptions, check.job_of),
     }
     return {
         name: JobCommand(
@@ -75,8 +85,13 @@ def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str 
     }
 
 
-def _of_values(name: str, job_of: Callable[[Values], Job]) -> JobOf:
-    return lambda told, files, settings: job_of(read_values(command(name), told, files, settings))
+def _of_options(name: str, kind: type[_Options], job_of: Callable[[_Options], Job]) -> JobOf:
+    def job(told: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> Job:
+        options = read_values(command(name), told, files, settings)
+        assert isinstance(options, kind)
+        return job_of(options)
+
+    return job
 
 
 def _options(operation: str) -> dict[str, JobOption]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from gpumerge_cli.cli.options.typed import BenchOptions
 from gpumerge_cli.cli.parse import parse_counts, parse_words
-from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import GpumergeError, Interrupted, UsageError, input_error
 from gpumerge_cli.units import visible
 
@@ -16,44 +16,31 @@ if TYPE_CHECKING:
     from gpumerge_cli.compare.bench_cases import Case, Preset
     from gpumerge_cli.results.compared import BenchReport, BenchRow, Report
 
-_MEASURING = (
-    "kernels", "dtypes", "sizes", "shapes", "runs", "repeat", "quick", "seed", "backend", "device", "threads",
-)  # fmt: skip
-"""Options that mean nothing beside --render."""
 
-
-def bench(values: Values) -> None:
+def bench(options: BenchOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
-    if not values.render and values.results:
-        raise UsageError(f"{values.results[0]}: bench makes its own data", way_out="leave it out, or add --render")
-    if values.render and not values.results:
-        raise UsageError("--render: no results were named", way_out="name the .json files of earlier runs")
-    for name in _MEASURING:
-        if values.render and name in values.given:
-            raise UsageError(f"--{name} is for measuring", way_out=f"leave --{name} or --render out")
-
     from gpumerge_cli.report.write import BENCH_SUFFIXES, report_file
 
-    outputs = list(dict.fromkeys(values.output))
+    outputs = list(dict.fromkeys(options.output))
     with ExitStack() as stack:
         writers = [stack.enter_context(report_file(path, BENCH_SUFFIXES, "--output")) for path in outputs]
-        draw = _drawing(values.figures)
-        reports = _read(values.results) if values.render else [_measure(values)]
-        _deliver(reports, writers, draw, values.quiet)
-    if values.verbose and not values.quiet and sys.stderr is not None and (outputs or draw is not None):
+        draw = _drawing(options.figures)
+        reports = _read(options.results) if options.render else [_measure(options)]
+        _deliver(reports, writers, draw, options.quiet)
+    if options.verbose and not options.quiet and sys.stderr is not None and (outputs or draw is not None):
         from gpumerge_cli.report.terminal import show
 
         for report in reports:
             show(report)
     stopped = next((report.stopped for report in reports if report.stopped), 0)
-    if stopped and not values.render:
+    if stopped and not options.render:
         raise Interrupted(stopped, way_out="the results so far are delivered")
     wrong = sorted({row.name for report in reports for row in report.wrong})
     if wrong:
         raise GpumergeError(f"wrong output: {', '.join(wrong)}", way_out="do not use these on this machine")
 
 
-def _measure(values: Values) -> BenchReport:
+def _measure(options: BenchOptions) -> BenchReport:
     from gpumerge_cli import __version__
     from gpumerge_cli.backends.ladder import NAMES as KERNELS
     from gpumerge_cli.backends.select import select
@@ -63,33 +50,35 @@ def _measure(values: Values) -> BenchReport:
     from gpumerge_cli.engine.resources import cores
     from gpumerge_cli.order.kinds import Order
 
-    words = KERNELS if values.kernels is None else parse_words(values.kernels, "--kernels")
+    words = KERNELS if options.kernels is None else parse_words(options.kernels, "--kernels")
     for word in words:
         if word not in KERNELS:
             raise UsageError(f"--kernels: {word!r} is no kernel", way_out=f"use {', '.join(KERNELS)}")
     # Start-up is not part of a bench, so a GPU is worth it at any size.
-    selected = select(values.backend, values.device, Order.of("int32"), None)
+    selected = select(options.backend, options.device, Order.of("int32"), None)
     chosen = selected.backend
-    found = preset(chosen.name, quick=values.quick)
-    cases = _cases(values, found)
-    if values.backend == "auto" and not values.quiet:
+    found = preset(chosen.name, quick=options.quick)
+    cases = _cases(options, found)
+    if options.backend == "auto" and not options.quiet:
         _say(f"on {chosen.name}: {selected.why}")
-    effort = Effort(values.repeat or found.repeat, values.threads or cores(), values.seed, __version__)
-    return run_bench(cases, chosen, effort, kernels=words, told=_silent if values.quiet else _tell)
+    effort = Effort(options.repeat or found.repeat, options.threads or cores(), options.seed, __version__)
+    return run_bench(cases, chosen, effort, kernels=words, told=_silent if options.quiet else _tell)
 
 
-def _cases(values: Values, found: Preset) -> list[Case]:
+def _cases(options: BenchOptions, found: Preset) -> list[Case]:
     """The preset's cases, or all combinations of the values named. Raises UsageError for a value that names no case."""
     from gpumerge_cli.compare.bench_cases import items_named
     from gpumerge_cli.dataclass import replace
 
     named: dict[str, Any] = {}
-    axes = {"items": "dtypes", "sizes": "sizes", "shapes": "shapes", "runs": "runs"}
-    for axis, name in axes.items():
-        text = getattr(values, name)
-        if text is not None:
-            parse = parse_counts if axis in ("sizes", "runs") else parse_words
-            named[axis] = parse(text, f"--{name}")
+    if options.dtypes is not None:
+        named["items"] = parse_words(options.dtypes, "--dtypes")
+    if options.sizes is not None:
+        named["sizes"] = parse_counts(options.sizes, "--sizes")
+    if options.shapes is not None:
+        named["shapes"] = parse_words(options.shapes, "--shapes")
+    if options.runs is not None:
+        named["runs"] = parse_counts(options.runs, "--runs")
     for name in named.get("items", ()):
         try:
             items_named(name)

@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.job_parts import file_names, items_of, resources
+from gpumerge_cli.cli.options.typed import CheckOptions
 from gpumerge_cli.cli.perform import perform, progress
 from gpumerge_cli.cli.said import say
-from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.units import format_bytes, format_counted, visible
 
@@ -17,28 +17,29 @@ if TYPE_CHECKING:
     from gpumerge_cli.results.run import InputFile
 
 
-def check(values: Values) -> None:
+def check(options: CheckOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
 
     def told(found: InputFile | InputError) -> None:
         if isinstance(found, InputError):
             say(found)
-        elif values.verbose and sys.stderr is not None:
+        elif options.verbose and sys.stderr is not None:
             holds = f"{format_counted(found.items, 'item')}, {format_bytes(found.nbytes)}"
             print(f"{visible(found.name)}: in order, {holds}", file=sys.stderr)
 
-    with progress(values.progress and not values.quiet) as advance:
-        perform(job_of(values), advance=advance, told=told)
+    with progress(options.progress and not options.quiet) as advance:
+        perform(job_of(options), advance=advance, told=told)
 
 
-def job_of(values: Values) -> Job:
+def job_of(options: CheckOptions) -> Job:
     """The check that options ask for. Raises GpumergeError."""
     from gpumerge_cli.engine.job import Job, Operation
     from gpumerge_cli.order.equals import Equals
 
-    if "device" in values.given and len(values.device or ()) > 1:
-        raise UsageError(f"--device {','.join(map(str, values.device))}: a check takes one GPU", way_out="name one")
-    names = file_names(values)
-    items = items_of(values, names)
-    operation = Operation("check", equals=Equals.of(values.unique))
-    return Job(names, items, operation, resources=resources(values))
+    devices = options.device or ()
+    if "device" in options.given and len(devices) > 1:
+        raise UsageError(f"--device {','.join(map(str, devices))}: a check takes one GPU", way_out="name one")
+    names = file_names(options)
+    items = items_of(options, names)
+    operation = Operation("check", equals=Equals.of(options.unique))
+    return Job(names, items, operation, resources=resources(options))

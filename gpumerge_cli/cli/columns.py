@@ -13,7 +13,6 @@ from functools import cache
 
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number
 from gpumerge_cli.cli.keyspec import LETTERS, WHOLE_KEY, KeySpec, parse_key
-from gpumerge_cli.cli.values import Values
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.urls import is_url
@@ -89,21 +88,20 @@ class Header:
 
 def header_of(
     find_names: Callable[[], Sequence[str] | None],
-    values: Values,
+    said: bool | None,
     keys: Sequence[str],
     fields: Sequence[str],
     numbers: re.Pattern[str] = _FIELD_NUMBER,
 ) -> Header:
     """The header of files of CSV. keys: the texts of -k. fields: those of --field, or of join's options.
 
-    numbers: see parse_columns.
+    said: whether --header says that there is one, None if it is not given. numbers: see parse_columns.
     """
     can_only_be_names = [
         text for text in keys if WHOLE_KEY.fullmatch(text) is None and _CSV_NUMBER.fullmatch(text) is None
     ]
     can_only_be_names += [word for text in fields for word in text.split(",") if numbers.fullmatch(word) is None]
-    known = True if values.header or can_only_be_names else (False if "header" in values.given else None)
-    return Header(cache(find_names), known)
+    return Header(cache(find_names), True if can_only_be_names else said)
 
 
 def parse_csv_key(text: str, header: Header) -> KeySpec:

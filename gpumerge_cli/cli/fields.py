@@ -3,68 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from gpumerge_cli.cli.columns import csv_names, header_of, parse_columns, parse_csv_key
+from gpumerge_cli.cli.columns import Header, csv_names, header_of, parse_columns, parse_csv_key
 from gpumerge_cli.cli.keyspec import KeySpec
-from gpumerge_cli.cli.values import Values
-from gpumerge_cli.dataclass import replace
+from gpumerge_cli.cli.options.groups import OrderOptions
+from gpumerge_cli.cli.options.typed import SortOptions
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 
 
-def csv_keys(
-    values: Values, texts: Sequence[str], files: Sequence[str], separator: int | None
-) -> tuple[Values, list[KeySpec]]:
-    """`values` with the header that names of -k imply beside --csv, and the keys of its texts.
+@dataclass(frozen=True)
+class Keys:
+    """The keys that -k and --field say, and what they say of the files."""
 
-    Raises as resolve_fields does.
+    of_lines: tuple[KeySpec, ...] = ()
+    """Those of -k and columns of --field, in the order of the command line."""
+    fields: tuple[str, ...] = ()
+    """The texts of --field if it names fields of records, since only the records' dtype tells which there are."""
+    header: int = 0
+    """Lines of header: named columns imply 1."""
+    csv: bool = False
+    """Keys are columns of CSV: columns of --field imply it."""
+    csv_implied: bool = False
+    """Only --field says so."""
+
+
+def find_keys(
+    options: OrderOptions, files: Sequence[str], separator: int | None, written: Sequence[KeySpec | str]
+) -> Keys:
+    """The keys of files. written: those of -k, of CSV as texts.
+
+    Raises UsageError for a key that cannot be, InputError for a file that cannot be read.
     """
+    plain = isinstance(options, SortOptions) and not options.compressed
 
-    def names() -> list[str] | None:
-        return csv_names(files, separator, values.header, plain=_is_plain(values))
+    def header_for(option: str, lines: int, texts: Sequence[str], *, implied: bool = False) -> Header:
+        names = partial(csv_names, files, separator, lines, plain=plain, option=option, implied=implied)
+        said = True if lines else (False if "header" in options.given else None)
+        return header_of(names, said, texts, options.field)
 
-    header = header_of(names, values, texts, values.field)
-    keys = [parse_csv_key(text, header) for text in texts]
-    return _with_header(values, keys), keys
-
-
-def resolve_fields(
-    values: Values, files: Sequence[str], separator: int | None, keys: Sequence[KeySpec]
-) -> tuple[Values, list[KeySpec]]:
-    """`values` with what their --field implies, and all keys of lines: `keys`, those of -k, and columns of --field.
-
-    They are in the order of the command line. Columns imply csv, and header 1 where they are named; `field` is then ().
-    Fields of records stay as they are, since only the records' dtype tells which there are. Raises UsageError for a
-    field that cannot be, InputError for a file that cannot be read.
-    """
-    if not values.field or _are_binary(values, files):
-        return values, list(keys)
-    implied = not values.csv
-
-    def names() -> list[str] | None:
-        plain = _is_plain(values)
-        return csv_names(files, separator, values.header, plain=plain, option="--field", implied=implied)
-
-    header = header_of(names, values, (), values.field)
-    columns = [parse_columns(text, header) for text in values.field]
-    values = _with_header(values, [key for its in columns for key in its])
-    values = replace(values.saying(field=(), csv=True), csv_implied=implied)
-    return values, _in_sequence(values.sequence, keys, columns)
+    found = header_for("-k", options.header, [key for key in written if isinstance(key, str)])
+    keys = [parse_csv_key(key, found) if isinstance(key, str) else key for key in written]
+    header = _with_header(options.header, keys)
+    if not options.field or _are_binary(options, files, header):
+        return Keys(tuple(keys), options.field, header, options.csv)
+    implied = not options.csv
+    found = header_for("--field", header, (), implied=implied)
+    columns = [parse_columns(text, found) for text in options.field]
+    header = _with_header(header, [key for its in columns for key in its])
+    return Keys(tuple(_in_sequence(options.sequence, keys, columns)), header=header, csv=True, csv_implied=implied)
 
 
-def _is_plain(values: Values) -> bool:
-    """Whether files are not compressed, even if their names say so."""
-    return values.command == "sort" and not values.compressed
-
-
-def _with_header(values: Values, keys: Sequence[KeySpec]) -> Values:
-    """`values` with the header that keys imply by its names."""
-    return values.saying(header=max(values.header, int(any(key.in_header for key in keys))))
+def _with_header(header: int, keys: Sequence[KeySpec]) -> int:
+    """The lines of header with the one that keys imply by its names."""
+    return max(header, int(any(key.in_header for key in keys)))
 
 
 def _in_sequence(
     sequence: Sequence[str], keys: Sequence[KeySpec], columns: Sequence[Sequence[KeySpec]]
 ) -> list[KeySpec]:
-    """The keys of -k and the columns of each --field, as `sequence` says, see Values."""
+    """The keys of -k and the columns of each --field, as `sequence` says, see OrderOptions."""
     if keys and sorted(sequence) != ["field"] * len(columns) + ["key"] * len(keys):
         what = "-k and --field: which of them goes first is not known"
         raise UsageError(what, way_out="write both on the command line, or all keys with one of them")
@@ -72,18 +71,18 @@ def _in_sequence(
     return [key for name in sequence or ["field"] * len(columns) for key in next(left[name])]
 
 
-def _are_binary(values: Values, files: Sequence[str]) -> bool:
+def _are_binary(options: OrderOptions, files: Sequence[str], header: int) -> bool:
     """Whether the items are numbers or records. Without an option or suffix for them, sort takes files for text."""
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.kinds.lookup import format_of, holds_lines, is_binary
 
-    if values.format is not None:
-        return not holds_lines(values.format)
-    if any(values.get(name) is not None for name in ("dtype", "record_size", "key_offset", "key_size")):
+    if options.format is not None:
+        return not holds_lines(options.format)
+    if options.names_binary:
         return True
-    if values.csv or values.header or values.field_separator is not None:  # which are for text alone
+    if options.csv or header or options.field_separator is not None:  # which are for text alone
         return False
     suffixes = {suffix_of(name) for name in files if name != "-"}
-    if values.command == "sort":
+    if isinstance(options, SortOptions):
         return any(map(is_binary, suffixes))
     return any(is_binary(suffix) or format_of(suffix) is None for suffix in suffixes)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 
 from gpumerge_cli.cli.job_parts import record_options
+from gpumerge_cli.cli.options.typed import GenerateOptions
 from gpumerge_cli.cli.signals import ignore_signals
-from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
 
 _NPY_DTYPE = "int32"
 
 
-def generate(values: Values) -> None:
+def generate(options: GenerateOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
-    files, count = values.files, values.count
+    files, count = options.files, options.count
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.foreign import foreign_of
 
@@ -25,7 +25,7 @@ def generate(values: Values) -> None:
             other = "" if named[place] == file else f", once as {named[place]}"
             raise UsageError(f"{file} is named twice{other}", way_out="give each file its own name")
         named[place] = file
-        foreign = foreign_of(suffix_of(file)) if values.format is None and values.dtype is None else None
+        foreign = foreign_of(suffix_of(file)) if options.format is None and options.dtype is None else None
         if foreign is not None and not foreign.text:
             what = f"{file}: its suffix says {foreign.name}, which is not written here"
             raise UsageError(what, way_out="end the name in .i32, .npy or .txt, or say --format or --dtype")
@@ -40,19 +40,19 @@ def generate(values: Values) -> None:
     from gpumerge_cli.formats.registry import resolve_format
     from gpumerge_cli.order.rules import LineKey, LineOrder
 
-    said = record_options(values)
-    text = LineOrder((LineKey("numeric"),)) if values.numeric_sort else None
-    chosen = [resolve_format(file, values.format, values.dtype, lines=text, records=said) for file in files]
+    said = record_options(options, options.field)
+    text = LineOrder((LineKey("numeric"),)) if options.numeric_sort else None
+    chosen = [resolve_format(file, options.format, options.dtype, lines=text, records=said) for file in files]
     for run, (file, layout) in enumerate(zip(files, chosen, strict=True)):
         is_text = layout.format.items == "lines"
         stored = layout.dtype or np.dtype(_NPY_DTYPE)
-        order = order_of(stored, layout.key, descending=values.reverse)
+        order = order_of(stored, layout.key, descending=options.reverse)
         if len(order.by_key()) > 1 and not is_text:
-            what = f"--field {','.join(values.field)}: records are made with one key"
+            what = f"--field {','.join(options.field)}: records are made with one key"
             raise UsageError(what, way_out="name one field")
         keys = key_dtype(order)
-        family = Family(values.shape, keys, count, len(files), values.seed, not values.sorted, values.reverse)
-        blocks = lines(family, run, numeric=values.numeric_sort) if is_text else blocks_of(family, run, order)
+        family = Family(options.shape, keys, count, len(files), options.seed, not options.sorted, options.reverse)
+        blocks = lines(family, run, numeric=options.numeric_sort) if is_text else blocks_of(family, run, order)
         last = run == len(files) - 1
         settle = ignore_signals if last else lambda: None
         write_array(file, layout, None if is_text else stored, count, blocks, settle=settle)

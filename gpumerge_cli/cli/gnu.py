@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from gpumerge_cli.cli.fields import csv_keys, resolve_fields
+from gpumerge_cli.cli.fields import Keys, find_keys
 from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_separator, parse_size
 from gpumerge_cli.cli.keyspec import (
     LETTERS,
@@ -21,9 +21,10 @@ from gpumerge_cli.cli.keyspec import (
 )
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.model import Option
+from gpumerge_cli.cli.options.typed import SortOptions
 from gpumerge_cli.cli.scan import ENDING, Operand, last_state, scan
-from gpumerge_cli.cli.values import OptionValue, Values, given_twice, read_value
-from gpumerge_cli.dataclass import dataclass, field, replace
+from gpumerge_cli.cli.values import OptionValue, given_twice, make_options, read_value
+from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import LineOrder
 
@@ -43,15 +44,16 @@ class SortCommand:
     """A command line of gpumerge sort, as it was read.
 
     files: the operands; ("-",) if there are none and no `files0_from`. The names in its file are there only if keys
-    of CSV need them. order: still without the salt that it needs where keyspec.is_random is true. values: all
-    options that the mode and the order do not hold; memory is in bytes, where 0 stands for the least that works, and
-    threads are up to 2^62. notes: the notes of --debug.
+    of CSV need them. order: still without the salt that it needs where keyspec.is_random is true. keys: those that the
+    order was made of. options: memory is in bytes, where 0 stands for the least that works, and threads are up to 2^62.
+    notes: the notes of --debug.
     """
 
     mode: Mode = "sort"
     files: tuple[str, ...] = ("-",)
     order: LineOrder = field(default_factory=LineOrder)
-    values: Values = field(default_factory=lambda: Values("sort"))
+    keys: Keys = field(default_factory=Keys)
+    options: SortOptions = field(default_factory=lambda: _sort_options({}, ()))
     notes: tuple[str, ...] = ()
 
 
@@ -87,6 +89,12 @@ def sort_command(told: Sequence[OptionValue], files: Sequence[str], settings: Se
     return reading.command(settings)
 
 
+def _sort_options(said: Mapping[str, Any], given: Collection[str], sequence: Sequence[str] = ()) -> SortOptions:
+    options = make_options(command("sort"), said, given, sequence)
+    assert isinstance(options, SortOptions)
+    return options
+
+
 def check_operands(command: SortCommand, files: Sequence[str]) -> None:
     """Raise UsageError if `command` checks and there is more than one file, with the names from files0_from."""
     if command.mode in ("check", "check-quiet") and len(files) > 1:
@@ -108,11 +116,10 @@ class _Reading:
     given: set[str] = field(default_factory=set)
     """The parameters of the options that were given."""
     letters: set[str] = field(default_factory=set)
-    keys: list[KeySpec] = field(default_factory=list)
-    named: dict[int, str] = field(default_factory=dict)
-    """CSV keys as they are written, by their places among `keys`."""
+    keys: list[KeySpec | str] = field(default_factory=list)
+    """Those of CSV as they are written."""
     sequence: list[str] = field(default_factory=list)
-    """See Values."""
+    """See make_options."""
     files: list[str] = field(default_factory=list)
     said: dict[str, Any] = field(default_factory=dict)
     """Values by the names of parameters, except for those that other fields hold."""
@@ -128,10 +135,10 @@ class _Reading:
             return
         if option.letter and option.letter in LETTERS:
             self.letters.add(option.letter)
-            return
         match option.name:
             case "sort":
                 self.letters.add(parse_sort_word(value, _WRONG_WORD))
+                self.said["sort"] = value
             case "key":
                 self._key(value)
             case "check":
@@ -169,62 +176,48 @@ class _Reading:
         for option, texts in () if settings is None else settings.others("sort", given):
             for text in texts:
                 self.take(option, text, option.names[0])
-        values = Values("sort", self.said, given, tuple(self.sequence))
-        if self.files and values.files0_from is not None:
-            raise UsageError(f"{self.files[0]}: files are named by --files0-from already", way_out="use one of the two")
-        if values.stable and values.last_resort:
-            raise UsageError("-s and --last-resort contradict each other", way_out="leave one of them out")
-        separator = None if values.field_separator is None else parse_separator(values.field_separator)
-        files = self.files
-        if values.files0_from is not None and (self.named or values.field):
+        if self.check:
+            self.said |= {"check": "diagnose-first"} if self.check == "c" else {"check_quiet": True}
+        options = _sort_options({**self.said, "files": tuple(self.files)}, given, self.sequence)
+        separator = None if options.field_separator is None else parse_separator(options.field_separator)
+        files = options.files
+        if options.files0_from is not None and (options.field or any(isinstance(key, str) for key in self.keys)):
             from gpumerge_cli.engine.inputs import read_names
 
-            files = [*read_names(values.files0_from)]
-        if self.named:
-            values, named = csv_keys(values, [*self.named.values()], files, separator)
-            for at, key in zip(self.named, named, strict=True):
-                self.keys[at] = key
-        values, keys = resolve_fields(values, files, separator, self.keys)
+            files = read_names(options.files0_from)
+        keys = find_keys(options, files, separator, self.keys)
         asked = SortCommand(
             mode=self._mode(),
-            files=tuple(files) or (() if values.files0_from is not None else ("-",)),
+            files=files or (() if options.files0_from is not None else ("-",)),
             order=line_order(
                 self.letters,
-                keys,
+                keys.of_lines,
                 separator=separator,
-                stable=values.stable or values.unique,
-                zero_terminated=values.zero_terminated,
+                stable=options.keys_alone,
+                zero_terminated=options.zero_terminated,
                 stable_by="add -s",
             ),
-            values=values,
+            keys=keys,
+            options=options,
+            notes=self._notes(options, separator),
         )
-        asked = replace(asked, notes=self._notes(values, separator))
-        if values.debug and (self.check or values.output is not None or values.csv):
-            other = f"-{self.check or 'o'}" if self.check or values.output is not None else "--csv"
-            raise UsageError(f"options {other} --debug are incompatible", way_out="leave one out")
         check_operands(asked, asked.files)
-        if self.check and values.output is not None:
-            raise UsageError(f"options -{self.check}o are incompatible", way_out="a check writes nothing: leave -o out")
-        if self.check and "report" in given:
-            raise UsageError("--report: a check takes no report", way_out="leave --report, or -c and -C, out")
-        if self.check and "parts" in given:
-            raise UsageError("--parts: a check writes nothing", way_out="leave --parts, or -c and -C, out")
         return asked
 
-    def _notes(self, values: Values, separator: int | None) -> tuple[str, ...]:
-        if not values.debug:
+    def _notes(self, options: SortOptions, separator: int | None) -> tuple[str, ...]:
+        if not options.debug:
             return ()
         from gpumerge_cli.cli.gnu_debug import notes
 
-        stable = values.stable or values.unique
-        return tuple(notes(self.letters, inheriting(self.letters, self.keys), separator, stable=stable))
+        keys = [key for key in self.keys if isinstance(key, KeySpec)]  # --debug does not go with --csv
+        return tuple(notes(self.letters, inheriting(self.letters, keys), separator, stable=options.keys_alone))
 
     def _key(self, text: str) -> None:
-        if self.csv:  # what a name stands for is known once the files are
-            self.named[len(self.keys)] = text
-        self._take_key(KeySpec() if self.csv else parse_key(text))
+        # What a name stands for is known once the files are.
+        self._take_key(text, text if self.csv else parse_key(text))
 
-    def _take_key(self, key: KeySpec) -> None:
+    def _take_key(self, written: str, key: KeySpec | str) -> None:
+        self.said["key"] = (*self.said.get("key", ()), written)
         self.keys.append(key)
         self.sequence.append("key")
 
@@ -251,7 +244,7 @@ class _Reading:
             self.obsolete_keys |= end is not None and not self.posix
             key = parse_obsolete_key(text, end) if self.obsolete_keys else None
             if key is not None:
-                self._take_key(key)
+                self._take_key(text if end is None else f"{text} {end}", key)
                 if end is not None:
                     self.left.popleft()
                 return

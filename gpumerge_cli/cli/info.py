@@ -7,8 +7,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli.cli.values import Values
-from gpumerge_cli.errors import UsageError
+from gpumerge_cli.cli.options.typed import InfoOptions
 from gpumerge_cli.json_text import dumps
 
 if TYPE_CHECKING:
@@ -19,19 +18,17 @@ _CUPY_WHEELS = ("cupy-cuda13x", "cupy-cuda12x", "cupy")
 _SIZES = (10**5, 10**8, 10**9)
 
 
-def info(values: Values) -> None:
+def info(options: InfoOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
-    if values.config and values.measure:
-        raise UsageError("--config only shows settings", way_out="leave --measure or --config out")
-    if values.config:
+    if options.config:
         from gpumerge_cli.cli.effective import effective, show_effective
         from gpumerge_cli.cli.settings import Settings
 
-        _give(effective(Settings()), values.json, show_effective)
+        _give(effective(Settings()), options.json, show_effective)
         return
-    if values.measure:
+    if options.measure:
         _measure()
-    _give(_facts(measure=values.measure), values.json, _show)
+    _give(_facts(measure=options.measure), options.json, _show)
 
 
 def _give(facts: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]], None]) -> None:

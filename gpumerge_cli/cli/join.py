@@ -7,10 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number, parse_separator, parse_whole
-from gpumerge_cli.cli.job_parts import launch_of, resources
+from gpumerge_cli.cli.job_parts import resources
 from gpumerge_cli.cli.join_keys import join_keys, said_fields
+from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.cli.perform import check_report_place
-from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRS, TYPES, Join
 from gpumerge_cli.order.rules import NEWLINE, NUL
@@ -20,105 +20,118 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.record_joins import RecordJoin
 
 _UNPAIRED = {"1": ONLY_A, "2": ONLY_B}
-_OF_LINES = (
-    "field_separator", "csv", "header", "zero_terminated", "columns", "ignore_case", "dictionary_order",
-    "general_numeric_sort", "human_numeric_sort", "month_sort", "numeric_sort", "version_sort",
-)  # fmt: skip
-"""Parameters of options that mean nothing to records."""
 _COLUMN = re.compile(r"([12])\.([0-9]+)", re.ASCII)
 
 
-def join(values: Values) -> None:
+def join(options: JoinOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     from gpumerge_cli.cli.merge import carry_out
 
-    carry_out(job_of(values), values)
+    carry_out(job_of(options), options)
 
 
-def job_of(values: Values) -> Job:
+def job_of(options: JoinOptions) -> Job:
     """The join that options ask for. Raises GpumergeError."""
     from gpumerge_cli.engine.job import Destination, Job, Operation
     from gpumerge_cli.order.equals import Equals
 
-    names = tuple(values.files)
+    names = tuple(options.files)
     if len(names) != 2:
         named = "1 file was named" if len(names) == 1 else f"{len(names)} files were named"
         raise UsageError(named, way_out="a join takes two, A and B")
-    output = "-" if values.output is None else values.output
-    check_report_place(values.report, (*names, output))
-    items, rules = _of_records(values) if _holds_records(values, names) else _of_lines(values, names)
-    operation = Operation(equals=Equals.JOIN, join=rules, launch=launch_of(values))
-    return Job(names, items, operation, Destination(output, durable=values.fsync), resources(values), values.report)
+    output = "-" if options.output is None else options.output
+    check_report_place(options.report, (*names, output))
+    items, rules = _of_records(options) if _holds_records(options, names) else _of_lines(options, names)
+    operation = Operation(equals=Equals.JOIN, join=rules)
+    return Job(names, items, operation, Destination(output, durable=options.fsync), resources(options), options.report)
 
 
-def _of_lines(values: Values, names: tuple[str, ...]) -> tuple[Items, Join]:
+def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join]:
     """The items and the rules that the options say. Raises UsageError, or InputError for a header."""
     from gpumerge_cli.engine.job import Items
 
-    rules, named = rules_of(values, names)
-    header = values.header or named
+    rules, named = rules_of(options, names)
+    header = options.header or named
     items = Items(
-        values.format, lines=rules.rules[0], header_lines=int(header), csv=values.csv,
+        options.format, lines=rules.rules[0], header_lines=int(header), csv=options.csv,
         lines_of_others=rules.rules[1],
     )  # fmt: skip
     return items, rules
 
 
-def rules_of(values: Values, names: tuple[str, ...]) -> tuple[Join, bool]:
+def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
     """The rules that the options say, and whether they name fields of a header.
 
     Raises UsageError, or InputError for a header that cannot be read.
     """
-    separator, between = _separators(values.field_separator, zero_terminated=values.zero_terminated)
-    fields, key, named = join_keys(values, names, separator)
-    if values.field_separator == "" and len(fields[0]) > 1:
+    separator, between = _separators(options.field_separator, zero_terminated=options.zero_terminated)
+    fields, key, named = join_keys(options, names, separator)
+    if options.field_separator == "" and len(fields[0]) > 1:
         raise UsageError("-t '': all of a line is one field", way_out="name the byte between fields, or one field")
-    columns, auto = _columns(values.columns, len(fields[0]))
+    columns, auto = _columns(options.columns, len(fields[0]))
     rules = Join(
         fields=fields,
         key=key,
         separator=separator,
         between=between,
-        shows=_shows(values),
+        shows=_shows(options),
         columns=columns,
         auto=auto,
-        filler=b"" if values.empty is None else os.fsencode(values.empty),
-        header_of_a=values.type in ("anti", "semi") and not values.columns,
+        filler=b"" if options.empty is None else os.fsencode(options.empty),
+        header_of_a=options.type in ("anti", "semi") and not options.columns,
     )
     return rules, named
 
 
-def _holds_records(values: Values, names: tuple[str, ...]) -> bool:
+def _holds_records(options: JoinOptions, names: tuple[str, ...]) -> bool:
     """Whether options or suffixes say that the files hold records or numbers."""
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary
 
-    if values.format is not None:
-        return not holds_lines(values.format)
-    if any(values.get(name) is not None for name in ("dtype", "record_size", "key_offset", "key_size")):
+    if options.format is not None:
+        return not holds_lines(options.format)
+    if any(one is not None for one in (options.dtype, options.record_size, options.key_offset, options.key_size)):
         return True
     return any(is_binary(suffix_of(name)) for name in names if name != "-")
 
 
-def _of_records(values: Values) -> tuple[Items, RecordJoin]:
+def _of_records(options: JoinOptions) -> tuple[Items, RecordJoin]:
     """The items and the rules of a join of records. Raises UsageError."""
     from gpumerge_cli.engine.job import Items
     from gpumerge_cli.formats.record_options import RecordRequest
     from gpumerge_cli.order.record_joins import RecordJoin
 
-    said = next((name for name in _OF_LINES if values.get(name)), None)
+    said = next((name for name, value in _of_lines_alone(options).items() if value), None)
     if said is not None:
-        raise UsageError(f"--{said.replace('_', '-')}: the items are records, not lines", way_out="leave it out")
-    sizes = two_numbers(values.record_size, "--record-size", 1)
-    offsets = two_numbers(values.key_offset, "--key-offset", 0)
+        raise UsageError(f"{said}: the items are records, not lines", way_out="leave it out")
+    sizes = two_numbers(options.record_size, "--record-size", 1)
+    offsets = two_numbers(options.key_offset, "--key-offset", 0)
     first, second = (
-        RecordRequest(size, offset, values.key_size, () if field is None else (field,))
-        for size, offset, (field, _) in zip(sizes, offsets, said_fields(values), strict=True)
+        RecordRequest(size, offset, options.key_size, () if field is None else (field,))
+        for size, offset, (field, _) in zip(sizes, offsets, said_fields(options), strict=True)
     )
     items = Items(
-        values.format, values.dtype, reverse=values.reverse, records=first, others=(second,),
+        options.format, options.dtype, reverse=options.reverse, records=first, others=(second,),
     )  # fmt: skip
-    return items, RecordJoin(_shows(values), _filler(values.empty))
+    return items, RecordJoin(_shows(options), _filler(options.empty))
+
+
+def _of_lines_alone(options: JoinOptions) -> dict[str, object]:
+    """The values of options that mean nothing to records."""
+    return {
+        "--field-separator": options.field_separator,
+        "--csv": options.csv,
+        "--header": options.header,
+        "--zero-terminated": options.zero_terminated,
+        "--columns": options.columns,
+        "--ignore-case": options.ignore_case,
+        "--dictionary-order": options.dictionary_order,
+        "--general-numeric-sort": options.general_numeric_sort,
+        "--human-numeric-sort": options.human_numeric_sort,
+        "--month-sort": options.month_sort,
+        "--numeric-sort": options.numeric_sort,
+        "--version-sort": options.version_sort,
+    }
 
 
 def two_numbers(text: str | None, option: str, least: int) -> tuple[int | None, int | None]:
@@ -150,15 +163,13 @@ def _separators(text: str | None, *, zero_terminated: bool) -> tuple[int | None,
     return separator, separator
 
 
-def _shows(values: Values) -> int:
-    if values.type is None:
-        shows = 0 if values.only_unpaired else PAIRS
-        for number in (*values.unpaired, *values.only_unpaired):
+def _shows(options: JoinOptions) -> int:
+    if options.type is None:
+        shows = 0 if options.only_unpaired else PAIRS
+        for number in (*options.unpaired, *options.only_unpaired):
             shows |= _UNPAIRED[number]
         return shows
-    if values.unpaired or values.only_unpaired:
-        raise UsageError("--type says which lines go out, and so do -a and -v", way_out="use one of them")
-    return TYPES[values.type]
+    return TYPES[options.type]
 
 
 def _columns(lists: tuple[str, ...], keys: int) -> tuple[tuple[tuple[int, int], ...] | None, bool]:

@@ -9,48 +9,36 @@ from gpumerge_cli.cli.columns import csv_names, header_of, parse_columns
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
 from gpumerge_cli.cli.keyspec import LETTERS as SORT_LETTERS
 from gpumerge_cli.cli.keyspec import KeySpec, line_order
-from gpumerge_cli.cli.values import Values
+from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import LineOrder
 
 LETTERS = "dfghMnrV"
 """The letters of sort's keys that a join's keys take."""
-_OPTIONS = {
-    "dictionary_order": "d",
-    "ignore_case": "f",
-    "general_numeric_sort": "g",
-    "human_numeric_sort": "h",
-    "month_sort": "M",
-    "numeric_sort": "n",
-    "reverse": "r",
-    "version_sort": "V",
-}
-"""The letters that join's options stand for, for keys without letters of their own."""
 _FIELD = re.compile(rf"({NUMBER})(?::?([A-Za-z]*))?", re.ASCII)
 _NOWHERE = -1
 """The number of a field that an empty file does not tell."""
 Fields = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def join_keys(values: Values, names: tuple[str, ...], separator: int | None) -> tuple[Fields, LineOrder, bool]:
+def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | None) -> tuple[Fields, LineOrder, bool]:
     """The join fields of A and B, and the order of keys, see order.joins.Join; and whether names of a header say them.
 
     Raises UsageError for what cannot be, InputError for a header that cannot be read.
     """
-    said = said_fields(values)
+    said = said_fields(options)
     texts = [text for text, _ in said if text is not None]
-    sides = [_keys(values, name, *its, texts, separator) for name, its in zip(names, said, strict=True)]
+    sides = [_keys(options, name, *its, texts, separator) for name, its in zip(names, said, strict=True)]
     a, b = (_placed(side, other) for side, other in (sides, sides[::-1]))
     if len(a) != len(b):
         raise UsageError(
             f"a key of A has {_counted(a)}, and one of B has {_counted(b)}", way_out="name as many for each file"
         )
     letters = [_letters(x, y) for x, y in zip(a, b, strict=True)]
-    options = {letter for option, letter in _OPTIONS.items() if values.get(option)}
     fields = tuple(key.start_field for key in a), tuple(key.start_field for key in b)
     named = any(key.in_header for keys in sides for key in keys)
-    return fields, _order(options, letters, zero_terminated=values.zero_terminated), named
+    return fields, _order(options.letters, letters, zero_terminated=options.zero_terminated), named
 
 
 def _placed(keys: list[KeySpec], others: list[KeySpec]) -> list[KeySpec]:
@@ -61,24 +49,25 @@ def _placed(keys: list[KeySpec], others: list[KeySpec]) -> list[KeySpec]:
     return [replace(key, start_field=at, end_field=at) for key, at in zip(keys, fields, strict=True)]
 
 
-def said_fields(values: Values) -> tuple[tuple[str | None, str], tuple[str | None, str]]:
+def said_fields(options: JoinOptions) -> tuple[tuple[str | None, str], tuple[str | None, str]]:
     """For A and for B what says its fields, None if nothing does, and by which option. Raises UsageError."""
     found = []
-    for option, own in (("-1", values.key_1), ("-2", values.key_2)):
-        if own is not None and values.key is not None and own != values.key:
-            what = f"{option} {own} and -j {values.key} name different fields"
+    for option, own in (("-1", options.key_1), ("-2", options.key_2)):
+        if own is not None and options.key is not None and own != options.key:
+            what = f"{option} {own} and -j {options.key} name different fields"
             raise UsageError(what, way_out=f"leave -j or {option} out")
-        found.append((own, option) if own is not None else (values.key, "-j"))
+        found.append((own, option) if own is not None else (options.key, "-j"))
     return found[0], found[1]
 
 
-def _order(options: set[str], letters: Sequence[frozenset[str]], *, zero_terminated: bool) -> LineOrder:
+def _order(of_all: set[str], letters: Sequence[frozenset[str]], *, zero_terminated: bool) -> LineOrder:
+    """The order of keys. of_all: the letters of options, for keys without letters of their own."""
     if len(letters) == 1:
-        own = letters[0] or frozenset(options)
+        own = letters[0] or frozenset(of_all)
         keys = [KeySpec()] if own - {"r"} else []
         return line_order(own, keys, stable=True, zero_terminated=zero_terminated)
     keys = [KeySpec(at, end_field=at, start=each) for at, each in enumerate(letters)]
-    return line_order(options, keys, stable=True, zero_terminated=zero_terminated)
+    return line_order(of_all, keys, stable=True, zero_terminated=zero_terminated)
 
 
 def _letters(a: KeySpec, b: KeySpec) -> frozenset[str]:
@@ -96,13 +85,13 @@ def _counted(keys: Sequence[KeySpec]) -> str:
 
 
 def _keys(
-    values: Values, file: str, text: str | None, option: str, texts: Sequence[str], separator: int | None
+    options: JoinOptions, file: str, text: str | None, option: str, texts: Sequence[str], separator: int | None
 ) -> list[KeySpec]:
     """The fields that a text of an option says, each with its letters. texts: those of both files."""
     if text is None:
         return [KeySpec(0, end_field=0)]
-    if values.csv:
-        keys = _of_csv(values, file, text, option, texts, separator)
+    if options.csv:
+        keys = _of_csv(options, file, text, option, texts, separator)
     else:
         keys = [_numbered(word, option) for word in text.split(",")]
     fields = [key.start_field for key in keys if key.start_field != _NOWHERE]
@@ -129,12 +118,13 @@ def _numbered(word: str, option: str) -> KeySpec:
 
 
 def _of_csv(
-    values: Values, file: str, text: str, option: str, texts: Sequence[str], separator: int | None
+    options: JoinOptions, file: str, text: str, option: str, texts: Sequence[str], separator: int | None
 ) -> list[KeySpec]:
     def names() -> list[str] | None:
         return csv_names((file,), separator, 1, option=option)
 
-    header = header_of(names, values, (), texts, numbers=_FIELD)
+    said = True if options.header else (False if "header" in options.given else None)
+    header = header_of(names, said, (), texts, numbers=_FIELD)
     try:
         keys = parse_columns(text, header, option, _FIELD)
     except UsageError as error:

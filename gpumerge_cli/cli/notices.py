@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from gpumerge_cli import compiling
-from gpumerge_cli.cli.values import Values
 
 
 @contextmanager
-def notices(values: Values) -> Iterator[None]:
+def notices(*, quiet: bool) -> Iterator[None]:
     """Until the body ends, tell a terminal of compiling, unless the command is to be quiet."""
-    if values.get("quiet", False):
+    if quiet:
         yield
         return
     with compiling.told(_Teller()):

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.job_parts import items_of, launch_of, resources
-from gpumerge_cli.cli.values import Values
+from gpumerge_cli.cli.job_parts import items_of, launch_of
+from gpumerge_cli.cli.options.typed import PathOptions
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.units import visible
 
@@ -22,17 +22,20 @@ if TYPE_CHECKING:
 _FIGURES = (".png", ".svg")
 
 
-def path(values: Values) -> None:
+def path(options: PathOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
-    output, items = values.output, list(values.items)
-    names = _inputs(list(values.files), items)
+    output, items = options.output, list(options.items)
+    names = _inputs(list(options.files), items)
     from gpumerge_cli.backends.variants.lookup import asked_for
+    from gpumerge_cli.engine.job import Resources
 
-    how, launch, on = items_of(values, names), launch_of(values), resources(values)
+    how, launch = items_of(options, names), launch_of(options)
+    devices = (options.device,) if options.device else None
+    on = Resources(options.backend, devices, options.threads, folders=options.temporary_directory)
     asked_for(launch)
     draw = _drawing(output, names)
     loaded = _loaded(names, how, on) if not items else _words(items, how.lines, how)
-    report = _trace(loaded, on, launch, values.rank, values.rounds)
+    report = _trace(loaded, on, launch, options.rank, options.rounds)
     if draw is not None:
         lacking = draw(report)
         if lacking and sys.stderr is not None:
@@ -51,8 +54,6 @@ def path(values: Values) -> None:
 
 def _inputs(files: list[str], items: list[str]) -> tuple[str, ...]:
     """The two files, or () if items are given. Raises UsageError unless there are two inputs."""
-    if items and files:
-        raise UsageError(f"{files[0]}: the inputs are given by --items already", way_out="use files or --items")
     given = items or files
     if len(given) != 2:
         way_out = "name A and B" if not items else "give --items twice, once for A and once for B"

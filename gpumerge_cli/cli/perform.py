@@ -53,11 +53,12 @@ def perform(
 
     since_start: gives the seconds that the process has run. advance, settle, told: see engine.run.
     """
+    from gpumerge_cli.engine.run import run
+
     if job.operation.kind == "rank":
         from gpumerge_cli.cli.answers import put_out
 
-        return put_out(job, settle)
-    from gpumerge_cli.engine.run import run
+        return put_out(job, lambda: run(job, settle=settle))
     from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
 
     with report_file(job.report, MERGE_SUFFIXES) as write:

@@ -5,64 +5,56 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.job_parts import file_names, items_of
+from gpumerge_cli.cli.options.typed import RankOptions
 from gpumerge_cli.cli.parse import parse_count, parse_counts, parse_words
 from gpumerge_cli.cli.perform import check_report_place, perform
-from gpumerge_cli.cli.values import Values
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.urls import is_url, shown
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job, RankRange
 
-_OF_MERGES = {"report": "--report", "verbose": "-v"}
-"""Options about the time that the merge of --range takes."""
 _TABLES = (".csv", ".tsv")
-_QUESTIONS = ("at", "quantile", "of", "split", "range")
 
 
-def rank(values: Values) -> None:
+def rank(options: RankOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
-    job = job_of(values)
-    if values.range is None:
+    job = job_of(options)
+    if options.range is None:
         perform(job)
         return
     from gpumerge_cli.cli.merge import carry_out
 
-    carry_out(job, values)
+    carry_out(job, options)
 
 
-def job_of(values: Values) -> Job:
+def job_of(options: RankOptions) -> Job:
     """The questions that options ask, or the merge of --range. Raises GpumergeError."""
-    asked = [f"--{name}" for name in _QUESTIONS if values.get(name) not in (None, ())]
-    if not asked:
-        raise UsageError("no rank was asked for", way_out="add --at, --quantile, --of, --split or --range")
-    if values.range is not None:
-        if len(asked) > 1 or values.json:
-            raise UsageError("--range puts out items and nothing else", way_out="ask the other questions without it")
-        from gpumerge_cli.cli.merge import merge_of
-
-        return merge_of(values, parse_range(values.range))
-    for name, written in _OF_MERGES.items():
-        if name in values.given:
-            raise UsageError(f"{written} is for the items of --range", way_out=f"add --range, or leave {written} out")
     from gpumerge_cli.engine.job import Destination, Job, Operation, Questions, Resources
 
-    at = tuple(rank for text in values.at for rank in parse_counts(text, "--at", repeated=True))
-    quantiles = tuple(quantile for text in values.quantile for quantile in _quantiles(text))
-    names = file_names(values)
-    output = "-" if values.output is None else values.output
+    if options.range is not None:
+        from gpumerge_cli.cli.merge import merging
+
+        return merging(options, Operation(ranks=parse_range(options.range)))
+    if not (options.at or options.quantile or options.of or options.split is not None):
+        raise UsageError("no rank was asked for", way_out="add --at, --quantile, --of, --split or --range")
+
+    at = tuple(rank for text in options.at for rank in parse_counts(text, "--at", repeated=True))
+    quantiles = tuple(quantile for text in options.quantile for quantile in _quantiles(text))
+    names = file_names(options)
+    output = "-" if options.output is None else options.output
     if is_url(output):
         raise UsageError(f"-o {shown(output)}: answers go to a file of this machine", way_out="name one")
     check_report_place(None if output == "-" else output, names, "-o")
-    as_json = values.json or values.split is not None or output.lower().endswith(".json")
+    as_json = options.json or options.split is not None or output.lower().endswith(".json")
     _judge_name(output, as_json=as_json)
-    questions = Questions(at, quantiles, values.of, values.split, as_json=as_json)
+    questions = Questions(at, quantiles, options.of, options.split, as_json=as_json)
     return Job(
         names,
-        items_of(values, names),
+        items_of(options, names),
         Operation("rank", questions=questions),
-        Destination(output, durable=values.fsync),
-        Resources(threads=values.threads, memory=values.memory, folders=values.get("temporary_directory", ())),
+        Destination(output, durable=options.fsync),
+        Resources(threads=options.threads, memory=options.memory, folders=options.temporary_directory),
     )
 
 

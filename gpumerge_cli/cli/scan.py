@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpumerge_cli.cli.options.commands import COMMANDS
 from gpumerge_cli.cli.options.model import Command, Option
-from gpumerge_cli.cli.values import OptionValue, Values, read_values, unknown_option
+from gpumerge_cli.cli.values import OptionValue, read_values, unknown_option
 from gpumerge_cli.errors import UsageError
 
 if TYPE_CHECKING:
+    from gpumerge_cli.cli.options.groups import Options
     from gpumerge_cli.cli.settings import Settings
 
 ENDING = ("help", "version", "show-completion")
@@ -50,8 +51,8 @@ def scan(row: Command, left: deque[str]) -> Iterator[OptionValue | Operand]:
             yield Operand(word, False)
 
 
-def read_words(row: Command, words: Sequence[str], settings: Settings | None = None) -> Values | None:
-    """The values that the words behind the name of any command but sort give it; None if they ask for help.
+def read_words(row: Command, words: Sequence[str], settings: Settings | None = None) -> Options | None:
+    """The options that the words behind the name of any command but sort give it; None if they ask for help.
 
     settings: those of options that the words leave out. Raises UsageError for words that the command does not take,
     InputError for a file of settings.

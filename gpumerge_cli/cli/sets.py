@@ -7,53 +7,62 @@ from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import merge
 from gpumerge_cli.cli.comparing import compare as compare_ways
-from gpumerge_cli.cli.comparing import judge_comparison
-from gpumerge_cli.cli.values import Values
+from gpumerge_cli.cli.job_parts import margin_of
+from gpumerge_cli.cli.options.typed import CompareOptions, SetOptions
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals, Margin
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.job import Job
+    from gpumerge_cli.engine.job import Job, Operation
 
 
-def combine(values: Values) -> None:
+def combine(options: SetOptions) -> None:
     """Carry out the command line of a set. Raises GpumergeError."""
-    judge_comparison(values)
-    if values.compare and values.parts is not None:
-        raise UsageError("--compare writes no parts", way_out="leave --parts out, or leave --compare out")
-    job = merge.merge_of(values)
-    if values.compare:
-        compare_ways(job, values)
+    job = set_of(options)
+    if options.compare:
+        compare_ways(job, options)
     else:
-        merge.carry_out(job, values)
+        merge.carry_out(job, options)
 
 
-def compare(values: Values) -> None:
+def set_of(options: SetOptions) -> Job:
+    """The set that options ask for. Raises GpumergeError."""
+    from gpumerge_cli.engine.job import Operation
+
+    equals = Equals.of_sets(options.command, distinct=options.distinct)
+    return merge.merging(options, Operation(equals=equals, margin=margin_of(options)))
+
+
+def compare(options: CompareOptions) -> None:
     """Carry out the command line of compare. Raises GpumergeError."""
     # As comm, it says nothing but what is asked for.
-    values = values if values.verbose else values.saying(quiet=True)
-    merge.carry_out(columns_of(values), values)
+    options = options if options.verbose else replace(options, quiet=True)
+    merge.carry_out(columns_of(options), options)
 
 
-def columns_of(values: Values) -> Job:
+def columns_of(options: CompareOptions) -> Job:
     """The comparison of two inputs that options ask for. Raises GpumergeError."""
-    job = merge.merge_of(values)
-    inputs = job.inputs
-    if len(inputs) != 2:
-        files = "1 file" if len(inputs) == 1 else f"{len(inputs)} files"
+    job = merge.merging(options, _columns(options))
+    if len(job.inputs) != 2:
+        files = "1 file" if len(job.inputs) == 1 else f"{len(job.inputs)} files"
         raise UsageError(
             f"compare takes two files, not {files}", way_out="name two, or use union and the like for more"
         )
-    given = os.fsencode(values.output_delimiter).replace(b"\\t", b"\t")
+    return job
+
+
+def _columns(options: CompareOptions) -> Operation:
+    from gpumerge_cli.engine.job import Operation
+
+    given = os.fsencode(options.output_delimiter).replace(b"\\t", b"\t")
     between = given or b"\0"  # as comm has it, but not between the numbers of --total
-    hides = (values.without_first, values.without_second, values.without_both)
-    total = given if values.total else None
+    hides = (options.without_first, options.without_second, options.without_both)
+    total = given if options.total else None
     if hides.count(False) == 1 and total is None:
-        equals = Equals.INTERSECT if not values.without_both else Equals.DIFFERENCE
-        of_second = not values.without_second
-        return replace(job, operation=replace(job.operation, equals=equals, name="compare", turned=of_second))
+        equals = Equals.INTERSECT if not options.without_both else Equals.DIFFERENCE
+        return Operation(equals=equals, name="compare", turned=not options.without_second)
     ahead = [b"", between * (not hides[0]), between * ((not hides[0]) + (not hides[1]))]
     first, second, both = (None if hide else text for hide, text in zip(hides, ahead, strict=True))
     margin = Margin(columns=(both, first, second), total=total)
-    return replace(job, operation=replace(job.operation, equals=Equals.UNION, margin=margin, name="compare"))
+    return Operation(equals=Equals.UNION, margin=margin, name="compare")

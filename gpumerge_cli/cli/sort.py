@@ -7,14 +7,15 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.cli.comparing import compare
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
-from gpumerge_cli.cli.job_parts import counts_equals, margin_of, record_options, resources, salted, sort_launch_of
+from gpumerge_cli.cli.job_parts import margin_of, record_options, resources, salted
 from gpumerge_cli.cli.notices import notices
 from gpumerge_cli.cli.perform import check_report_place, perform, progress
 from gpumerge_cli.cli.said import say
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.errors import DisorderError, GpumergeError, UsageError
+from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.units import visible
 
@@ -35,27 +36,23 @@ def sort(arguments: Sequence[str], settings: Settings | None) -> int:
 
         print(help_text("sort") if command.mode == "help" else version_text(), end="")
         return 0
-    if not command.values.quiet:
+    if not command.options.quiet:
         _tell_of_locale()
     for note in command.notes if sys.stderr is not None else ():
         say(note)
-    if command.values.files0_from is not None and not command.files:
+    if command.options.files0_from is not None and not command.files:
         from gpumerge_cli.engine.inputs import read_names
 
-        command = replace(command, files=read_names(command.values.files0_from))
+        command = replace(command, files=read_names(command.options.files0_from))
         check_operands(command, command.files)
-    with notices(command.values):
+    with notices(quiet=command.options.quiet):
         return _carry_out(_salted(command))
 
 
 def _carry_out(command: SortCommand) -> int:
-    if counts_equals(command.values) and (command.mode not in ("sort", "merge") or command.values.debug):
-        what = "--count and --count-to are for sorts and merges alone"
-        raise UsageError(what, way_out="leave -c, -C and --debug out")
-    if command.values.compare:
-        return _compare(command)
-    if command.values.repeat is not None:
-        raise UsageError("--repeat is for comparisons", way_out="add --compare, or leave it out")
+    if command.options.compare:
+        compare(_job(command), command.options)
+        return 0
     if command.mode in ("check", "check-quiet"):
         return _check(command)
     return _merge(command) if command.mode == "merge" else _perform(command)
@@ -68,29 +65,29 @@ def _items(command: SortCommand) -> Items:
     from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary
     from gpumerge_cli.order.rules import LineOrder
 
-    values = command.values
-    records = record_options(values)
-    said = values.dtype is not None or bool(records.said)
-    said = said or not (values.format is None or holds_lines(values.format))
+    options = command.options
+    records = record_options(options, command.keys.fields)
+    said = options.dtype is not None or bool(records.said)
+    said = said or not (options.format is None or holds_lines(options.format))
     simple = replace(command.order, reverse=False, stable=False) == LineOrder()
     binary = any(is_binary(suffix_of(name)) for name in command.files if name != "-")
     # If options ask for lines nevertheless, or files are of both kinds, opening the files raises the error.
-    if said or (values.format is None and simple and binary):
+    if said or (options.format is None and simple and binary):
         if not simple:
             raise UsageError(
                 "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
             )
-        if values.header or values.csv:
+        if command.keys.header or command.keys.csv:
             raise UsageError("binary items have no header and no CSV fields", way_out="leave --header and --csv out")
-        return Items(values.format, values.dtype, reverse=command.order.reverse, records=records)
+        return Items(options.format, options.dtype, reverse=command.order.reverse, records=records)
     return Items(
-        values.format,
+        options.format,
         lines=command.order,
-        header_lines=values.header,
-        csv=values.csv,
-        csv_implied=values.csv_implied,
-        plain=not values.compressed,
-        shown=_underlining(command) if values.debug else None,
+        header_lines=command.keys.header,
+        csv=command.keys.csv,
+        csv_implied=command.keys.csv_implied,
+        plain=not options.compressed,
+        shown=_underlining(command) if options.debug else None,
     )
 
 
@@ -99,7 +96,7 @@ def _underlining(command: SortCommand) -> Callable[[bytes], bytes]:
 
     from gpumerge_cli.cli.gnu_debug import underlined
 
-    return partial(underlined, command.order, command.values.unique)
+    return partial(underlined, command.order, command.options.unique)
 
 
 def _inputs(command: SortCommand) -> tuple[str, ...]:
@@ -110,20 +107,20 @@ def _inputs(command: SortCommand) -> tuple[str, ...]:
 
 def _output(command: SortCommand) -> str:
     """The name of the output: -o - is a file for GNU sort, so it is here."""
-    values = command.values
-    return "-" if values.output is None else ("./-" if values.output == "-" else values.output)
+    options = command.options
+    return "-" if options.output is None else ("./-" if options.output == "-" else options.output)
 
 
 def _resources(command: SortCommand) -> Resources:
-    values = command.values
-    threads = None if values.threads is None else min(values.threads, _MOST_THREADS)
+    options = command.options
+    threads = None if options.threads is None else min(options.threads, _MOST_THREADS)
     return replace(
-        resources(values),
+        resources(options),
         threads=threads,
-        memory=(values.memory or None) if command.mode == "merge" else values.memory,
-        compress_program=values.compress_program,
-        run_log=values.run_log,
-        resume=values.resume,
+        memory=options.memory if command.mode == "sort" else options.memory or None,
+        compress_program=options.compress_program,
+        run_log=options.run_log,
+        resume=options.resume,
     )
 
 
@@ -131,7 +128,7 @@ def _check(command: SortCommand) -> int:
     from gpumerge_cli.engine.job import Job, Operation
 
     try:
-        operation = Operation("check", equals=Equals.of(command.values.unique))
+        operation = Operation("check", equals=Equals.of(command.options.unique))
         job = Job(_inputs(command), _items(command), operation, resources=_resources(command))
         perform(job)
     except DisorderError as error:
@@ -146,7 +143,7 @@ def _check(command: SortCommand) -> int:
 
 
 def _merge(command: SortCommand) -> int:
-    if command.values.batch_size is not None and command.values.batch_size < len(command.files):
+    if command.options.batch_size is not None and command.options.batch_size < len(command.files):
         _check_folders(command)  # GNU sort would merge in passes there
     return _perform(command)
 
@@ -154,10 +151,10 @@ def _merge(command: SortCommand) -> int:
 def _perform(command: SortCommand) -> int:
     from gpumerge_cli.engine.resources import seconds_since_start
 
-    values = command.values
-    with progress(values.progress and not values.quiet) as advance:
+    options = command.options
+    with progress(options.progress and not options.quiet) as advance:
         measured = perform(_job(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals)
-    if values.verbose and not values.quiet:
+    if options.verbose and not options.quiet:
         from gpumerge_cli.report.terminal import show
 
         show(measured)
@@ -170,79 +167,43 @@ def job_of(told: Sequence[OptionValue], files: Sequence[str], settings: Settings
 
 
 def _salted(command: SortCommand) -> SortCommand:
-    return replace(command, order=salted(command.order, command.values.random_source))
+    return replace(command, order=salted(command.order, command.options.random_source))
 
 
 def _job(command: SortCommand) -> Job:
     from gpumerge_cli.engine.job import Destination, Job
     from gpumerge_cli.formats.part_names import part_names
 
-    values = command.values
-    if values.run_log is not None and (values.cluster is None or command.mode == "merge"):
-        raise UsageError("--run-log is for sorts by a cluster", way_out="add --cluster, or leave --run-log out")
-    if values.resume and values.run_log is None:
-        raise UsageError("--resume: there is no log to go on with", way_out="name it with --run-log")
+    options = command.options
     inputs, items = _inputs(command), _items(command)
     operation = _operation(command, items)
-    output = Destination(_output(command), values.parts, durable=values.fsync)
+    output = Destination(_output(command), options.parts, durable=options.fsync)
     files = (*inputs, *part_names(output.name, output.parts))
-    check_report_place(values.count_to, files, "--count-to")
-    files = files if values.count_to is None else (*files, values.count_to)
-    check_report_place(values.report, files)
-    check_report_place(values.run_log, files, "--run-log")
-    return Job(inputs, items, operation, output, _resources(command), values.report)
+    check_report_place(options.count_to, files, "--count-to")
+    files = files if options.count_to is None else (*files, options.count_to)
+    check_report_place(options.report, files)
+    check_report_place(options.run_log, files, "--run-log")
+    return Job(inputs, items, operation, output, _resources(command), options.report)
 
 
 def _operation(command: SortCommand, items: Items) -> Operation:
     from gpumerge_cli.engine.job import Operation
-    from gpumerge_cli.launch import LaunchRequest
+    from gpumerge_cli.launch import LaunchRequest, SortRequest
 
-    values = command.values
-    equals, margin = Equals.of(values.unique or counts_equals(values)), margin_of(values)
+    options = command.options
+    equals, margin = Equals.of(options.unique or options.counts), margin_of(options)
     if command.mode != "merge":
-        return Operation("sort", equals, margin=margin, launch=sort_launch_of(values))
-    lenient = items.lines is not None and not counts_equals(values)
-    launch = LaunchRequest(values.kernel)  # what else is said of it is for sorts
+        sort = SortRequest(options.algorithm or "auto", LaunchRequest(options.kernel, fan_in=options.fan_in))
+        return Operation("sort", equals, margin=margin, launch=sort)
+    lenient = items.lines is not None and not options.counts
+    launch = LaunchRequest(options.kernel)  # what else is said of it is for sorts
     return Operation(equals=equals, lenient=lenient, margin=margin, launch=launch)
-
-
-def _compare(command: SortCommand) -> int:
-    """Compare all algorithms with the libraries', on the items in memory."""
-    values = command.values
-    counts = values.unique or counts_equals(values)
-    if values.output is not None or command.mode != "sort" or counts or values.parts is not None:
-        way_out = "leave -o, --parts, --count, --count-to, -m, -c, -C and -u out"
-        raise UsageError("--compare sorts and writes no output", way_out=way_out)
-    if values.cluster is not None:
-        raise UsageError("--compare is for this machine", way_out="leave --cluster out, or leave --compare out")
-    from gpumerge_cli import __version__
-    from gpumerge_cli.backends.select import select
-    from gpumerge_cli.compare.contest import Effort
-    from gpumerge_cli.compare.run import compare_sorts
-    from gpumerge_cli.engine.load import load_runs
-    from gpumerge_cli.engine.resources import cores
-    from gpumerge_cli.report.terminal import show
-    from gpumerge_cli.report.write import COMPARE_SUFFIXES, report_file
-
-    job = _job(command)
-    with report_file(values.report, COMPARE_SUFFIXES) as write:
-        loaded = load_runs(replace(job, operation=replace(job.operation, check=False)))
-        # Start-up is not part of a comparison, so a GPU is worth it at any size.
-        backend = select(values.backend, job.resources.device, loaded.order, None).backend
-        effort = Effort(values.repeat or 5, job.resources.threads or cores(), version=__version__)
-        measured = compare_sorts(loaded, backend, sort_launch_of(values), effort, job)
-        write(measured)
-    show(measured)
-    wrong = [row.name for row in measured.rows if not row.right]
-    if wrong:
-        raise GpumergeError(f"wrong output: {', '.join(wrong)}", way_out="do not use these on this machine")
-    return 0
 
 
 def _check_folders(command: SortCommand) -> None:
     from gpumerge_cli.errors import OutputError
 
-    for folder in command.values.temporary_directory:
+    for folder in command.options.temporary_directory:
         if not os.path.isdir(folder):
             raise OutputError("no such folder for temporary files", where=folder, way_out="make it, or name another")
 

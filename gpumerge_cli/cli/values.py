@@ -1,56 +1,22 @@
-"""The values of a command's options: read one by one as their rows say, and held together."""
+"""Reads the values of a command's options, one by one as their rows say, and makes the typed values of all."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpumerge_cli.cli.conflicts import judge
 from gpumerge_cli.cli.gnu_values import parse_numbers, parse_whole
-from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.model import Command, Option
-from gpumerge_cli.dataclass import dataclass, field, replace
+from gpumerge_cli.cli.options.typed import OPTIONS
+from gpumerge_cli.dataclass import names_of
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.words import did_you_mean, nearest
 
 if TYPE_CHECKING:
+    from gpumerge_cli.cli.options.groups import Options
     from gpumerge_cli.cli.settings import Settings
-
-
-@dataclass(frozen=True)
-class Values:
-    """The values that a command line, settings and defaults give a command, each an attribute: values.record_size.
-
-    said: values by the names of parameters; all others are the defaults. given: the names that were on the command
-    line. sequence: the parameters key and field, one for each -k and --field of the command line, in its order.
-    csv_implied: csv is said by --field alone.
-    """
-
-    command: str
-    said: Mapping[str, Any] = field(default_factory=dict)
-    given: frozenset[str] = field(default=frozenset(), compare=False)
-    sequence: tuple[str, ...] = field(default=(), compare=False)
-    csv_implied: bool = field(default=False, compare=False)
-
-    def __getattr__(self, parameter: str) -> Any:
-        if parameter.startswith("_"):
-            raise AttributeError(parameter)
-        if parameter in self.said:
-            return self.said[parameter]
-        try:
-            return command(self.command).initial[parameter]
-        except KeyError:
-            raise AttributeError(f"{self.command} has no option {parameter}") from None
-
-    def saying(self, **said: Any) -> Values:
-        """The same with these values of parameters."""
-        return replace(self, said={**self.said, **said})
-
-    def get(self, parameter: str, default: Any = None) -> Any:
-        """The value, or `default` where the command has no such option."""
-        if parameter in self.said:
-            return self.said[parameter]
-        return command(self.command).initial.get(parameter, default)
 
 
 class OptionValue(NamedTuple):
@@ -66,7 +32,7 @@ class OptionValue(NamedTuple):
 
 def read_values(
     row: Command, told: Sequence[OptionValue], files: Sequence[str], settings: Settings | None = None
-) -> Values:
+) -> Options:
     """The values of any command but sort: of the options `told`, of its files, and of the settings of other options.
 
     Raises UsageError for the first wrong value, those of settings last, and InputError for a file of settings.
@@ -83,17 +49,40 @@ def read_values(
         said[argument.parameter] = tuple(files) if argument.many else files[0]
     for option, values in () if settings is None else settings.others(row.name, given):
         said[option.parameter] = read_all(option, values, option.names[0])
-    sequence = tuple(one.option.parameter for one in told if one.option.parameter in ("key", "field"))
-    return Values(row.name, {**_defaults(row), **said}, given, sequence)
+    return make_options(row, said, given, (one.option.parameter for one in told))
+
+
+def make_options(row: Command, said: Mapping[str, Any], given: Iterable[str], sequence: Iterable[str] = ()) -> Options:
+    """The typed values of a command's options and arguments.
+
+    said: values by the names of parameters; all others are the defaults. given: the names that were on the command
+    line. sequence: the parameters of the command line's options, in its order, again for each time. Raises UsageError
+    for options that do not go together.
+    """
+    given = frozenset(given)
+    values = {
+        **_defaults(row),
+        **said,
+        "command": row.name,
+        "given": given,
+        "sequence": tuple(one for one in sequence if one in ("key", "field")),
+    }
+    judge(row, values, given)
+    kind = OPTIONS[row.name]
+    made = object.__new__(kind)
+    for name in names_of(kind):  # __init__ of 60 fields is made by its first call, which takes half a millisecond
+        object.__setattr__(made, name, values[name])
+    return made
 
 
 @cache
 def _defaults(row: Command) -> dict[str, Any]:
-    """The values of options that are not given: of those that are texts, read as if they were given."""
-    return {
+    """The values of options and arguments that are not given: of those that are texts, read as if they were given."""
+    read = {
         parameter: read_value(row.by_parameter[parameter], value) if isinstance(value, str) else value
         for parameter, value in row.initial.items()
     }
+    return {**read, **{one.parameter: () if one.many else "" for one in row.arguments}}
 
 
 def read_all(option: Option, values: Sequence[Any], written: str) -> Any:

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.notices import notices
 from gpumerge_cli.cli.options.commands import command
+from gpumerge_cli.cli.options.groups import Options, QuietOptions
+from gpumerge_cli.cli.options.typed import (
+    BatchOptions,
+    BenchOptions,
+    CheckOptions,
+    CompareOptions,
+    GenerateOptions,
+    InfoOptions,
+    JoinOptions,
+    MergeOptions,
+    PathOptions,
+    RankOptions,
+    SetOptions,
+)
 from gpumerge_cli.cli.scan import read_words
-from gpumerge_cli.cli.values import Values
 from gpumerge_cli.order.equals import SETS
 
 if TYPE_CHECKING:
@@ -22,91 +35,102 @@ def carry_out(name: str, words: Sequence[str], settings: Settings | None) -> int
         from gpumerge_cli.cli.sort import sort
 
         return sort(words, settings)
-    values = read_words(command(name), words, settings)
-    if values is None:
+    options = read_words(command(name), words, settings)
+    if options is None:
         print(help_text(name), end="")
         return 0
-    with notices(values):
-        _WORK[name]()(values)
+    with notices(quiet=isinstance(options, QuietOptions) and options.quiet):
+        _WORK[name](options)
     return 0
 
 
-def _merge() -> Callable[[Values], Any]:
+def _merge(options: Options) -> None:
     from gpumerge_cli.cli.merge import merge
 
-    return merge
+    assert isinstance(options, MergeOptions)
+    merge(options)
 
 
-def _combine() -> Callable[[Values], Any]:
+def _combine(options: Options) -> None:
     from gpumerge_cli.cli.sets import combine
 
-    return combine
+    assert isinstance(options, SetOptions)
+    combine(options)
 
 
-def _compare() -> Callable[[Values], Any]:
+def _compare(options: Options) -> None:
     from gpumerge_cli.cli.sets import compare
 
-    return compare
+    assert isinstance(options, CompareOptions)
+    compare(options)
 
 
-def _join() -> Callable[[Values], Any]:
+def _join(options: Options) -> None:
     from gpumerge_cli.cli.join import join
 
-    return join
+    assert isinstance(options, JoinOptions)
+    join(options)
 
 
-def _check() -> Callable[[Values], Any]:
+def _check(options: Options) -> None:
     from gpumerge_cli.cli.check import check
 
-    return check
+    assert isinstance(options, CheckOptions)
+    check(options)
 
 
-def _batch() -> Callable[[Values], Any]:
-    from gpumerge_cli.cli.batch import batch
-
-    return batch
-
-
-def _bench() -> Callable[[Values], Any]:
-    from gpumerge_cli.cli.bench import bench
-
-    return bench
-
-
-def _path() -> Callable[[Values], Any]:
-    from gpumerge_cli.cli.path import path
-
-    return path
-
-
-def _generate() -> Callable[[Values], Any]:
-    from gpumerge_cli.cli.generate import generate
-
-    return generate
-
-
-def _info() -> Callable[[Values], Any]:
-    from gpumerge_cli.cli.info import info
-
-    return info
-
-
-def _rank() -> Callable[[Values], Any]:
+def _rank(options: Options) -> None:
     from gpumerge_cli.cli.rank import rank
 
-    return rank
+    assert isinstance(options, RankOptions)
+    rank(options)
 
 
-_WORK = {
+def _batch(options: Options) -> None:
+    from gpumerge_cli.cli.batch import batch
+
+    assert isinstance(options, BatchOptions)
+    batch(options)
+
+
+def _bench(options: Options) -> None:
+    from gpumerge_cli.cli.bench import bench
+
+    assert isinstance(options, BenchOptions)
+    bench(options)
+
+
+def _path(options: Options) -> None:
+    from gpumerge_cli.cli.path import path
+
+    assert isinstance(options, PathOptions)
+    path(options)
+
+
+def _generate(options: Options) -> None:
+    from gpumerge_cli.cli.generate import generate
+
+    assert isinstance(options, GenerateOptions)
+    generate(options)
+
+
+def _info(options: Options) -> None:
+    from gpumerge_cli.cli.info import info
+
+    assert isinstance(options, InfoOptions)
+    info(options)
+
+
+_WORK: dict[str, Callable[[Options], None]] = {
     "merge": _merge,
     **dict.fromkeys(SETS, _combine),
     "compare": _compare,
     "join": _join,
     "check": _check,
+    "rank": _rank,
     "batch": _batch,
     "bench": _bench,
     "path": _path,
-    "rank": _rank,
     "generate": _generate,
     "info": _info,
 }

@@ -28,8 +28,8 @@ from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment, Standing, sh
 from gpumerge_cli.cluster.unpacker import Unpacker
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.memory import Shares, shares
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.resources import Shares, shares
 from gpumerge_cli.engine.task import Place, Ranges, Task, TaskResult, UnfinishedError
 from gpumerge_cli.engine.workers import Setup, Slot, pace_of
 from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, InputError

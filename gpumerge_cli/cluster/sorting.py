@@ -24,9 +24,10 @@ from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local_sorts import pieces_of, run_dtype
+from gpumerge_cli.engine.memory import Shares, piece_footprint
 from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.output import Output
-from gpumerge_cli.engine.resources import Shares, default_memory
+from gpumerge_cli.engine.resources import default_memory
 from gpumerge_cli.engine.task import Task
 from gpumerge_cli.errors import InputError, OutputError
 from gpumerge_cli.formats.base import Source
@@ -105,9 +106,7 @@ def _log(inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], size: int)
 
 def piece_bytes(workers: Workers, job: Job, inputs: Inputs) -> int:
     """Bytes of a piece: as many as every thread of every worker has memory for, but a piece for each thread."""
-    backend, order, item = select.host(), inputs.order, inputs.item_bytes
-    each = backend.pace(order, 1, item).footprint + 1 + backend.sort_pace(order, item).room
-    memory = job.resources.memory
+    each, memory = piece_footprint(select.host(), inputs), job.resources.memory
     room = min((memory or one.memory) / one.threads for one in workers.standings.values())
     return max(_LEAST_PIECE, min(int(room / each), -(-inputs.nbytes // workers.threads)))
 

@@ -13,14 +13,14 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.disorder import Joining, disorder_error
 from gpumerge_cli.engine.executor import Executor, JobTeam, perform
-from gpumerge_cli.engine.inputs import Inputs, formats_of, judge_memory, look_at, opened, same_headers
+from gpumerge_cli.engine.inputs import Inputs, formats_of, look_at, opened, same_headers
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local import LOCAL
+from gpumerge_cli.engine.memory import judge_memory
 from gpumerge_cli.engine.opening import Advance, is_packed
 from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.resources import default_memory
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.naming import size_told
@@ -152,7 +152,7 @@ def raise_disorder(job: Job, inputs: Inputs, advance: Advance | None = None, exe
 
     advance, executor: see check_each.
     """
-    judge_memory(inputs, job.resources.memory or default_memory())
+    judge_memory(job, inputs)
     check, clock = _check_of(job), Clock()
     team = executor.team(check, inputs, clock)
     search = Search(check, team, clock, inputs.item_bytes)

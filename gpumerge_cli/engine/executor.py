@@ -11,11 +11,11 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.inputs import Copier, Inputs
 from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.engine.outcome import About, Member, Outcome, WorkerLog
 from gpumerge_cli.engine.outlet import Outlet
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.supply import Spans
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.formats.base import Source

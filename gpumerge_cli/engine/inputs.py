@@ -15,7 +15,7 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.doubts import warn
 from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.opening import Advance, Openings, is_packed
-from gpumerge_cli.engine.resources import ITEM_COPIES, LARGE_ITEM, cores
+from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.extents import Copy
 from gpumerge_cli.formats.base import STDIO, Source
@@ -30,7 +30,6 @@ from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder
 from gpumerge_cli.results.run import InputFile
-from gpumerge_cli.units import format_bytes
 from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
@@ -304,21 +303,6 @@ def _open_all(
     for future in opening:
         future.result()
     return sources
-
-
-def judge_memory(inputs: Inputs, memory: int) -> None:
-    """Raise InputError if the memory, in bytes, has no room for one item on its way."""
-    item = inputs.order.item_bytes
-    if item <= LARGE_ITEM or item * ITEM_COPIES <= memory:
-        return
-    room = format_bytes(memory)
-    for source in inputs.sources:
-        if source.size:
-            raise InputError(
-                f"an item has {format_bytes(item)}, and {ITEM_COPIES} of them exceed the memory of {room}",
-                where=source.name,
-                way_out=f"allow {-(-item * ITEM_COPIES // (1 << 20))}M with -S",
-            )
 
 
 def read_names(name: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
+from functools import cached_property, partial
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.compared import ComparedBackend
@@ -16,19 +16,11 @@ from gpumerge_cli.engine.executor import Ready, Runs
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.margins import by_cpu
+from gpumerge_cli.engine.memory import Shares, checkers, chunk_bytes_for, memory_for_items, shares, with_room_for
 from gpumerge_cli.engine.outcome import About, WorkerLog
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.resources import (
-    ITEM_COPIES,
-    Shares,
-    available_memory,
-    chunk_bytes_for,
-    cores,
-    default_memory,
-    shares,
-    with_room_for,
-)
+from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.engine.threads import Threads, Worker
 from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Setup, about, pace_of
@@ -38,8 +30,6 @@ from gpumerge_cli.launch import SortRequest
 from gpumerge_cli.order.kinds import Order
 
 _BY_CPU = "auto has the CPU make sets and counts"
-_OWN_BYTES = 96 << 20
-"""Bytes of the interpreter and its libraries, with room to spare: small sorts take half of it in all."""
 _SHORT_LINE = 8
 
 
@@ -69,17 +59,16 @@ class Local:
         if job.operation.kind == "check":
             device = 0 if on.backend == "cpu" else device_numbers(on.devices)[0]
             found = select(on.backend, device, order, inputs.nbytes, sharing=on.sharing)
-            return LocalTeam(job, _alone(found.backend, found.why), on.memory or default_memory())
+            return LocalTeam(job, _alone(found.backend, found.why))
         choice = choice_of(job, inputs, sum(sizes))
-        memory = default_memory() if on.memory is None else on.memory
         clock.start()
         if output is not None:
             output.take_room(job.operation, sizes, by_devices=choice.host is None)
-        return LocalTeam(job, choice, memory, output)
+        return LocalTeam(job, choice, output)
 
     def host(self, job: Job) -> LocalTeam:
         """The CPU of this process, for a check."""
-        return LocalTeam(job, _alone(host(), "asked for"), job.resources.memory or default_memory())
+        return LocalTeam(job, _alone(host(), "asked for"))
 
     def _of_sort(self, job: Job, inputs: Inputs, clock: Clock, output: Output) -> LocalTeam:
         on, order, launch = job.resources, inputs.order, job.operation.launch
@@ -88,13 +77,10 @@ class Local:
             backend = "cpu"
         found = one_of(backend, on.devices, order, inputs.nbytes, sharing=on.sharing)
         clock.start()
-        memory = available_memory() // 2 if on.memory is None else on.memory
         assert isinstance(launch, SortRequest), "a sort asks for one"
         policy = found.backend.resolve_sort(launch, order, inputs.nbytes)
         choice = _alone(found.backend, found.why, found.expected)
-        return LocalTeam(
-            job, choice, max(memory // 4, memory - _OWN_BYTES), output, about(found.backend.info().name, policy)
-        )
+        return LocalTeam(job, choice, output, about(found.backend.info().name, policy))
 
 
 LOCAL = Local()
@@ -118,11 +104,10 @@ def _alone(backend: ComparedBackend, why: str, expected: Mix | None = None) -> C
 
 @dataclass(frozen=True)
 class LocalTeam:
-    """See JobTeam. choice: the backends. memory: bytes of the host's that they may take. output: of the job, if any."""
+    """See JobTeam. choice: the backends. output: of the job, if any."""
 
     job: Job
     choice: Choice
-    memory: int
     output: Output | None = None
     about: About | None = None
 
@@ -135,6 +120,11 @@ class LocalTeam:
     def expected(self) -> Mix | None:
         """See JobTeam."""
         return self.choice.expected
+
+    @cached_property
+    def memory(self) -> int:
+        """Bytes of the host's that the items may take."""
+        return memory_for_items(self.job)
 
     def ready(self, work: Pass) -> Ready:
         """See JobTeam."""
@@ -182,19 +172,22 @@ class LocalTeam:
             return work.shares
         order, on, memory = work.order, self.job.resources, int(share * self.memory)
         if work.action == "check":
-            return Shares(self._checkers(order), self.block_bytes(work.sources[0], order))
+            return Shares(
+                checkers(order, self.job.resources.threads, self.memory), self.block_bytes(work.sources[0], order)
+            )
         pace, number = pace_of(backend, work), len(work.sources)
         chosen = shares(pace, work.nbytes, number, on.threads, memory, on.device_memory)
         return with_room_for(order.item_bytes, number, chosen, memory)
 
     def _checkers(self, order: Order) -> int:
-        threads = self.job.resources.threads or cores()
-        return max(1, min(threads, self.memory // (max(1, order.item_bytes) * ITEM_COPIES)))
+        return checkers(order, self.job.resources.threads, self.memory)
 
     def block_bytes(self, source: Source, order: Order) -> int:
         """See JobTeam."""
         pace = self.backend.pace(order, 1, order.item_bytes or _SHORT_LINE)
-        return chunk_bytes_for(pace, source.size, 1, self._checkers(order), self.memory)
+        return chunk_bytes_for(
+            pace, source.size, 1, checkers(order, self.job.resources.threads, self.memory), self.memory
+        )
 
     def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> Runs:
         """See JobTeam."""

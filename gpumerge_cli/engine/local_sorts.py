@@ -12,9 +12,10 @@ from gpumerge_cli.engine.executor import Runs
 from gpumerge_cli.engine.held import MemoryFile, PackedFile, Spill, SpilledFile
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.memory import Shares, piece_footprint
 from gpumerge_cli.engine.outlet import RunsOutlet
 from gpumerge_cli.engine.output import Output
-from gpumerge_cli.engine.resources import Shares, cores
+from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.input import SeekableInput
@@ -88,7 +89,7 @@ def _shares_by_pieces(job: Job, inputs: Inputs, backend: Backend, memory: int) -
     order, nbytes, on = inputs.order, inputs.nbytes, job.resources
     pace = backend.sort_pace(order, inputs.item_bytes)
     workers = on.threads or pace.workers or cores()
-    each = backend.pace(order, 1, inputs.item_bytes).footprint + 1 + pace.room
+    each = piece_footprint(backend, inputs)
     workers = max(1, min(workers, int(memory / (max(1, order.item_bytes) * each))))  # a piece has an item at least
     spilled = nbytes + min(nbytes, workers * _LEAST_ROOM) * each > memory or on.always_spill
     wanted = pace.piece

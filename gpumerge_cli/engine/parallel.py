@@ -1,107 +1,133 @@
-"""Work shared by threads, item after item."""
+"""Threads that share work. The first error stops all of them, and signals are seen."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+LOOK = 0.2
+"""Seconds between two looks of a waiting thread for a signal: not every platform interrupts a wait without an end."""
 
 T = TypeVar("T")
 
 
-def for_each(items: Iterable[T], work: Callable[[T], None], workers: int, *, wait: bool = True) -> None:
+def for_each(items: Iterable[T], work: Callable[[T], None], workers: int, *, waits: bool = True) -> None:
     """Call `work` for every item, from so many threads, each taking the next one.
 
-    Raises the first error of any thread, or one from outside (a signal); each thread then ends with its present item.
-    wait: wait for the threads after an error, too; False if one may be stuck.
+    Raises the first error of any thread, or one from outside; each thread then ends with its present item. waits: see
+    ThreadGroup.
     """
     pending = iter(items)
     lock = threading.Lock()
-    stopped = threading.Event()
+    group = ThreadGroup(waits=waits)
 
     def take() -> None:
-        while not stopped.is_set():
+        while not group.stopped:
             with lock:
                 try:
                     item = next(pending)
                 except StopIteration:
                     return
-            try:
-                work(item)
-            except BaseException:
-                stopped.set()
-                raise
+            work(item)
 
-    crew = Crew(take, workers)
-    try:
-        for future in crew.start():
-            future.result()
-    except BaseException:
-        stopped.set()
-        crew.stop(wait=wait)
-        raise
-    crew.close()
+    group.run([("gpumerge", take)] * max(1, workers))
 
 
-class Crew:
-    """Threads that each do `work` once; as many as the system lets start, `workers` at most."""
+class ThreadGroup:
+    """Threads that share one work, as many as the system lets start. They do nothing more once it has stopped.
 
-    def __init__(self, work: Callable[[], None], workers: int) -> None:
-        from concurrent.futures import ThreadPoolExecutor
-
-        self._work = work
-        self._workers = max(1, workers)
-        self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="gpumerge")
-        self._active = 0
-        self._stopped = False
-        self._changed = threading.Condition()
-
-    def start(self) -> list[Future[None]]:
-        """Start them. Raises MemoryError if not one can be."""
-        return started(self._pool, self._run, self._workers)
-
-    def stop(self, *, wait: bool) -> None:
-        """Let no more threads begin. wait: wait until those that have begun are done.
-
-        The data that they use must stay until then. A pool does not know a thread whose start a signal interrupted.
-        """
-        with self._changed:
-            self._stopped = True
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        with self._changed:
-            self._changed.wait_for(lambda: not wait or self._active == 0)
-
-    def close(self) -> None:
-        """End the threads, which are done."""
-        self._pool.shutdown()
-
-    def _run(self) -> None:
-        with self._changed:
-            if self._stopped:
-                return
-            self._active += 1
-        try:
-            self._work()
-        finally:
-            with self._changed:
-                self._active -= 1
-                self._changed.notify_all()
-
-
-def started(pool: ThreadPoolExecutor, work: Callable[[], None], workers: int) -> list[Future[None]]:
-    """Do `work` in so many threads of the pool, or in as many as the system lets it start.
-
-    Raises MemoryError if that is none.
+    halt: called after an error, makes threads that wait for something come back.
+    waits: after an error from outside, such as a signal, threads that have begun are waited for. False if one may never
+    come back, as one that writes to a pipe nobody reads.
     """
-    futures: list[Future[None]] = []
-    for _ in range(workers):
+
+    def __init__(self, halt: Callable[[], None] = lambda: None, *, waits: bool = True) -> None:
+        self._halt = halt
+        self.changed = threading.Condition()
+        """Guards the state of the group and is notified of its changes; users guard theirs by it, too."""
+        self.stopped = False
+        self._waits = waits
+        self._error: BaseException | None = None
+        self._launched = self._begun = self._apart = self._ended = 0
+
+    def run(self, works: Iterable[tuple[str, Callable[[], None]]], is_over: Callable[[], bool] = lambda: False) -> None:
+        """Do each work in a thread of that name, and wait for all threads.
+
+        Raises the first error of any, or one from outside. is_over: whether threads that are apart are not waited for.
+        """
         try:
-            futures.append(pool.submit(work))
+            for name, work in works:
+                if not self.launch(name, work):
+                    break
+            with self.changed:
+                while self._ended < self._launched and not (self.idle and (self.stopped or is_over())):
+                    self.changed.wait(LOOK)
+        except BaseException as error:
+            self._fail(error)
+            with self.changed:
+                self.changed.wait_for(lambda: not self._waits or self.idle)
+            raise
+        if self._error is not None:
+            raise self._error
+
+    def launch(self, name: str, work: Callable[[], None]) -> bool:
+        """Start a thread; False if the system lets no more start. Raises MemoryError if there is none at all."""
+        thread = threading.Thread(target=partial(self._do, work), name=name, daemon=True)
+        with self.changed:
+            self._launched += 1
+        try:
+            thread.start()
         except RuntimeError:  # no room for another stack, or no more threads allowed
-            if not futures:
-                raise MemoryError from None
-            break
-    return futures
+            with self.changed:
+                self._launched -= 1
+                if not self._launched:
+                    raise MemoryError from None
+            return False
+        return True
+
+    def stop(self) -> None:
+        """Let no more threads begin. Those that have begun see it."""
+        with self.changed:
+            self.stopped = True
+            self.changed.notify_all()
+
+    def _fail(self, error: BaseException) -> None:
+        self._error = self._error or error
+        self.stop()
+        self._halt()
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """The calling thread need not be waited for meanwhile."""
+        with self.changed:
+            self._apart += 1
+            self.changed.notify_all()
+        try:
+            yield
+        finally:
+            with self.changed:
+                self._apart -= 1
+
+    @property
+    def idle(self) -> bool:
+        """Whether no thread is at work, but for those that are apart."""
+        return self._begun == self._ended + self._apart
+
+    def _do(self, work: Callable[[], None]) -> None:
+        with self.changed:
+            if self.stopped:
+                self._launched -= 1
+                self.changed.notify_all()
+                return
+            self._begun += 1
+        try:
+            work()
+        except BaseException as error:
+            self._fail(error)
+        finally:
+            with self.changed:
+                self._ended += 1
+                self.changed.notify_all()

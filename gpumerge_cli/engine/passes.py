@@ -8,9 +8,9 @@ from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.engine.opening import Advance
 from gpumerge_cli.engine.outlet import Outlet
-from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.kinds import Order

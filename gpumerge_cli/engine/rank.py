@@ -8,11 +8,11 @@ from math import ceil
 from typing import Any
 
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.engine.inputs import Inputs, judge_memory, opened
+from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.item_text import is_number, item_of, text_of
 from gpumerge_cli.engine.job import Job, Questions
+from gpumerge_cli.engine.memory import judge_memory
 from gpumerge_cli.engine.ranks import Cut, Ranks, ranks_of
-from gpumerge_cli.engine.resources import default_memory
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.part_names import MOST_PARTS
 from gpumerge_cli.native.comparison import key_by
@@ -135,7 +135,7 @@ def answer(job: Job) -> Answers:
     if asks.split is not None and asks.split > MOST_PARTS:
         raise UsageError(f"--split {asks.split}: a merge is cut into 1 to {MOST_PARTS} parts", way_out="choose fewer")
     with opened(job.inputs, job.items, folders=job.resources.folders) as inputs:
-        judge_memory(inputs, default_memory() if job.resources.memory is None else job.resources.memory)
+        judge_memory(job, inputs)
         wanted = _items(asks.of, inputs) if asks.of else []
         ranks = ranks_of(inputs, job.resources.threads)
         asked = [(rank, None) for rank in asks.at] + [(_rank_of(one, ranks), one) for one in asks.quantiles]

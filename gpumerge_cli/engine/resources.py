@@ -1,4 +1,4 @@
-"""The share of the machine that a run takes: cores, workers, bytes in flight."""
+"""The machine that a run works on, and what the run has taken of it."""
 
 from __future__ import annotations
 
@@ -9,80 +9,14 @@ import time
 from contextlib import suppress
 
 from gpumerge_cli import BEGUN
-from gpumerge_cli.backends.base import Pace
-from gpumerge_cli.dataclass import dataclass
 
-# Cutting and reading cost per input and chunk: chunks grow with the inputs so that each gives this much, up to a size
-# that still stays near the cores, and beyond that so that each gives the least that is not mostly overhead.
-_GOOD_READ = 512 << 10
-_LARGE_CHUNK = 16 << 20
-_LEAST_READ = 16 << 10
-_LEAST_CHUNK = 64 << 10
-# Whatever the memory: every cut looks at every input, so a chunk must be some bytes of each.
-_LEAST_ITEMS = 1 << 10
-# Allocators and the interpreter add to a workspace's own count, and chunks may come out larger than asked for.
-_SLACK = 1.5
 _M_MMAP_THRESHOLD = -3  # of <malloc.h>
 _LARGE_BLOCK = 1 << 20
-LARGE_ITEM = 1 << 20
-"""Bytes of an item from which the memory is judged item by item. Smaller ones fit any limit's slack."""
-ITEM_COPIES = 4
-"""Copies of an item that one worker may hold: as it comes in, as it goes out, and two to compare."""
 
 
 def cores() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0))
-
-
-@dataclass(frozen=True)
-class Shares:
-    """A merge's share of the machine: chunks in flight at once, and bytes of each."""
-
-    workers: int
-    chunk_bytes: int
-
-
-def shares(
-    pace: Pace, nbytes: int, inputs: int, threads: int | None, memory: int, device_memory: int | None = None
-) -> Shares:
-    """Chunks in flight and their size for a merge of `nbytes` in all; `threads` is the user's wish for the first.
-
-    One more chunk than cores, since one may wait for its turn to write; fewer if chunks would become too small for the
-    number of inputs. See chunk_bytes_for.
-    """
-    workers = threads or min(pace.workers or cores() + 1, cores() + 1)
-    while True:
-        size = chunk_bytes_for(pace, nbytes, inputs, workers, memory, device_memory)
-        wanted = min(max(pace.least, inputs * _LEAST_READ), nbytes // workers)
-        if threads or workers == 1 or size >= wanted:
-            return Shares(workers, size)
-        workers -= 1
-
-
-def with_room_for(item: int, inputs: int, given: Shares, memory: int) -> Shares:
-    """The share with no more workers than the memory has room for.
-
-    item: bytes of an item. A chunk has one of each input, as a rule, which comes in and goes out.
-    """
-    if item <= LARGE_ITEM:
-        return given
-    return Shares(max(1, min(given.workers, memory // (item * (ITEM_COPIES + 2 * (inputs - 1))))), given.chunk_bytes)
-
-
-def chunk_bytes_for(
-    pace: Pace, nbytes: int, inputs: int, workers: int, memory: int, device_memory: int | None = None
-) -> int:
-    """Bytes a chunk should have: of `nbytes` in all every worker gets some, and all workspaces fit the memory given.
-
-    memory, device_memory: bytes on the host and on the device.
-    """
-    best = max(pace.chunk, min(inputs * _GOOD_READ, _LARGE_CHUNK), inputs * _LEAST_READ)
-    fair = max(pace.least, -(-nbytes // workers))
-    room = int(memory / (workers * pace.footprint * _SLACK))
-    if device_memory is not None and pace.device_footprint:
-        room = min(room, int(device_memory / (workers * pace.device_footprint * _SLACK)))
-    return max(_LEAST_CHUNK, inputs * _LEAST_ITEMS, min(best, fair, room))
 
 
 def default_memory() -> int:

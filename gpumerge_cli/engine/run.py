@@ -1,4 +1,4 @@
-"""Runs a job: a merge, a set, a join, a sort or a check."""
+"""Runs a job: a merge, a set, a join, a sort, a check or questions about ranks."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from gpumerge_cli.compiling import timed
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import Executor, JobTeam, Runs, perform
-from gpumerge_cli.engine.inputs import Inputs, judge_memory, opened
+from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.margins import counts_of, judge_margin
+from gpumerge_cli.engine.memory import judge_memory
 from gpumerge_cli.engine.opening import Advance
 from gpumerge_cli.engine.outcome import Outcome, both_passes
 from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.passes import Action, Pass
 from gpumerge_cli.engine.reporting import report
-from gpumerge_cli.engine.resources import available_memory, default_memory, keep_no_freed_memory
+from gpumerge_cli.engine.resources import keep_no_freed_memory
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.errors import DeviceMemoryError, InputError
 from gpumerge_cli.formats.base import Source
@@ -46,9 +47,9 @@ def run(
     told: Callable[[InputFile | InputError], None] | None = None,
     executor: Executor = LOCAL,
 ) -> Any:
-    """Merge or sort the inputs of the job to its output, which appears whole or not at all; or check them.
+    """Merge or sort the inputs of the job to its output, which appears whole or not at all.
 
-    Returns a MergeReport, or the CheckReport of a check.
+    Returns a MergeReport. A check gives its CheckReport instead, and questions about ranks give their Answers.
 
     since_start: seconds the process had run before the call, for the report. advance: called with (bytes written, bytes
     in all) after every chunk, from any thread but one at a time; a sort counts every byte twice, once sorted and once
@@ -61,6 +62,12 @@ def run(
         from gpumerge_cli.engine.check import check
 
         return check(job, advance, told, executor)
+    if job.operation.kind == "rank":
+        from gpumerge_cli.engine.rank import answer
+
+        answers = answer(job)
+        settle()
+        return answers
     clock = Clock(since_start)
     executor.judge(job)
     sorts = job.operation.kind == "sort"
@@ -113,8 +120,7 @@ def _judged(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
 
         job, inputs = prepared(job, inputs)
     judge_margin(operation.margin, inputs)
-    memory = available_memory() // 2 if operation.kind == "sort" else default_memory()
-    judge_memory(inputs, memory if job.resources.memory is None else job.resources.memory)
+    judge_memory(job, inputs)
     return job, replace(inputs, sources=inputs.sources[::-1]) if operation.turned else inputs
 
 

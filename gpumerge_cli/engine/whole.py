@@ -10,12 +10,12 @@ from itertools import accumulate, pairwise
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass, field, replace
+from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.engine.outcome import About
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.parts import lines_that_begin, nearest_line_edge
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.task import Filled, Place, Task, TaskResult, UnfinishedError
 from gpumerge_cli.engine.workers import about, policy_of
 from gpumerge_cli.errors import DeviceError
@@ -124,7 +124,7 @@ class WholeWorker:
         filled = {number: Filled() for number in range(len(self._output.sinks))}
         waits = self._output.seekable
         self._is_used = not waits  # a thread that writes to a pipe nobody reads never comes back
-        for_each(pieces, lambda piece: self._write(piece, filled), self.hands, wait=waits)
+        for_each(pieces, lambda piece: self._write(piece, filled), self.hands, waits=waits)
         self._is_used = False
         if len(filled) == 1:
             filled[0].items = sum(workspace.counts) - workspace.dropped

@@ -11,10 +11,10 @@ from typing import cast
 
 from gpumerge_cli.backends.base import Backend, CountingWorkspace, Pace, Workspace
 from gpumerge_cli.dataclass import replace
+from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.engine.outcome import About
 from gpumerge_cli.engine.outlet import HalfWrittenError, Merged
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.steps import (
     FoundDisorderError,
     check_beginnings,

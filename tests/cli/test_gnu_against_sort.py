@@ -91,7 +91,7 @@ def compare_exit_codes(arguments: list[str], environ: dict[str, str]) -> None:
         code = error.exit_code
     else:
         missing = not {"-", "/dev/null"}.issuperset(command.files)
-        code = 2 if missing or command.values.files0_from else 0
+        code = 2 if missing or command.options.files0_from else 0
     assert (arguments, done.returncode, done.stderr) == (arguments, code, done.stderr)
 
 
@@ -125,6 +125,6 @@ def test_orders_mean_what_they_mean_to_gnu_sort(arguments: list[str], lines: lis
         return
     done = sort(arguments, {}, b"".join(line + b"\n" for line in lines))
     merged = sorted(lines, key=key_of(command.order))
-    if command.values.unique:
+    if command.options.unique:
         merged = list({item_key(command.order, line): line for line in reversed(merged)}.values())[::-1]
     assert (done.returncode, done.stdout) == (0, b"".join(line + b"\n" for line in merged))

@@ -12,7 +12,9 @@ from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
 from gpumerge_cli.cli.gnu_values import SATURATED
 from gpumerge_cli.cli.keyspec import is_random
 from gpumerge_cli.cli.options.commands import command
+from gpumerge_cli.cli.options.typed import SortOptions
 from gpumerge_cli.cli.values import read_value
+from gpumerge_cli.dataclass import names_of
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
@@ -180,7 +182,8 @@ def test_long_names_of_ordering_options(letter: str) -> None:
     ],
 )
 def test_sort_words(word: str, letter: str) -> None:
-    assert parse(f"--sort={word}") == parse("--so", word) == parse(f"-{letter}")
+    assert parse(f"--sort={word}") == parse("--so", word)
+    assert parse(f"--sort={word}").order == parse(f"-{letter}").order
 
 
 @pytest.mark.parametrize("arguments", [["--sort=x"], ["--sort="], ["--sort=months"], ["--check=x"], ["--check="]])
@@ -225,25 +228,27 @@ def test_every_option_at_once() -> None:
         "merge": True, "unique": True, "stable": True, "zero_terminated": True, "output": "out", "memory": 1 << 20,
         "threads": 3, "batch_size": 7, "temporary_directory": ("/x", "/y"), "compress_program": "gzip",
         "random_source": "seed", "backend": "cpu", "device": (1,), "header": 2, "csv": True, "report": "r.json",
-        "kernel": "basic", "algorithm": "radix", "progress": True, "compressed": True,
+        "kernel": "basic", "algorithm": "radix", "progress": True, "compressed": True, "files": ("b", "a", "-c"),
     }  # fmt: skip
-    assert command.values.said == expected
+    others = parse().options
+    said = {one: getattr(command.options, one) for one in names_of(SortOptions) if one != "given"}
+    assert {one: value for one, value in said.items() if value != getattr(others, one)} == expected
 
 
 def test_names_of_other_commands_are_taken() -> None:
-    values = parse("--memory=100M", "--threads", "2", "-q", "-v", "--fsync", "--traceback").values
+    values = parse("--memory=100M", "--threads", "2", "-q", "-v", "--fsync", "--traceback").options
     assert (values.memory, values.threads) == (100 << 20, 2)
     assert values.quiet
     assert values.verbose
     assert values.fsync
-    assert parse("--memory", "1G", "-S1").values.memory == 1 << 30
+    assert parse("--memory", "1G", "-S1").options.memory == 1 << 30
     for option in ("--memory=1x", "--threads=0", "--memor=1", "--thread=1"):
         assert refusal(option).exit_code == 2
 
 
 def test_lists_of_names() -> None:
     command = parse("--files0-from", "a", "--files0-from=b", "-c")
-    assert (command.values.files0_from, command.files) == ("b", ())
+    assert (command.options.files0_from, command.files) == ("b", ())
     check_operands(command, ["x"])
     with pytest.raises(UsageError, match="only one file"):
         check_operands(command, ["x", "y"])
@@ -258,14 +263,14 @@ def test_lists_of_names() -> None:
     ],
 )
 def test_sizes(text: str, size: int) -> None:
-    assert parse("-S", text).values.memory == size
-    assert parse("--memory", text).values.memory == size
-    assert parse("-S", text, "--buffer-size=1b").values.memory == max(size, 1), "the largest counts"
+    assert parse("-S", text).options.memory == size
+    assert parse("--memory", text).options.memory == size
+    assert parse("-S", text, "--buffer-size=1b").options.memory == max(size, 1), "the largest counts"
 
 
 def test_a_share_of_the_memory() -> None:
     whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert parse("-S50%").values.memory == parse("--memory=50%").values.memory == whole // 2
+    assert parse("-S50%").options.memory == parse("--memory=50%").options.memory == whole // 2
 
 
 @pytest.mark.parametrize(
@@ -284,9 +289,9 @@ def test_what_is_no_size(text: str) -> None:
 def test_batch_sizes_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     most = 61
     monkeypatch.setattr(resource, "getrlimit", lambda _: (64, 64))
-    assert parse(f"--batch-size={most}").values.batch_size == most
-    assert parse("--batch-size= +2").values.batch_size == 2
-    assert parse(f"--parallel={10**30}").values.threads == SATURATED
+    assert parse(f"--batch-size={most}").options.batch_size == most
+    assert parse("--batch-size= +2").options.batch_size == 2
+    assert parse(f"--parallel={10**30}").options.threads == SATURATED
     for text in ("", "0", "1", "a", "-2", "2k", str(most + 1), str(2**64), str(2**64 + 5)):
         assert "--batch-size" in refusal("--batch-size", text).what
     for text in ("", "0", "00", "a", "-1", "1k"):
@@ -340,14 +345,14 @@ def test_posixly_correct_ends_options_at_the_first_file() -> None:
     assert parse("-n", "a", "-r", "--", "b").files == ("a", "b")
     assert parse("-n", "a", "-r", "--", "b", POSIXLY_CORRECT="1").files == ("a", "-r", "--", "b")
     command = parse("a", "b", "-o", "c", "-r", "-o", POSIXLY_CORRECT="1")
-    assert (command.files, command.values.output) == (("a", "b", "-r", "-o"), "c")
+    assert (command.files, command.options.output) == (("a", "b", "-r", "-o"), "c")
     assert parse("a", "-oc", POSIXLY_CORRECT="1", **POSIX_2001).files == ("a", "-oc")
 
 
 def test_gpus_are_listed() -> None:
-    assert parse("--device=0,1,0").values.device == (0, 1)
-    assert parse("--device", "all").values.device == ()
-    assert parse().values.device is None
+    assert parse("--device=0,1,0").options.device == (0, 1)
+    assert parse("--device", "all").options.device == ()
+    assert parse().options.device is None
     for wrong in ("0,", "-1", "every", ""):
         assert str(refusal(f"--device={wrong}")) == (
             f"--device: {wrong!r} lists no numbers; write one as 0, several as 0,1, or all"
@@ -359,7 +364,7 @@ def test_gpus_are_listed() -> None:
 def test_memory_is_read_alike_in_every_command(name: str, written: str) -> None:
     option = command(name).option("memory")
     for text in ("100", "100b", "3M", "25%", "2GiB", "2GB", "1.5G"):
-        assert read_value(option, text, written) == parse_sort([written, text]).values.memory
+        assert read_value(option, text, written) == parse_sort([written, text]).options.memory
     assert read_value(option, "100") == 100 << 10
     assert read_value(option, "2GB") == 2 * 10**9
     for text in ("0", "1x", "1.5", "-1"):

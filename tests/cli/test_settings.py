@@ -336,12 +336,12 @@ def test_sorts_flags_win(place: Callable[..., None]) -> None:
         GPUMERGE_SORT_COMPRESS_PROGRAM="gzip",
     )
     command = parse_sort(["a"], settings=Settings())
-    values = command.values
+    values = command.options
     assert (values.memory, values.threads, values.compress_program) == (2 << 30, 3, "gzip")
     assert [os.path.basename(folder) for folder in values.temporary_directory] == ["deep"]
     given = ["-S", "1M", "--parallel=1", "-T", ".", "--compress-program", "zstd", "a"]
     command = parse_sort(given, settings=Settings())
-    values = command.values
+    values = command.options
     assert (values.memory, values.threads, values.compress_program) == (1 << 20, 1, "zstd")
     assert values.temporary_directory == (".",)
 

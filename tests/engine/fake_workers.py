@@ -20,8 +20,8 @@ from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.engine.executor import Ready
 from gpumerge_cli.engine.local import LocalTeam
+from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.resources import Shares
 from gpumerge_cli.engine.threads import Worker
 from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Setup
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError, UsageError

@@ -15,7 +15,7 @@ from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.select import Choice, Device
 from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine.job import Resources
-from gpumerge_cli.engine.resources import chunk_bytes_for
+from gpumerge_cli.engine.memory import chunk_bytes_for
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DeviceMemoryError
 from gpumerge_cli.native.calls import ChunkWork

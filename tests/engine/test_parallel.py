@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.engine import local_sorts
 from gpumerge_cli.engine.job import Resources
-from gpumerge_cli.engine.parallel import for_each, started
+from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.run import run
 from tests.jobs_of import merge_job, sort_job
 
@@ -42,8 +41,8 @@ def test_fewer_threads_do_all_of_it(few_threads: list[int]) -> None:
 
 def test_no_thread_at_all_is_no_memory(few_threads: list[int]) -> None:
     few_threads[0] = 0
-    with ThreadPoolExecutor(2) as pool, pytest.raises(MemoryError):
-        started(pool, lambda: None, 2)
+    with pytest.raises(MemoryError):
+        for_each([1], lambda _: None, 2)
 
 
 def test_files_are_merged_and_sorted_by_fewer_threads(few_threads: list[int], tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from gpumerge_cli.engine import ranks as engine_ranks
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.job import Items, Job, Operation, Questions
-from gpumerge_cli.engine.rank import answer
 from gpumerge_cli.engine.ranks import Ranks, ends_in, ranks_of
+from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError, InputError
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
@@ -184,7 +184,7 @@ def test_ranks_of_large_files_read_few_blocks(tmp_path: Path, monkeypatch: pytes
     names = sparse(tmp_path, number, size)
     total, zeros = number * size // 4, number * (size // 4 - 2) + 1
     read = counted(monkeypatch)
-    told = answer(rank_job(names, Questions((zeros + number - 1, total - 1), ("0.5",), ("0", "1003"))))
+    told = run_job(rank_job(names, Questions((zeros + number - 1, total - 1), ("0.5",), ("0", "1003"))))
     assert [one.item for one in told.ranks] == ["1000", "1019", "0"]
     assert told.total == total
     assert sum(told.ranks[2].counts) == (total + 1) // 2 - 1
@@ -194,7 +194,7 @@ def test_ranks_of_large_files_read_few_blocks(tmp_path: Path, monkeypatch: pytes
     per_cut = 64 * number * 2 * 4096  # pivots by the logarithm of all items, each with some looks into each file
     assert read() < 5 * per_cut
     before = read()
-    answer(rank_job(names, Questions(split=7)))
+    run_job(rank_job(names, Questions(split=7)))
     assert read() - before < 6 * per_cut
 
 
@@ -215,7 +215,7 @@ def test_the_first_and_the_last_lines_take_little_reading(tmp_path: Path, monkey
 def test_disorder_next_to_a_cut_is_told(tmp_path: Path) -> None:
     np.array([9, 8, 7, 6, 5, 4, 3, 2, 1], np.int32).tofile(tmp_path / "a.i32")
     with pytest.raises((DisorderError, InputError), match=r"a\.i32@|gpumerge check"):
-        answer(rank_job([str(tmp_path / "a.i32")], Questions((4,))))
+        run_job(rank_job([str(tmp_path / "a.i32")], Questions((4,))))
 
 
 @pytest.mark.parametrize("kind", ["int32", "lines"])

@@ -16,10 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpumerge_cli.backends.base import Backend, Pace
+from gpumerge_cli.engine import memory as budget
 from gpumerge_cli.engine import resources
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.job import Items, Resources
-from gpumerge_cli.engine.resources import Shares, chunk_bytes_for, default_memory, shares, with_room_for
+from gpumerge_cli.engine.memory import Shares, chunk_bytes_for, shares, with_room_for
+from gpumerge_cli.engine.resources import default_memory
 from gpumerge_cli.engine.run import plan_files, run
 from gpumerge_cli.order.kinds import Order
 from tests.jobs_of import merge_job
@@ -36,7 +38,7 @@ Write = Callable[[str, Any], str]
 def test_workspaces_fit_the_memory(nbytes: int, inputs: int, workers: int, memory: int) -> None:
     pace = Pace(2 << 20, 1 << 20, 0, 4.0)
     chunk = chunk_bytes_for(pace, nbytes, inputs, workers, memory)
-    least = max(resources._LEAST_CHUNK, inputs * resources._LEAST_ITEMS)
+    least = max(budget._LEAST_CHUNK, inputs * budget._LEAST_ITEMS)
     assert chunk >= least
     if chunk > least:
         assert workers * pace.footprint * chunk <= memory

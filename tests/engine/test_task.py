@@ -36,7 +36,7 @@ from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.engine.inputs import opened
 from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.resources import Shares
+from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.engine.workers import CpuWorker, Setup
 from gpumerge_cli.formats.registry import open_sink, resolve_format
 

@@ -84,7 +84,7 @@ class Variant:
 
     narrow: as on a device, they serve only orders whose keys compare in the same ways. partition: threads a block,
     edges a block and the stride of marks. sorts: the kernels of sorts are there, too. change: takes the flattened text
-    of every file, by its short name, and returns it changed.
+    of every file, by its short name, and returns it changed. on_path: merge_path.cu and merge_values.cu are there alone.
     """
 
     order: Order
@@ -95,11 +95,13 @@ class Variant:
     partition: tuple[int, int, int] = (6, 5, 2)
     narrow: bool = False
     sorts: bool = False
+    on_path: bool = False
     change: Callable[[str, str], str] = field(default=lambda name, text: text)
 
     def _has(self, name: str) -> bool:
         needs = {"rows": moves_rows(self.order), "text": not self.order.item_bytes, "values": self.takes_values}
         needs |= dict.fromkeys(["sorts", *LEVELS], self.sorts)
+        needs |= dict.fromkeys(["check", *(other for other in NAMES if other != "path")], not self.on_path)
         return needs.get(name, True)
 
     @property
@@ -112,6 +114,7 @@ class Variant:
         values = {**dict(order_macros(self.order)), "BLOCK_SIZE": self.path_block, "ITEMS_PER_THREAD": self.path_items}
         values |= {"RUNS": self.runs, "BULK": self.bulk, "SUMMED_PER_THREAD": 2}
         values |= {"MOST_VALUES": 3, "HAVE_VALUES": int(self.takes_values), "HAVE_SORTS": int(self.sorts)}
+        values["HAVE_LADDER"] = int(not self.on_path)
         if not self.narrow:
             values["COMPARED"] = EVERY_COMPARISON
         values |= dict(zip(("PARTITION_SIZE", "STRETCH", "STRIDE"), self.partition, strict=True))

@@ -14,15 +14,15 @@ from kernel_shim import Case, Program, Variant, a_third_of, barriers, function_a
 from gpumerge_cli.order.kinds import Keys, Order
 
 FLOATS = [
-    Variant(Keys("float", 4), 4, 3),
-    Variant(Keys("float", 8, True), 3, 5, bulk=1),
-    Variant(Keys("float", 4), 9, 2, 8, partition=(8, 3, 3)),
+    Variant(Keys("float", 4), 4, 3, on_path=True),
+    Variant(Keys("float", 8, True), 3, 5, bulk=1, on_path=True),
+    Variant(Keys("float", 4), 9, 2, 8, partition=(8, 3, 3), on_path=True),
 ]
 NARROW = [
-    Variant(Keys("uint", 1), 4, 4),
-    Variant(Keys("int", 2, True), 5, 4, bulk=1),
-    Variant(Keys("int", 1), 8, 4, 4, 1, (4, 4, 2)),
-    Variant(Keys("uint", 2), 40, 2, bulk=1),
+    Variant(Keys("uint", 1), 4, 4, on_path=True),
+    Variant(Keys("int", 2, True), 5, 4, bulk=1, on_path=True),
+    Variant(Keys("int", 1), 8, 4, 4, 1, (4, 4, 2), on_path=True),
+    Variant(Keys("uint", 2), 40, 2, bulk=1, on_path=True),
 ]
 NO_NAN = "return last == last;"
 BY_NUMBER = "return DESCENDING ? x < y : y < x;"
@@ -104,7 +104,7 @@ def test_every_missing_barrier_of_values_is_noticed(
 ) -> None:
     order = Keys("uint", 1)
     ours = [which for which in range(barriers("values")) if function_around("values", which) != "load"]
-    mutants = [Variant(order, 4, 4, change=without_barrier("values", which)) for which in ours]
+    mutants = [Variant(order, 4, 4, on_path=True, change=without_barrier("values", which)) for which in ours]
     program = Program(mutants, "thread", tmp_path_factory.mktemp("mutants"))
     unnoticed = []
     for number in range(len(mutants)):

@@ -37,15 +37,15 @@ KEYS = [
     Variant(Keys("float", 8), 2, 2),
 ]
 PATHS = [
-    Variant(Keys("uint", 8), 5, 7, bulk=1),
-    Variant(Keys("uint", 1), 4, 4, bulk=1),
-    Variant(Keys("int", 4, True), 1, 2, bulk=1, partition=(1, 3, 1)),
-    Variant(Keys("int", 4), 4, 3, 4, 0, (8, 6, 2)),
+    Variant(Keys("uint", 8), 5, 7, bulk=1, on_path=True),
+    Variant(Keys("uint", 1), 4, 4, bulk=1, on_path=True),
+    Variant(Keys("int", 4, True), 1, 2, bulk=1, partition=(1, 3, 1), on_path=True),
+    Variant(Keys("int", 4), 4, 3, 4, 0, (8, 6, 2), on_path=True),
     Variant(Keys("float", 8), 9, 2, 8, 1, (8, 3, 3), sorts=True),
     Variant(Keys("uint", 1), 8, 4, 4, 1, (4, 1, 1), sorts=True),
-    Variant(Keys("float", 4, True), 17, 1, 16, 0, (16, 4, 2)),
-    Variant(Keys("uint", 4), 9, 2, 8, 1, (8, 3, 3)),
-    Variant(Keys("int", 8, True), 17, 3, 16, 1, (16, 4, 2)),
+    Variant(Keys("float", 4, True), 17, 1, 16, 0, (16, 4, 2), on_path=True),
+    Variant(Keys("uint", 4), 9, 2, 8, 1, (8, 3, 3), on_path=True),
+    Variant(Keys("int", 8, True), 17, 3, 16, 1, (16, 4, 2), on_path=True),
 ]
 """For the path kernel alone: bulk copies, more runs, and other ways to cut."""
 LINES = [
@@ -245,7 +245,7 @@ def test_wide_integers_merge_as_all_items_do(tmp_path_factory: pytest.TempPathFa
         return text.replace("#define MERGES_WIDE (", "#define MERGES_WIDE (0 && ")
 
     order = Keys("int", 4)
-    shape = partial(Variant, order, 9, 3, 8, 1, (8, 3, 3))
+    shape = partial(Variant, order, 9, 3, 8, 1, (8, 3, 3), on_path=True)
     program = Program([shape(), shape(change=slowly)], "address", tmp_path_factory.mktemp("wide"))
     random = np.random.default_rng(6)
     ends = np.iinfo(order.dtype)

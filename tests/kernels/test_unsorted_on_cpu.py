@@ -24,8 +24,8 @@ VARIANTS = [
     Variant(Keys("int", 4), 4, 3, sorts=True),
     Variant(Keys("uint", 1), 2, 2),
     Variant(Keys("float", 8), 2, 2),
-    Variant(Keys("int", 4, True), 1, 2, bulk=1, partition=(1, 3, 1)),
-    Variant(Keys("int", 4), 4, 3, 4, 0, (8, 6, 2)),
+    Variant(Keys("int", 4, True), 1, 2, bulk=1, partition=(1, 3, 1), on_path=True),
+    Variant(Keys("int", 4), 4, 3, 4, 0, (8, 6, 2), on_path=True),
     Variant(Keys("uint", 1), 8, 4, 4, 1, (4, 1, 1), sorts=True),
     Variant(Keys("float", 8), 9, 2, 8, 1, (8, 3, 3), sorts=True),
     Variant(Order.lines(), 4, 3),
@@ -73,6 +73,8 @@ def keyed(program: Program) -> Iterator[tuple[int, Variant]]:
 def test_merges_of_keys(program: Program, rng: np.random.Generator, work: str) -> None:
     cases = []
     for number, variant in keyed(program):
+        if variant.on_path and work != "path":
+            continue
         pairs = [pair for _, *sides in key_pairs(variant.order, seed=number) for pair in disorders(rng, sides)]
         for turn, (a, b) in enumerate(pairs[:EACH] if variant.runs > 2 else pairs):
             runs = (a.tobytes(), b.tobytes(), b"", len(a), len(b))

@@ -58,7 +58,9 @@ static void merge_items(const Case& c, long long work, const void* a, long long 
         return shim::launch(BLOCKS, threads, STAGED * size, [&] {                                 \
             FILE::KERNEL(table_of<FILE::Runs>(pair), (FILE::Item*)out, __VA_ARGS__, text, starts); \
         });
+#if HAVE_LADDER
         MERGES_OF_PAIRS(MERGE)
+#endif
 #undef MERGE
     case VALUES:
     case PATH: {
@@ -153,6 +155,7 @@ static bool sort_items(const Case& c, const void* in, long long count, Buffer& o
 }
 #endif
 
+#if HAVE_LADDER
 static unsigned long long first_disorder(
     const void* run, long long count, long long base, long long strict, const unsigned char* text, const long long* starts)
 {
@@ -175,6 +178,7 @@ static std::string marks(
     });
     return differs;
 }
+#endif
 
 template <typename T>
 static std::string bytes_of(const T* items, long long count)
@@ -303,11 +307,13 @@ std::string run(const Case& c)
         return made_up(out.as<char>(), h.m, c.a, sizeof(Item));
     }
 #endif
+#if HAVE_LADDER
     if (h.work == CHECK) {
         const unsigned long long first = first_disorder(a.as<Item>(), h.m, 1000, h.strict, nullptr, nullptr);
         return bytes_of(&first, 1);
     }
     if (h.work == MARK) return marks(a.as<Item>(), h.m, h.n, nullptr, nullptr);
+#endif
     if (h.work == PARTITION) {
         const std::vector<long long> cuts = partition_of(runs_of(c, a.as<char>()), h.tile, nullptr, nullptr);
         if (h.loose) return judge_cuts(cuts, runs_of(c, a.as<char>()), h.tile);

@@ -3,8 +3,26 @@
 from __future__ import annotations
 
 from gpumerge_cli.backends.ladder import NAMES
-from gpumerge_cli.cli.options.model import Option
+from gpumerge_cli.cli.options.model import Needs, NotWith, Option
 from gpumerge_cli.order.equals import SETS
+
+_COUNTS = ("count", "count-to")
+_ITEMS_OF_COMPARISONS = NotWith(_COUNTS, "{option} counts nothing")
+_OUTPUT_OF_COMPARISONS = NotWith(("output",), "{option} writes no output", settings=False)
+_NO_PARTS = NotWith(("parts",), "{option} writes no parts")
+_THIS_MACHINE = NotWith(("cluster",), "{option} is for this machine", settings=False)
+_COUNTS_OF_CHECKS = NotWith(_COUNTS, "{other} is for sorts and merges alone", "leave {option} out")
+_WAY_OUT_OF_CHECKS = "leave {other}, or -c and -C, out"
+_ABOUT_CHECKS = (
+    NotWith(("report",), "{other}: a check takes no report", _WAY_OUT_OF_CHECKS, settings=False),
+    NotWith(("parts",), "{other}: a check writes nothing", _WAY_OUT_OF_CHECKS),
+    _COUNTS_OF_CHECKS,
+)
+_MEASURING = (
+    "kernels", "dtypes", "sizes", "shapes", "runs", "repeat", "quick", "seed", "backend", "device", "threads",
+)  # fmt: skip
+"""Options that mean nothing beside --render."""
+_JOBLOG = Needs(("joblog",), "{option}: there is no log to go on with", "name it with --joblog")
 
 ACTIONS = (
     Option("merge", "Actions", ("sort",), "The files are sorted already: merge them.", letter="m", gnu=True),
@@ -12,32 +30,75 @@ ACTIONS = (
         "check", "Actions", ("sort",),
         "Say where the first disorder is, and exit 1; quiet and silent: without a word.",
         letter="c", kind="text", choices=("diagnose-first", "quiet", "silent"), value_is_optional=True, gnu=True,
+        not_with=(
+            NotWith(("output",), "options -co are incompatible", "a check writes nothing: leave -o out"),
+            *_ABOUT_CHECKS,
+        ),
     ),
-    Option("check-quiet", "Actions", ("sort",), "As --check=quiet.", letter="C"),
+    Option(
+        "check-quiet", "Actions", ("sort",), "As --check=quiet.", letter="C",
+        not_with=(
+            NotWith(("output",), "options -Co are incompatible", "a check writes nothing: leave -o out"),
+            *_ABOUT_CHECKS,
+        ),
+    ),
     Option(
         "debug", "Actions", ("sort",),
         "Underline the keys in each line, and note on standard error the options that may not do what was meant.",
         gnu=True,
+        not_with=(
+            NotWith(
+                ("check", "check-quiet", "output", "csv", "field"), "options {other} {option} are incompatible",
+                "leave one out",
+            ),
+            _COUNTS_OF_CHECKS,
+        ),
     ),
-    Option("plan", "Actions", ("merge",), "Print the plan as JSON on standard output instead of merging."),
+    Option(
+        "plan", "Actions", ("merge",), "Print the plan as JSON on standard output instead of merging.",
+        not_with=(
+            NotWith(("output", "report", "count-to"), "{option} only plans", settings=False),
+            NotWith(("compare",), "{option} only plans"),
+            _NO_PARTS,
+            _THIS_MACHINE,
+        ),
+    ),
     Option(
         "compare", "Actions", ("merge",),
         "Merge in memory by every kernel and by libraries, check each result, then time it. Writes no output, so it "
         "does not go with -o. With --kernel, time only that kernel and basic.",
+        not_with=(
+            NotWith(("unique",), "{option} merges all items"),
+            _ITEMS_OF_COMPARISONS,
+            _OUTPUT_OF_COMPARISONS,
+            _NO_PARTS,
+            _THIS_MACHINE,
+        ),
     ),
     Option(
         "compare", "Actions", SETS,
         "Make the set in memory, and by NumPy if the items are numbers; check each result, then time it. Writes no "
         "output, so it does not go with -o.",
+        not_with=(_ITEMS_OF_COMPARISONS, _OUTPUT_OF_COMPARISONS, _NO_PARTS),
     ),
     Option(
         "compare", "Actions", ("sort",),
         "Run every algorithm beside the library's sorts in memory, check each result, then time it; then sort files.",
+        not_with=(
+            NotWith(
+                ("output", "parts", *_COUNTS, "merge", "check", "check-quiet", "unique"),
+                "{option} sorts and writes no output",
+            ),
+            _THIS_MACHINE,
+        ),
     ),
     Option(
         "repeat", "Actions", ("merge", *SETS, "sort"),
         "Times that --compare runs each kernel and library; 5 by default.",
         kind="number", least=1,
+        needs=Needs(
+            ("compare",), "{option} is for comparisons", "add --compare or leave {option} out", settings=False,
+        ),
     ),
     Option(
         "at", "Actions", ("rank",),
@@ -70,6 +131,13 @@ ACTIONS = (
         "Write the items with the ranks A to B - 1, in the form in which merge writes them. A or B may be left out: "
         ":10 is the first ten items, and -10: the last ten.",
         kind="text", placeholder="A:B", settable=False,
+        not_with=(
+            NotWith(
+                ("at", "quantile", "of", "split", "json"),
+                "{option} puts out items and nothing else, so it does not go with {other}",
+                "ask the other questions without it",
+            ),
+        ),
     ),
     Option("jobs", "Actions", ("batch",), "Jobs that run at a time.", letter="j", kind="number", least=1, default=1),
     Option("keep-going", "Actions", ("batch",), "Start further jobs though one has failed."),
@@ -81,10 +149,13 @@ ACTIONS = (
         "resume", "Actions", ("batch",),
         "Leave out the jobs that --joblog names: those that are done and whose inputs and outputs nobody has changed "
         "since, and those that failed. A job is known by its command.",
+        needs=_JOBLOG,
     ),
-    Option("resume-failed", "Actions", ("batch",), "As --resume, but run failed jobs again."),
+    Option("resume-failed", "Actions", ("batch",), "As --resume, but run failed jobs again.", needs=_JOBLOG),
     Option(
         "render", "Actions", ("bench",), "Run nothing: make tables and figures from RESULTS. Needs no device.",
+        needs=Needs(("results",), "{option}: no results were named", "name the .json files of earlier runs"),
+        not_with=(NotWith(_MEASURING, "{other} is for measuring", "leave {other} or {option} out", settings=False),),
     ),
     Option(
         "kernels", "Actions", ("bench",),
@@ -139,5 +210,6 @@ ACTIONS = (
     Option(
         "config", "Actions", ("info",),
         "Show every setting instead, and its source: a variable, a file's line.",
+        not_with=(NotWith(("measure",), "{option} only shows settings"),),
     ),
 )  # fmt: skip

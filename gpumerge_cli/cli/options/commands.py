@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpumerge_cli.cli.examples import EXAMPLES
 from gpumerge_cli.cli.options.actions import ACTIONS
 from gpumerge_cli.cli.options.items import INPUT, JOIN, ORDER
-from gpumerge_cli.cli.options.model import GROUPS, SUFFIXES, Argument, Command, Option
+from gpumerge_cli.cli.options.model import GROUPS, SUFFIXES, Argument, Command, Needs, Option
 from gpumerge_cli.cli.options.running import ABOUT, OUTPUT, TUNING, WHERE
 
 _ROWS: tuple[Option, ...] = (*ACTIONS, *JOIN, *INPUT, *ORDER, *OUTPUT, *WHERE, *ABOUT, *TUNING)
@@ -265,7 +265,12 @@ COMMANDS = (
         "polars on the CPU. Every output is checked before anything is timed. Times are of the merge alone, and held "
         "against the best copy of the same bytes in the same run. Ctrl-C and SIGTERM end the run with the results so "
         "far.",
-        Argument("results", "RESULTS", "With --render: .json files of earlier runs."),
+        Argument(
+            "results",
+            "RESULTS",
+            "With --render: .json files of earlier runs.",
+            needs=Needs(("render",), "{option}: bench makes its own data", "leave it out, or add --render"),
+        ),
         ending=_BENCH,
     ),
     _command(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.cli.options.model import COMBINING, Option
+from gpumerge_cli.cli.options.model import COMBINING, NotWith, Option
 from gpumerge_cli.formats.names import NAMES as FORMATS
 from gpumerge_cli.order.equals import SETS
 
@@ -13,18 +13,25 @@ _KEYED = (*_ORDERED, "join")
 _STABLE = tuple(name for name in _ORDERED if name != "sort")
 
 _SORT_WORDS = ("general-numeric", "human-numeric", "month", "numeric", "random", "version")
+_ONE_OF_EQUALS = (
+    NotWith(
+        ("count", "count-to"), "{other} counts equal items, and {option} keeps one of them", "use one of the two",
+    ),
+)  # fmt: skip
 
 INPUT = (
     Option(
         "files0-from", "Input", (*_FILES, "rank"),
         "Take the names of the files from FILE, each ended by a NUL byte (find -print0); - is standard input.",
         kind="file", gnu=True,
+        not_with=(NotWith(("files",), "{other}: files are named by {option} already", "use one of the two"),),
     ),
     Option(
         "items", "Input", ("path",),
         "Instead of files, given twice: items with blanks or commas between, as in --items '1 3 5'. Numbers if all "
         "are, else lines.",
         kind="text", placeholder="LIST", multiple=True,
+        not_with=(NotWith(("files",), "{other}: the inputs are given by {option} already", "use files or {option}"),),
     ),
     Option(
         "format", "Input", (*_TYPED, "join"),
@@ -231,6 +238,7 @@ ORDER = (
         "last-resort", "Order", ("sort",),
         "All bytes decide between lines with equal keys. This is the default, so it does not go with -s.",
         project=True,
+        not_with=(NotWith(("stable",), "{other} and {option} contradict each other", "leave one of them out"),),
     ),
     Option(
         "last-resort", "Order", ("join",),
@@ -256,9 +264,11 @@ ORDER = (
     ),
     Option(
         "distinct", "Order", SETS, "Treat equal items of a file as one item. Then each item is written at most once.",
+        not_with=_ONE_OF_EQUALS,
     ),
     Option(
         "unique", "Order", ("merge",), "Write only the first of several equal items.", letter="u",
+        not_with=_ONE_OF_EQUALS,
     ),
     Option(
         "unique", "Order", ("sort",),
@@ -294,6 +304,12 @@ JOIN = (
         "Choose what is written. inner, the default: all pairs. left, right, outer: also the items of A, of B, of both "
         "that have no partner. anti: only the items of A without a partner. semi: only those with one, each once.",
         kind="text", choices=("inner", "left", "right", "outer", "anti", "semi"),
+        not_with=(
+            NotWith(
+                ("unpaired", "only-unpaired"), "{option} says which lines go out, and so does {other}",
+                "use one of them",
+            ),
+        ),
     ),
     Option(
         "unpaired", "Output", ("join",),

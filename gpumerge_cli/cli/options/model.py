@@ -27,6 +27,30 @@ _METAVARS: dict[Kind, str] = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class NotWith:
+    """Options that another one does not go with. In the texts, {option} and {other} stand for what was given."""
+
+    others: tuple[str, ...]
+    """Long names without dashes, or "files"; those that a command does not have are passed over."""
+    what: str = "{option} does not go with {other}"
+    way_out: str = "leave {other} out, or leave {option} out"
+    settings: bool = True
+    """Settings of the others count. Otherwise they give way, since nothing asks for them beside this option."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Options of which another one needs one. In the texts, {option} stands for what was given."""
+
+    others: tuple[str, ...]
+    """As in NotWith."""
+    what: str
+    way_out: str
+    settings: bool = True
+    """A setting needs them, too. Otherwise it gives way where they are not given."""
+
+
 @dataclass(frozen=True, eq=False)
 class Option:
     """One option of the commands that it names; "" is gpumerge itself.
@@ -42,7 +66,7 @@ class Option:
     and names no program, address or place outside of the project's folder. shared: a setting for all commands holds for
     it. written: its
     value names a place that the command writes to. aliases, settings: other names of the option,
-    and of the setting alone. formerly: names that it had.
+    and of the setting alone. formerly: names that it had. not_with, needs: other options of the same commands.
     """
 
     name: str
@@ -67,6 +91,8 @@ class Option:
     aliases: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     formerly: tuple[str, ...] = ()
+    not_with: tuple[NotWith, ...] = ()
+    needs: Needs | None = None
 
     def of(self, command: str) -> Option:
         """The option as `command` has it: only sort has GNU's names, and not all options can be set for it."""
@@ -133,13 +159,18 @@ class Option:
 
 @dataclass(frozen=True, eq=False)
 class Argument:
-    """An argument of a command. parameter: its name among values. many: any number of words; otherwise exactly one."""
+    """An argument of a command. parameter: its name among values. many: any number of words; otherwise exactly one.
+
+    needs, not_with: as for Option.
+    """
 
     parameter: str
     metavar: str
     help: str
     many: bool = True
     required: bool = False
+    not_with: tuple[NotWith, ...] = ()
+    needs: Needs | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from gpumerge_cli.backends.ladder import NAMES
-from gpumerge_cli.cli.options.model import COMBINING, Option
+from gpumerge_cli.cli.options.model import COMBINING, Needs, NotWith, Option
 from gpumerge_cli.order.equals import SETS
 
 _ALL = ("merge", *COMBINING, "join", "sort", "check", "rank", "batch", "bench", "path", "generate", "info")
 _FILES = ("merge", *COMBINING, "join", "sort", "check")
 _KERNELS = ("auto", *NAMES)
+_OF_ALL = NotWith(
+    ("unique", "count", "count-to", "plan", "compare"),
+    "{option} counts the items of a merge of all, so it does not go with {other}",
+    "leave one of them out",
+)
+_RANGE = Needs(
+    ("range",), "{option} is for the items of --range", "add --range, or leave {option} out", settings=False,
+)  # fmt: skip
 
 OUTPUT = (
     Option(
@@ -50,11 +58,17 @@ OUTPUT = (
         "Write only the first N items of the merge: 10, 1e6 or 2^20. Little more than these is read, and only that is "
         "checked for order.",
         kind="count", settable=False,
+        not_with=(
+            NotWith(
+                ("tail",), "{option} and {other} are both given", "use one of them, or gpumerge rank --range A:B",
+            ),
+            _OF_ALL,
+        ),
     ),
     Option(
         "tail", "Output", ("merge",),
         "Write only the last N items of the merge; see --head.",
-        kind="count", settable=False,
+        kind="count", settable=False, not_with=(_OF_ALL,),
     ),
     Option(
         "parts", "Output", ("merge", *SETS, "sort"),
@@ -83,6 +97,10 @@ OUTPUT = (
         "and records. The numbers are little-endian uint64, raw or in a .npy file as the suffix of FILE says. Output "
         "and FILE appear together or not at all.",
         kind="file", written=True, settable=False,
+        not_with=(
+            NotWith(("count",), "{other} and {option} put the numbers in two places", "use one of the two"),
+            NotWith(("parts",), "{option} writes the counts of one output", "leave {other} out"),
+        ),
     ),
     Option(
         "without-first", "Output", ("compare",), "Leave out the lines that only the first file holds.", letter="1",
@@ -131,7 +149,7 @@ OUTPUT = (
     Option(
         "report", "Output", ("rank",),
         "With --range, write a report to FILE that says what took the time: .json, .md or .html.",
-        kind="file", written=True, neutral=True,
+        kind="file", written=True, neutral=True, needs=_RANGE,
     ),
     Option(
         "report", "Output", ("batch",),
@@ -160,7 +178,7 @@ OUTPUT = (
     Option(
         "verbose", "Output", ("rank",),
         "With --range, print a table on standard error that says what took the time.",
-        letter="v", neutral=True, aliases=("stats",), project=True,
+        letter="v", neutral=True, aliases=("stats",), project=True, needs=_RANGE,
     ),
     Option(
         "verbose", "Output", ("join",),
@@ -279,11 +297,16 @@ WHERE = (
         "run-log", "Where to run", ("sort",),
         "With --cluster, log each sorted run to FILE, and keep the runs if the sort fails; --resume then goes on.",
         kind="file", written=True, settable=False,
+        needs=Needs(
+            ("cluster",), "{option} is for sorts by a cluster", "add --cluster, or leave {option} out",
+        ),
+        not_with=(NotWith(("merge",), "{option} is for sorts by a cluster"),),
     ),
     Option(
         "resume", "Where to run", ("sort",),
         "Go on with the sort that --run-log names: runs with the size and checksum that it has are not made again.",
         settable=False,
+        needs=Needs(("run-log",), "{option}: there is no log to go on with", "name it with --run-log"),
     ),
     Option(
         "batch-size", "Where to run", ("sort",),

@@ -1,0 +1,47 @@
+"""The three steps of a call on arrays: judge it, carry it out where its arrays lie, hand back the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpumerge_cli.arrays.call import Call
+from gpumerge_cli.arrays.counting import counted
+from gpumerge_cli.arrays.device import Device
+from gpumerge_cli.arrays.host import Host
+from gpumerge_cli.arrays.options import flag
+from gpumerge_cli.arrays.remembered import Operation, again
+from gpumerge_cli.order.equals import Equals
+
+
+def run_call(
+    arrays: Sequence[Any],
+    work: Callable[[Host | Device], Any],
+    *,
+    usual: Operation | None,
+    counts: bool = False,
+    equals: Equals = Equals.ALL,
+    values: Any = None,
+    key: str | None = None,
+    descending: bool = False,
+    out: Any = None,
+    backend: str = "auto",
+    device: int = 0,
+    threads: int | None = None,
+) -> Any:
+    """The result of a call, as users get it: the keys, (keys, values), or an answer; counts come last.
+
+    work: carries it out. usual: the operation, if it has no options but those below, so that a call of its kind may be
+    remembered. counts: see wants_counts. equals: the items that go out. The rest, and errors: see merge.
+    """
+    descending = flag("descending", descending)
+    if usual is not None and key is None and threads is None and backend in ("auto", "gpu"):
+        found = again(usual, arrays, descending, out, values)
+        if found is not None:
+            return counted(found, (), moved=values is not None) if counts else found
+    call = Call.of(
+        arrays, key, descending,
+        equals=equals, values=values, out=out, backend=backend, device=device, threads=threads,
+    )  # fmt: skip
+    found = work(Device(call) if call.on_device else Host(call))
+    return counted(found, call.keys.path, moved=values is not None) if counts else found

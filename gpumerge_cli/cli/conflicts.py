@@ -1,0 +1,59 @@
+"""Judges which options of a command go together, as the rows of the table say."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from gpumerge_cli.cli.options.model import Argument, Command, Option
+from gpumerge_cli.errors import UsageError
+
+
+def judge(row: Command, values: Mapping[str, Any], given: Collection[str]) -> None:
+    """Raise UsageError for the first option or argument that lacks another one, or does not go with it.
+
+    values: of all options and arguments, by the names of parameters. given: those that were on the command line.
+    """
+    present = [one for one in _all(row) if _is_present(one, values, given)]
+    for one in present:
+        needs = one.needs
+        if needs is None or not (needs.settings or one.parameter in given):
+            continue
+        if not any(_is_present(other, values, given) for other in _named(row, needs.others)):
+            names = {"option": _shown(one, values)}
+            raise UsageError(needs.what.format(**names), way_out=needs.way_out.format(**names))
+    for one in present:
+        for rule in one.not_with:
+            for other in _named(row, rule.others):
+                if _is_present(other, values, given) and (rule.settings or other.parameter in given):
+                    names = {"option": _shown(one, values), "other": _shown(other, values)}
+                    raise UsageError(rule.what.format(**names), way_out=rule.way_out.format(**names))
+
+
+def _all(row: Command) -> Iterator[Option | Argument]:
+    yield from row.arguments
+    yield from row.options
+
+
+def _named(row: Command, names: Sequence[str]) -> Iterator[Option | Argument]:
+    """The options and arguments of the command that have these names."""
+    for name in names:
+        if name in row.named:
+            yield row.named[name]
+        else:
+            yield from (one for one in row.arguments if one.parameter == name)
+
+
+def _is_present(one: Option | Argument, values: Mapping[str, Any], given: Collection[str]) -> bool:
+    """Whether an option was given, or is set to another value than the default; a flag: and is on."""
+    value = values[one.parameter]
+    if isinstance(one, Argument):
+        return bool(value)
+    return value is not False and (one.parameter in given or value != one.initial)
+
+
+def _shown(one: Option | Argument, values: Mapping[str, Any]) -> str:
+    """An option by its short name, if it has one that is better known; an argument by its first word."""
+    if isinstance(one, Argument):
+        return str(values[one.parameter][0])
+    return one.shown_names[0] if one.gnu else one.names[0]

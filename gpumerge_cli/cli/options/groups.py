@@ -1,0 +1,214 @@
+"""The values of a command's options, typed: the groups that several commands share.
+
+A field has the name of its option's parameter, and means what the help of its row says; a test holds its type against
+the row. Defaults are those of the rows: no class repeats them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpumerge_cli.dataclass import dataclass, field
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from gpumerge_cli.engine.job import BackendChoice
+    from gpumerge_cli.launch import KernelName, TileLoad
+
+
+@dataclass(frozen=True)
+class Options:
+    """The values that a command line, settings and defaults give the options of a command."""
+
+    command: str
+    """The command's name."""
+    given: frozenset[str] = field(compare=False)
+    """The parameters of options and arguments that were on the command line, not in settings."""
+    debug: bool
+
+
+@dataclass(frozen=True)
+class QuietOptions(Options):
+    """The options about what standard error says."""
+
+    quiet: bool
+    verbose: bool
+
+
+@dataclass(frozen=True)
+class ShownOptions(QuietOptions):
+    """The same, with a bar."""
+
+    progress: bool
+
+
+@dataclass(frozen=True)
+class InputOptions(Options):
+    """The names of inputs."""
+
+    files: tuple[str, ...]
+    files0_from: str | None
+
+
+@dataclass(frozen=True)
+class ItemOptions(Options):
+    """The type of items."""
+
+    format: str | None
+    dtype: str | None
+    key_size: int | None
+    reverse: bool
+    numeric_sort: bool
+
+
+@dataclass(frozen=True)
+class RecordOptions(ItemOptions):
+    """The same, with the options of fixed-size records."""
+
+    record_size: int | None
+    key_offset: int | None
+    field: tuple[str, ...]
+
+    @property
+    def names_binary(self) -> bool:
+        """Whether an option names a type of numbers or records."""
+        return any(one is not None for one in (self.dtype, self.record_size, self.key_offset, self.key_size))
+
+
+@dataclass(frozen=True)
+class LineOptions(ItemOptions):
+    """The options of lines that a join has, too."""
+
+    csv: bool
+    field_separator: str | None
+    zero_terminated: bool
+    dictionary_order: bool
+    ignore_case: bool
+    general_numeric_sort: bool
+    human_numeric_sort: bool
+    month_sort: bool
+    version_sort: bool
+    stable: bool
+    last_resort: bool
+
+    @property
+    def letters(self) -> set[str]:
+        """The letters of sort for the options that say how keys compare."""
+        letters = {
+            "d": self.dictionary_order,
+            "f": self.ignore_case,
+            "g": self.general_numeric_sort,
+            "h": self.human_numeric_sort,
+            "M": self.month_sort,
+            "n": self.numeric_sort,
+            "r": self.reverse,
+            "V": self.version_sort,
+        }
+        return {letter for letter, is_on in letters.items() if is_on}
+
+
+@dataclass(frozen=True)
+class OrderOptions(RecordOptions, LineOptions):
+    """The items of one or several inputs, and their order."""
+
+    header: int
+    key: tuple[str, ...]
+    sort: str | None
+    ignore_leading_blanks: bool
+    ignore_nonprinting: bool
+    random_sort: bool
+    random_source: str | None
+    sequence: tuple[str, ...]
+    """The parameters key and field, one for each -k and --field of the command line, in its order."""
+
+    @property
+    def letters(self) -> set[str]:
+        letters = {"b": self.ignore_leading_blanks, "i": self.ignore_nonprinting, "R": self.random_sort}
+        return super().letters | {letter for letter, is_on in letters.items() if is_on}
+
+    @property
+    def keys_alone(self) -> bool:
+        """Whether lines with equal keys are equal, whatever their other bytes."""
+        return not self.last_resort
+
+
+@dataclass(frozen=True)
+class OutputOptions(Options):
+    """The output, and the report of making it."""
+
+    output: str | None
+    fsync: bool
+    report: str | None
+
+
+@dataclass(frozen=True)
+class CountOptions(Options):
+    """Counts of equal items beside the output, and its parts."""
+
+    count: Literal["ahead", "after"] | None
+    count_to: str | None
+    parts: int | None
+
+    @property
+    def counts(self) -> bool:
+        """Whether equal items are counted."""
+        return self.count is not None or self.count_to is not None
+
+
+@dataclass(frozen=True)
+class ComparisonOptions(OutputOptions, QuietOptions):
+    """Comparisons with libraries."""
+
+    compare: bool
+    repeat: int | None
+
+
+@dataclass(frozen=True)
+class ResourceOptions(Options):
+    """The workers, and what they may take."""
+
+    backend: BackendChoice
+    threads: int | None
+    memory: int | None
+    temporary_directory: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DeviceOptions(ResourceOptions):
+    """The same, with the GPUs that may work."""
+
+    device: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class ClusterOptions(Options):
+    """Workers on other machines."""
+
+    cluster: str | None
+    cluster_wait: int
+
+
+@dataclass(frozen=True)
+class KernelOptions(Options):
+    """The kernel."""
+
+    kernel: KernelName
+
+
+@dataclass(frozen=True)
+class LaunchOptions(KernelOptions):
+    """The kernel and its launch."""
+
+    block_size: int | None
+    items_per_thread: int | None
+    tile_size: int | None
+    tile_load: TileLoad | None
+    blocks: int | None
+
+
+@dataclass(frozen=True)
+class MergingOptions(InputOptions, OrderOptions, OutputOptions, ResourceOptions, ShownOptions):
+    """Sorted inputs that are read together."""
+
+    check: bool

@@ -1,0 +1,208 @@
+"""The values of each command's options, typed. See groups.py for what fields mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpumerge_cli.cli.options.groups import (
+    ClusterOptions,
+    ComparisonOptions,
+    CountOptions,
+    DeviceOptions,
+    InputOptions,
+    KernelOptions,
+    LaunchOptions,
+    LineOptions,
+    MergingOptions,
+    Options,
+    OrderOptions,
+    OutputOptions,
+    QuietOptions,
+    RecordOptions,
+    ResourceOptions,
+    ShownOptions,
+)
+from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.order.equals import SETS
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from gpumerge_cli.compare.cases import Shape
+    from gpumerge_cli.engine.job import BackendChoice
+    from gpumerge_cli.launch import Algorithm, Transfer
+
+
+@dataclass(frozen=True)
+class MergeOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions, ClusterOptions, LaunchOptions):
+    device_memory: int | None
+    unique: bool
+    head: int | None
+    tail: int | None
+    plan: bool
+    fan_in: int | None
+    transfer: Transfer | None
+
+    @property
+    def keys_alone(self) -> bool:
+        return self.unique or super().keys_alone
+
+
+@dataclass(frozen=True)
+class SetOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions):
+    device_memory: int | None
+    distinct: bool
+
+
+@dataclass(frozen=True)
+class CompareOptions(MergingOptions):
+    without_first: bool
+    without_second: bool
+    without_both: bool
+    output_delimiter: str
+    total: bool
+
+
+@dataclass(frozen=True)
+class JoinOptions(LineOptions, OutputOptions, ResourceOptions, ShownOptions):
+    files: tuple[str, ...]
+    record_size: str | None
+    key_offset: str | None
+    header: bool
+    key: str | None
+    key_1: str | None
+    key_2: str | None
+    type: Literal["inner", "left", "right", "outer", "anti", "semi"] | None
+    unpaired: tuple[str, ...]
+    only_unpaired: tuple[str, ...]
+    columns: tuple[str, ...]
+    empty: str | None
+
+
+@dataclass(frozen=True)
+class SortOptions(
+    InputOptions,
+    OrderOptions,
+    CountOptions,
+    ComparisonOptions,
+    DeviceOptions,
+    ClusterOptions,
+    KernelOptions,
+    ShownOptions,
+):
+    merge: bool
+    check: Literal["diagnose-first", "quiet", "silent"] | None
+    check_quiet: bool
+    unique: bool
+    compressed: bool
+    algorithm: Literal["auto"] | Algorithm | None
+    fan_in: int | None
+    batch_size: int | None
+    compress_program: str | None
+    run_log: str | None
+    resume: bool
+    traceback: bool
+
+    @property
+    def keys_alone(self) -> bool:
+        return self.stable or self.unique
+
+
+@dataclass(frozen=True)
+class CheckOptions(InputOptions, OrderOptions, DeviceOptions, ClusterOptions, ShownOptions):
+    unique: bool
+
+    @property
+    def keys_alone(self) -> bool:
+        return self.unique or super().keys_alone
+
+
+@dataclass(frozen=True)
+class RankOptions(MergingOptions, DeviceOptions):
+    at: tuple[str, ...]
+    quantile: tuple[str, ...]
+    of: tuple[str, ...]
+    split: int | None
+    range: str | None
+    json: bool
+
+
+@dataclass(frozen=True)
+class BatchOptions(ClusterOptions, ShownOptions):
+    file: str
+    jobs: int
+    keep_going: bool
+    dry_run: bool
+    resume: bool
+    resume_failed: bool
+    joblog: str | None
+    report: str | None
+    fsync: bool
+    threads: int | None
+    memory: int | None
+    temporary_directory: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BenchOptions(QuietOptions):
+    results: tuple[str, ...]
+    render: bool
+    kernels: str | None
+    dtypes: str | None
+    sizes: str | None
+    shapes: str | None
+    runs: str | None
+    quick: bool
+    repeat: int | None
+    seed: int
+    output: tuple[str, ...]
+    figures: str | None
+    backend: BackendChoice
+    device: int
+    threads: int | None
+
+
+@dataclass(frozen=True)
+class PathOptions(OrderOptions, LaunchOptions):
+    files: tuple[str, ...]
+    items: tuple[str, ...]
+    rank: int | None
+    rounds: bool
+    output: str | None
+    backend: BackendChoice
+    device: int
+    threads: int | None
+    temporary_directory: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class GenerateOptions(RecordOptions):
+    files: tuple[str, ...]
+    count: int
+    shape: Shape
+    seed: int
+    sorted: bool
+
+
+@dataclass(frozen=True)
+class InfoOptions(Options):
+    json: bool
+    measure: bool
+    config: bool
+
+
+OPTIONS: dict[str, type[Options]] = {
+    "merge": MergeOptions,
+    **dict.fromkeys(SETS, SetOptions),
+    "compare": CompareOptions,
+    "join": JoinOptions,
+    "sort": SortOptions,
+    "check": CheckOptions,
+    "rank": RankOptions,
+    "batch": BatchOptions,
+    "bench": BenchOptions,
+    "path": PathOptions,
+    "generate": GenerateOptions,
+    "info": InfoOptions,
+}
+"""The class of each command's values."""

@@ -1,0 +1,119 @@
+"""The memory that a job may take, and how its workers share it."""
+
+from __future__ import annotations
+
+from gpumerge_cli.backends.base import Backend, Pace
+from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.resources import available_memory, cores, default_memory
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.units import format_bytes
+
+# Cutting and reading cost per input and chunk: chunks grow with the inputs so that each gives this much, up to a size
+# that still stays near the cores, and beyond that so that each gives the least that is not mostly overhead.
+_GOOD_READ = 512 << 10
+_LARGE_CHUNK = 16 << 20
+_LEAST_READ = 16 << 10
+_LEAST_CHUNK = 64 << 10
+# Whatever the memory: every cut looks at every input, so a chunk must be some bytes of each.
+_LEAST_ITEMS = 1 << 10
+# Allocators and the interpreter add to a workspace's own count, and chunks may come out larger than asked for.
+_SLACK = 1.5
+_OWN_BYTES = 96 << 20
+"""Bytes of the interpreter and its libraries, with room to spare: small sorts take half of it in all."""
+LARGE_ITEM = 1 << 20
+"""Bytes of an item from which the memory is judged item by item. Smaller ones fit any limit's slack."""
+ITEM_COPIES = 4
+"""Copies of an item that one worker may hold: as it comes in, as it goes out, and two to compare."""
+
+
+def memory_of(job: Job) -> int:
+    """Bytes of host memory that a job may take. See Resources.memory."""
+    if job.resources.memory is not None:
+        return job.resources.memory
+    return available_memory() // 2 if job.operation.kind == "sort" else default_memory()
+
+
+def memory_for_items(job: Job) -> int:
+    """Those that its items may take. The memory that is given to a sort is that of the whole process."""
+    memory = memory_of(job)
+    return max(memory // 4, memory - _OWN_BYTES) if job.operation.kind == "sort" else memory
+
+
+def judge_memory(job: Job, inputs: Inputs) -> None:
+    """Raise InputError if the memory of a job has no room for one item on its way."""
+    item = inputs.order.item_bytes
+    if item <= LARGE_ITEM:
+        return
+    memory = memory_of(job)
+    for source in inputs.sources:
+        if source.size and item * ITEM_COPIES > memory:
+            room = format_bytes(memory)
+            raise InputError(
+                f"an item has {format_bytes(item)}, and {ITEM_COPIES} of them exceed the memory of {room}",
+                where=source.name,
+                way_out=f"allow {-(-item * ITEM_COPIES // (1 << 20))}M with -S",
+            )
+
+
+@dataclass(frozen=True)
+class Shares:
+    """A merge's share of the machine: chunks in flight at once, and bytes of each."""
+
+    workers: int
+    chunk_bytes: int
+
+
+def shares(
+    pace: Pace, nbytes: int, inputs: int, threads: int | None, memory: int, device_memory: int | None = None
+) -> Shares:
+    """Chunks in flight and their size for a merge of `nbytes` in all; `threads` is the user's wish for the first.
+
+    One more chunk than cores, since one may wait for its turn to write; fewer if chunks would become too small for the
+    number of inputs. See chunk_bytes_for.
+    """
+    workers = threads or min(pace.workers or cores() + 1, cores() + 1)
+    while True:
+        size = chunk_bytes_for(pace, nbytes, inputs, workers, memory, device_memory)
+        wanted = min(max(pace.least, inputs * _LEAST_READ), nbytes // workers)
+        if threads or workers == 1 or size >= wanted:
+            return Shares(workers, size)
+        workers -= 1
+
+
+def with_room_for(item: int, inputs: int, given: Shares, memory: int) -> Shares:
+    """The share with no more workers than the memory has room for.
+
+    item: bytes of an item. A chunk has one of each input, as a rule, which comes in and goes out.
+    """
+    if item <= LARGE_ITEM:
+        return given
+    return Shares(max(1, min(given.workers, memory // (item * (ITEM_COPIES + 2 * (inputs - 1))))), given.chunk_bytes)
+
+
+def chunk_bytes_for(
+    pace: Pace, nbytes: int, inputs: int, workers: int, memory: int, device_memory: int | None = None
+) -> int:
+    """Bytes a chunk should have: of `nbytes` in all every worker gets some, and all workspaces fit the memory given.
+
+    memory, device_memory: bytes on the host and on the device.
+    """
+    best = max(pace.chunk, min(inputs * _GOOD_READ, _LARGE_CHUNK), inputs * _LEAST_READ)
+    fair = max(pace.least, -(-nbytes // workers))
+    room = int(memory / (workers * pace.footprint * _SLACK))
+    if device_memory is not None and pace.device_footprint:
+        room = min(room, int(device_memory / (workers * pace.device_footprint * _SLACK)))
+    return max(_LEAST_CHUNK, inputs * _LEAST_ITEMS, min(best, fair, room))
+
+
+def checkers(order: Order, threads: int | None, memory: int) -> int:
+    """The threads that look at blocks of a source at once, each of which may hold a large item."""
+    return max(1, min(threads or cores(), memory // (max(1, order.item_bytes) * ITEM_COPIES)))
+
+
+def piece_footprint(backend: Backend, inputs: Inputs) -> float:
+    """Bytes of memory for each byte of a piece that is sorted to a run."""
+    order, item = inputs.order, inputs.item_bytes
+    return backend.pace(order, 1, item).footprint + 1 + backend.sort_pace(order, item).room
