@@ -2,7 +2,6 @@
 
 A word that the header has as a name means that column, even if it looks like a number. Where no option says whether
 line 1 is a header, and the word numbers another column, nothing tells which of the two is meant: it is refused.
-Nothing of Typer is imported here.
 """
 
 from __future__ import annotations

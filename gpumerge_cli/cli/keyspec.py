@@ -1,7 +1,7 @@
 """Key specifications and ordering options as GNU sort takes them, made into a LineOrder.
 
 An ordering option is its letter: "b", "d", "f", "g", "h", "i", "M", "n", "R", "r" or "V". A key holds the letters that
-are written at its start and at its end; one without any takes the global ones. Nothing of Typer is imported here.
+are written at its start and at its end; one without any takes the global ones.
 """
 
 from __future__ import annotations
