@@ -24,9 +24,10 @@ from gpumerge_cli.backends.gpu.source import comparison_macros, compiler_options
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.costs import Costs
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DeviceError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.measure import COMPILE, Span, Stopwatch
 from gpumerge_cli.order.kinds import Order
 from tests.jobs_of import merge_job, sort_job
@@ -251,7 +252,7 @@ def test_what_goes_ahead_of_the_work_is_progress_too(name: str, tmp_path: Path) 
     rows = b'"!\n#"\n' + rows  # without them, records of CSV are read as they stand
     (tmp_path / name).write_bytes(gzip.compress(rows, 1) if name.endswith(".gz") else rows)
     names, out, on = (str(tmp_path / name),), str(tmp_path / "o"), Resources("cpu")
-    items = Items("text", csv=".csv" in name)
+    items = Items("csv" if ".csv" in name else "text")
     told: list[float] = []
 
     def advance(done: int, total: int) -> None:

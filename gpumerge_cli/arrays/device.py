@@ -1,4 +1,4 @@
-"""Calls on CuPy arrays, on their own device. Its methods are those of Host."""
+"""Calls on CuPy arrays, on their own device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _USUAL = SortRequest()
 
 
 class Device:
-    """Carries out a call on CuPy arrays of one device. Raises DeviceError if the device cannot be used."""
+    """Carries out a call on CuPy arrays, as Host does on NumPy's. Raises DeviceError for an unavailable GPU."""
 
     def __init__(self, call: Call) -> None:
         self._call = call

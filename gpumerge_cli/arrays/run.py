@@ -37,7 +37,8 @@ def run_call(
     work: carries it out. usual: the operation, if it has no options but those below, so that a call of its kind may be
     remembered. counts: see wants_counts. equals: the items that go out. The rest, and errors: see merge.
     """
-    descending = flag("descending", descending)
+    if descending is not False:
+        descending = flag("descending", descending)
     if usual is not None and key is None and threads is None and backend in ("auto", "gpu"):
         found = again(usual, arrays, descending, out, values)
         if found is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from gpumerge_cli import costs, units
 from gpumerge_cli.backends.base import DeviceInfo
@@ -17,6 +18,9 @@ from gpumerge_cli.costs import Mix
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.order.kinds import Order
+
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.cpu.backend import CpuBackend
 
 _DRIVERS_GPUS = "/proc/driver/nvidia/gpus"
 
@@ -114,7 +118,7 @@ def sorts_on_devices(choice: str, order: Order, nbytes: int) -> bool:
     return presence.is_present() and next(iter(_predicted(order, nbytes, sharing=1, sorts=True)[0])) == "gpu"
 
 
-def host() -> ComparedBackend:
+def host() -> CpuBackend:
     """The CPU's backend."""
     return cpu.create()
 

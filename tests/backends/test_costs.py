@@ -19,8 +19,8 @@ from gpumerge_cli.backends.select import choose, select
 from gpumerge_cli.costs import Costs, load, save
 from gpumerge_cli.engine.check import raise_disorder
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.job import Items
 from gpumerge_cli.errors import DeviceError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.order.kinds import Order
 from tests.jobs_of import job_of
 

@@ -20,7 +20,7 @@ from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.engine.job import Job, Operation
-from gpumerge_cli.engine.workers import policy_of as policy_of_pass
+from gpumerge_cli.engine.launches import policy_of as policy_of_pass
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortRequest
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder

@@ -22,8 +22,9 @@ from gpumerge_cli.backends.gpu.team_kernels import GpuTeamKernels
 from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.launch import SortPolicy, Unique
+from gpumerge_cli.launch import SortPolicy
 from gpumerge_cli.measure import Span
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 
 
@@ -69,14 +70,14 @@ class SeveralWorkspace(GpuWorkspace):
         self.counts = [self._order.count(length) or 0 for length in lengths]
         self.merged_bytes = sum(lengths)
 
-    def sort(self, policy: SortPolicy, unique: Unique = None, *, by_parts: bool = False) -> None:
+    def sort(self, policy: SortPolicy, equals: Equals = Equals.ALL, *, by_parts: bool = False) -> None:
         """See Workspace. For parts it returns when all are sorted."""
         if self._spread is None:
-            super().sort(policy, unique, by_parts=by_parts)
+            super().sort(policy, equals, by_parts=by_parts)
             return
         total = self.merged_bytes = sum(self.counts) * self._order.item_bytes
         begun = time.perf_counter()
-        self.merged_bytes = self._spread.sort(total, policy, unique)
+        self.merged_bytes = self._spread.sort(total, policy, equals)
         self.dropped = (total - self.merged_bytes) // self._order.item_bytes
         ended = time.perf_counter()
         self.spans.append(Span("kernel", ended - begun, total, ended))
@@ -141,7 +142,7 @@ class Spread:
             lane.send(self._inputs[member].address + first, length, sent, member)
             sent += length
 
-    def sort(self, total: int, policy: SortPolicy, unique: Unique = None) -> int:
+    def sort(self, total: int, policy: SortPolicy, equals: Equals = Equals.ALL) -> int:
         """Sort the first `total` bytes. Returns the bytes that are left, once they are in place."""
         size, team = self._order.item_bytes, self._team
         edges = [min(total, end) // size for end in (0, *self._ends)]
@@ -156,7 +157,9 @@ class Spread:
             targets.append(DeviceItems(member, address, stop - start))
         kernels = GpuTeamKernels(team, self._order, policy, self._limits)
         sort_shares(team, kernels, given, targets, self._plan)
-        counts = self._distinct(kernels, targets, unique) if unique else [target.count for target in targets]
+        counts = [target.count for target in targets]
+        if not equals.keeps_all:
+            counts = self._distinct(kernels, targets, equals)
         self._kept = list(accumulate(count * size for count in counts))
         return self._kept[-1]
 
@@ -177,7 +180,7 @@ class Spread:
         self._lanes.close()
         self._team.close()
 
-    def _distinct(self, kernels: GpuTeamKernels, targets: Sequence[DeviceItems], unique: Unique) -> list[int]:
+    def _distinct(self, kernels: GpuTeamKernels, targets: Sequence[DeviceItems], equals: Equals) -> list[int]:
         """Keep the first of equal items in each output, unless an earlier output ends with an equal one."""
         ends = [self._ends_of(target) for target in targets]
         found: list[int] = []
@@ -187,7 +190,7 @@ class Spread:
                 found.append(0)
                 continue
             first, last = edge
-            ahead = first == before if found and before is not None else unique == "ahead"
+            ahead = first == before if found and before is not None else equals is Equals.FIRST_CONTINUED
             with self._team.on(target.member):
                 found.append(kernels.checks[target.member].keep_first((target.address, target.count), ahead))
             before = last

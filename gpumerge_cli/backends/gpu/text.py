@@ -20,7 +20,7 @@ from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch
 from gpumerge_cli.backends.gpu.text_kernels import TextKernels, out_of_order
 from gpumerge_cli.backends.gpu.tree import Context, Run
-from gpumerge_cli.launch import LaunchPolicy, SortPolicy, Unique
+from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 
@@ -82,7 +82,7 @@ class DeviceText:
         """The byte of the chunk at which a row starts. For lines it waits for the device."""
         return row * self._size if self._starts is None else int(self._starts[row])
 
-    def merge(self, policy: LaunchPolicy, out: int, nbytes: int, unique: Unique, *, counted: bool) -> tuple[int, int]:
+    def merge(self, policy: LaunchPolicy, out: int, nbytes: int, equals: Equals, *, counted: bool) -> tuple[int, int]:
         """Merge the runs' rows into the `nbytes` at `out`; returns (bytes written, rows dropped).
 
         counted: equal rows go out once, and `equals` gets their numbers.
@@ -91,16 +91,16 @@ class DeviceText:
         self._fresh = False
         lines = self._found()[-1]
         self._merged.reserve(lines * self._row)
-        if isinstance(unique, Equals):
-            fold = self._folds.of(unique, len(runs))
+        if equals.is_set:
+            fold = self._folds.of(equals, len(runs))
             kept = fold(runs, self._merged.address, scratch, self.context)
             return self._gathered(self._counted(kept) if counted else kept, out, nbytes)
         merge = merge_of_many(self._kernels, policy)
         queue(merge.steps(runs, self._merged.address, scratch, self.context), current_stream())
-        kept = self._counted(lines) if counted else self._dropped(lines, unique)
+        kept = self._counted(lines) if counted else self._dropped(lines, equals)
         return self._gathered(kept, out, nbytes)
 
-    def sort(self, policy: SortPolicy, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
+    def sort(self, policy: SortPolicy, out: int, nbytes: int, equals: Equals) -> tuple[int, int]:
         """Sort the rows of all runs, and gather by them, as `merge` does."""
         self.runs()
         self._fresh = False  # the rows are sorted in place
@@ -108,7 +108,7 @@ class DeviceText:
         self._merged.reserve(lines * self._row)
         sort, rows = sort_of(self._kernels, policy), (self._rows.address, lines)
         queue(sort.steps(rows, self._merged.address, scratch, self.context, overwrite=True), current_stream())
-        return self._gathered(self._dropped(lines, unique), out, nbytes)
+        return self._gathered(self._dropped(lines, equals), out, nbytes)
 
     def raise_disorder(self) -> None:
         """Raise DisorderError if the bytes gathered last are more or fewer than those of the chunk.
@@ -129,11 +129,11 @@ class DeviceText:
         self.equals = self._checks.count_equals((self._merged.address, lines), self.context)
         return len(self.equals)
 
-    def _dropped(self, lines: int, unique: Unique) -> int:
+    def _dropped(self, lines: int, equals: Equals) -> int:
         """Drop equal rows after the first one, if that is asked for. Returns the number of rows that are left."""
-        if not unique:
+        if equals.keeps_all:
             return lines
-        return self._checks.keep_first((self._merged.address, lines), unique == "ahead", self.context)
+        return self._checks.keep_first((self._merged.address, lines), equals is Equals.FIRST_CONTINUED, self.context)
 
     def _gathered(self, kept: int, out: int, nbytes: int) -> tuple[int, int]:
         """Gather by the first `kept` merged rows."""

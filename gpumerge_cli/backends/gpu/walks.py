@@ -25,14 +25,6 @@ from gpumerge_cli.order.base import Macros
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 
-_EQUAL, _ONLY_A, _ONLY_B = 1, 2, 4
-RULES = {
-    "union": _EQUAL | _ONLY_A | _ONLY_B,
-    "intersect": _EQUAL,
-    "difference": _ONLY_A,
-    "symmetric": _ONLY_A | _ONLY_B,
-}
-"""The rules of kernels/sets.cuh, by the names of sets."""
 CUT_FOR_WALKS: Macros = (("WALK", 1),)
 """The macros of partition.cu, beside those of its runs and of columns."""
 _RUNS = 2
@@ -83,7 +75,7 @@ def walk_shape(order: Order, limits: DeviceLimits) -> WalkShape:
 def macros_of_walk(order: Order, limits: DeviceLimits, equals: Equals) -> Macros:
     """The macros of walk.cu, beside those of the order and of columns."""
     shape, bulk = walk_shape(order, limits), limits.has_bulk_copies
-    walking = walk_macros(RULES[equals.name_of_set], distinct=equals.is_distinct, bulk=bulk)
+    walking = walk_macros(equals, bulk=bulk)
     shaped = shape_macros(shape.block_size, shape.items_per_thread, shape.resident)
     return *walking, *shaped
 
