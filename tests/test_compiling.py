@@ -18,7 +18,7 @@ from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.gpu import access as gpu
-from gpumerge_cli.backends.gpu import sight
+from gpumerge_cli.backends.gpu import presence
 from gpumerge_cli.backends.gpu.compile_time import compile_seconds
 from gpumerge_cli.backends.gpu.source import comparison_macros, compiler_options, kernel_directory
 from gpumerge_cli.backends.select import select
@@ -119,7 +119,7 @@ def test_the_cost_model_counts_it(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert Costs().predict("cpu", "keys", 0, 2, 3, 3.0) == pytest.approx(Costs().predict("cpu", "keys", 0, 2, 3) + 1.0)
     monkeypatch.setattr(costs, "load", Costs)
-    monkeypatch.setattr(sight, "in_sight", lambda: True)
+    monkeypatch.setattr(presence, "is_present", lambda: True)
     monkeypatch.setattr(backends_select, "compile_seconds", lambda: 1000.0)
     keys = Order.of("int32")
     chosen = select("auto", 0, keys, 10**10)

@@ -76,10 +76,10 @@ def main() -> None:
             inputs = stack.enter_context(opened(names, Items()))
             Computed.requests = 0
             planner = Planner(inputs.sources, inputs.order)
-            plan = planner.plan(planner.whole(), -(-inputs.nbytes // pieces))
+            chunks = planner.split(planner.whole(), -(-inputs.nbytes // pieces))
             asked = Computed.requests
-        each = asked / options.inputs / max(1, len(plan) - 1)
-        rows.append(f"| {len(plan)} | {asked:,} | {each:.1f} | {asked * options.milliseconds / 6e4:.1f} |")
+        each = asked / options.inputs / max(1, len(chunks) - 1)
+        rows.append(f"| {len(chunks)} | {asked:,} | {each:.1f} | {asked * options.milliseconds / 6e4:.1f} |")
         print(rows[-1], flush=True)
     lines = [
         f"The cuts of {options.inputs} objects of {options.bytes / 1e9:g} GB of int64, in blocks of {BLOCK >> 10} KiB.",

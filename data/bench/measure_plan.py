@@ -79,9 +79,9 @@ def timed(planner: Planner, pieces: int, repeat: int) -> list[float]:
     whole, found = planner.whole(), []
     for _ in range(repeat):
         start = time.perf_counter()
-        plan = planner.plan(whole, -(-whole.nbytes // pieces))
+        chunks = planner.split(whole, -(-whole.nbytes // pieces))
         found.append(time.perf_counter() - start)
-        assert len(plan) == pieces
+        assert len(chunks) == pieces
     return found
 
 

@@ -2,14 +2,13 @@
 
 A word that the header has as a name means that column, even if it looks like a number. Where no option says whether
 line 1 is a header, and the word numbers another column, nothing tells which of the two is meant: it is refused.
-Nothing of Typer is imported here.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number
@@ -80,14 +79,12 @@ def csv_names(
 
 @dataclass(frozen=True)
 class Header:
-    """The header in which keys of CSV find their names.
-
-    find_names: gives the names of all fields, as csv_names does. known: whether options say that line 1 is a header;
-    None if none says so.
-    """
+    """The header in which keys of CSV find their names."""
 
     find_names: Callable[[], Sequence[str] | None]
+    """Gives the names of all fields, as csv_names does."""
     known: bool | None = None
+    """Whether options say that line 1 is a header; None if none says so."""
 
     def names(self) -> Sequence[str]:
         """The names; () where there is no header to find them in. What is wrong with a file, its opening tells."""
@@ -95,6 +92,11 @@ class Header:
             return self.find_names() or ()
         except GpumergeError:
             return ()
+
+
+def said_header(lines: int, given: Collection[str]) -> bool | None:
+    """Whether --header says that there is one, None if it is not given. lines: its value. given: see Options."""
+    return True if lines else (False if "header" in given else None)
 
 
 def header_of(
@@ -106,7 +108,7 @@ def header_of(
 ) -> Header:
     """The header of files of CSV. keys: the texts of -k. fields: those of --field, or of join's options.
 
-    said: whether --header says that there is one, None if it is not given. numbers: see parse_columns.
+    said: see said_header. numbers: see parse_columns.
     """
     can_only_be_names = [
         text for text in keys if WHOLE_KEY.fullmatch(text) is None and _CSV_NUMBER.fullmatch(text) is None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.columns import Header, csv_names, header_of, parse_columns, parse_csv_key
+from gpumerge_cli.cli.columns import Header, csv_names, header_of, parse_columns, parse_csv_key, said_header
 from gpumerge_cli.cli.keyspec import KeySpec
 from gpumerge_cli.cli.options.groups import OrderOptions
 from gpumerge_cli.cli.options.typed import SortOptions
@@ -44,8 +44,7 @@ def find_keys(
 
     def header_for(option: str, lines: int, texts: Sequence[str], *, implied: bool = False) -> Header:
         names = partial(csv_names, files, separator, lines, plain=plain, option=option, implied=implied)
-        said = True if lines else (False if "header" in options.given else None)
-        return header_of(names, said, texts, options.field)
+        return header_of(names, said_header(lines, options.given), texts, options.field)
 
     found = header_for("-k", options.header, [key for key in written if isinstance(key, str)])
     keys = [parse_csv_key(key, found) if isinstance(key, str) else key for key in written]

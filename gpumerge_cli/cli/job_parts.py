@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Resources
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import RecordRequest
-    from gpumerge_cli.launch import LaunchRequest
+    from gpumerge_cli.launch import LaunchRequest, Transfer
 
 _PLAIN = (LineOrder(), LineOrder(reverse=True), LineOrder(stable=True), LineOrder(reverse=True, stable=True))
 
@@ -120,8 +120,8 @@ def margin_of(options: CountOptions) -> Margin | None:
     return None if options.count is None else Margin(options.count)
 
 
-def launch_of(options: LaunchOptions) -> LaunchRequest:
-    """The kernel and its launch, as merge and path name them."""
+def launch_of(options: LaunchOptions, fan_in: int | None = None, transfer: Transfer | None = None) -> LaunchRequest:
+    """The kernel and its launch. fan_in, transfer: see LaunchRequest."""
     from gpumerge_cli.launch import LaunchRequest
 
     return LaunchRequest(
@@ -131,4 +131,6 @@ def launch_of(options: LaunchOptions) -> LaunchRequest:
         options.tile_size,
         options.tile_load,
         options.blocks,
+        fan_in,
+        transfer,
     )

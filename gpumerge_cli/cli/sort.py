@@ -33,15 +33,10 @@ _SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
 def sort(arguments: Sequence[str], settings: Settings | None) -> int:
     """Carry out the words behind "gpumerge sort" and return the exit code. Raises GpumergeError."""
     command = parse_sort(arguments, settings=settings)
-    if command.mode == "help":
-        from gpumerge_cli.cli.help import help_text
+    if command.mode in ("help", "version"):
+        from gpumerge_cli.cli.help import help_text, version_text
 
-        print(help_text("sort"), end="")
-        return 0
-    if command.mode == "version":
-        from gpumerge_cli import __version__
-
-        print(f"gpumerge {__version__}")
+        print(help_text("sort") if command.mode == "help" else version_text(), end="")
         return 0
     if not command.options.quiet:
         _tell_of_locale()

@@ -44,9 +44,9 @@ def read_values(
         option.parameter: read_all(option, [one.value for one in values], values[0].written)
         for option, values in by_option.items()
     }
-    (argument,) = row.arguments
-    given = frozenset([*said, argument.parameter] if files else said)
-    said[argument.parameter] = tuple(files) if argument.many else files[0]
+    given = frozenset([*said, *(argument.parameter for argument in row.arguments)] if files else said)
+    for argument in row.arguments:
+        said[argument.parameter] = tuple(files) if argument.many else files[0]
     for option, values in () if settings is None else settings.others(row.name, given):
         said[option.parameter] = read_all(option, values, option.names[0])
     return make_options(row, said, given, (one.option.parameter for one in told))

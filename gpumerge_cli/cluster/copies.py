@@ -73,7 +73,7 @@ class Copies:
             work = Pass(self.job, "unpack", (), Order.lines(LineOrder()), 1.0, NoOutlet(), pieces=pieces)
             run = os.urandom(8).hex()
             plain = replace(self.job, items=Items())
-            shipment = Shipment(run, __version__, plain, work.action, work.order, 1.0, inputs, folder=str(folder.path))
+            shipment = Shipment(run, __version__, work.elsewhere(plain), inputs, folder=str(folder.path))
             self.workers.ready(work, shipment, noted=noted).do(Tasks(work, None, 1, stopwatch))
             yield tuple(found.get(number) for number in range(len(names)))
 

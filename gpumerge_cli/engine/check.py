@@ -155,7 +155,7 @@ def raise_disorder(job: Job, inputs: Inputs, advance: Advance | None = None, exe
     judge_memory(job, inputs)
     check, clock = _check_of(job), Clock()
     team = executor.team(check, inputs, clock)
-    search = Search(check, team, clock, inputs.item_bytes)
+    search = Search(check, team, clock, inputs.mean_bytes)
     counts = []
     for source in inputs.sources:
         found = search.outcome(source, inputs.order, advance)
@@ -177,19 +177,19 @@ def _check_of(job: Job) -> Job:
 class Search:
     """Searches for the first item of a source that sorts before the one ahead of it.
 
-    job: a check. team: looks at blocks of the source, all at once. item_bytes: of an item on average.
+    job: a check. team: looks at blocks of the source, all at once. mean_bytes: of an item on average.
     """
 
     job: Job
     team: JobTeam
     clock: Clock
-    item_bytes: float
+    mean_bytes: float
 
     def outcome(self, source: Source, order: Order, advance: Advance | None = None) -> Outcome:
         """The outcome of a search in one source. advance: called with (bytes done, bytes in all)."""
         blocks = blocks_of(source, self.team.block_bytes(source, order))
         pieces = [Chunk((block,), block[0]) for block in blocks]
-        work = Pass(self.job, "check", (source,), order, self.item_bytes, NoOutlet(), pieces=pieces, advance=advance)
+        work = Pass(self.job, "check", (source,), order, self.mean_bytes, NoOutlet(), pieces=pieces, advance=advance)
         if not pieces:
             return Outcome([0])
         if advance is not None:  # what ends the check need not wait for the first block
@@ -226,6 +226,6 @@ def disorder_of(work: Pass, number: int, join: Joining | None = None) -> Disorde
     source, order = work.sources[number], work.order_of(number)
     check, clock = _check_of(work.job), Clock()
     job = replace(check, resources=replace(check.resources, backend="cpu", cluster=None))
-    search = Search(job, LOCAL.host(job), clock, work.item_bytes)
+    search = Search(job, LOCAL.host(job), clock, work.mean_bytes)
     found = search.outcome(source, order).disorder
     return None if found is None else search.error(source, order, found, beside=work.sources, join=join)

@@ -92,7 +92,7 @@ class Inputs:
         return sum(source.size for source in self.sources)
 
     @cached_property  # a look reads from the files
-    def item_bytes(self) -> float:
+    def mean_bytes(self) -> float:
         """Bytes of an item on average; of lines by a look at some of them, rather too few than too many."""
         if self.order.item_bytes:
             return float(self.order.item_bytes)

@@ -9,9 +9,9 @@ from gpumerge_cli.formats.output import refuse_inputs, same_place
 from gpumerge_cli.order.equals import Margin
 
 
-def judge_margin(margin: Margin | None, inputs: Inputs) -> None:
+def judge_margin(margin: Margin, inputs: Inputs) -> None:
     """Raise UsageError for items that can have no text beside them."""
-    if margin is None or margin.count == "apart":
+    if margin.count == "apart":
         return
     if inputs.order.item_word != "line":
         counts = "write the counts to a file of their own with --count-to"

@@ -34,7 +34,7 @@ def test_a_sort_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.Monk
     failing = failing_from(5)
 
     def fail(pool: Troubled, ticket: Ticket) -> Answer:
-        sorts.append(pool.shipment.action)
+        sorts.append(pool.shipment.work.action)
         return failing(pool, ticket)
 
     with monkeypatch.context() as patch:

@@ -71,7 +71,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sorts of many runs for small files."""
     cut = local_sorts.pieces_of
     monkeypatch.setattr(local_sorts, "pieces_of", lambda sources, size: cut(sources, 3000))
-    monkeypatch.setattr(engine_local, "shares", lambda *arguments: Shares(3, 4096))
+    monkeypatch.setattr(engine_local, "shares", lambda *_, **__: Shares(3, 4096))
 
 
 def sorted_as_on_cpu(names: Sequence[str], folder: Path, count: Any, items: Items, **more: Any) -> MergeReport:

@@ -405,11 +405,11 @@ def test_merges_go_on_behind_sets(order: Order, five: bytes, six: bytes, gpu_bac
     workspace.staging(2 * run.nbytes)[:] = np.concatenate([run, run])
     workspace.upload([run.nbytes, run.nbytes])
     policy = gpu_backend.resolve(LaunchRequest(), order)
-    for unique, wanted in (
-        (Equals.INTERSECT, [5, 5, 6]), (None, [5, 5, 5, 5, 6, 6]), (Equals.DIFFERENCE, []), ("first", [5, 6]),
-        (Equals.DISTINCT_UNION, [5, 6]), (None, [5, 5, 5, 5, 6, 6]),
+    for equals, wanted in (
+        (Equals.INTERSECT, [5, 5, 6]), (Equals.ALL, [5, 5, 5, 5, 6, 6]), (Equals.DIFFERENCE, []),
+        (Equals.FIRST, [5, 6]), (Equals.DISTINCT_UNION, [5, 6]), (Equals.ALL, [5, 5, 5, 5, 6, 6]),
     ):  # fmt: skip
-        workspace.merge(policy, unique)  # type: ignore[arg-type]
+        workspace.merge(policy, equals)
         assert workspace.download().tobytes() == b"".join({5: five, 6: six}[item] for item in wanted)
         assert workspace.dropped == 6 - len(wanted)
     workspace.close()

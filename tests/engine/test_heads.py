@@ -43,7 +43,7 @@ def merged(folder: Path, names: list[str], order: LineOrder, *, unique: bool, me
         sink = open_sink(str(folder / "out"), inputs.layout, None, None, head=inputs.head)
         outlet, rest = SinkOutlet([sink], operation.equals), Chunk(tuple((0, one.size) for one in inputs.sources), 0)
         job = Job(tuple(names), items, operation)
-        work = Pass(job, "heads", inputs.sources, inputs.order, inputs.item_bytes, outlet, pieces=[rest])
+        work = Pass(job, "heads", inputs.sources, inputs.order, inputs.mean_bytes, outlet, pieces=[rest])
         worker = heads.HeadsWorker(work, memory)
         ahead = Outcome([0] * len(names), rest=rest)
         outcome = heads.gone_on(ahead, perform(work, LOCAL.host(job).ready_with([worker]), Clock()))

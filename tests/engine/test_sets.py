@@ -76,6 +76,12 @@ def test_the_plain_rule_is_pythons(equals: Equals) -> None:
         assert sum(high - low for low, high in equals.kept(counts)) == left, (equals, counts)
 
 
+def test_merges_keep_all_or_the_first() -> None:
+    assert Equals.ALL.most([2, 0, 3]) == Equals.FIRST.most([2, 0, 3]) == 5
+    assert Equals.ALL.kept([2, 0, 3]) == [(0, 2), (0, 0), (0, 3)]
+    assert Equals.FIRST.kept([0, 2, 3]) == [(0, 0), (0, 1), (0, 0)]
+
+
 DTYPES = (
     "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
 )  # fmt: skip

@@ -54,7 +54,7 @@ def sort(
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces so small that a test has many runs."""
-    monkeypatch.setattr(local_sorts, "_LEAST_PIECE", 4 << 10)
+    monkeypatch.setattr(local_sorts, "LEAST_PIECE", 4 << 10)
     monkeypatch.setattr(local_sorts, "_LEAST_ROOM", 16 << 10)
     monkeypatch.setattr(cpu_backend, "_PIECE", 16 << 10)
     monkeypatch.setattr(cpu_backend, "_MOST_RUNS", 1 << 20)

@@ -49,8 +49,8 @@ sink = open_sink(output, layout_of(job.inputs[0], Items("text")), None, None)  #
 with opened(job.inputs, job.items) as inputs:
     sink.reserve(inputs.nbytes)
     outlet = SinkOutlet([sink], job.operation.equals)
-    work = Pass(job, "merge", inputs.sources, inputs.order, inputs.item_bytes, outlet)
-    worker = CpuWorker(0, Setup(work, cpu.create(), Shares(1, 1 << 16)))
+    work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, outlet)
+    worker = CpuWorker(0, Setup(work, cpu.create(), lambda *_: Shares(1, 1 << 16)))
     worker.start()
     counts = [sum(each) for each in zip(*(worker.do(task).counts for task in tasks))]
     worker.close()
