@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.counting import counted
 from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.host import Host
 from gpumerge_cli.arrays.options import flag
-from gpumerge_cli.arrays.remembered import Operation, again
+from gpumerge_cli.arrays.remembered import again
 from gpumerge_cli.order.equals import Equals
+
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.gpu.prepared import Operation
 
 
 def run_call(

@@ -20,7 +20,6 @@ from gpumerge_cli.native.calls import ChunkCalls, ChunkWork
 from gpumerge_cli.native.chunks import Chunks
 from gpumerge_cli.native.joins import Joins
 from gpumerge_cli.native.library import library
-from gpumerge_cli.native.specs import equals as equals_number
 from gpumerge_cli.native.specs import judge, launch_spec, order_spec, sort_spec
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
@@ -150,7 +149,7 @@ class CpuBackend:
         addresses = (ctypes.c_void_p * len(runs))(*(run.ctypes.data for run in runs))
         counts = (ctypes.c_int64 * len(runs))(*map(len, runs))
         launch, kept = launch_spec(policies.resolve(LaunchRequest(), order)), ctypes.c_int64()
-        given = (order_spec(order), launch, addresses, counts, len(runs), equals_number(equals))
+        given = (order_spec(order), launch, addresses, counts, len(runs), equals.value)
         judge(self._own.gm_combine_arrays(*given, out.ctypes.data, ctypes.byref(kept), threads))
         return kept.value
 
