@@ -253,9 +253,9 @@ def test_strings_of_any_length_are_refused_in_one_line() -> None:
 
 
 def test_a_gpu_that_is_not_there_has_a_way_out_for_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpumerge_cli.backends.gpu import sight
+    from gpumerge_cli.backends.gpu import presence
 
-    monkeypatch.setattr(sight, "in_sight", lambda: False)
+    monkeypatch.setattr(presence, "is_present", lambda: False)
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(DeviceError, match=r"or use the backend cpu$"):
         gpumerge_cli.sort(np.array([2, 1]), backend="gpu")

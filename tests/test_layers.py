@@ -42,8 +42,8 @@ ENTERED = {"backends.cpu": {"backends.select"}}
 REGISTRIES = {"backends.variants.lookup", "formats.kinds.lookup"}
 # Outside libraries and the only rooms that may import them.
 LIBRARIES = {
-    "typer": {"cli", "__main__"},
-    "click": {"cli", "__main__"},
+    "typer": {"cli.application"},
+    "click": set(),
     "rich": {"cli", "report.terminal", "report.terminal_path"},
     "cupy": {"backends.gpu", "arrays"},
     "pyarrow": {"arrays.taking"},

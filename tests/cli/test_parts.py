@@ -74,7 +74,7 @@ def test_what_is_refused(words: list[str], options: list[str], told: str, capsys
     [
         ([*MERGE, "--parts", "2", "--plan"], "--plan writes no parts; leave --parts out"),
         ([*MERGE, "--parts", "2", "--compare"], "--compare writes no parts; leave --parts out"),
-        ([*SORT, "--parts", "2", "--compare"], "--compare sorts and writes no output; leave -o, --parts"),
+        ([*SORT, "--parts", "2", "--compare"], "--compare sorts and writes no output; leave --parts out"),
         ([*SORT, "--parts", "2", "-c"], "--parts: a check writes nothing; leave --parts, or -c and -C, out"),
         (["check", "a.txt", "--parts", "2"], "--parts"),
         (["merge", "a.txt", "bad.txt", "--parts", "2", "-o", "p{part}"], "bad.txt:2: disorder"),

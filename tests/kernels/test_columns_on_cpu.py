@@ -14,7 +14,6 @@ from kernel_shim import compile_flags
 from set_pairs import EVERY_SET
 
 from gpumerge_cli.backends.gpu.source import column_macros, flatten, order_macros, walk_macros
-from gpumerge_cli.backends.gpu.walks import RULES
 from gpumerge_cli.order.kinds import Order
 
 SHAPES = [
@@ -108,8 +107,8 @@ std::vector<long long> set_of(const Input& in, int m, int key)
         const bool take_a = a < m && (b == in.total || small(a) <= small(b));
         const bool take_b = b < in.total && (a == m || small(b) <= small(a));
         const long long item = take_a ? a : b;
-        const bool goes = (RULE & (take_a && take_b ? walks::EQUAL : take_a ? walks::ONLY_A : walks::ONLY_B)) != 0;
-        if (goes && !(DISTINCT && small(item) == last)) kept.push_back(item);
+        const bool goes = (EQUALS & (take_a && take_b ? walks::EQUAL : take_a ? walks::ONLY_A : walks::ONLY_B)) != 0;
+        if (goes && !((EQUALS & walks::DISTINCT) && small(item) == last)) kept.push_back(item);
         last = small(item);
         a += take_a;
         b += take_b;
@@ -220,7 +219,7 @@ def program(change: Callable[[str], str] = lambda text: text, bulk: int = 0, num
         keys = Order.of(dtype)
         order = Order.records(max(4, keys.width) + max(4, value), 0, keys.dtype)
         equals = EVERY_SET[number]
-        rule = walk_macros(RULES[equals.name_of_set], distinct=equals.is_distinct, bulk=False)
+        rule = walk_macros(equals, bulk=False)
         parts.append(f"namespace shape_{number} {{")
         for name, (file, runs, reads, writes) in KERNELS.items():
             columns = 1 if file in ("sort_tile.cu", "merge_by_rank.cu") else runs

@@ -22,7 +22,6 @@ from gpumerge_cli.backends.gpu.source import (
     shape_macros,
     walk_macros,
 )
-from gpumerge_cli.backends.gpu.walks import RULES
 from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Keys, Lines, Order
@@ -41,11 +40,10 @@ class Walk(Variant):
     equals: Equals = Equals.UNION
 
     def source(self) -> tuple[str, str]:
-        rule = RULES[self.equals.name_of_set]
         macros = {
             **dict(order_macros(self.order)), **dict(partition_macros(2)), "WALK": 1,
             "PARTITION_SIZE": 6, "STRETCH": 5, "STRIDE": 5,
-            **dict(walk_macros(rule, distinct=self.equals.is_distinct, bulk=bool(self.bulk))),
+            **dict(walk_macros(self.equals, bulk=bool(self.bulk))),
             **dict(shape_macros(self.path_block, self.path_items, 1)), "SUMMED_PER_THREAD": 2,
         }  # fmt: skip
         if not self.order.item_bytes:
