@@ -78,8 +78,8 @@ KEY_ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (Fa
 
 
 def ordered(orders: list[Order]) -> list[Any]:
-    """Parameters of a test: every second ascending order. The others, which differ little, are for thorough runs."""
-    usual = [order for order in orders if not order.descending][::2]
+    """Parameters of a test: every fourth ascending order. The others, which differ little, are for thorough runs."""
+    usual = [order for order in orders if not order.descending][::4]
     marks = pytest.mark.thorough
     return [pytest.param(order, marks=() if order in usual else marks, id=order.describe()) for order in orders]
 
