@@ -208,7 +208,7 @@ class _Running:
         order, mean_bytes = self.inputs.order, self.inputs.mean_bytes
         work = Pass(self.job, action, sources, order, mean_bytes, runs.outlet, pieces=runs.pieces, shares=runs.shares,
                     advance=advance)  # fmt: skip
-        return perform(work, self.team.ready(work), self.clock)
+        return perform(work, self.team.ready(work), self.clock, waits=not runs.whole or self.output.seekable)
 
     def _half(self, ahead: int) -> Advance | None:
         """Takes the progress of one of two passes over all bytes. ahead: bytes of the passes ahead of it."""
