@@ -105,16 +105,6 @@ class LocalTeam:
     choice: Choice
     output: Output | None = None
 
-    @property
-    def why(self) -> str:
-        """See JobTeam."""
-        return self.choice.why
-
-    @property
-    def expected(self) -> Mix | None:
-        """See JobTeam."""
-        return self.choice.expected
-
     @cached_property
     def memory(self) -> int:
         """Bytes of the host's that the items may take."""

@@ -52,6 +52,7 @@ class Output:
         self._operation = job.operation
         self.sinks: list[Sink] = []
         self._counts: Sink | None = None
+        self._all: list[Sink] = []  # with the counts
         self._threads = job.resources.threads
         self._reserved: Sequence[int] = ()
         self._cuts = False
@@ -64,8 +65,10 @@ class Output:
             for number, name in enumerate(names):
                 count = inputs.order.count(sizes[number]) if known else None
                 self.sinks.append(open_sink(name, inputs.format, inputs.dtype, count, head=inputs.head, most=most))
+                self._all.append(self.sinks[-1])
             if margin is not None and margin.file is not None:
                 self._counts = open_sink(margin.file, COUNTS, COUNTS.dtype, None, most=_COUNT_BYTES * items)
+                self._all.append(self._counts)
         except BaseException:
             self.abort()
             raise
@@ -167,10 +170,6 @@ class Output:
         for sink in self._all:
             with suppress(OSError):
                 sink.abort()
-
-    @property
-    def _all(self) -> list[Sink]:
-        return [*self.sinks, *([] if self._counts is None else [self._counts])]
 
     def parts(self, outcome: Outcome) -> tuple[OutputPart, ...]:
         """The content of each part, for a report."""

@@ -71,7 +71,7 @@ def run(
         return answers
     clock = Clock(since_start)
     executor.judge(job)
-    sorts = job.operation.kind == "sort"
+    sorts, margin = job.operation.kind == "sort", job.operation.margin
     if not sorts:
         refuse_inputs(job.output.name, job.inputs)
     elif job.resources.memory is not None:
@@ -85,7 +85,7 @@ def run(
             clock.stopwatch,
             advance,
             folders=job.resources.folders,
-            outputs=(*names, *counts_of(job)),
+            outputs=names if margin is None else (*names, *counts_of(margin, job)),
             alike=job.operation.join is None,
             copier=executor.copier(job, names[0]),
         ) as inputs,

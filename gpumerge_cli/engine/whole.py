@@ -83,6 +83,7 @@ class WholeWorker:
         self._stopwatch = stopwatch
         self._threads = threads
         self._workspace: Workspace | None = None
+        self._memory: Workspace  # that one, once it has started
         self._moved = 0  # bytes that were read or written
         self._lock = threading.Lock()
         self._is_used = False  # by threads that nobody waits for
@@ -91,7 +92,7 @@ class WholeWorker:
         """Take the memory for all of it. Raises DeviceError."""
         work = self._work
         self._on.prepare(work.order, self._policy, int(work.nbytes / work.mean_bytes))
-        self._workspace = self._on.workspace(work.order, work.nbytes, threads=self._threads)
+        self._workspace = self._memory = self._on.workspace(work.order, work.nbytes, threads=self._threads)
 
     def do(self, task: Task) -> TaskResult:
         """Read, sort, write. Raises UnfinishedError if memory is short, and only before anything is written."""
@@ -108,11 +109,6 @@ class WholeWorker:
         """Give the memory back, unless threads that nobody waits for still use it: it goes with the last of them."""
         if self._workspace is not None and not self._is_used:
             self._workspace.close()
-
-    @property
-    def _memory(self) -> Workspace:
-        assert self._workspace is not None, "a worker starts first"
-        return self._workspace
 
     def _do(self, task: Task) -> TaskResult:
         workspace, sources = self._memory, self._work.sources
