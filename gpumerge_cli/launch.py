@@ -6,11 +6,7 @@ from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.equals import Equals
 
-Unique = Literal["first", "ahead"] | Equals | None
-"""Equal items that go out: all (None), the first one, or the first one unless it equals the chunk's first item. An
-Equals says it for sets, and on the CPU for every merge."""
 KernelName = str
 """One of variants.NAMES; in policies of sets on a GPU also "walk"."""
 TileLoad = Literal["full", "exact"]

@@ -88,9 +88,10 @@ def levels() -> tuple[str, ...]:
 
 
 def version() -> str:
-    """The text that `gm_version` gives: the package's version, and a checksum of the entries that Python calls."""
+    """The text that `gm_version` gives: the package's version, and a checksum of the headers that Python knows."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    return f"{project['version']}-{zlib.crc32((KERNELS / 'cpu' / 'entries.h').read_bytes()):08x}"
+    headers = b"".join((KERNELS / name).read_bytes() for name in ("cpu/entries.h", "equals.h"))
+    return f"{project['version']}-{zlib.crc32(headers):08x}"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 // Text between two places, and the classes of its bytes.
 //
 // A text may lie at any address and end where its memory ends. So these functions read single bytes, and none behind the
-// text's end. A unit of the CPU may define TEXT_PADDING (64): that many bytes behind every text can be read. The hot loops
+// text's end, but for memcmp where host.cuh defines ON_HOST. A unit of the CPU may define TEXT_PADDING (64): that many bytes behind every text can be read. The hot loops
 // then read words.
 #pragma once
 
@@ -37,11 +37,18 @@ __device__ __forceinline__ bool digit_at(Place at, Place stop) { return at < sto
 // Negative, zero or positive, as in memcmp. If one text begins the other, the shorter one goes first.
 __device__ inline int compare_bytes(Text x, Text y)
 {
+#if ON_HOST
+    const long long longer = (x.stop - x.start) - (y.stop - y.start);
+    const long long shorter = longer < 0 ? x.stop - x.start : y.stop - y.start;
+    const int result = shorter > 0 ? __builtin_memcmp(x.start, y.start, static_cast<unsigned long>(shorter)) : 0;
+    return result != 0 ? result : (longer > 0) - (longer < 0);
+#else
     for (; x.start < x.stop && y.start < y.stop; ++x.start, ++y.start) {
         const int difference = static_cast<int>(*x.start) - static_cast<int>(*y.start);
         if (difference != 0) return difference;
     }
     return (x.start < x.stop) - (y.start < y.stop);
+#endif
 }
 
 // The first place of the byte, or `stop`.

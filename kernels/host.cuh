@@ -1,6 +1,7 @@
 // CUDA's words for a C++ compiler, so that the shared headers compile for the CPU unchanged.
 #pragma once
 
+#define ON_HOST 1
 #define __device__
 #define __host__
 #define __constant__ static const

@@ -326,6 +326,19 @@ __device__ __noinline__ int compare_by_keys(const LineOrder& order, Text a, Text
     return compare_last_resort(order, a, b);
 }
 
+// Compares lines of an order without keys.
+__device__ __forceinline__ int compare_plain(const LineOrder& order, Text a, Text b)
+{
+    const int result = compare_bytes(a, b);
+    return order.flags & REVERSE ? -result : result;
+}
+
+// Compares any two lines.
+__device__ inline int compare_lines(const LineOrder& order, Text a, Text b)
+{
+    return order.plain() ? compare_plain(order, a, b) : compare_by_keys(order, a, b);
+}
+
 // This function is called by its address. So a merge holds only the registers of a call for it.
 __device__ int (*compare_keyed)(const LineOrder& order, Text a, Text b) = compare_by_keys;
 
@@ -342,8 +355,7 @@ __device__ __forceinline__ int compare_rows(Lines lines, long long y, long long 
     const long long known = lines.alike(shorter);
     line_y.start += known;
     line_x.start += known;
-    const int result = compare_bytes(line_y, line_x);
-    return order.flags & REVERSE ? -result : result;
+    return compare_plain(order, line_y, line_x);
 }
 
 // Whether line y goes strictly before line x. Preconditions: as for compare_rows. It is not inlined, because ties are rare,

@@ -1,21 +1,9 @@
 // Compares records as rows, and makes their prefixes: see lines.cuh. Needs image_of of keys.cuh.
 #pragma once
 
-__device__ __forceinline__ Place place_of(Lines records, long long record) { return records.text + record * records.record; }
+#include "record_fields.cuh"
 
-// The first `bytes` bytes of a field's image, as a number. bytes: 8 at most, and all of them for a field that is a number.
-__device__ __forceinline__ Word field_image(KeyField field, Place key, int bytes)
-{
-#if TEXT_PADDING
-    const Word bits = field.big_endian ? first_word({key, key + bytes}) >> (64 - 8 * bytes)
-                                       : word_at(key) << (64 - 8 * bytes) >> (64 - 8 * bytes);
-#else
-    Word bits = 0;
-#pragma unroll
-    for (int at = 0; at < bytes; ++at) bits = bits << 8 | key[field.big_endian ? at : bytes - 1 - at];
-#endif
-    return image_of(bits, 8 * bytes, field.kind, field.descending);
-}
+__device__ __forceinline__ Place place_of(Lines records, long long record) { return records.text + record * records.record; }
 
 // The first 8 bytes of the images of a record's fields, one after the other.
 __device__ inline Word row_prefix(Lines records, long long record)
@@ -49,15 +37,8 @@ __device__ __forceinline__ int compare_rows(Lines lines, long long y, long long 
             known -= field.width;
             continue;
         }
-        const Place key_y = start_y + field.offset, key_x = start_x + field.offset;
-        if (field.is_bytes()) {
-            const int order = compare_bytes({key_y + known, key_y + field.width}, {key_x + known, key_x + field.width});
-            if (order != 0) return field.descending ? -order : order;
-        } else {
-            const int bytes = static_cast<int>(field.width);
-            const Word image_y = field_image(field, key_y, bytes), image_x = field_image(field, key_x, bytes);
-            if (image_y != image_x) return image_y < image_x ? -1 : 1;
-        }
+        const int order = compare_field(field, start_y + field.offset, start_x + field.offset, known);
+        if (order != 0) return order;
         known = 0;
     }
     return 0;

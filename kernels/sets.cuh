@@ -1,7 +1,7 @@
 // Sets of two sorted sequences: which items go out, and where the work can be cut.
 //
 // A walk goes through A and B at once. Each step looks at the next item of each. If they are equal, the step passes both;
-// otherwise it passes the lesser one. A rule says for each of these three cases whether the item goes out: of equal items it
+// otherwise it passes the lesser one. Equals says for each of these three cases whether the item goes out: of equal items it
 // is A's. So the k-th of equal items of A meets the k-th of B, and the rules are those of the multisets of the C++ standard:
 // union, intersection, difference and symmetric difference. A merge is a walk that never passes two items.
 // Source: Green, McColl and Bader, GPU Merge Path, 2012, for the cut of a merge; Baxter, moderngpu, Balanced Path, 2013, for
@@ -9,12 +9,14 @@
 #pragma once
 
 #include "corank.cuh"
+#include "equals.h"
 
-// The bits of a rule: the cases in which an item goes out.
-constexpr unsigned EQUAL = 1, ONLY_A = 2, ONLY_B = 4;
-
-// side: 0 if both hold the item, 1 if only A does, 2 if only B does.
-__device__ __forceinline__ unsigned goes_out(unsigned rule, long long side) { return rule >> side & 1; }
+// equals: a rule with SET. side: 0 if both hold the item, 1 if only A does, 2 if only B does.
+__device__ __forceinline__ unsigned goes_out(Equals equals, long long side)
+{
+    static_assert(EQUAL == 1 && ONLY_A == 1 << 1 && ONLY_B == 1 << 2, "sides are places of bits");
+    return static_cast<unsigned>(equals) >> side & 1;
+}
 
 // The number of items of a[0 .. end) that go before `item`. It is near `end` if few items equal it.
 template <typename Index, typename Sequence>

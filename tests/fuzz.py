@@ -31,9 +31,10 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.select import select
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.kinds import Lines
@@ -52,25 +53,26 @@ _BATCH = 500
 def expected(case: Case, runs: Runs) -> bytes:
     """The bytes of the right output, and of its counts behind it if they lie apart."""
     if case.count:
-        all_items = replace(case, count="", unique=case.unique if case.is_set else None)
+        all_items = replace(case, count="", equals=case.equals if case.is_set else Equals.ALL)
         return _with_counts(case, expected(all_items, runs))
-    if isinstance(case.unique, Equals):
-        return _expected_set(case, runs, case.unique)
+    if case.is_set:
+        return _expected_set(case, runs, case.equals)
+    keeps_all, skipped = case.equals.keeps_all, int(case.equals is Equals.FIRST_CONTINUED)
     if case.order.record:
         records = sorted_records([record for run in runs for record in run], case.order)
-        if case.unique and records:
-            records = first_records(records, *place_of(case.order))[case.unique == "ahead" :]
+        if not keeps_all and records:
+            records = first_records(records, *place_of(case.order))[skipped:]
         return b"".join(records)
     if not isinstance(case.order, Lines):
         keys: NDArray[Any] = merged_keys(runs, descending=case.order.descending)  # type: ignore[arg-type]
-        if case.unique:
-            keys = first_keys(keys)[case.unique == "ahead" :]
+        if not keeps_all:
+            keys = first_keys(keys)[skipped:]
         return keys.tobytes()
     lines = sorted_lines([line for run in runs for line in run], case.order)
-    if case.unique:
+    if not keeps_all:
         same = key_by(case.order)
         firsts = [line for at, line in enumerate(lines) if at == 0 or same(line) != same(lines[at - 1])]
-        lines = firsts[case.unique == "ahead" :]
+        lines = firsts[skipped:]
     return as_text(lines, end_of(case.order))
 
 
@@ -138,7 +140,7 @@ def merged(case: Case, runs: Runs, backend: Backend) -> bytes:
         if not case.disorder:
             assert workspace.disorder() is None, "sorted runs are said to be out of order"
         workspace.poison()
-        workspace.merge(case.policy, case.unique)
+        workspace.merge(case.policy, case.equals)
         return workspace.download().tobytes()
     finally:
         workspace.close()
@@ -175,7 +177,7 @@ def merged_files(case: Case, runs: Runs, backend: Backend) -> bytes:
                 Resources(backend.name, threads=case.threads),  # type: ignore[arg-type]
                 launch=case.request,
                 check=not case.disorder,
-                equals=case.unique if isinstance(case.unique, Equals) else Equals.of(case.unique is not None),
+                equals=case.equals,
                 memory=case.budget,
                 margin=Margin(case.count, file=counts) if case.count else None,  # type: ignore[arg-type]
             )

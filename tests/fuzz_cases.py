@@ -14,7 +14,7 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.backends.variants.lookup import named
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, Unique
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import DTYPES, Lines, Order
 from tests import line_orders
@@ -39,7 +39,7 @@ RECORD_ORDERS = [Order.records(*key, descending=down) for key in RECORD_KEYS for
 ORDERS = KEY_ORDERS + LINE_ORDERS + RECORD_ORDERS
 SHAPES = ("uniform", "few", "equal", "specials", "disjoint", "disjoint the other way", "blocky")
 DISORDERS = ("shuffled", "reversed", "nearly in order")
-UNIQUES: tuple[Unique, ...] = (None, None, "first", "ahead")
+KEPT = (Equals.ALL, Equals.ALL, Equals.FIRST, Equals.FIRST_CONTINUED)
 SETS = tuple(equals for equals in Equals if equals.is_set)
 COUNTS = ("ahead", "after", "apart")
 
@@ -64,7 +64,7 @@ class Case:
     order: Order
     shape: str
     policy: LaunchPolicy
-    unique: Unique
+    equals: Equals
     threads: int
     lengths: tuple[int, ...]
     request: LaunchRequest
@@ -84,12 +84,12 @@ class Case:
     @property
     def is_set(self) -> bool:
         """Whether it is a set of the runs, and no merge."""
-        return isinstance(self.unique, Equals)
+        return self.equals.is_set
 
     @property
     def rule(self) -> str:
-        """The name of the set, or of the way in which the merge treats equal items."""
-        return self.unique.value if isinstance(self.unique, Equals) else f"unique {self.unique}"
+        """The name of the rule for equal items."""
+        return self.equals.name.lower().replace("_", " ")
 
     @property
     def counted(self) -> str:
@@ -116,30 +116,31 @@ def drawn(seed: int, number: int, backend: Backend) -> tuple[Case, Runs]:
     random = np.random.default_rng([seed, number])
     order = ORDERS[number % len(ORDERS)]
     count = int(random.choice([1, 2, 2, 2, 2, 3, int(random.integers(4, _MOST_RUNS + 1))]))
-    unique = UNIQUES[int(random.integers(len(UNIQUES)))]
+    equals = KEPT[int(random.integers(len(KEPT)))]
     if random.random() < 1 / 3:
         equals = SETS[int(random.integers(len(SETS)))]
-        unique, request = equals, LaunchRequest()
+        request = LaunchRequest()
         policy = backend.resolve(request, order, count, equals)
     else:
         request, policy = _policy(random, order, backend, count)
     shape = str(random.choice(SHAPES))
     lengths = _lengths(random, policy, count, order)
     threads = int(random.choice([1, 1, 2, 3, 5]))
-    case = Case(number, order, shape, policy, unique, threads, lengths, request)
+    case = Case(number, order, shape, policy, equals, threads, lengths, request)
     make = _record_runs if order.record else _line_runs if isinstance(order, Lines) else _key_runs
     runs: Runs = make(random, case)
     if random.random() < 0.25:
-        case = replace(case, budget=int(2 ** random.uniform(0, 26)), unique="first" if unique == "ahead" else unique)
+        of_files = Equals.FIRST if equals is Equals.FIRST_CONTINUED else equals
+        case = replace(case, budget=int(2 ** random.uniform(0, 26)), equals=of_files)
     if random.random() < 0.25:
-        case = replace(case, disorder=str(random.choice(DISORDERS)), unique=unique if case.is_set else None)
+        case = replace(case, disorder=str(random.choice(DISORDERS)), equals=equals if case.is_set else Equals.ALL)
         runs = [_disordered(random, case.disorder, run) for run in runs]  # type: ignore[assignment]
-    distinct = isinstance(case.unique, Equals) and case.unique.is_distinct
+    distinct = case.equals.is_distinct
     of_lines = isinstance(order, Lines)
     may_count = case.budget is not None and not case.disorder and not distinct
     if may_count and random.random() < (0.8 if of_lines else 0.3):
         count = str(random.choice(COUNTS)) if of_lines else "apart"
-        case = replace(case, count=count, unique=case.unique if case.is_set else "first")
+        case = replace(case, count=count, equals=case.equals if case.is_set else Equals.FIRST)
     return case, runs
 
 

@@ -141,7 +141,7 @@ def _drawn_set(
 ) -> Call:
     """A set of runs. It meets few dtypes of keys and values, in one direction, because each kind is compiled."""
     call = Call(equals.name_of_set, np.dtype(KEYS[at]), bool(at % 2), equals=equals)
-    call.kinds += [equals.value, f"up to 2^{_SET_BITS}"]
+    call.kinds += [equals.name.lower().replace("_", " "), f"up to 2^{_SET_BITS}"]
     total = int(2**bits) - 1
     _fill(random, NUMPY, call, total, runs)
     call.runs = [_laid(random, xp, run, call, "keys") for run in call.runs]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.backends.base import DeviceInfo, Disorder, Pace, SortPace
 from gpumerge_cli.backends.variants.lookup import asked_for
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, Unique, judge_recursion
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, judge_recursion
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.calls import ChunkWork
 from gpumerge_cli.order.equals import Equals
@@ -117,17 +117,17 @@ def _image_of(items: NDArray[Any], order: Order) -> NDArray[Any]:
     return order.image(order.keys(items.view(np.uint8)))
 
 
-def _first_of_equals(items: NDArray[Any], order: Order, unique: Unique) -> NDArray[Any]:
+def _first_of_equals(items: NDArray[Any], order: Order, equals: Equals) -> NDArray[Any]:
     image = _image_of(items, order)
     first = np.ones(len(items), bool)
     first[1:] = image[1:] != image[:-1]
-    first[:1] = unique != "ahead"
+    first[:1] = equals is not Equals.FIRST_CONTINUED
     return items[first]
 
 
-def _unique_lines(lines: list[bytes], order: Order, unique: Unique) -> list[bytes]:
+def _unique_lines(lines: list[bytes], order: Order, equals: Equals) -> list[bytes]:
     groups = [next(group) for _, group in groupby(lines, key=key_of(order))]
-    return groups[1:] if unique == "ahead" else groups
+    return groups[1:] if equals is Equals.FIRST_CONTINUED else groups
 
 
 def set_of(runs: Sequence[Sequence[_Item]], key: Callable[[_Item], Any], equals: Equals) -> list[_Item]:
@@ -206,31 +206,31 @@ class ReferenceWorkspace:
     def _lines(self, run: Bytes) -> list[bytes]:
         return run.tobytes().split(self._end)[:-1]
 
-    def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
+    def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
         start = time.perf_counter()
-        if isinstance(unique, Equals):
+        if equals.is_set:
             runs = [self._items(run) for run in self._runs]
-            found = set_of(runs, self._key, unique)
+            found = set_of(runs, self._key, equals)
             self._out = np.frombuffer(b"".join(item + self._end for item in found), np.uint8)
             self.dropped = sum(self.counts) - len(found)
         elif isinstance(self._order, Lines):
             lines = [line for run in self._runs for line in self._lines(run)]
             lines.sort(key=key_of(self._order))
-            kept = _unique_lines(lines, self._order, unique) if unique else lines
+            kept = lines if equals.keeps_all else _unique_lines(lines, self._order, equals)
             self._out = np.frombuffer(b"".join(line + self._end for line in kept), np.uint8)
             self.dropped = len(lines) - len(kept)
         else:
             # The runs lie back to back, so they are concatenated already.
             there = self._staging[: sum(map(len, self._runs))].view(_item_dtype(self._order))
             items = there[np.argsort(_image_of(there, self._order), kind="stable")]
-            first = _first_of_equals(items, self._order, unique) if unique else items
+            first = items if equals.keeps_all else _first_of_equals(items, self._order, equals)
             self._out = first.view(np.uint8)
             self.dropped = len(items) - len(first)
         self.merged_bytes = len(self._out)
         self._span("kernel", start)
 
-    def merge_counted(self, policy: LaunchPolicy, unique: Equals | None = None) -> None:
-        self.merge(policy, unique)
+    def merge_counted(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
+        self.merge(policy, equals)
         groups = [list(group) for _, group in groupby(self._items(self._out), self._key)]
         self._numbers = np.array(list(map(len, groups)), np.int64)
         self._out = np.frombuffer(b"".join(group[0] + self._end for group in groups), np.uint8)
@@ -251,11 +251,11 @@ class ReferenceWorkspace:
             return item_key(self._order, item)
         return _image_of(np.frombuffer(item, np.uint8), self._order)[0]
 
-    def sort(self, policy: SortPolicy, unique: Unique = None, *, by_parts: bool = False) -> None:
+    def sort(self, policy: SortPolicy, equals: Equals = Equals.ALL, *, by_parts: bool = False) -> None:
         if policy.algorithm == "recursive":
             judge_recursion(sum(self.counts))
         # A merge here sorts all that there is.
-        self.merge(policy.launch, unique)
+        self.merge(policy.launch, equals)
 
     def download(self) -> Bytes:
         return self._out

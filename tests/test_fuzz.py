@@ -14,7 +14,7 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.cpu.backend import CpuBackend
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
-from gpumerge_cli.launch import LaunchPolicy, Unique
+from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Lines, Order
 from tests import fuzz, fuzz_api, fuzz_cases, fuzz_device
@@ -118,8 +118,8 @@ def test_cases_are_of_every_kind() -> None:
     cases = [fuzz_cases.drawn(3, number, backend)[0] for number in range(600)]
     assert {case.shape for case in cases} == set(fuzz_cases.SHAPES)
     assert {case.policy.kernel for case in cases} == set(KERNELS)
-    assert {case.unique for case in cases} == {None, "first", "ahead", *fuzz_cases.SETS}
-    assert {case.unique for case in cases if case.disorder and case.budget} >= {None, Equals.UNION}
+    assert {case.equals for case in cases} == {*fuzz_cases.KEPT, *fuzz_cases.SETS}
+    assert {case.equals for case in cases if case.disorder and case.budget} >= {Equals.ALL, Equals.UNION}
     assert {case.disorder for case in cases} == {"", *fuzz_cases.DISORDERS}
     assert {case.count for case in cases} == {"", *fuzz_cases.COUNTS}
     budgets = [case.budget for case in cases if case.budget is not None]
@@ -151,10 +151,10 @@ def test_runs_are_sorted_and_as_long_as_the_case_says() -> None:
 class _UnstableWorkspace(ReferenceWorkspace):
     """Merges its runs in reverse. Only ties show it."""
 
-    def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
-        turns = not isinstance(unique, Equals)
+    def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
+        turns = not equals.is_set
         self._runs = self._runs[:: -1 if turns else 1]
-        super().merge(policy, unique)
+        super().merge(policy, equals)
         self._runs = self._runs[:: -1 if turns else 1]
 
 

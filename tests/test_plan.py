@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
-from gpumerge_cli.formats.registry import open_source, resolve_format
+from gpumerge_cli.formats.registry import layout_of, open_source
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, Plan, Planner, blocks_of, plan_in_spans
 from tests.oracles import merged_keys, merged_records, sorted_lines
@@ -35,7 +36,7 @@ def open_runs(
     for number, run in enumerate(runs):
         path = folder / f"{number}"
         path.write_bytes(run)
-        sources.append(open_source(str(path), resolve_format(str(path), format, dtype, records=records)))
+        sources.append(open_source(str(path), layout_of(str(path), Items(format, dtype, records=records))))
     return sources
 
 

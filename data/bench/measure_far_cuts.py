@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.job import Items
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.stores import lookup as stores
 from gpumerge_cli.formats.stores.base import Found
 from gpumerge_cli.formats.stores.blocks import BLOCK

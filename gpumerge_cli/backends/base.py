@@ -13,7 +13,7 @@ from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.extents import Target
-from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, Unique
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.calls import ChunkCalls, ChunkWork
 from gpumerge_cli.order.equals import Equals
@@ -120,17 +120,16 @@ class Workspace(Protocol):
         strict: an item that compares equal to the one ahead of it counts as disorder, too.
         """
 
-    def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
+    def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
         """Merge the uploaded runs, which stay as they are. Stable: ties by run, then by position in the run.
 
-        unique: only the first of items that compare equal goes out. "ahead": an item that equals the chunk's first one
-        went out before, so none of these goes out. A set: the items that it has of the runs go out.
+        equals: any rule but a join.
         """
 
-    def sort(self, policy: SortPolicy, unique: Unique = None, *, by_parts: bool = False) -> None:
+    def sort(self, policy: SortPolicy, equals: Equals = Equals.ALL, *, by_parts: bool = False) -> None:
         """Sort the uploaded items of all runs, stably. The uploaded items stay as they are.
 
-        unique: the same as for `merge`, but no set. by_parts: only `outputs` will take the result, so it need not lie
+        equals: the same as for `merge`, but no set. by_parts: only `outputs` will take the result, so it need not lie
         in memory as a whole.
         """
 
@@ -153,7 +152,7 @@ class Workspace(Protocol):
 class CountingWorkspace(Workspace, Protocol):
     """A workspace of the GPU, which also counts equal items."""
 
-    def merge_counted(self, policy: LaunchPolicy, unique: Equals | None = None) -> None:
+    def merge_counted(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
         """Merge or combine as `merge` does, and put out the first of equal items. `equals` has their numbers then."""
 
     def equals(self) -> Bytes:

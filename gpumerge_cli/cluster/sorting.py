@@ -93,7 +93,7 @@ def _log(inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], size: int)
     path, resume = on.run_log, on.resume
     if path is None:
         return None
-    pairs = zip(inputs.names, shipment.inputs, inputs.copies or repeat(None), strict=False)
+    pairs = zip(inputs.names, shipment.inputs, inputs.layout.items.copies or repeat(None), strict=False)
     seen = [one if copy is None else Seen(os.path.abspath(name), -1, 0, copy.tag) for name, one, copy in pairs]
     unknown = [one.path for one in seen if is_url(one.path) and not one.tag]
     if resume and unknown:

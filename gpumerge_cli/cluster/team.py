@@ -84,11 +84,11 @@ class ClusterTeam:
             seen = tuple(seen_of(name) for name in names)
             job = replace(job, inputs=names, operation=operation, items=replace(job.items, shown=None))
             return replace(_shipment(work, job, seen, spots), runs=True, dtype=run_dtype(inputs.dtype))
-        copies = inputs.copies or [None] * len(inputs.names)
+        copies = inputs.layout.items.copies or [None] * len(inputs.names)
         found = (seen_of(name if one is None else one.path) for name, one in zip(inputs.names, copies, strict=True))
         tagged = tuple(replace(one, tag=source.tag) for one, source in zip(found, work.sources, strict=True))
         names = tuple(map(_everywhere, inputs.names))
-        items = replace(job.items, shown=None, copies=inputs.copies)
+        items = replace(job.items, shown=None, copies=inputs.layout.items.copies)
         return _shipment(work, replace(job, inputs=names, operation=operation, items=items), tagged, spots)
 
     def _spans(self, work: Pass, shipment: Shipment, output: Output) -> Spans:

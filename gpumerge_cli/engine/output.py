@@ -15,7 +15,9 @@ from gpumerge_cli.engine.task import Filled
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.extents import Spot
 from gpumerge_cli.formats.base import Sink
-from gpumerge_cli.formats.format import Content
+from gpumerge_cli.formats.format import Layout
+from gpumerge_cli.formats.items import Items
+from gpumerge_cli.formats.kinds.lookup import format_named
 from gpumerge_cli.formats.part_names import judge_parts, part_names
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals
@@ -26,8 +28,8 @@ from gpumerge_cli.urls import is_url
 
 _MOST_AHEAD = 8  # 8 processes bring as many pages into memory as 16 do
 _SHARE = 4  # of the memory that is available
-COUNTS = Content("raw", ItemType("u", 8), said=True)
-"""The content of a file of counts."""
+COUNTS = Layout(format_named("raw"), Items("raw"), dtype=ItemType("u", 8))
+"""The layout of a file of counts."""
 _COUNT_BYTES = 8
 
 
@@ -64,8 +66,18 @@ class Output:
                 sweep(name for name in names if not is_url(name))
             for number, name in enumerate(names):
                 count = inputs.order.count(sizes[number]) if known else None
-                self.sinks.append(open_sink(name, inputs.format, inputs.dtype, count, head=inputs.head, most=most))
-                self._all.append(self.sinks[-1])
+                sink = open_sink(
+                    name,
+                    inputs.layout,
+                    inputs.dtype,
+                    count,
+                    written=inputs.written,
+                    line_end=inputs.order.end,
+                    head=inputs.head,
+                    most=most,
+                )
+                self.sinks.append(sink)
+                self._all.append(sink)
             if margin is not None and margin.file is not None:
                 self._counts = open_sink(margin.file, COUNTS, COUNTS.dtype, None, most=_COUNT_BYTES * items)
                 self._all.append(self._counts)

@@ -231,7 +231,7 @@ def _joining(work: Pass, number: int, join: Join) -> Joining:
     items = work.job.items
     header = items.header_lines > 0
     headers = [source.header.removeprefix(BOM) for source in work.sources if isinstance(source, LineSource)]
-    headers = [line.rstrip(b"\r\n") for line in headers] if header and items.csv else []
+    headers = [line.rstrip(b"\r\n") for line in headers] if header and join.quoted else []
 
     def said(order: Order) -> str:
         return join.said(order.text.keys if order.text is not None else (), headers)

@@ -9,9 +9,9 @@ from gpumerge_cli.backends.base import Workspace
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.launch import Unique
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.comparison import Comparison, key_by
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk
 
@@ -51,7 +51,7 @@ def falls_at(source: Source, start: int, order: Order, *, unique: bool = False) 
     return compared < (1 if unique else 0)
 
 
-def first_of_equals(sources: Sequence[Source], chunk: Chunk, order: Order) -> Unique:
+def first_of_equals(sources: Sequence[Source], chunk: Chunk, order: Order) -> Equals:
     """Whether the first item of the chunk goes out, or one that equals it went out before.
 
     The items before the chunk are those before its ranges, so the last of them is the greatest of their last ones.
@@ -60,7 +60,8 @@ def first_of_equals(sources: Sequence[Source], chunk: Chunk, order: Order) -> Un
     key = key_by(order)
     before = max((source.item_before(start) for source, (start, _) in ranges if start > 0), key=key, default=None)
     here = min((source.item_at(start) for source, (start, stop) in ranges if stop > start), key=key, default=None)
-    return "ahead" if before is not None and here is not None and not key(before) < key(here) else "first"
+    continues = before is not None and here is not None and not key(before) < key(here)
+    return Equals.FIRST_CONTINUED if continues else Equals.FIRST
 
 
 def disorder_between(

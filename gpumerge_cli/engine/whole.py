@@ -157,7 +157,7 @@ class WholeWorker:
     def _sort(self, sizes: Sequence[int]) -> None:
         workspace = self._memory
         workspace.adopt(sizes)
-        workspace.sort(self._policy, None if self._work.equals.keeps_all else "first")  # type: ignore[arg-type]
+        workspace.sort(self._policy, self._work.equals)  # type: ignore[arg-type]
         workspace.synchronize()
         self._took(list(map(named_sort, workspace.spans)))
         workspace.spans.clear()

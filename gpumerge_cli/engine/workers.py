@@ -24,8 +24,9 @@ from gpumerge_cli.engine.steps import (
 )
 from gpumerge_cli.engine.task import Place, Task, TaskResult, UnfinishedError
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError
-from gpumerge_cli.launch import SortPolicy, Unique
+from gpumerge_cli.launch import SortPolicy
 from gpumerge_cli.native.calls import ChunkCalls, ChunkWorker, Disordered
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk
 
 _MOST_WARMED = 1 << 16  # bytes of an item: reading larger ones takes far longer than the start
@@ -87,7 +88,7 @@ class Setup:
             workspace.upload([len(item), len(item)])
             if work.check:
                 workspace.disorder()
-            equals = work.equals if work.equals.is_set else None
+            equals = work.equals if work.equals.is_set else Equals.ALL
             if isinstance(self.policy, SortPolicy):
                 workspace.sort(self.policy)
             elif work.margin is not None and self.backend.remote:
@@ -208,7 +209,7 @@ class Slot:
             disorder = workspace.disorder()
             if disorder is not None:
                 raise FoundDisorderError(disorder.run)
-        equals = work.equals if work.equals.is_set else None
+        equals = work.equals if work.equals.is_set else Equals.ALL
         if work.margin is not None:
             assert not isinstance(policy, SortPolicy), "a GPU counts as it merges"
             counting = cast(CountingWorkspace, workspace)
@@ -219,13 +220,12 @@ class Slot:
             from gpumerge_cli.engine.counted import CountedLines  # whose lines are arrays
 
             return CountedLines(counting, work.margin, work.order)
-        unique: Unique = equals
-        if equals is None and not work.equals.keeps_all:
-            unique = first_of_equals(work.sources, piece, work.order)
+        if work.equals is Equals.FIRST:
+            equals = first_of_equals(work.sources, piece, work.order)
         if isinstance(policy, SortPolicy):
-            workspace.sort(policy, unique, by_parts=True)
+            workspace.sort(policy, equals, by_parts=True)
         else:
-            workspace.merge(policy, unique)
+            workspace.merge(policy, equals)
         workspace.spans.insert(0, read)
         return workspace
 

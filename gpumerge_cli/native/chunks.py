@@ -18,7 +18,7 @@ from gpumerge_cli.measure import Span
 from gpumerge_cli.native.calls import ChunkWork, Disordered
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.sources import Sources
-from gpumerge_cli.native.specs import equals, launch_spec, margin_spec, order_spec, sort_spec
+from gpumerge_cli.native.specs import launch_spec, margin_spec, order_spec, sort_spec
 
 _PART = 8 << 20
 _STAGES = ("read", "index", "check", "kernel", "write")
@@ -34,7 +34,7 @@ class Chunks:
         self.check, self.are_rows = work.check, work.order.is_rows
         self.sorts = isinstance(policy, SortPolicy)
         self.launch = sort_spec(policy) if isinstance(policy, SortPolicy) else launch_spec(policy)
-        self.equals = equals(work.equals)
+        self.equals = work.equals.value
         self.targets = targets
         self.margin = None if work.margin is None else margin_spec(work.margin)
         self.gates: list[int] = []  # one for each target

@@ -7,7 +7,8 @@ import ctypes
 from gpumerge_cli.buffers import Bytes, view
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.native.library import library
-from gpumerge_cli.native.specs import equals, judge, order_spec
+from gpumerge_cli.native.specs import judge, order_spec
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 
 
@@ -31,7 +32,7 @@ class Heads:
         self._runs = runs
         self._spec = order_spec(order)
         self._told = self._own.HeadsResult()
-        self._handle: int | None = self._own.gm_heads_open(self._spec, runs, equals("first" if unique else None), room)
+        self._handle: int | None = self._own.gm_heads_open(self._spec, runs, Equals.of(unique).value, room)
         if self._handle is None:
             raise MemoryError
 

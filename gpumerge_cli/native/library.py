@@ -60,15 +60,15 @@ def load(folder: Path, level: str) -> Any:
         text = entries_file().read_text("utf-8")
         loaded = ctypes.CDLL(str(path))
         loaded.gm_version.restype = ctypes.c_char_p
-        version = loaded.gm_version().decode()
+        version, expected = loaded.gm_version().decode(), expected_version()
     except (OSError, AttributeError) as error:
         if lacks_memory(error):
             raise DeviceError(NO_ROOM_TO_LOAD[0], way_out=NO_ROOM_TO_LOAD[1]) from None
         what = str(error).removeprefix(f"{path}: ") if path.exists() else "it is missing from this installation"
         raise DeviceError(f"the CPU's library {path.name} cannot be loaded: {what}", way_out=_REINSTALL) from None
-    if version != expected_version(text):
+    if version != expected:
         raise DeviceError(
-            f"the CPU's library {path.name} is of version {version}, the program of {expected_version(text)}",
+            f"the CPU's library {path.name} is of version {version}, the program of {expected}",
             way_out=_REINSTALL,
         )
     declared = parse(text)
@@ -91,9 +91,11 @@ def entries_file() -> Path:
     return inside if inside.exists() else _PACKAGE.parent / "kernels" / "cpu" / "entries.h"
 
 
-def expected_version(entries: str) -> str:
-    """The version of a library that was built for this package and this text of entries.h."""
-    return f"{__version__}-{zlib.crc32(entries.encode()):08x}"
+def expected_version() -> str:
+    """The version of a library that was built for this package and these headers. Raises OSError."""
+    entries = entries_file()
+    headers = entries.read_bytes() + (entries.parents[1] / "equals.h").read_bytes()
+    return f"{__version__}-{zlib.crc32(headers):08x}"
 
 
 def chosen_level(folder: Path) -> str:

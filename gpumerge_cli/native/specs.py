@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+from functools import lru_cache
 from typing import Any
 
 from gpumerge_cli.dataclass import names_of
 from gpumerge_cli.errors import DeviceError
-from gpumerge_cli.launch import LaunchPolicy, SortPolicy, Unique
+from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.native.library import library
-from gpumerge_cli.order.equals import Equals, Margin
+from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.kinds import Layout, Order
 
-_EQUALS = {None: "KEEP_ALL", "first": "KEEP_FIRST", "ahead": "KEEP_NONE_LIKE_FIRST"}
 
-
+@lru_cache(maxsize=16)
 def order_spec(order: Order) -> Any:
-    """The OrderSpec of an order. It keeps the table alive that it points to."""
+    """The OrderSpec of an order, one for all who ask. It keeps the table alive that it points to."""
     layout = order.layout()
     numbers = {name: getattr(layout, name) for name in names_of(Layout) if name != "table"}
     spec = library().OrderSpec(**numbers)
@@ -48,16 +48,6 @@ def sort_spec(policy: SortPolicy) -> Any:
     spec.algorithm = getattr(library(), f"SORT_{policy.algorithm.upper().replace('-', '_')}")
     spec.sort_tile = policy.tile
     return spec
-
-
-def equals(kept: Unique) -> int:
-    """The number of the library's Equals."""
-    if not isinstance(kept, Equals):
-        return int(getattr(library(), _EQUALS[kept]))
-    if not kept.is_set:
-        return equals(None if kept.keeps_all else "first")
-    number = int(getattr(library(), f"SETS_{kept.name_of_set.upper()}"))
-    return number + library().DISTINCT if kept.is_distinct else number
 
 
 def margin_spec(margin: Margin) -> Any:

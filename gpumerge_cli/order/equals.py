@@ -1,8 +1,8 @@
 """The rules for equal items: which of them a merge, a unique output or a set writes.
 
 Sets are multisets, as in the C++ standard. Two inputs are combined by pairing their equal items: the first of one input
-with the first of the other, and so on. Further inputs are combined with that result. kernels/sets.cuh has the same
-rules.
+with the first of the other, and so on. Further inputs are combined with that result. kernels/sets.cuh
+carries out the same rules.
 """
 
 from __future__ import annotations
@@ -13,21 +13,30 @@ from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass
 
+# The bits of kernels/equals.h, which says what they mean.
+EQUAL, ONLY_A, ONLY_B, SET, DISTINCT, FIRST, CONTINUED = 1, 2, 4, 8, 16, 32, 64
+_JOIN = 128  # no kernel of merges or sorts sees it
+
 
 class Equals(Enum):
-    """The rule for items that compare equal. Each rule of sets also has a distinct form."""
+    """The rule for items that compare equal: the sum of the bits that the kernels of every processor read.
 
-    ALL = "all"
-    FIRST = "first"
-    UNION = "union"
-    INTERSECT = "intersect"
-    DIFFERENCE = "difference"
-    SYMMETRIC = "symmetric"
-    DISTINCT_UNION = "distinct union"
-    DISTINCT_INTERSECT = "distinct intersect"
-    DISTINCT_DIFFERENCE = "distinct difference"
-    DISTINCT_SYMMETRIC = "distinct symmetric"
-    JOIN = "join"
+    Each rule of sets also has a distinct form.
+    """
+
+    ALL = 0
+    FIRST = FIRST
+    FIRST_CONTINUED = FIRST | CONTINUED
+    """As FIRST, but items that equal the chunk's first one went out before."""
+    UNION = SET | EQUAL | ONLY_A | ONLY_B
+    INTERSECT = SET | EQUAL
+    DIFFERENCE = SET | ONLY_A
+    SYMMETRIC = SET | ONLY_A | ONLY_B
+    DISTINCT_UNION = UNION | DISTINCT
+    DISTINCT_INTERSECT = INTERSECT | DISTINCT
+    DISTINCT_DIFFERENCE = DIFFERENCE | DISTINCT
+    DISTINCT_SYMMETRIC = SYMMETRIC | DISTINCT
+    JOIN = _JOIN
 
     @classmethod
     def of(cls, unique: bool) -> Equals:
@@ -37,7 +46,7 @@ class Equals(Enum):
     @classmethod
     def of_sets(cls, name: str, *, distinct: bool) -> Equals:
         """The value for a name of SETS. distinct: equal items of one input count as one."""
-        return cls(f"distinct {name}" if distinct else name)
+        return cls(cls[name.upper()].value | (DISTINCT if distinct else 0))
 
     @property
     def keeps_all(self) -> bool:
@@ -47,50 +56,52 @@ class Equals(Enum):
     @property
     def is_set(self) -> bool:
         """Whether it counts how many of several equal items each input has. Such items must lie in one chunk."""
-        return self not in (Equals.ALL, Equals.FIRST, Equals.JOIN)
+        return bool(self.value & SET)
 
     @property
     def groups(self) -> bool:
         """Whether equal items of all inputs must lie in one chunk."""
-        return self.is_set or self is Equals.JOIN
+        return bool(self.value & (SET | _JOIN))
 
     @property
     def is_distinct(self) -> bool:
         """Whether equal items of one input count as one."""
-        return self.value.startswith("distinct ")
+        return bool(self.value & DISTINCT)
 
     @property
     def name_of_set(self) -> str:
         """The name in SETS, or "join"; "merge" for the others."""
-        return self.value.rpartition(" ")[2] if self.groups else "merge"
+        return Equals(self.value & ~DISTINCT).name.lower() if self.groups else "merge"
 
     def most(self, counts: Sequence[int]) -> int:
-        """The most items that a set has of one or more runs of so many items."""
-        if self.name_of_set == "intersect":
-            return min(counts)
-        return counts[0] if self.name_of_set == "difference" else sum(counts)
+        """The most items that go out of one or more runs of so many items."""
+        if not self.is_set:
+            return sum(counts)
+        most, *others = counts
+        for count in others:
+            of_a = most if self.value & ONLY_A else min(most, count) if self.value & EQUAL else 0
+            most = of_a + (count if self.value & ONLY_B else 0)
+        return most
 
     def kept(self, counts: Sequence[int]) -> list[tuple[int, int]]:
         """The items that go out of a group of equal ones, as a range for each input: from the first one to the last.
 
-        counts: the number of these items that each input holds, one or more inputs. This is the plain form of the rule.
+        counts: the number of these items that each input holds, one or more inputs. This is the plain form of the
+        rules.
         """
         if self is Equals.FIRST:
             first = next((at for at, count in enumerate(counts) if count), -1)
             return [(0, int(at == first)) for at in range(len(counts))]
+        if not self.is_set:
+            return [(0, count) for count in counts]
         if self.is_distinct:
-            return Equals(self.name_of_set).kept([min(1, count) for count in counts])
-        if self in (Equals.INTERSECT, Equals.DIFFERENCE):
-            first, others = counts[0], counts[1:]
-            stays = (0, min(counts)) if self is Equals.INTERSECT else (min(first, sum(others)), first)
-            return [stays, *[(0, 0) for _ in others]]
-        if self is Equals.SYMMETRIC:
-            return _odd_ones(counts)
-        most, ranges = 0, []
-        for count in counts:
-            ranges.append((min(most, count) if self is Equals.UNION else 0, count))
-            most = max(most, count)
-        return ranges
+            counts = [min(1, count) for count in counts]
+        ranges = [(0, counts[0])]
+        for count in counts[1:]:
+            pairs = min(sum(stop - start for start, stop in ranges), count)
+            low, high = (0 if self.value & EQUAL else pairs), (None if self.value & ONLY_A else pairs)
+            ranges = [*_part(ranges, low, high), (pairs if self.value & ONLY_B else count, count)]
+        return [(start, stop) if start < stop else (0, 0) for start, stop in ranges]
 
 
 _LEAST_COUNT = 8  # bytes of a count and its blank; a longer count has many more lines behind it
@@ -125,16 +136,15 @@ class Margin:
         return (self.total or b"").join([*numbers, b"total"]) + bytes([end])
 
 
-SETS = (Equals.UNION.value, Equals.INTERSECT.value, Equals.DIFFERENCE.value, Equals.SYMMETRIC.value)
+SETS = tuple(one.name_of_set for one in Equals if one.is_set and not one.is_distinct)
 """The names of the sets, which are commands."""
 
 
-def _odd_ones(counts: Sequence[int]) -> list[tuple[int, int]]:
-    """The ranges of a symmetric difference: the last items of the one input that is left over."""
-    holder, left = 0, counts[0]
-    for at, count in enumerate(counts[1:], start=1):
-        if count > left:
-            holder, left = at, count - left
-        else:
-            left -= count
-    return [(count - left, count) if at == holder else (0, 0) for at, count in enumerate(counts)]
+def _part(ranges: Sequence[tuple[int, int]], low: int, high: int | None) -> list[tuple[int, int]]:
+    """The items from `low` to `high` (None: the end) of those in the ranges, which lie one behind the other."""
+    found, ahead = [], 0
+    for start, stop in ranges:
+        end = stop if high is None else min(stop, start + max(0, high - ahead))
+        found.append((min(stop, start + max(0, low - ahead)), end))
+        ahead += stop - start
+    return found

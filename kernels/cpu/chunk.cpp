@@ -58,7 +58,7 @@ public:
     // the item directly ahead of one of the ranges.
     Equals look_ahead()
     {
-        if (!spec_.check && spec_.equals != KEEP_FIRST) return static_cast<Equals>(spec_.equals);
+        if (!spec_.check && spec_.equals != FIRST) return static_cast<Equals>(spec_.equals);
         Window windows[2];  // one holds the greatest item so far, which may be a long line; the other is free
         Bytes greatest{nullptr, 0};
         int free = 0;
@@ -68,11 +68,11 @@ public:
         for (int64_t input = 0; input < spec_.inputs; at += length(input), ++input) {
             Items items(spec_.sources[input], workspace_.order, input, windows[free]);
             const Bytes first = length(input) > 0 ? items.key_in(at, length(input)) : Bytes{nullptr, 0};
-            const bool ahead = start(input) > 0 && (spec_.equals == KEEP_FIRST || length(input) > 0);
+            const bool ahead = start(input) > 0 && (spec_.equals == FIRST || length(input) > 0);
             const int64_t before = ahead ? items.start_before(start(input)) : 0;
             if (ahead && length(input) > 0 && spec_.check && items.compare(before, first) > 0)
                 throw Fault{DISORDER, {0, input, start(input)}};
-            if (spec_.equals != KEEP_FIRST) continue;
+            if (spec_.equals != FIRST) continue;
             if (length(input) > 0 && (least.at == nullptr || items.compare_keys(first, least) < 0)) least = first;
             if (ahead && (!any_ahead || items.compare(before, greatest) > 0)) {
                 greatest = items.key(before);
@@ -82,7 +82,7 @@ public:
         }
         if (!any_ahead || least.at == nullptr) return static_cast<Equals>(spec_.equals);
         const Items items(spec_.sources[0], workspace_.order, 0, windows[free]);
-        return items.compare_keys(greatest, least) < 0 ? KEEP_FIRST : KEEP_NONE_LIKE_FIRST;
+        return items.compare_keys(greatest, least) < 0 ? FIRST : static_cast<Equals>(FIRST | CONTINUED);
     }
 
     void upload() { workspace_.upload(lengths_.data(), spec_.inputs); }

@@ -12,14 +12,8 @@
 #include "merging.hpp"
 #include "team.hpp"
 
-constexpr unsigned RULE_BITS = 7;  // of the Equals of a set: those of a rule of sets.cuh
-
-// The rule in the Equals of a set, and whether equal items of one run count as one.
-inline unsigned rule_of(Equals equals) { return static_cast<unsigned>(equals) & RULE_BITS; }
-inline bool is_distinct(Equals equals) { return (static_cast<unsigned>(equals) & DISTINCT) != 0; }
-
 // Combines the items of a Kind. A Kind has these members. Addresses are aligned to items:
-//     walk(a, m, b, n, out, rule)           the number of items that went out
+//     walk(a, m, b, n, out, equals)         the number of items that went out
 //     walk_cut(rank, a, m, b, n, passed)    passed[0] and passed[1] become those of sets.cuh
 //     drop_equals(items, count)             see KeyFunctions
 // spare, distinct: kept from one set to the next.
@@ -35,31 +29,30 @@ struct Combining {
     // than two runs are folded from the left. Throws std::bad_alloc.
     Run combine(std::vector<Run> runs, Equals equals, Byte* out) const
     {
-        if (!leave_out_empty(runs, rule_of(equals))) return {out, 0};
+        if (!leave_out_empty(runs, equals)) return {out, 0};
         std::vector<int64_t> starts(1, 0);
         for (const Run& run : runs) starts.push_back(starts.back() + run.count);
-        if (is_distinct(equals)) keep_distinct(runs, starts);
+        if (equals & DISTINCT) keep_distinct(runs, starts);
         Byte* const other = runs.size() > 2 ? spare.reserve(static_cast<size_t>(starts.back() * width)) : nullptr;
-        return fold({runs.data(), starts.data(), rule_of(equals)}, 0, static_cast<int64_t>(runs.size()), out, other);
+        return fold({runs.data(), starts.data(), equals}, 0, static_cast<int64_t>(runs.size()), out, other);
     }
 
 private:
     struct Task {
         const Run* runs;
         const int64_t* starts;
-        unsigned rule;
+        Equals equals;
     };
 
-    static constexpr unsigned UNION_RULE = static_cast<unsigned>(SETS_UNION) & RULE_BITS;
-    static constexpr unsigned A_STAYS = static_cast<unsigned>(SETS_DIFFERENCE) & RULE_BITS;
-    static constexpr unsigned B_STAYS = static_cast<unsigned>(SETS_SYMMETRIC) & RULE_BITS & ~A_STAYS;
+    static constexpr unsigned UNION = EQUAL | ONLY_A | ONLY_B;
 
-    // Whether any item can go out. Leaves out empty runs, which then change nothing.
-    static bool leave_out_empty(std::vector<Run>& runs, unsigned rule)
+    // Whether any item can go out. Leaves out empty runs where they change nothing.
+    static bool leave_out_empty(std::vector<Run>& runs, Equals equals)
     {
         const auto is_empty = [](const Run& run) { return run.count == 0; };
-        const bool needs_first = (rule & B_STAYS) == 0, needs_all = (rule & A_STAYS) == 0;
+        const bool needs_first = (equals & ONLY_B) == 0, needs_all = (equals & ONLY_A) == 0;
         if (runs.empty() || (needs_first && is_empty(runs[0]))) return false;
+        if (needs_all && !needs_first) return true;
         if (needs_all && std::any_of(runs.begin(), runs.end(), is_empty)) return false;
         runs.erase(std::remove_if(runs.begin(), runs.end(), is_empty), runs.end());
         return !runs.empty();
@@ -82,16 +75,16 @@ private:
     Run fold(const Task& task, int64_t first, int64_t last, Byte* target, Byte* other) const
     {
         if (last - first == 1) return task.runs[first];
-        const int64_t middle = task.rule == UNION_RULE ? first + (last - first) / 2 : last - 1;
+        const int64_t middle = (task.equals & UNION) == UNION ? first + (last - first) / 2 : last - 1;
         const Run a = fold(task, first, middle, other, target), b = fold(task, middle, last, other, target);
-        return two(a, b, task.rule, target + task.starts[first] * width);
+        return two(a, b, task.equals, target + task.starts[first] * width);
     }
 
-    Run two(Run a, Run b, unsigned rule, Byte* out) const
+    Run two(Run a, Run b, Equals equals, Byte* out) const
     {
         const int64_t total = a.count + b.count;
         const int64_t parts = std::clamp<int64_t>(total * width / merging::LEAST_BYTES, 1, team.size());
-        if (parts == 1) return {out, kind.walk(a.items, a.count, b.items, b.count, out, rule)};
+        if (parts == 1) return {out, kind.walk(a.items, a.count, b.items, b.count, out, equals)};
         struct Piece {
             int64_t i = 0, j = 0, count = 0;
         };
@@ -110,7 +103,7 @@ private:
                 Piece& here = pieces[static_cast<size_t>(part)];
                 const Piece& next = pieces[static_cast<size_t>(part) + 1];
                 here.count = kind.walk(a.items + here.i * width, next.i - here.i, b.items + here.j * width, next.j - here.j,
-                    out + (here.i + here.j) * width, rule);
+                    out + (here.i + here.j) * width, equals);
             }
         });
         int64_t count = 0;

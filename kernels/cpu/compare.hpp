@@ -16,8 +16,12 @@ inline FieldSpec field_of(const OrderSpec& order, int64_t number)
     return {order.offset, order.width, order.key_kind, order.big_endian, order.descending};
 }
 
-// Whether lines compare by their bytes alone.
+// A key that is all of an item, as a field.
+inline FieldSpec whole_key(const OrderSpec& order) { return {0, order.width, order.kind, 0, order.descending}; }
+
+// Whether lines compare by their bytes alone; whether lines that do go the other way round.
 bool is_plain(const OrderSpec& order);
+bool is_reversed(const OrderSpec& order);
 // The image of an item that is no line, in an order by one field: an item with a smaller image goes first. Keys of bytes have the
 // image of their first 8 bytes.
 uint64_t image_of_key(const OrderSpec& order, const unsigned char* item);
@@ -26,6 +30,8 @@ struct Bytes {
     const unsigned char* at;
     int64_t size;
 };
+// Key `number` of a line.
+Bytes key_in_line(const OrderSpec& order, int64_t number, Bytes line);
 // The key of an item whose place is `table`: see SourceSpec. order: that of the keys. made: holds the key if it does not lie in
 // the item as it is compared.
 Bytes key_part(const OrderSpec& order, const int64_t* table, Bytes item, Buffer& made);

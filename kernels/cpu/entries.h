@@ -11,6 +11,8 @@
 #pragma once
 #include <stdint.h>
 
+#include "../equals.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -44,13 +46,6 @@ struct FieldSpec {
 
 enum KernelNumber { PATH = 0 };  /* gm_kernel names the others */
 enum AlgorithmNumber { SORT_MERGE = 0, SORT_BOTTOM_UP = 1, SORT_ITERATIVE = 2, SORT_RECURSIVE = 3, SORT_RADIX = 4 };
-enum Equals {
-    KEEP_ALL = 0, KEEP_FIRST = 1, KEEP_NONE_LIKE_FIRST = 2,
-    SETS_INTERSECT = 9, SETS_DIFFERENCE = 10, SETS_SYMMETRIC = 14, SETS_UNION = 15, DISTINCT = 16
-};
-
-/* The sets are 8 and a rule of ../sets.cuh. With DISTINCT added, equal items of one run count as one. Sets are for merges. */
-
 enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, COUNT_APART = 4 };
 
 /* Text beside each line that goes out. COLUMNS: for a set of two runs, a text ahead of lines that both hold, that only the
@@ -144,7 +139,7 @@ int64_t gm_upload(struct Workspace* workspace, const int64_t* lengths, int64_t r
 void gm_counts(struct Workspace* workspace, int64_t* counts);
 /* DONE, or DISORDER with the run and the byte in it. strict: an item that equals the one ahead of it is disorder, too. */
 int64_t gm_disorder(struct Workspace* workspace, int64_t strict, struct Failure* failure);
-/* Merge or sort the items. equals: an Equals. The runs do not change. */
+/* Merge or sort the items. equals: bits of Equals. The runs do not change. */
 int64_t gm_merge(struct Workspace* workspace, const struct LaunchSpec* launch, int64_t equals);
 int64_t gm_sort(struct Workspace* workspace, const struct LaunchSpec* launch, int64_t equals);
 /* The result of the last merge or sort; nbytes and items may be null. */
@@ -157,7 +152,7 @@ int64_t gm_sort_rows(struct Workspace* workspace, const struct LaunchSpec* launc
 void gm_receive(struct Workspace* workspace, int64_t position, int64_t nbytes, unsigned char* out);
 
 /* Merge lines as sort -m does, whether they are in order or not: only the next lines of the runs, the heads, are compared.
- * equals: KEEP_ALL or KEEP_FIRST, for neighbours in the result. room: bytes of the result that are held. Null if there is no
+ * equals: KEEP_ALL or FIRST, for neighbours in the result. room: bytes of the result that are held. Null if there is no
  * memory. One thread at a time uses it. */
 struct Heads* gm_heads_open(const struct OrderSpec* order, int64_t runs, int64_t equals, int64_t room);
 void gm_heads_close(struct Heads* heads);
@@ -178,7 +173,7 @@ void gm_heads_counts(struct Heads* heads, int64_t* counts);
 
 /* One chunk, from its first read to its last write. ranges: start and stop in each of `inputs` sources. check: whether
  * disorder is an error (also between a range's first item and the one ahead of it). sorts: sort instead of merging.
- * equals: an Equals. Items that went out before the ranges count too. */
+ * equals: bits of Equals. Items that went out before the ranges count too. */
 struct ChunkSpec {
     const struct SourceSpec* sources;
     const int64_t* ranges;
@@ -256,6 +251,10 @@ int64_t gm_join_fields(struct Join* join, int64_t input, const unsigned char* li
 /* Merges and sorts of arrays of keys in memory. runs, counts: the address and the number of items of each. */
 int64_t gm_merge_arrays(const struct OrderSpec* order, const struct LaunchSpec* launch, const unsigned char* const* runs,
     const int64_t* counts, int64_t inputs, unsigned char* out, int64_t threads);
+/* Writes a set of sorted arrays to the front of out, which has room for all of their items. equals: a set. kept becomes the
+ * number of the set's items. */
+int64_t gm_combine_arrays(const struct OrderSpec* order, const struct LaunchSpec* launch, const unsigned char* const* runs,
+    const int64_t* counts, int64_t inputs, int64_t equals, unsigned char* out, int64_t* kept, int64_t threads);
 int64_t gm_sort_array(const struct OrderSpec* order, const struct LaunchSpec* launch, const unsigned char* items, int64_t count,
     unsigned char* out, int64_t threads);
 /* ranks[k] becomes the index of the item that is k-th in stable order. */

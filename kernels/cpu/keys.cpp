@@ -96,13 +96,13 @@ struct KeySides {
     static void mark(Item*, long long, int) {}
 };
 
-int64_t walk(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, int64_t tile, unsigned rule)
+int64_t walk(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, int64_t tile, Equals equals)
 {
     const Pair pair{items_at(a), m, items_at(b), n, items_at(out), &NO_LINES};
 #if KEY_KIND == 2 && KEY_BITS >= 32
-    if (all_numbers(pair)) return walk_tiles(pair, tile, rule, KeySides<ByValue>{});
+    if (all_numbers(pair)) return walk_tiles(pair, tile, equals, KeySides<ByValue>{});
 #endif
-    return walk_tiles(pair, tile, rule, KeySides<ByImage>{});
+    return walk_tiles(pair, tile, equals, KeySides<ByImage>{});
 }
 
 void walk_cut_at(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n, int64_t* passed)

@@ -23,9 +23,9 @@ struct KeyFunctions {
     // Moves the first of equal neighbours to out, which may be the items themselves. equals[i] becomes the number of those that
     // equal out[i], itself included. Returns how many moved.
     int64_t (*count_equals)(const Byte* items, int64_t count, Byte* out, int64_t* equals);
-    // Walks through A and B, and puts out what the rule says: see ../sets.cuh. Returns the number of items that went out. `out`
+    // Walks through A and B, and puts out what `equals` says: see ../sets.cuh. Returns the number of items that went out. `out`
     // has room for all. tile: the items that four sections share.
-    int64_t (*walk)(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, int64_t tile, unsigned rule);
+    int64_t (*walk)(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, int64_t tile, Equals equals);
     // passed[0] and passed[1] become the items of A and B that a walk has passed at about output position `rank`.
     void (*walk_cut)(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n, int64_t* passed);
     // images[i] becomes an unsigned integer with the order of the item.

@@ -48,9 +48,9 @@ struct KeySets {
     const KeyFunctions& keys;
     const LaunchSpec& launch;
 
-    int64_t walk(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, unsigned rule) const
+    int64_t walk(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, Equals equals) const
     {
-        return keys.walk(a, m, b, n, out, launch.tile, rule);
+        return keys.walk(a, m, b, n, out, launch.tile, equals);
     }
     void walk_cut(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n, int64_t* passed) const
     {

@@ -47,7 +47,7 @@ public:
             runs.push_back({items, count});
             items += count * order.width;
         }
-        if (equals >= SETS_INTERSECT) {
+        if (equals & SET) {
             const KeySets kind{keys_, launch};
             const Combining<KeySets> combining{kind, order.width, team, spare_, distinct_};
             const Run run = combining.combine(runs, equals, output.reserve(total_ * order.width));
@@ -73,7 +73,7 @@ private:
     void finish(Byte* out, Equals equals)
     {
         const bool all = equals == KEEP_ALL || margin.kind == COUNT_APART;
-        const int64_t kept = all ? total_ : keys_.drop_equals(out, total_, equals == KEEP_NONE_LIKE_FIRST);
+        const int64_t kept = all ? total_ : keys_.drop_equals(out, total_, (equals & CONTINUED) != 0);
         take(out, kept);
     }
 

@@ -133,12 +133,12 @@ private:
         std::vector<Run> runs;
         for (size_t run = 0; run + 1 < edges_.size(); ++run)
             runs.push_back({bytes_at(rows_.data() + edges_[run]), edges_[run + 1] - edges_[run]});
-        if (equals < SETS_INTERSECT)
+        if (!(equals & SET))
             return with_merging(launch, [&](const Merging<RowKind>& merging, Byte* out) { merging.merge(runs, out); });
         const RowSets kind{lines_, launch};
         if (margin.kind == COLUMNS && runs.size() == 2) {
             Item* const out = merged_.reserve(static_cast<size_t>(count_));
-            kept_ = kind.walk_marking(runs[0], runs[1], out, rule_of(equals));
+            kept_ = kind.walk_marking(runs[0], runs[1], out, equals);
             sorted_ = out;
             return;
         }
@@ -163,7 +163,7 @@ private:
 
     void put_out(Equals equals, bool gather)
     {
-        if (equals < SETS_INTERSECT) kept_ = count_;
+        if (!(equals & SET)) kept_ = count_;
         if (beside().counts()) {
             Item* const out = merged_.data();
             kept_ = count_equals(sorted_, kept_, out, lines_);
@@ -172,8 +172,8 @@ private:
                 int64_t* const numbers = group_sizes.reserve(static_cast<size_t>(kept_));
                 for (int64_t at = 0; at < kept_; ++at) numbers[at] = static_cast<int64_t>(out[at].prefix);
             }
-        } else if (equals == KEEP_FIRST || equals == KEEP_NONE_LIKE_FIRST)
-            kept_ = drop_equals(merged_.data(), count_, equals == KEEP_NONE_LIKE_FIRST, lines_);
+        } else if (equals & FIRST)
+            kept_ = drop_equals(merged_.data(), count_, (equals & CONTINUED) != 0, lines_);
         finish(count_, gather);
     }
 

@@ -21,17 +21,15 @@
 namespace {
 
 #include "../corank.cuh"
+#include "record_fields.hpp"
 #include "rows.hpp"
 
 class RecordRows final : public Rows {
 public:
     RecordRows(const OrderSpec& order, int threads) : Rows(order, threads)
     {
-        for (int64_t number = 0; number < fields_of(order); ++number) {
-            const FieldSpec field = field_of(order, number);
-            fields_.push_back({field.offset, field.width, static_cast<int>(field.kind), field.big_endian != 0,
-                field.descending != 0});
-        }
+        for (int64_t number = 0; number < fields_of(order); ++number)
+            fields_.push_back(key_field(field_of(order, number)));
         lines_.record = order.record;
         lines_.key_fields = fields_.data();
         lines_.field_count = static_cast<int>(fields_.size());

@@ -34,15 +34,15 @@ struct RowSets {
     const Lines& lines;
     const LaunchSpec& launch;
 
-    int64_t walk(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, unsigned rule) const
+    int64_t walk(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, Equals equals) const
     {
         const Pair pair{RowKind::items_at(a), m, RowKind::items_at(b), n, RowKind::items_at(out), &lines};
-        return walk_tiles(pair, launch.tile, rule, RowSides<false>{lines});
+        return walk_tiles(pair, launch.tile, equals, RowSides<false>{lines});
     }
-    int64_t walk_marking(Run a, Run b, Item* out, unsigned rule) const
+    int64_t walk_marking(Run a, Run b, Item* out, Equals equals) const
     {
         const Pair pair{RowKind::items_at(a.items), a.count, RowKind::items_at(b.items), b.count, out, &lines};
-        return walk_tiles(pair, launch.tile, rule, RowSides<true>{lines});
+        return walk_tiles(pair, launch.tile, equals, RowSides<true>{lines});
     }
     void walk_cut(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n, int64_t* passed) const
     {

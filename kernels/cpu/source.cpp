@@ -260,5 +260,5 @@ int Items::compare_begun(int64_t start, Bytes other)
         if (result == 0 && mine < others && over) result = -1;
         done += mine;
     }
-    return order_->table[0] & 2 ? -result : result;
+    return is_reversed(*order_) ? -result : result;
 }

@@ -14,7 +14,7 @@ constexpr long long FEW_STEPS = 16;     // fewer certain steps are not worth the
 constexpr long long LEAST_WALKED = 64;  // items of a tile
 
 template <typename Sides>
-__forceinline__ void walk_step(const Item*& a, const Item*& b, Item*& out, unsigned rule, const Sides& sides)
+__forceinline__ void walk_step(const Item*& a, const Item*& b, Item*& out, Equals equals, const Sides& sides)
 {
     const auto order = sides.compare(*a, *b);
     const long long a_first = order < 0, b_first = order > 0;  // as wide as addresses, or steps take more registers
@@ -23,7 +23,7 @@ __forceinline__ void walk_step(const Item*& a, const Item*& b, Item*& out, unsig
     sides.mark(out, 1, static_cast<int>(side));
     a += 1 - b_first;
     b += 1 - a_first;
-    out += goes_out(rule, side);
+    out += goes_out(equals, side);
 }
 
 // Puts out the items that only one side holds; returns their end.
@@ -47,13 +47,13 @@ struct Section {
 
 // Passes all that is left of a section; returns the end of what went out.
 template <typename Sides>
-__noinline__ Item* finish(Section section, unsigned rule, const Sides& sides)
+__noinline__ Item* finish(Section section, Equals equals, const Sides& sides)
 {
     auto& [a, a_end, b, b_end, out] = section;
     for (long long left = section.certain(); left > 0; left = section.certain())
-        for (; left > 0; --left) walk_step(a, b, out, rule, sides);
-    if (rule & ONLY_A) out = pass(out, a, a_end - a, 1, sides);
-    if (rule & ONLY_B) out = pass(out, b, b_end - b, 2, sides);
+        for (; left > 0; --left) walk_step(a, b, out, equals, sides);
+    if (equals & ONLY_A) out = pass(out, a, a_end - a, 1, sides);
+    if (equals & ONLY_B) out = pass(out, b, b_end - b, 2, sides);
     return out;
 }
 
@@ -64,14 +64,14 @@ __noinline__ inline Passed<long long> walk_cut_of(const Pair& pair, long long ra
 }
 
 template <typename Sides>
-__noinline__ void walk_certain(Section (&sections)[4], long long certain, unsigned rule, const Sides& sides)
+__noinline__ void walk_certain(Section (&sections)[4], long long certain, Equals equals, const Sides& sides)
 {
     Section s0 = sections[0], s1 = sections[1], s2 = sections[2], s3 = sections[3];
     for (long long step = 0; step < certain; ++step) {
-        walk_step(s0.a, s0.b, s0.out, rule, sides);
-        walk_step(s1.a, s1.b, s1.out, rule, sides);
-        walk_step(s2.a, s2.b, s2.out, rule, sides);
-        walk_step(s3.a, s3.b, s3.out, rule, sides);
+        walk_step(s0.a, s0.b, s0.out, equals, sides);
+        walk_step(s1.a, s1.b, s1.out, equals, sides);
+        walk_step(s2.a, s2.b, s2.out, equals, sides);
+        walk_step(s3.a, s3.b, s3.out, equals, sides);
     }
     sections[0] = s0;
     sections[1] = s1;
@@ -81,7 +81,7 @@ __noinline__ void walk_certain(Section (&sections)[4], long long certain, unsign
 
 // The walk through all of the pair, in four sections; returns the end of what went out.
 template <typename Sides>
-Item* walk_four(const Pair& pair, unsigned rule, const Sides& sides)
+Item* walk_four(const Pair& pair, Equals equals, const Sides& sides)
 {
     Section sections[4];
     Item* starts[4];
@@ -99,11 +99,11 @@ Item* walk_four(const Pair& pair, unsigned rule, const Sides& sides)
         const long long certain = smaller(
             smaller(sections[0].certain(), sections[1].certain()), smaller(sections[2].certain(), sections[3].certain()));
         if (certain < FEW_STEPS) break;
-        walk_certain(sections, certain, rule, sides);
+        walk_certain(sections, certain, equals, sides);
     }
     Item* end = pair.out;
     for (int part = 0; part < 4; ++part) {
-        const long long count = finish(sections[part], rule, sides) - starts[part];
+        const long long count = finish(sections[part], equals, sides) - starts[part];
         if (end != starts[part]) std::memmove(end, starts[part], sizeof(Item) * static_cast<size_t>(count));
         end += count;
     }
@@ -112,7 +112,7 @@ Item* walk_four(const Pair& pair, unsigned rule, const Sides& sides)
 
 // The walk through all of the pair, tile by tile; returns the number of items that went out. `out` has room for all.
 template <typename Sides>
-long long walk_tiles(Pair pair, long long tile, unsigned rule, const Sides& sides)
+long long walk_tiles(Pair pair, long long tile, Equals equals, const Sides& sides)
 {
     Item* const begin = pair.out;
     tile = tile < LEAST_WALKED ? LEAST_WALKED : tile;
@@ -124,11 +124,11 @@ long long walk_tiles(Pair pair, long long tile, unsigned rule, const Sides& side
         }
         const Pair here{pair.a, cut.a, pair.b, cut.b, pair.out, pair.lines};
         pair.out = here.certain() >= 4 * FEW_STEPS
-            ? walk_four(here, rule, sides)
-            : finish(Section{here.a, here.a + here.m, here.b, here.b + here.n, here.out}, rule, sides);
+            ? walk_four(here, equals, sides)
+            : finish(Section{here.a, here.a + here.m, here.b, here.b + here.n, here.out}, equals, sides);
         pair = {pair.a + cut.a, pair.m - cut.a, pair.b + cut.b, pair.n - cut.b, pair.out, pair.lines};
     }
-    if (rule & ONLY_A) pair.out = pass(pair.out, pair.a, pair.m, 1, sides);
-    if (rule & ONLY_B) pair.out = pass(pair.out, pair.b, pair.n, 2, sides);
+    if (equals & ONLY_A) pair.out = pass(pair.out, pair.a, pair.m, 1, sides);
+    if (equals & ONLY_B) pair.out = pass(pair.out, pair.b, pair.n, 2, sides);
     return pair.out - begin;
 }

@@ -7,13 +7,10 @@
 // writes the tile before. Blocks take the tiles in their order, so all tiles ahead are done or under way.
 // Source: Baxter, moderngpu, Balanced Path, 2013.
 //
-// Macros: RULE, the cases in which an item goes out; DISTINCT 1 if equal items of one run count as one; BLOCK_SIZE threads a
-// block, a multiple of 32; ITEMS_PER_THREAD, 32 at most; BULK, see transfer.cuh; those of columns.cuh.
-#ifndef RULE
-#define RULE 7
-#endif
-#ifndef DISTINCT
-#define DISTINCT 0
+// Macros: EQUALS, the bits of a rule with SET, see ../equals.h; BLOCK_SIZE threads a block, a multiple of 32; ITEMS_PER_THREAD,
+// 32 at most; BULK, see transfer.cuh; those of columns.cuh.
+#ifndef EQUALS
+#define EQUALS 15
 #endif
 #define WIDE 1
 
@@ -27,6 +24,7 @@
 #include "transfer.cuh"
 
 static_assert(RUNS == 2 && ITEMS_PER_THREAD <= 32, "a walk goes through two runs, and a share has a bit for each item");
+constexpr bool IS_DISTINCT = (EQUALS & DISTINCT) != 0;
 constexpr int TILE = BLOCK_SIZE * ITEMS_PER_THREAD;
 // A tile has one item more if its walk begins ahead of a pair, and ends behind one.
 constexpr int SLICE_VECTORS = ((TILE + 1) * SIZE + VECTOR - 1) / VECTOR + 2 * RUNS;
@@ -121,17 +119,17 @@ __device__ __forceinline__ void walk_share(
             take_b = take_b && fits;
         }
         const Item item = take_a ? x : y;
-        bool goes = take_a ? (RULE & (take_b ? EQUAL : ONLY_A)) != 0 : take_b && (RULE & ONLY_B);
-#if DISTINCT
-        const typename By::Compared item_image = take_a ? x_image : y_image;
-        // The text of a row is read only if it is one.
-        if ((!ROWS || goes) && has_last && !By::goes_before(last, last_image, item, item_image, lines)) goes = false;
-        if (take_a || take_b) {
-            last = item;
-            last_image = item_image;
-            has_last = true;
+        bool goes = take_a ? (EQUALS & (take_b ? EQUAL : ONLY_A)) != 0 : take_b && (EQUALS & ONLY_B);
+        if constexpr (IS_DISTINCT) {
+            const typename By::Compared item_image = take_a ? x_image : y_image;
+            // The text of a row is read only if it is one.
+            if ((!ROWS || goes) && has_last && !By::goes_before(last, last_image, item, item_image, lines)) goes = false;
+            if (take_a || take_b) {
+                last = item;
+                last_image = item_image;
+                has_last = true;
+            }
         }
-#endif
         walked->items[turn] = item;
         if (goes) kept |= 1u << turn;
         if (take_a) {
@@ -172,9 +170,8 @@ __device__ __forceinline__ void walk_tile(
         staged.begin[1] + n * SIZE, (end - state.both()) * SIZE};
     Item next{};
     bool follows = false;
-#if DISTINCT
     // Whether the next item equals one that was passed last.
-    if (state.both() < m + n) {
+    if (IS_DISTINCT && state.both() < m + n) {
         const bool from_b = state.b < n && (state.a == m || before(b[state.b], a[state.a], lines));
         next = from_b ? b[state.b] : a[state.a];
         if (state.a > 0) follows = !before(a[state.a - 1], next, lines);
@@ -182,7 +179,6 @@ __device__ __forceinline__ void walk_tile(
         if (state.b > 0) follows = follows || !before(b[state.b - 1], next, lines);
         else if (low[1] > 0 && state.a == 0) follows = follows || !before(runs.items_of(1)[low[1] - 1], next, lines);
     }
-#endif
     if (end - begin == ITEMS_PER_THREAD && state.a + ITEMS_PER_THREAD <= m && state.b + ITEMS_PER_THREAD <= n)
         walk_share<By, false>(walked, share, next, follows, lines);
     else walk_share<By, true>(walked, share, next, follows, lines);

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.launch import LaunchRequest, SortRequest
+from gpumerge_cli.order.equals import Equals
 from tests.backends.test_merge import merged
 from tests.backends.test_sort import sorted_by
 from tests.backends.test_unique import unique_merge
@@ -52,7 +53,7 @@ def test_the_first_of_equal_records_is_kept(backend: Backend) -> None:
         keys = [python_key(record, case.fields) for record in case.merged]
         falls = [number == 0 or keys[number] != keys[number - 1] for number in range(len(keys))]
         first = case.merged.view(f"V{case.dtype.itemsize}")[np.array(falls, bool)]
-        data, dropped = unique_merge(backend, case.order, [run.tobytes() for run in case.runs], "first")
+        data, dropped = unique_merge(backend, case.order, [run.tobytes() for run in case.runs], Equals.FIRST)
         assert (data, dropped) == (first.tobytes(), len(keys) - len(first))
 
     check()

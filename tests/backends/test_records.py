@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.launch import LaunchRequest
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.backends.test_merge import _SHAPES, merged, requests
 from tests.backends.test_unique import unique_merge
@@ -115,8 +116,8 @@ def test_first_disorder(backend: Backend, case: Records, data: st.DataObject) ->
 def test_unique(backend: Backend, case: Records) -> None:
     expected = first_records(case.merged, case.offset, case.key)
     runs = [b"".join(run) for run in case.runs]
-    for unique, there in (("first", expected), ("ahead", expected[1:])):
-        data, dropped = unique_merge(backend, case.order, runs, unique)  # type: ignore[arg-type]
+    for equals, there in ((Equals.FIRST, expected), (Equals.FIRST_CONTINUED, expected[1:])):
+        data, dropped = unique_merge(backend, case.order, runs, equals)
         assert data == b"".join(there)
         assert dropped == len(case.all) - len(there)
 

@@ -10,9 +10,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.gpu.asked import Plan
+from gpumerge_cli.backends.gpu.team_interface import ExchangePlan
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.launch import LaunchRequest, SortRequest
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from tests.backends.team import PAIRS, PLANS
 
@@ -48,21 +49,21 @@ ORDERS = [
 @pytest.mark.gpu
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
 def test_devices_sort_as_numpy_does(rng: np.random.Generator, numbers: tuple[int, ...], order: Order) -> None:
-    from gpumerge_cli.backends.gpu.hands import GpuHands
     from gpumerge_cli.backends.gpu.several import SeveralGpus
     from gpumerge_cli.backends.gpu.spread import Spread
     from gpumerge_cli.backends.gpu.team import Team
+    from gpumerge_cli.backends.gpu.team_kernels import GpuTeamKernels
 
     backend = SeveralGpus(numbers)
     size = order.item_bytes
     for count in (0, 1, 3, 1000, 70_001):
         for plan in (None, *PLANS):
             for request in (SortRequest("auto"), SortRequest("merge")):
-                for unique in (None, "first"):
+                for equals in (Equals.ALL, Equals.FIRST):
                     data = rng.integers(0, 256 if rng.random() < 0.5 else 2, count * size).astype(np.uint8)
                     keys = order.image(order.keys(data))
                     ranks = np.argsort(keys, kind="stable")
-                    if unique:
+                    if not equals.keeps_all:
                         ahead = np.concatenate(([True], keys[ranks][1:] != keys[ranks][:-1]))[:count]
                         ranks = ranks[ahead]
                     expected = data.reshape(-1, size)[ranks].tobytes()
@@ -72,11 +73,11 @@ def test_devices_sort_as_numpy_does(rng: np.random.Generator, numbers: tuple[int
                         part = data[start : start + 7777]
                         spread.part(start, len(part))[:] = part
                         spread.send(start, len(part))
-                    left = spread.sort(len(data), policy, unique)  # type: ignore[arg-type]
+                    left = spread.sort(len(data), policy, equals)
                     got = b"".join(spread.receive(at, min(9999, left - at)).tobytes() for at in range(0, left, 9999))
-                    assert got == expected, (order.describe(), count, plan, request, unique)
+                    assert got == expected, (order.describe(), count, plan, request, equals)
                     spread.close()
-    assert GpuHands.most_cut == 16
+    assert GpuTeamKernels.most_cut == 16
 
 
 @pytest.mark.gpu
@@ -94,7 +95,7 @@ def test_the_workspace_of_several(rng: np.random.Generator, numbers: tuple[int, 
         workspace.send(start, len(part))
     workspace.adopt([80_000, 120_000])
     policy = backend.resolve_sort(SortRequest("auto"), order, values.nbytes)
-    workspace.sort(policy, "first")
+    workspace.sort(policy, Equals.FIRST)
     workspace.synchronize()
     assert workspace.counts == [20_000, 30_000]
     assert workspace.download().view(np.int32).tolist() == np.unique(values).tolist()
@@ -142,7 +143,7 @@ def test_arrays_on_several_devices(rng: np.random.Generator, numbers: tuple[int,
             values[5::1000] = -0.0
         expected = values[np.argsort(order.image(values), kind="stable")].tobytes()
         policy = backend.resolve_sort(SortRequest("auto"), order, values.nbytes)
-        for plan in (None, Plan(overlapped=1), Plan(overlapped=1, direct=True)):
+        for plan in (None, ExchangePlan(overlapped=1), ExchangePlan(overlapped=1, direct=True)):
             with cupy.cuda.Device(0):
                 array, out = cupy.asarray(values), cupy.empty(count, order.dtype)
             backend.sort_arrays([array], order, policy, [out], plan)
@@ -196,9 +197,9 @@ def test_sort_over_devices_from_python(rng: np.random.Generator, gpu_backend: ob
 )
 def test_which_gpus_there_are(count: int, said: str) -> None:
     pytest.importorskip("cupy")
-    from gpumerge_cli.backends.gpu.device import numbered
+    from gpumerge_cli.backends.gpu.device import gpu_numbers
 
-    assert said in numbered(count)
+    assert said in gpu_numbers(count)
 
 
 def test_devices_that_make_no_sense_are_refused() -> None:

@@ -16,7 +16,8 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu import workspace as cpu_workspace
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.launch import ALGORITHMS, LaunchRequest, SortRequest, Unique
+from gpumerge_cli.launch import ALGORITHMS, LaunchRequest, SortRequest
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import DTYPES, Lines, Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.linekeys import item_key, key_of
@@ -51,7 +52,7 @@ def takes(backend: Backend, order: Order, request: SortRequest) -> bool:
 
 
 def sorted_by(
-    backend: Backend, order: Order, data: bytes, request: SortRequest, unique: Unique = None, threads: int = 3
+    backend: Backend, order: Order, data: bytes, request: SortRequest, equals: Equals = Equals.ALL, threads: int = 3
 ) -> bytes:
     """The items through a workspace, as two runs, into an output that held something else before."""
     # Rows that are far more than there was room asked for come out by parts.
@@ -63,13 +64,13 @@ def sorted_by(
             middle = data.rfind(bytes([order.text.terminator]), 0, middle) + 1 if order.text else 0
         workspace.upload([middle, len(data) - middle])
         workspace.poison()
-        workspace.sort(backend.resolve_sort(request, order, len(data)), unique)
+        workspace.sort(backend.resolve_sort(request, order, len(data)), equals)
         return workspace.download().tobytes()
     finally:
         workspace.close()
 
 
-def sorted_by_parts(backend: Backend, order: Order, data: bytes, part: int, unique: Unique = None) -> bytes:
+def sorted_by_parts(backend: Backend, order: Order, data: bytes, part: int, equals: Equals = Equals.ALL) -> bytes:
     """The items through a workspace, in and out by parts from several threads."""
     items = np.frombuffer(data, np.uint8)
     workspace = backend.workspace(order, max(1, len(items)), threads=2)
@@ -86,22 +87,22 @@ def sorted_by_parts(backend: Backend, order: Order, data: bytes, part: int, uniq
         with ThreadPoolExecutor(3) as pool:
             list(pool.map(bring, range(0, len(items), part)))
             workspace.adopt([len(items)])
-            workspace.sort(backend.resolve_sort(SortRequest(), order, len(items)), unique)
+            workspace.sort(backend.resolve_sort(SortRequest(), order, len(items)), equals)
             workspace.synchronize()
             return b"".join(pool.map(fetch, range(0, workspace.merged_bytes, part)))
     finally:
         workspace.close()
 
 
-@pytest.mark.parametrize("unique", [None, "first"])
+@pytest.mark.parametrize("equals", [Equals.ALL, Equals.FIRST])
 @settings(max_examples=15)
 @given(case=key_runs(most_runs=3), part=st.integers(1, 100))
-def test_keys_by_parts(backend: Backend, unique: Unique, case: Any, part: int) -> None:
+def test_keys_by_parts(backend: Backend, equals: Equals, case: Any, part: int) -> None:
     runs, descending = case
     keys = np.concatenate(runs)
     order = Order.of(keys.dtype, descending=descending)
-    expected = sorted_by(backend, order, keys.tobytes(), SortRequest(), unique)
-    assert sorted_by_parts(backend, order, keys.tobytes(), part, unique) == expected
+    expected = sorted_by(backend, order, keys.tobytes(), SortRequest(), equals)
+    assert sorted_by_parts(backend, order, keys.tobytes(), part, equals) == expected
 
 
 @settings(max_examples=15)
@@ -115,7 +116,7 @@ def test_lines_by_parts(backend: Backend, case: Any, part: int) -> None:
 
 
 def _outputs_by_parts(
-    backend: Backend, order: Order, texts: list[bytes], unique: Unique, part: int, long: bool
+    backend: Backend, order: Order, texts: list[bytes], equals: Equals, part: int, long: bool
 ) -> list[tuple[bytes, bytes]]:
     """Each text sorted plainly, and for `outputs` alone, in one workspace. long: it expects far smaller chunks."""
     found = []
@@ -126,7 +127,7 @@ def _outputs_by_parts(
             for by_parts in (False, True):
                 workspace.staging(len(text))[:] = np.frombuffer(text, np.uint8)
                 workspace.upload([len(text)])
-                workspace.sort(backend.resolve_sort(SortRequest(), order, len(text)), unique, by_parts=by_parts)
+                workspace.sort(backend.resolve_sort(SortRequest(), order, len(text)), equals, by_parts=by_parts)
                 with pytest.MonkeyPatch.context() as patches:
                     patches.setattr(cpu_workspace, "_PART", part)
                     out = b"".join(one.tobytes() for one in workspace.outputs())
@@ -138,36 +139,36 @@ def _outputs_by_parts(
     return found
 
 
-@pytest.mark.parametrize("unique", [None, "first"])
+@pytest.mark.parametrize("equals", [Equals.ALL, Equals.FIRST])
 @settings(max_examples=15)
 @given(cases=st.lists(line_runs(most_runs=3), min_size=1, max_size=3), part=st.integers(1, 50), long=st.booleans())
 def test_outputs_by_parts_are_those_of_a_plain_sort(
-    backend: Backend, unique: Unique, cases: list[Any], part: int, long: bool
+    backend: Backend, equals: Equals, cases: list[Any], part: int, long: bool
 ) -> None:
     texts = [as_text([line for run in runs for line in run]) for runs, _, _ in cases]
-    for text, out in _outputs_by_parts(backend, Order.lines(), texts, unique, part, long):
+    for text, out in _outputs_by_parts(backend, Order.lines(), texts, equals, part, long):
         lines = text.split(b"\n")[:-1]
-        assert out == as_text(sorted(set(lines) if unique else lines))
+        assert out == as_text(sorted(lines if equals.keeps_all else set(lines)))
 
 
-@pytest.mark.parametrize("unique", [None, "first"])
-def test_records_by_parts_are_those_of_a_plain_sort(backend: Backend, rng: np.random.Generator, unique: Unique) -> None:
+@pytest.mark.parametrize("equals", [Equals.ALL, Equals.FIRST])
+def test_records_by_parts_are_those_of_a_plain_sort(backend: Backend, rng: np.random.Generator, equals: Equals) -> None:
     texts = [rng.integers(0, 4, 13 * count, np.uint8).tobytes() for count in (5000, 0, 77)]
-    assert _outputs_by_parts(backend, Order.records(13, 2, np.dtype("S3")), texts, unique, 997, False)
+    assert _outputs_by_parts(backend, Order.records(13, 2, np.dtype("S3")), texts, equals, 997, False)
 
 
-@pytest.mark.parametrize("unique", [None, "first"])
-def test_many_rows_by_parts(backend: Backend, rng: np.random.Generator, unique: Unique) -> None:
+@pytest.mark.parametrize("equals", [Equals.ALL, Equals.FIRST])
+def test_many_rows_by_parts(backend: Backend, rng: np.random.Generator, equals: Equals) -> None:
     """More rows than are counted together on their way out, and more than the share of one thread."""
     lines = [b"%d" % number * int(times) for number, times in rng.integers(0, 40, (70_000, 2))]
-    expected = sorted(set(lines)) if unique else sorted(lines)
-    assert sorted_by_parts(backend, Order.lines(), as_text(lines), 77_777, unique) == as_text(expected)
+    expected = sorted(lines if equals.keeps_all else set(lines))
+    assert sorted_by_parts(backend, Order.lines(), as_text(lines), 77_777, equals) == as_text(expected)
     records = rng.integers(0, 3000, (70_000, 3), np.int32)
     order = Order.records(12, 4, np.dtype(np.int32))
     by_key = records[np.argsort(records[:, 1], kind="stable")]
     first = np.append(True, by_key[1:, 1] != by_key[:-1, 1])
-    kept = by_key[first] if unique else by_key
-    assert sorted_by_parts(backend, order, records.tobytes(), 60_000, unique) == kept.tobytes()
+    kept = by_key if equals.keeps_all else by_key[first]
+    assert sorted_by_parts(backend, order, records.tobytes(), 60_000, equals) == kept.tobytes()
 
 
 def sort_keys(backend: Backend, items: NDArray[Any], request: SortRequest, *, descending: bool = False) -> NDArray[Any]:
@@ -393,8 +394,8 @@ def test_unique_keys(backend: Backend, case: Any, seed: int) -> None:
     items = np.random.default_rng(seed).permutation(np.concatenate(runs))
     expected = first_keys(merged_keys([items], descending=descending))
     order = Order.of(items.dtype, descending=descending)
-    for unique, there in (("first", expected), ("ahead", expected[1:])):
-        result = sorted_by(backend, order, items.tobytes(), SortRequest(), unique)  # type: ignore[arg-type]
+    for equals, there in ((Equals.FIRST, expected), (Equals.FIRST_CONTINUED, expected[1:])):
+        result = sorted_by(backend, order, items.tobytes(), SortRequest(), equals)
         assert same_bits(np.frombuffer(result, items.dtype), there)
 
 
@@ -409,8 +410,8 @@ def test_unique_lines(backend: Backend, options: str, rng: np.random.Generator) 
         first.setdefault(item_key(order, line), line)
     expected = [first[key] for key in sorted(first)]
     for request in (SortRequest(), SortRequest("merge")):
-        assert sorted_by(backend, order, as_text(lines), request, "first") == as_text(expected)
-        assert sorted_by(backend, order, as_text(lines), request, "ahead") == as_text(expected[1:])
+        assert sorted_by(backend, order, as_text(lines), request, Equals.FIRST) == as_text(expected)
+        assert sorted_by(backend, order, as_text(lines), request, Equals.FIRST_CONTINUED) == as_text(expected[1:])
 
 
 @settings(max_examples=30)
@@ -420,7 +421,7 @@ def test_unique_records(backend: Backend, case: Records, seed: int) -> None:
     shuffled = [records[i] for i in np.random.default_rng(seed).permutation(len(records))]
     case = Records([shuffled], case.size, case.offset, case.key, case.descending)
     expected = first_records(case.merged, case.offset, case.key)
-    assert sorted_by(backend, case.order, b"".join(shuffled), SortRequest(), "first") == b"".join(expected)
+    assert sorted_by(backend, case.order, b"".join(shuffled), SortRequest(), Equals.FIRST) == b"".join(expected)
 
 
 def test_a_sort_that_recurses_is_refused_above_a_size(backend: Backend) -> None:

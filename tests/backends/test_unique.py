@@ -9,20 +9,21 @@ import pytest
 from hypothesis import given, settings
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.launch import LaunchRequest, Unique
+from gpumerge_cli.launch import LaunchRequest
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from tests.oracles import first_keys, first_lines, merged_keys, number_of, same_bits
 from tests.strategies import as_text, key_runs, line_runs
 
 
-def unique_merge(backend: Backend, order: Order, runs: list[bytes], unique: Unique) -> tuple[bytes, int]:
+def unique_merge(backend: Backend, order: Order, runs: list[bytes], equals: Equals) -> tuple[bytes, int]:
     """(the items that go out, the number of dropped items)."""
     workspace = backend.workspace(order, 1)
     try:
         workspace.staging(sum(map(len, runs)))[:] = np.frombuffer(b"".join(runs), np.uint8)
         workspace.upload([len(run) for run in runs])
         workspace.poison()
-        workspace.merge(backend.resolve(LaunchRequest(), order), unique)
+        workspace.merge(backend.resolve(LaunchRequest(), order), equals)
         return workspace.download().tobytes(), workspace.dropped
     finally:
         workspace.close()
@@ -35,8 +36,8 @@ def test_keys(backend: Backend, case: Any) -> None:
     order = Order.of(runs[0].dtype, descending=descending)
     merged = merged_keys(runs, descending=descending)
     expected = first_keys(merged)
-    for unique, there in (("first", expected), ("ahead", expected[1:])):
-        data, dropped = unique_merge(backend, order, [run.tobytes() for run in runs], unique)  # type: ignore[arg-type]
+    for equals, there in ((Equals.FIRST, expected), (Equals.FIRST_CONTINUED, expected[1:])):
+        data, dropped = unique_merge(backend, order, [run.tobytes() for run in runs], equals)
         assert same_bits(np.frombuffer(data, runs[0].dtype), there)
         assert dropped == len(merged) - len(there)
 
@@ -52,8 +53,8 @@ def test_lines(backend: Backend, case: Any) -> None:
     lines = [line for run in runs for line in run]
     merged = sorted(lines, key=number_of, reverse=descending) if numeric else sorted(lines, reverse=descending)
     expected = first_lines(merged, numeric=numeric)
-    for unique, there in (("first", expected), ("ahead", expected[1:])):
-        data, dropped = unique_merge(backend, order, list(map(as_text, runs)), unique)  # type: ignore[arg-type]
+    for equals, there in ((Equals.FIRST, expected), (Equals.FIRST_CONTINUED, expected[1:])):
+        data, dropped = unique_merge(backend, order, list(map(as_text, runs)), equals)
         assert data == as_text(there)
         assert dropped == len(merged) - len(there)
 
@@ -66,8 +67,8 @@ def test_a_merge_of_all_follows_one_of_some(backend: Backend, order: Order) -> N
     workspace.staging(len(run))[:] = np.frombuffer(run, np.uint8)
     workspace.upload([len(run)])
     policy = backend.resolve(LaunchRequest(), order)
-    for unique, dropped in (("first", 1), (None, 0), ("ahead", 2), (None, 0)):
-        workspace.merge(policy, unique)  # type: ignore[arg-type]
+    for equals, dropped in ((Equals.FIRST, 1), (Equals.ALL, 0), (Equals.FIRST_CONTINUED, 2), (Equals.ALL, 0)):
+        workspace.merge(policy, equals)
         assert workspace.dropped == dropped
         assert len(workspace.download()) == len(run) * (3 - dropped) // 3
     workspace.close()

@@ -17,6 +17,7 @@ from gpumerge_cli.backends.cpu.backend import CpuBackend, CpuWorkspace
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.backends.variants.lookup import named
 from gpumerge_cli.launch import LaunchRequest
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.line_orders import LINE_ORDERS
 
@@ -117,7 +118,7 @@ def judge(workspace: CpuWorkspace, order: Order, data: list[bytes], request: Lau
     staging = workspace.staging(sum(map(len, data)))
     staging[:] = np.frombuffer(b"".join(data), np.uint8)
     workspace.upload([len(run) for run in data])
-    workspace.merge(policy, "first")
+    workspace.merge(policy, Equals.FIRST)
     assert sum(workspace.counts) - workspace.dropped <= sum(workspace.counts)
     assert workspace.merged_bytes <= len(staging)
     workspace.merge(policy)

@@ -16,7 +16,8 @@ from gpumerge_cli.backends import select
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.compare import bench_cases
 from gpumerge_cli.errors import Interrupted
-from gpumerge_cli.launch import LaunchPolicy, Unique
+from gpumerge_cli.launch import LaunchPolicy
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from tests.reference import ReferenceBackend, ReferenceWorkspace
 
@@ -184,8 +185,8 @@ def test_a_signal_while_figures_are_drawn_says_what_is_there(
 
 
 class WrongWorkspace(ReferenceWorkspace):
-    def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
-        super().merge(policy, unique)
+    def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
+        super().merge(policy, equals)
         if policy.kernel == "circular":
             self._out = np.ascontiguousarray(self._out[::-1])
 

@@ -14,9 +14,9 @@ import pytest
 from gpumerge_cli.cluster import node, sorting
 from gpumerge_cli.cluster.dispatcher import Ticket
 from gpumerge_cli.cluster.shipment import Answer
-from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError
+from gpumerge_cli.formats.items import Items
 from tests.cluster.troubled import Here, Troubled, failing_from
 from tests.jobs_of import sort_job, with_resources
 

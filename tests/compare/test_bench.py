@@ -16,7 +16,8 @@ from gpumerge_cli.compare.bench import bench
 from gpumerge_cli.compare.bench_cases import MERGED_SHAPES, SHUFFLED, Axes, Case, items_named, preset
 from gpumerge_cli.compare.contest import Effort
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
-from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, Unique
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import DTYPES, Order
 from gpumerge_cli.results.compared import BenchRow
 from tests.reference import ReferenceBackend, ReferenceWorkspace
@@ -231,8 +232,8 @@ def test_rows_are_held_against_the_fastest_way_of_cccl() -> None:
 class Workspace(ReferenceWorkspace):
     """A backend with a wrong circular kernel, and a library that needs more memory than there is."""
 
-    def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
-        super().merge(policy, unique)
+    def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
+        super().merge(policy, equals)
         if policy.kernel == "circular":
             self._out = self._out[::-1].copy()
 

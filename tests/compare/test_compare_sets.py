@@ -19,7 +19,7 @@ from gpumerge_cli.compare.run import compare_sets
 from gpumerge_cli.compare.sets import SetOracle
 from gpumerge_cli.engine.load import LoadedRuns
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.launch import LaunchPolicy, Unique
+from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.equals import SETS, Equals
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.results.run import InputFile
@@ -159,7 +159,7 @@ class Merging(ReferenceBackend):
 
 
 class MergingWorkspace(ReferenceWorkspace):
-    def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
+    def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
         super().merge(policy)
 
 

@@ -17,10 +17,11 @@ from gpumerge_cli.compare import whole
 from gpumerge_cli.compare.contest import Effort
 from gpumerge_cli.compare.run import compare_sorts
 from gpumerge_cli.compare.whole import REPEAT
-from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.load import load_runs
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.launch import MOST_RECURSED, SortPolicy, SortRequest, Unique
+from gpumerge_cli.formats.items import Items
+from gpumerge_cli.launch import MOST_RECURSED, SortPolicy, SortRequest
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.results.compared import Measured
 from tests.jobs_of import merge_job, sort_job
 from tests.reference import ReferenceBackend, ReferenceWorkspace
@@ -84,8 +85,8 @@ def test_standard_input_is_not_sorted_again() -> None:
 
 
 class _WrongWorkspace(ReferenceWorkspace):
-    def sort(self, policy: SortPolicy, unique: Unique = None, *, by_parts: bool = False) -> None:
-        super().sort(policy, unique)
+    def sort(self, policy: SortPolicy, equals: Equals = Equals.ALL, *, by_parts: bool = False) -> None:
+        super().sort(policy, equals)
         if policy.algorithm == "bottom-up":
             self._out = self._out[::-1]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from tests.cpu import libraries
 
@@ -149,11 +150,11 @@ def result_of(library: c.CDLL, workspace: int, nbytes: int) -> bytes:
 
 def chunk(
     library: c.CDLL, workspace: int, sources: Sequence[SourceSpec], ranges: Sequence[tuple[int, int]], sink: SinkSpec,
-    *, check: bool = True, sorts: bool = False, equals: int = 0,
+    *, check: bool = True, sorts: bool = False, equals: Equals = Equals.ALL,
 ) -> tuple[int, ChunkResult, Failure]:  # fmt: skip
     """(status, result, failure) of gm_chunk."""
     edges = np.array(ranges, np.int64).reshape(-1)
-    spec = ChunkSpec(array_of(sources), edges.ctypes.data, len(sources), check, sorts, equals)
+    spec = ChunkSpec(array_of(sources), edges.ctypes.data, len(sources), check, sorts, equals.value)
     result, failure, launch = ChunkResult(), Failure(), LaunchSpec(PATH, 1, 1024, 4096, RADIX, 0)
     status = library.gm_chunk(c.c_void_p(workspace), *map(c.byref, (spec, launch, sink, result, failure)))
     return status, result, failure

@@ -18,7 +18,7 @@ def path() -> Path:
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named)
-    folder = Path(loader.__file__).parents[2] / "lib"
+    folder = Path(loader.__file__).parents[1] / "lib"
     return folder / f"gpumerge-{loader.chosen_level(folder)}.so"
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.backends.variants.lookup import RUNGS
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from tests.cpu import libraries
 
 KINDS = {"bytes": 0, "uint": 0, "int": 1, "float": 2}
 RECORDS, LINES = 3, 4
-KEEP_ALL, KEEP_FIRST, KEEP_NONE_LIKE_FIRST = range(3)
 KERNELS = range(len(RUNGS))
 PATH = 0
 MERGE, BOTTOM_UP, ITERATIVE, RECURSIVE, RADIX = range(5)
@@ -93,10 +93,10 @@ class Rows:
         status = self._library.gm_disorder(self._room, ctypes.c_int64(strict), ctypes.byref(failure))
         return (failure.input, failure.position) if status else None
 
-    def run(self, name: str, equals: int = KEEP_ALL, launch: Launch | None = None) -> bytes:
+    def run(self, name: str, equals: Equals = Equals.ALL, launch: Launch | None = None) -> bytes:
         """The result of gm_merge or gm_sort."""
         launch = launch or Launch(PATH, 1, 0, 1 << 14, RADIX, 1)
-        getattr(self._library, name)(self._room, ctypes.byref(launch), ctypes.c_int64(equals))
+        getattr(self._library, name)(self._room, ctypes.byref(launch), ctypes.c_int64(equals.value))
         nbytes, items = ctypes.c_int64(), ctypes.c_int64()
         address = self._library.gm_result(self._room, ctypes.byref(nbytes), ctypes.byref(items))
         self.nbytes = nbytes.value

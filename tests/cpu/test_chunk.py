@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Lines, Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.cpu import harness
@@ -74,7 +75,7 @@ def test_chunks_are_the_merge(library: c.CDLL, unique: bool, sorts: bool, rng: n
     for order, items in cases:
         total = sum(len(item) for run in items for item in run)
         for size in (max(1, total // 3), max(1, total // 40)):
-            out, count, dropped = in_chunks(library, order, items, size, sorts=sorts, equals=int(unique))
+            out, count, dropped = in_chunks(library, order, items, size, sorts=sorts, equals=Equals.of(unique))
             assert out == merged(order, items, unique=unique)
             assert count + dropped == sum(map(len, items))
 
@@ -104,7 +105,7 @@ def test_what_went_out_before_counts_among_equals(library: c.CDLL) -> None:
         ([(6, 6), (4, 6), (0, 0)], b"c\n"),
         ([(6, 6), (6, 6), (0, 0)], b""),
     ):
-        status, result, _ = harness.chunk(library, workspace, sources, ranges, NOWHERE, equals=1)
+        status, result, _ = harness.chunk(library, workspace, sources, ranges, NOWHERE, equals=Equals.FIRST)
         assert status == DONE
         assert harness.result_of(library, workspace, result.nbytes) == expected
     library.gm_close(c.c_void_p(workspace))
@@ -113,7 +114,7 @@ def test_what_went_out_before_counts_among_equals(library: c.CDLL) -> None:
 def test_long_lines_at_borders(library: c.CDLL) -> None:
     head = b"m" * 300_000
     runs = [[head + b"1\n", head + b"2\n", head + b"3\n"], [head + b"2\n", head + b"2\n"]]
-    out, count, dropped = in_chunks(library, Order.lines(), runs, 1000, equals=1)
+    out, count, dropped = in_chunks(library, Order.lines(), runs, 1000, equals=Equals.FIRST)
     assert out == merged(Order.lines(), runs, unique=True)
     assert (count, dropped) == (3, 2)
 

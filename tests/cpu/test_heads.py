@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder
-from tests.cpu.rows_library import KEEP_ALL, KEEP_FIRST, Spec, loaded
+from tests.cpu.rows_library import Spec, loaded
 from tests.line_cases import INEXACT, cases, lines
 from tests.linekeys import item_key
 
@@ -32,7 +33,7 @@ def library() -> Any:
 
 
 def merged(
-    library: Any, order: Order, runs: list[bytes], equals: int, room: int, pieces: Any, before: bytes | None = None
+    library: Any, order: Order, runs: list[bytes], equals: Equals, room: int, pieces: Any, before: bytes | None = None
 ) -> tuple[bytes, list[int], int]:
     """The result, the lines of each run and those left out. pieces(): the bytes to give next.
 
@@ -41,7 +42,7 @@ def merged(
     spec, result, out = Spec(order), Result(), []
     heads = ctypes.c_void_p(
         library.gm_heads_open(
-            ctypes.byref(spec.spec), ctypes.c_int64(len(runs)), ctypes.c_int64(equals), ctypes.c_int64(room)
+            ctypes.byref(spec.spec), ctypes.c_int64(len(runs)), ctypes.c_int64(equals.value), ctypes.c_int64(room)
         )
     )
     if before is not None:
@@ -71,7 +72,7 @@ def merged(
     return b"".join(out), list(counts), result.dropped
 
 
-def plainly(order: Order, runs: list[list[bytes]], equals: int, before: bytes | None) -> list[bytes]:
+def plainly(order: Order, runs: list[list[bytes]], equals: Equals, before: bytes | None) -> list[bytes]:
     """The next line is always the least of the runs' next lines; among equal ones, that of the first run."""
     heads, found = [list(run) for run in runs], []
     last = None if before is None else item_key(order, before)
@@ -79,7 +80,7 @@ def plainly(order: Order, runs: list[list[bytes]], equals: int, before: bytes | 
         at = min((number for number, run in enumerate(heads) if run), key=lambda at: item_key(order, heads[at][0]))
         line = heads[at].pop(0)
         key = item_key(order, line)
-        if equals == KEEP_ALL or last is None or key != last:
+        if equals is Equals.ALL or last is None or key != last:
             found.append(line)
         last = key
     return found
@@ -93,12 +94,12 @@ def test_any_pieces_give_what_the_plain_merge_gives(library: Any, data: st.DataO
     runs = [data.draw(lines(text, 12)) for _ in range(data.draw(st.integers(1, 5)))]
     if any(key.compare == "general" for key in text.keys):
         runs = [[line for line in run if not INEXACT.search(line)] for run in runs]
-    equals = data.draw(st.sampled_from([KEEP_ALL, KEEP_FIRST]))
+    equals = data.draw(st.sampled_from([Equals.ALL, Equals.FIRST]))
     before = data.draw(st.sampled_from([None, *(line for run in runs for line in run[:1])]))
     chance = np.random.default_rng(data.draw(st.integers(0, 1 << 30)))
     most = data.draw(st.sampled_from([1, 20, 300, 5000]))
     given_bytes = [b"".join(line + end for line in run) for run in runs]
-    expected = plainly(order, runs, equals, before if equals == KEEP_FIRST else None)
+    expected = plainly(order, runs, equals, before if equals is Equals.FIRST else None)
     found = merged(
         library,
         order,
@@ -106,14 +107,14 @@ def test_any_pieces_give_what_the_plain_merge_gives(library: Any, data: st.DataO
         equals,
         data.draw(st.sampled_from([1, 50, 1000])),
         lambda: int(chance.integers(1, most + 1)),
-        before if equals == KEEP_FIRST else None,
+        before if equals is Equals.FIRST else None,
     )
     total = sum(map(len, runs))
     assert found == (b"".join(line + end for line in expected), [len(run) for run in runs], total - len(expected))
 
 
-@pytest.mark.parametrize("equals", [KEEP_ALL, KEEP_FIRST])
-def test_many_lines_of_many_runs(library: Any, seed: int, equals: int) -> None:
+@pytest.mark.parametrize("equals", [Equals.ALL, Equals.FIRST])
+def test_many_lines_of_many_runs(library: Any, seed: int, equals: Equals) -> None:
     """Runs in order for a while, and long lines among them."""
     chance = np.random.default_rng(seed)
     for order in (Order.lines(), Order.lines(numeric=True), Order.lines(descending=True)):
@@ -134,4 +135,4 @@ def test_many_lines_of_many_runs(library: Any, seed: int, equals: int) -> None:
 
 def test_a_last_line_without_its_end_goes_out(library: Any) -> None:
     """A file that changed may have lost it. No byte is lost; the change itself is an error later."""
-    assert merged(library, Order.lines(), [b"b\nx", b"a\nc\n"], KEEP_ALL, 9, lambda: 3)[0] == b"a\nb\nxc\n"
+    assert merged(library, Order.lines(), [b"b\nx", b"a\nc\n"], Equals.ALL, 9, lambda: 3)[0] == b"a\nb\nxc\n"

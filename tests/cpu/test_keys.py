@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.variants.lookup import RUNGS
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.cpu import keys_library as lib
 from tests.cpu.keys_library import Array
@@ -210,18 +211,17 @@ def test_dropped_equals(order: Order, chance: random.Random) -> None:
         image = order.image(expected)
         first = np.r_[np.ones(min(1, len(image)), bool), image[1:] != image[:-1]]
         keeps = {
-            "KEEP_ALL": np.ones(len(image), bool),
-            "KEEP_FIRST": first,
-            "KEEP_NONE_LIKE_FIRST": first & (image != image[:1]),
+            Equals.ALL: np.ones(len(image), bool),
+            Equals.FIRST: first,
+            Equals.FIRST_CONTINUED: first & (image != image[:1]),
         }
         with lib.workspace(order, runs, chance.randint(1, 3)) as opened:
             counts = np.zeros(len(runs) + 1, np.int64)
             lib.library().gm_counts(opened, counts.ctypes.data)
             assert counts[:-1].tolist() == [len(run) for run in runs]
             for entry in ("gm_merge", "gm_sort"):
-                for name, stays in keeps.items():
-                    number = getattr(lib.library(), name)
-                    assert getattr(lib.library(), entry)(opened, lib.launch(), number) == 0
+                for equals, stays in keeps.items():
+                    assert getattr(lib.library(), entry)(opened, lib.launch(), equals.value) == 0
                     assert same(lib.result(opened, order.dtype), expected[stays])
             part = np.zeros(len(expected) * order.width // 2 * order.width, np.uint8)[: expected.nbytes // 2]
             assert lib.library().gm_sort_rows(opened, lib.launch(), 0) == 0

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from tests.cpu import harness
 from tests.cpu.harness import DONE, I64, WRITE_FAILED, SinkSpec, memory_source, spec_of
@@ -122,7 +123,7 @@ def test_what_is_left_out_leaves_what_follows(library: c.CDLL, tmp_path: Path) -
             os.pwrite(descriptor, b"t" * 4000, 0)
             ranges = [(0, source.size) for source in sources]
             sink = SinkSpec(descriptor, 0, 4096, 0, None, address)
-            status, result, _ = harness.chunk(library, workspace, sources, ranges, sink, equals=1)
+            status, result, _ = harness.chunk(library, workspace, sources, ranges, sink, equals=Equals.FIRST)
             assert (status, result.nbytes, result.dropped) == (DONE, unit, 999)
         assert (tmp_path / "out").read_bytes() == runs[0][:unit] + b"t" * (4000 - unit)
         library.gm_close(c.c_void_p(workspace))

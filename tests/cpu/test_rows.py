@@ -11,13 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from tests.cpu.rows_library import (
     BOTTOM_UP,
     ITERATIVE,
-    KEEP_ALL,
-    KEEP_FIRST,
-    KEEP_NONE_LIKE_FIRST,
     KERNELS,
     MERGE,
     PATH,
@@ -48,12 +46,12 @@ def library() -> Any:
     return loaded()
 
 
-def kept(items: list[bytes], order: Order, equals: int) -> list[bytes]:
+def kept(items: list[bytes], order: Order, equals: Equals) -> list[bytes]:
     """The items that stay when equal ones are dropped from sorted items."""
-    found, last = [], item_key(order, items[0]) if items and equals == KEEP_NONE_LIKE_FIRST else None
+    found, last = [], item_key(order, items[0]) if items and equals is Equals.FIRST_CONTINUED else None
     for item in items:
         key = item_key(order, item)
-        if equals == KEEP_ALL or last is None or key != last:
+        if equals is Equals.ALL or last is None or key != last:
             found.append(item)
         last = key
     return found
@@ -74,7 +72,7 @@ def agrees(library: Any, order: Order, runs: list[list[bytes]], end: bytes, thre
     unsorted = Rows(library, order, [joined(run) for run in runs], threads)
     for strict in (False, True):
         assert unsorted.disorder(strict) == first_disorder(order, runs, len(end), strict)
-    for equals in (KEEP_ALL, KEEP_FIRST, KEEP_NONE_LIKE_FIRST):
+    for equals in (Equals.ALL, Equals.FIRST, Equals.FIRST_CONTINUED):
         for launch in MERGES:
             assert merged.run("gm_merge", equals, launch) == joined(kept(expected, order, equals))
         result = joined(kept(sorted(everything, key=key_of(order)), order, equals))
@@ -87,7 +85,7 @@ def agrees(library: Any, order: Order, runs: list[list[bytes]], end: bytes, thre
                 part = result[first : first + size]
                 assert unsorted.receive(first, len(part)) == part
     for launch in MERGES:
-        assert sorted(unsorted.run("gm_merge", KEEP_ALL, launch)) == sorted(joined(everything))
+        assert sorted(unsorted.run("gm_merge", Equals.ALL, launch)) == sorted(joined(everything))
     merged.close()
     unsorted.close()
 

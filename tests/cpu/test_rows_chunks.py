@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from tests.cpu import harness
 from tests.cpu.harness import DONE, SinkSpec, memory_source, spec_of
@@ -34,7 +35,7 @@ def test_a_long_line_is_written_by_parts(tmp_path: Path, sorts: bool, unique: bo
         sink = SinkSpec(file.fileno(), 100, 1 << 20, 0, None)
         ranges = [(0, source.size) for source in sources]
         status, result, _ = harness.chunk(
-            library, workspace, sources, ranges, sink, check=not sorts, sorts=sorts, equals=int(unique)
+            library, workspace, sources, ranges, sink, check=not sorts, sorts=sorts, equals=Equals.of(unique)
         )
         assert (status, result.nbytes, result.items) == (DONE, len(expected), len(rows))
         assert library.gm_result(c.c_void_p(workspace), None, None) is None

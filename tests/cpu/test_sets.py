@@ -7,11 +7,15 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cmp_to_key
 from itertools import chain, groupby
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from gpumerge_cli.native.declarations import parse
+from gpumerge_cli.native.library import entries_file
+from gpumerge_cli.order import equals as rules
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
@@ -22,11 +26,6 @@ from tests.cpu.test_keys import ROUNDS, chance, keys, order, runs_of  # noqa: F4
 
 SETS = [one for one in Equals if one.is_set]
 WORDS = [b"", b"a", b"a\tb", b"b", b"bb", b"same start 1", b"same start 2", b"same start 2 and more of it", b"7", b"07"]
-
-
-def number_of(equals: Equals) -> int:
-    found = int(getattr(lib.library(), f"SETS_{equals.name_of_set.upper()}"))
-    return found + lib.library().DISTINCT * equals.is_distinct
 
 
 def by_rule(runs: Sequence[Sequence[Any]], key: Any, equals: Equals) -> list[Any]:
@@ -44,12 +43,36 @@ def by_rule(runs: Sequence[Sequence[Any]], key: Any, equals: Equals) -> list[Any
 
 def combined(order: Order, runs: list[Array], equals: Equals, threads: int, tile: int) -> Array:  # noqa: F811
     with lib.workspace(order, runs, threads) as opened:
-        assert lib.library().gm_merge(opened, lib.launch(tile=tile), number_of(equals)) == 0
+        assert lib.library().gm_merge(opened, lib.launch(tile=tile), equals.value) == 0
         nbytes, items = np.zeros(1, np.int64), np.zeros(1, np.int64)
         address = lib.library().gm_result(opened, nbytes.ctypes.data, items.ctypes.data)
         data = lib.ctypes.string_at(address, int(nbytes[0])) if nbytes[0] else b""
     assert len(data) == items[0] * order.width
     return np.frombuffer(data, order.dtype)
+
+
+def test_bits_are_those_of_the_kernels() -> None:
+    header = (entries_file().parents[1] / "equals.h").read_text("utf-8")
+    assert parse(header).constants == {"KEEP_ALL": Equals.ALL.value} | {
+        name: getattr(rules, name) for name in ("EQUAL", "ONLY_A", "ONLY_B", "SET", "DISTINCT", "FIRST", "CONTINUED")
+    }
+
+
+@pytest.mark.parametrize("bits", [rules.ONLY_B, rules.EQUAL | rules.ONLY_B, rules.EQUAL | rules.ONLY_A, 0])
+def test_rules_without_a_name(bits: int, chance: random.Random) -> None:  # noqa: F811
+    """The kernels carry out any sum of bits, those of rules that are not there yet included."""
+    bytes_ = Order.of("uint8")
+    for _ in range(ROUNDS):
+        runs = [np.sort(keys(bytes_, chance.choice([0, 0, 3, 200]), chance)) for _ in range(chance.randint(1, 4))]
+        expected = Counter(runs[0].tolist())
+        for run in runs[1:]:
+            other = Counter(run.tolist())
+            both, only_a, only_b = expected & other, expected - other, other - expected
+            expected = Counter()
+            for bit, part in ((rules.EQUAL, both), (rules.ONLY_A, only_a), (rules.ONLY_B, only_b)):
+                expected += part if bits & bit else Counter()
+        found = combined(bytes_, runs, SimpleNamespace(value=rules.SET | bits), 1, 64)  # type: ignore[arg-type]
+        assert found.tolist() == sorted(expected.elements())
 
 
 @pytest.mark.parametrize("equals", SETS)
@@ -97,9 +120,7 @@ def test_lines(equals: Equals, rules: LineOrder, chance: random.Random) -> None:
         runs = [sorted(chance.choices(WORDS, k=size), key=key) for size in sizes]
         rows = Rows(library, order, [b"".join(line + b"\n" for line in run) for run in runs], chance.choice([1, 3]))
         try:
-            found = rows.run(
-                "gm_merge", number_of(equals), Launch(PATH, 1, 0, chance.choice([2, 64, 1 << 14]), RADIX, 1)
-            )
+            found = rows.run("gm_merge", equals, Launch(PATH, 1, 0, chance.choice([2, 64, 1 << 14]), RADIX, 1))
             assert found == b"".join(line + b"\n" for line in by_rule(runs, key, equals)), sizes
         finally:
             rows.close()
@@ -121,7 +142,7 @@ def test_margins(kind: str, chance: random.Random) -> None:  # noqa: F811
             kept = lib.ctypes.create_string_buffer(text)
             margin.text = lib.ctypes.addressof(kept)
             library.gm_margin(rows._room, lib.ctypes.byref(margin))
-            found = rows.run("gm_merge", number_of(Equals.UNION) if columns else 1)
+            found = rows.run("gm_merge", Equals.UNION if columns else Equals.FIRST)
             assert found == _beside(runs, texts, kind)
             position = chance.randrange(len(found) + 1)
             some = chance.randrange(len(found) - position + 1)
@@ -141,9 +162,10 @@ def test_counts_apart(order: Order, entry: str, in_order: bool, chance: random.R
             runs = runs_of(order, chance.randint(1, 5), 900, chance)
         else:
             runs = [keys(order, chance.choice([0, 5, 900]), chance) for _ in range(chance.randint(1, 4))]
-        equals = 1 if entry == "gm_sort" else chance.choice([1, number_of(Equals.UNION), number_of(Equals.SYMMETRIC)])
+        among = [Equals.FIRST] if entry == "gm_sort" else [Equals.FIRST, Equals.UNION, Equals.SYMMETRIC]
+        equals = chance.choice(among).value
         with lib.workspace(order, runs, chance.choice([1, 3])) as opened:
-            assert getattr(library, entry)(opened, lib.launch(tile=64), 0 if equals == 1 else equals) == 0
+            assert getattr(library, entry)(opened, lib.launch(tile=64), equals & ~rules.FIRST) == 0
             whole = order.image(lib.result(opened, order.dtype))
             library.gm_margin(opened, lib.ctypes.byref(margin))
             assert getattr(library, entry)(opened, lib.launch(tile=64), equals) == 0

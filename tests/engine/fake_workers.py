@@ -33,7 +33,7 @@ Trouble = Literal["none", "no start", "refuses", "slow start", "fails", "stalls"
 TROUBLES: tuple[Trouble, ...] = (
     "none", "no start", "refuses", "slow start", "fails", "stalls", "no memory", "no memory at all",
 )  # fmt: skip
-_FEW_CASES = 8
+_FEW_CASES = 3
 """A test of so many cases, or fewer, runs each with every crew."""
 CREWS = ("one", "many", "a lone device", "one of each", "troubled", "all others lost")
 

@@ -12,10 +12,11 @@ import pytest
 
 from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine import local_sorts
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.kinds import Order

@@ -19,10 +19,11 @@ from gpumerge_cli.backends.base import Backend, Pace
 from gpumerge_cli.engine import memory as budget
 from gpumerge_cli.engine import resources
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.memory import chunk_bytes_for, shares
 from gpumerge_cli.engine.resources import default_memory
 from gpumerge_cli.engine.run import plan_files, run
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.order.kinds import Order
 from tests.jobs_of import merge_job
 

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import plan_files
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.native.comparison import Comparison
 from gpumerge_cli.order.equals import SETS, Equals
@@ -73,6 +74,12 @@ def test_the_plain_rule_is_pythons(equals: Equals) -> None:
             whole = folds[equals.name_of_set](whole, one)
         left = len(whole) if equals.is_distinct else whole["x"]
         assert sum(high - low for low, high in equals.kept(counts)) == left, (equals, counts)
+
+
+def test_merges_keep_all_or_the_first() -> None:
+    assert Equals.ALL.most([2, 0, 3]) == Equals.FIRST.most([2, 0, 3]) == 5
+    assert Equals.ALL.kept([2, 0, 3]) == [(0, 2), (0, 0), (0, 3)]
+    assert Equals.FIRST.kept([0, 2, 3]) == [(0, 0), (0, 1), (0, 0)]
 
 
 DTYPES = (

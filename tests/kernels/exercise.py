@@ -24,6 +24,7 @@ from gpumerge_cli.backends.base import Backend, CountingWorkspace, Workspace
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.launch import ALGORITHMS, FAN_INS, LaunchRequest, SortRequest
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import DTYPES, Order
 from gpumerge_cli.order.rules import LineOrder
 from tests.kernels.set_pairs import EVERY_SET
@@ -116,7 +117,7 @@ def _merges(backend: Backend, given: Items, ends: Sequence[int], requests: Seque
         workspace.poison()
         workspace.merge(backend.resolve(request, order))
         assert workspace.download().tobytes() == given.text(merged), (order, request)
-    workspace.merge(backend.resolve(LaunchRequest(), order), "first")
+    workspace.merge(backend.resolve(LaunchRequest(), order), Equals.FIRST)
     first = [next(group) for _, group in groupby(merged, given.key)]
     assert workspace.download().tobytes() == given.text(first), order
     workspace.close()

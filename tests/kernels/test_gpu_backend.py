@@ -15,6 +15,7 @@ from gpumerge_cli.backends.base import Disorder
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.launch import LaunchRequest
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import DTYPES, Keys, Order
 from gpumerge_cli.order.rules import LineOrder
 from tests.line_orders import LINE_ORDERS
@@ -117,7 +118,7 @@ def test_merges_lines(gpu: GpuBackend, text: LineOrder) -> None:
             workspace.merge(gpu.resolve(request, order))
             assert workspace.download().tobytes() == b"".join(merged), (request, name)
             assert workspace.counts == [len(run) for run in runs]
-        workspace.merge(gpu.resolve(LaunchRequest(), order), "first")
+        workspace.merge(gpu.resolve(LaunchRequest(), order), Equals.FIRST)
         assert workspace.download().tobytes() == b"".join(first), name
     workspace.close()
 

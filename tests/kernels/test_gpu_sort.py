@@ -14,6 +14,7 @@ from gpumerge_cli.backends.gpu.sort_policy import tile_shape
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import FAN_INS, LaunchRequest, SortPolicy, SortRequest, Transfer
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import DTYPES, Keys, Order
 from tests.linekeys import item_key
 
@@ -136,7 +137,7 @@ def test_sorts_records(gpu: GpuBackend, order: Order) -> None:
                 policy = gpu.resolve_sort(request, order, records.nbytes)
                 got = sorted_by(workspace, policy, records.tobytes())
                 assert got == expected.tobytes(), (count, name, policy.describe())
-            workspace.sort(gpu.resolve_sort(SortRequest("merge"), order, records.nbytes), "first")
+            workspace.sort(gpu.resolve_sort(SortRequest("merge"), order, records.nbytes), Equals.FIRST)
             images = order.image(order.keys(expected.reshape(-1)))
             first = np.ones(count, bool)
             first[1:] = images[1:] != images[:-1]
@@ -223,10 +224,10 @@ def test_unique(gpu: GpuBackend, dtype: str) -> None:
         images = order.image(stable(order, keys))
         first = np.r_[True, images[1:] != images[:-1]]
         for request in REQUESTS[:3]:
-            for unique, kept in (("first", first), ("ahead", np.r_[False, first[1:]])):
+            for equals, kept in ((Equals.FIRST, first), (Equals.FIRST_CONTINUED, np.r_[False, first[1:]])):
                 fill(workspace, keys.tobytes())
-                workspace.sort(gpu.resolve_sort(request, order, keys.nbytes), unique)  # type: ignore[arg-type]
-                assert workspace.download().tobytes() == stable(order, keys)[kept].tobytes(), (name, unique)
+                workspace.sort(gpu.resolve_sort(request, order, keys.nbytes), equals)
+                assert workspace.download().tobytes() == stable(order, keys)[kept].tobytes(), (name, equals)
                 assert workspace.dropped == len(keys) - kept.sum()
     workspace.close()
 

@@ -16,6 +16,7 @@ import pytest
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.launch import LaunchRequest
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import DTYPES, Order
 from gpumerge_cli.order.rules import LineOrder
 from tests.backends.test_unsorted import RECORDS, disorder
@@ -79,7 +80,7 @@ def merged(gpu: GpuBackend, order: Order, runs: list[bytes], request: LaunchRequ
         workspace.poison()
         policy = gpu.resolve(request, order, len(runs))
         with contextlib.suppress(DisorderError):
-            workspace.merge(policy, "first")
+            workspace.merge(policy, Equals.FIRST)
             assert len(workspace.download()) == workspace.merged_bytes
         workspace.merge(policy)
         try:

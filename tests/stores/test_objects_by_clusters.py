@@ -28,11 +28,11 @@ from gpumerge_cli.cluster import cutting, sorting, team, workers
 from gpumerge_cli.cluster.connect import Connection, connected
 from gpumerge_cli.cluster.ends import Ends
 from gpumerge_cli.cluster.team import Cluster
-from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.task import Place, Task
 from gpumerge_cli.errors import ClusterError, DisorderError, OutputError, UsageError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.formats.stores.s3_multipart import Multipart
 from gpumerge_cli.order.equals import Equals

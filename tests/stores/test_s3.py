@@ -17,9 +17,9 @@ from gpumerge_cli.cluster.shipment import Shipment
 from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.formats.stores.s3_multipart import Multipart
 from tests.jobs_of import merge_job

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from importlib.util import find_spec
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.errors import DeviceError
-from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.equals import EQUAL, ONLY_A, ONLY_B, Equals
 from gpumerge_cli.order.kinds import Order
 
 Keys = NDArray[Any]
@@ -21,13 +21,6 @@ _OF_TWO: dict[str, Callable[[Keys, Keys], Keys]] = {
     "difference": np.setdiff1d,
     "symmetric": np.setxor1d,
 }
-_COUNTED: dict[Equals, Callable[[Keys], Keys]] = {
-    Equals.UNION: lambda counts: counts.max(axis=0),
-    Equals.INTERSECT: lambda counts: counts.min(axis=0),
-    Equals.DIFFERENCE: lambda counts: np.maximum(counts[0] - counts[1:].sum(axis=0), 0),
-    Equals.SYMMETRIC: lambda counts: reduce(lambda a, b: abs(a - b), counts),
-}
-"""From the counts of each key in each run to its count in the set."""
 
 
 def baselines(runs: Sequence[Keys], order: Order) -> Mapping[str, Callable[[], Keys]]:
@@ -89,7 +82,16 @@ def _by_counts(runs: Sequence[Keys], equals: Equals) -> Keys:
     counts = np.zeros((len(runs), len(keys)), np.int64)
     for row, (values, count) in zip(counts, found, strict=True):
         row[np.searchsorted(keys, values)] = count
-    return np.repeat(keys, _COUNTED[equals](counts))
+    return np.repeat(keys, reduce(partial(_count_in_set, equals), counts))
+
+
+def _count_in_set(equals: Equals, a: Keys, b: Keys) -> Keys:
+    """The count of each key in the set of two runs, from its counts in both."""
+    pairs, found = np.minimum(a, b), np.zeros_like(a)
+    for bit, count in ((EQUAL, pairs), (ONLY_A, a - pairs), (ONLY_B, b - pairs)):
+        if equals.value & bit:
+            found += count
+    return found
 
 
 def _polars_knows(dtype: np.dtype[Any]) -> bool:

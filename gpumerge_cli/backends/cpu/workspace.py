@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.backends.base import Disorder
 from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.buffers import Bytes, address_of, room, view
-from gpumerge_cli.launch import LaunchPolicy, SortPolicy, Unique, judge_recursion
+from gpumerge_cli.launch import LaunchPolicy, SortPolicy, judge_recursion
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.library import library
-from gpumerge_cli.native.specs import equals, judge, launch_spec, order_spec, sort_spec
+from gpumerge_cli.native.specs import judge, launch_spec, order_spec, sort_spec
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 
@@ -105,17 +105,17 @@ class CpuWorkspace:
         judge(status)
         return None
 
-    def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
-        self._put_out(self._own.gm_merge, launch_spec(policy), equals(unique))
+    def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
+        self._put_out(self._own.gm_merge, launch_spec(policy), equals.value)
 
-    def sort(self, policy: SortPolicy, unique: Unique = None, *, by_parts: bool = False) -> None:
+    def sort(self, policy: SortPolicy, equals: Equals = Equals.ALL, *, by_parts: bool = False) -> None:
         if policy.algorithm == "recursive":
             judge_recursion(sum(self.counts))
         # Rows that go by parts are gathered when they are received, into the same room again and again. New memory
         # takes longer than the sort.
         self._by_parts |= by_parts and self._order.is_rows
         sort = self._own.gm_sort_rows if self._by_parts else self._own.gm_sort
-        self._put_out(sort, sort_spec(policy), equals(unique))
+        self._put_out(sort, sort_spec(policy), equals.value)
 
     def _put_out(self, work: Callable[..., int], *arguments: Any) -> None:
         with self._timed("kernel"):

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from gpumerge_cli.backends.gpu.policy import item_bytes, resolve
 from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.backends.splits import ceil_div
 from gpumerge_cli.backends.variants.lookup import LADDER, asked_for, named
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
@@ -72,7 +73,7 @@ class DigitShape(TileShape):
         """The bytes of dynamic shared memory of a block. wide: sums have 64 bits."""
         warps = self.block_size // _WARP
         counts = 4 * (2 * DIGITS + 1) * warps + (8 if wide else 4) * DIGITS + 4
-        return _ceil_div(self.room * item_bytes(order), _VECTOR) * _VECTOR + counts + _VECTOR
+        return ceil_div(self.room * item_bytes(order), _VECTOR) * _VECTOR + counts + _VECTOR
 
 
 _DIGIT_SHAPES = {
@@ -102,7 +103,7 @@ _WHY: dict[Algorithm, str] = {
 def tile_shape(tile: int, order: Order, limits: DeviceLimits) -> TileShape:
     """The shape for tiles of `tile` items: as few threads as they need, halved step by step."""
     shape = _largest(order, limits)
-    items = max(shape.items_per_thread, _ceil_div(tile, shape.block_size))
+    items = max(shape.items_per_thread, ceil_div(tile, shape.block_size))
     block = shape.block_size
     while block > 1 and block // 2 * items >= tile:
         block //= 2
@@ -238,7 +239,7 @@ def _tile(launch: LaunchPolicy, order: Order, limits: DeviceLimits) -> int:
     of = named(launch.kernel).tile
     if of != "output":
         return room if of else 1
-    tiles = _ceil_div(room, launch.tile_size)
+    tiles = ceil_div(room, launch.tile_size)
     if tiles == 1 or room > _FULL * tiles * launch.tile_size:
         return room
     return (tiles - 1) * launch.tile_size
@@ -255,8 +256,4 @@ def _largest(order: Order, limits: DeviceLimits) -> TileShape:
 
 
 def _shared_bytes(shape: TileShape, size: int) -> int:
-    return (_ceil_div(shape.room * size, _VECTOR) + 3) * _VECTOR + (shape.items_per_thread + 1) * size
-
-
-def _ceil_div(count: int, size: int) -> int:
-    return -(-count // size)
+    return (ceil_div(shape.room * size, _VECTOR) + 3) * _VECTOR + (shape.items_per_thread + 1) * size

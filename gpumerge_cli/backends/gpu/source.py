@@ -16,9 +16,10 @@ from gpumerge_cli.backends.variants.lookup import named
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.launch import LaunchPolicy, Transfer
 from gpumerge_cli.order.base import Macros
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 
-_INCLUDE = re.compile(r'^#include "((?:\.\./)?\w+\.cuh)"\n', re.MULTILINE)
+_INCLUDE = re.compile(r'^#include "((?:\.\./)?\w+\.(?:cuh|h))"\n', re.MULTILINE)
 _ONCE = re.compile(r"^#pragma once\n", re.MULTILINE)
 _SMALL_RECORDS = (4, 8, 12, 16)
 
@@ -117,9 +118,9 @@ def digit_macros(passes: int, *, wide: bool, pairs: bool) -> Macros:
     return ("PASSES", passes), ("WIDE", int(wide)), ("PAIRS", int(pairs))
 
 
-def walk_macros(rule: int, *, distinct: bool, bulk: bool) -> Macros:
+def walk_macros(equals: Equals, *, bulk: bool) -> Macros:
     """The macros of walk.cu."""
-    return ("RULE", rule), ("DISTINCT", int(distinct)), ("BULK", int(bulk))
+    return ("EQUALS", equals.value), ("BULK", int(bulk))
 
 
 def shape_macros(block_size: int, items_per_thread: int, resident: int) -> Macros:

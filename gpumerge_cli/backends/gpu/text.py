@@ -20,7 +20,7 @@ from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch
 from gpumerge_cli.backends.gpu.text_kernels import TextKernels, out_of_order
 from gpumerge_cli.backends.gpu.tree import Context, Run
-from gpumerge_cli.launch import LaunchPolicy, SortPolicy, Unique
+from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 
@@ -43,7 +43,7 @@ class DeviceText:
         self._edges: list[int] | None = None
         self._fresh = False
         self._taken: cupy.ndarray | None = None
-        self._rows, self._merged, self._scratch = DeviceBuffer(), DeviceBuffer(), DeviceBuffer()
+        self._rows, self._merged = DeviceBuffer(), DeviceBuffer()
         self._folds = Folds(kernels)
         self.equals: NDArray[np.int64] = np.empty(0, np.int64)
 
@@ -82,7 +82,7 @@ class DeviceText:
         """The byte of the chunk at which a row starts. For lines it waits for the device."""
         return row * self._size if self._starts is None else int(self._starts[row])
 
-    def merge(self, policy: LaunchPolicy, out: int, nbytes: int, unique: Unique, *, counted: bool) -> tuple[int, int]:
+    def merge(self, policy: LaunchPolicy, out: int, nbytes: int, equals: Equals, *, counted: bool) -> tuple[int, int]:
         """Merge the runs' rows into the `nbytes` at `out`; returns (bytes written, rows dropped).
 
         counted: equal rows go out once, and `equals` gets their numbers.
@@ -91,28 +91,24 @@ class DeviceText:
         self._fresh = False
         lines = self._found()[-1]
         self._merged.reserve(lines * self._row)
-        if isinstance(unique, Equals):
-            fold = self._folds.of(unique, len(runs))
-            room = lines * self._row
-            kept = fold(runs, self._merged.address, lambda: self._scratch.reserve(room).address, self.context)
+        if equals.is_set:
+            fold = self._folds.of(equals, len(runs))
+            kept = fold(runs, self._merged.address, scratch, self.context)
             return self._gathered(self._counted(kept) if counted else kept, out, nbytes)
         merge = merge_of_many(self._kernels, policy)
-        beside = merge.room([count for _, count in runs])
-        room = self._scratch.reserve(beside).address if beside else 0
-        queue(merge.steps(runs, self._merged.address, room, scratch, self.context), current_stream())
-        kept = self._counted(lines) if counted else self._dropped(lines, unique)
+        queue(merge.steps(runs, self._merged.address, scratch, self.context), current_stream())
+        kept = self._counted(lines) if counted else self._dropped(lines, equals)
         return self._gathered(kept, out, nbytes)
 
-    def sort(self, policy: SortPolicy, out: int, nbytes: int, unique: Unique) -> tuple[int, int]:
+    def sort(self, policy: SortPolicy, out: int, nbytes: int, equals: Equals) -> tuple[int, int]:
         """Sort the rows of all runs, and gather by them, as `merge` does."""
         self.runs()
         self._fresh = False  # the rows are sorted in place
         lines = self._found()[-1]
         self._merged.reserve(lines * self._row)
-        rows = self._rows.address
-        steps = sort_of(self._kernels, policy).steps((rows, lines), self._merged.address, rows, scratch, self.context)
-        queue(steps, current_stream())
-        return self._gathered(self._dropped(lines, unique), out, nbytes)
+        sort, rows = sort_of(self._kernels, policy), (self._rows.address, lines)
+        queue(sort.steps(rows, self._merged.address, scratch, self.context, overwrite=True), current_stream())
+        return self._gathered(self._dropped(lines, equals), out, nbytes)
 
     def raise_disorder(self) -> None:
         """Raise DisorderError if the bytes gathered last are more or fewer than those of the chunk.
@@ -125,7 +121,7 @@ class DeviceText:
     def free(self) -> None:
         """Free the memory."""
         self._starts = self._edges = self._taken = None
-        for buffer in (self._rows, self._merged, self._scratch):
+        for buffer in (self._rows, self._merged):
             buffer.free()
 
     def _counted(self, lines: int) -> int:
@@ -133,11 +129,11 @@ class DeviceText:
         self.equals = self._checks.count_equals((self._merged.address, lines), self.context)
         return len(self.equals)
 
-    def _dropped(self, lines: int, unique: Unique) -> int:
+    def _dropped(self, lines: int, equals: Equals) -> int:
         """Drop equal rows after the first one, if that is asked for. Returns the number of rows that are left."""
-        if not unique:
+        if equals.keeps_all:
             return lines
-        return self._checks.keep_first((self._merged.address, lines), unique == "ahead", self.context)
+        return self._checks.keep_first((self._merged.address, lines), equals is Equals.FIRST_CONTINUED, self.context)
 
     def _gathered(self, kept: int, out: int, nbytes: int) -> tuple[int, int]:
         """Gather by the first `kept` merged rows."""

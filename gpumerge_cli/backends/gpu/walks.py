@@ -13,7 +13,7 @@ from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.launching import PinnedAnswers, Step, Take, zeros
 from gpumerge_cli.backends.gpu.merging import Partition
 from gpumerge_cli.backends.gpu.module import Kernels, kernels_of
-from gpumerge_cli.backends.gpu.policy import begins_beside, item_bytes
+from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import TileShape
 from gpumerge_cli.backends.gpu.source import shape_macros, walk_macros
 from gpumerge_cli.backends.gpu.streams import scratch
@@ -25,14 +25,6 @@ from gpumerge_cli.order.base import Macros
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 
-_EQUAL, _ONLY_A, _ONLY_B = 1, 2, 4
-RULES = {
-    "union": _EQUAL | _ONLY_A | _ONLY_B,
-    "intersect": _EQUAL,
-    "difference": _ONLY_A,
-    "symmetric": _ONLY_A | _ONLY_B,
-}
-"""The rules of kernels/sets.cuh, by the names of sets."""
 CUT_FOR_WALKS: Macros = (("WALK", 1),)
 """The macros of partition.cu, beside those of its runs and of columns."""
 _RUNS = 2
@@ -41,7 +33,6 @@ _SHARED = 256  # bytes of a block's shared memory beside the buffer of its items
 _NUMBER = 8  # bytes of an int64
 _BUFFERS = 2  # of items in a block: see walk.cu
 _GROUP, _GROUP_WORDS = 32, 2  # tiles whose counts are added up, and the words for that: see lookback.cuh
-_BULK_CAPABILITY = 90  # the first devices with bulk copies
 
 
 @dataclass(frozen=True)
@@ -83,8 +74,8 @@ def walk_shape(order: Order, limits: DeviceLimits) -> WalkShape:
 
 def macros_of_walk(order: Order, limits: DeviceLimits, equals: Equals) -> Macros:
     """The macros of walk.cu, beside those of the order and of columns."""
-    shape, bulk = walk_shape(order, limits), limits.capability >= _BULK_CAPABILITY
-    walking = walk_macros(RULES[equals.name_of_set], distinct=equals.is_distinct, bulk=bulk)
+    shape, bulk = walk_shape(order, limits), limits.has_bulk_copies
+    walking = walk_macros(equals, bulk=bulk)
     shaped = shape_macros(shape.block_size, shape.items_per_thread, shape.resident)
     return *walking, *shaped
 
@@ -107,7 +98,7 @@ class Walk:
         self._partition = Partition(kernels, _RUNS, (*CUT_FOR_WALKS, *along))
         self._walk = kernels.ready("walk", shape.block_size, runs + 8 + words, (*walking, *along), shared)
         self._tile, self._columns = shape.room, columns
-        self._beside = begins_beside(limits)
+        self._dependent = limits.has_dependent_launches
         self._blocks = shape.resident * limits.multiprocessors
         self._answers = PinnedAnswers(equals.name_of_set)
 
@@ -141,12 +132,12 @@ class Walk:
         edges = tiles + 1
         counting = 1 + tiles + _GROUP_WORDS * -(-tiles // _GROUP)
         memory = take(_NUMBER * (counting + _RUNS * edges))
-        taken, said, cuts = (memory.ptr + _NUMBER * at for at in (0, 1, counting))
-        told = () if self._columns is None else self._columns.told(values[0], [m, n], out[0], values[1])
+        taken, published, cuts = (memory.ptr + _NUMBER * at for at in (0, 1, counting))
+        column_words = () if self._columns is None else self._columns.arguments(values[0], [m, n], out[0], values[1])
         yield zeros, _NUMBER * counting, (memory.ptr,), False
         yield self._partition.step(table, edges, tile, cuts, text)
-        words = [*table, *out, cuts, taken, said, count, *text, *told]
-        yield self._walk, min(tiles, self._blocks), words, self._beside
+        words = [*table, *out, cuts, taken, published, count, *text, *column_words]
+        yield self._walk, min(tiles, self._blocks), words, self._dependent
 
 
 @lru_cache(maxsize=256)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import accumulate, pairwise
+from typing import Any
 
 import cupy
 import numpy as np
@@ -31,8 +32,9 @@ from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.streams import scratch
 from gpumerge_cli.backends.gpu.text import DeviceText
 from gpumerge_cli.backends.gpu.tree import Run
+from gpumerge_cli.backends.limits import whole_vectors
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.launch import LaunchPolicy, SortPolicy, Unique
+from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
@@ -63,7 +65,7 @@ class GpuWorkspace:
         self._capacity = capacity
         self._pending: list[tuple[str, int, cupy.cuda.Event, cupy.cuda.Event]] = []
         self._staging, self._downloaded = PinnedBuffer(), PinnedBuffer()
-        self._input, self._output, self._scratch = DeviceBuffer(), DeviceBuffer(), DeviceBuffer()
+        self._input, self._output = DeviceBuffer(), DeviceBuffer()
         self._lengths: list[int] = []
         self._library: Library | None = None  # the one that ran last, if its output may be elsewhere
         with device_errors(), device:
@@ -144,19 +146,19 @@ class GpuWorkspace:
         with device_errors(), self._device, self._stream:
             return Disorder(number, self._text.offset_of(item) - sum(self._lengths[:number]))
 
-    def merge(self, policy: LaunchPolicy, unique: Unique = None) -> None:
+    def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
         """See Workspace. Returns before the merge is done, unless something may be dropped."""
-        self._merge(policy, unique, counted=False)
+        self._merge(policy, equals, counted=False)
 
-    def merge_counted(self, policy: LaunchPolicy, unique: Equals | None = None) -> None:
+    def merge_counted(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
         """See CountingWorkspace."""
-        self._merge(policy, unique, counted=True)
+        self._merge(policy, equals, counted=True)
 
     def equals(self) -> Bytes:
         """See CountingWorkspace."""
         return self._equals.view(np.uint8)
 
-    def _merge(self, policy: LaunchPolicy, unique: Unique, *, counted: bool) -> None:
+    def _merge(self, policy: LaunchPolicy, equals: Equals, *, counted: bool) -> None:
         total = self.merged_bytes = self._total
         self.dropped = 0
         self._equals = np.empty(0, np.int64)
@@ -166,24 +168,23 @@ class GpuWorkspace:
         with self._span("kernel", total):
             if self._text is not None:
                 self.merged_bytes, self.dropped = self._text.merge(
-                    policy, self._output.address, total, unique, counted=counted
+                    policy, self._output.address, total, equals, counted=counted
                 )
                 self.counts, self._equals = self._text.counts, self._text.equals
                 return
-            if isinstance(unique, Equals):
-                self._combine(unique)
+            if equals.is_set:
+                self._combine(equals)
             else:
-                merge, runs = merge_of_many(self._kernels, policy), self._runs()
-                room = self._room() if merge.room([count for _, count in runs]) else 0
-                queue(merge.steps(runs, self._output.address, room, scratch), self._stream.ptr)
+                merge = merge_of_many(self._kernels, policy)
+                queue(merge.steps(self._runs(), self._output.address, self._scratch), self._stream.ptr)
             if counted:
                 items, kept = total // self._order.item_bytes, self.merged_bytes // self._order.item_bytes
                 self._equals = self._checks.count_equals((self._output.address, kept))
                 self._keep(len(self._equals), items)
-            elif not isinstance(unique, Equals):
-                self._drop_equals(unique, total // self._order.item_bytes)
+            elif not equals.is_set:
+                self._drop_equals(equals, total // self._order.item_bytes)
 
-    def sort(self, policy: SortPolicy, unique: Unique = None, *, by_parts: bool = False) -> None:
+    def sort(self, policy: SortPolicy, equals: Equals = Equals.ALL, *, by_parts: bool = False) -> None:
         """See Workspace. Returns before the sort is done, unless something may be dropped."""
         total = self.merged_bytes = self._total
         self.dropped = 0
@@ -192,14 +193,14 @@ class GpuWorkspace:
             return
         with self._span("kernel", total):
             if self._text is not None:
-                self.merged_bytes, self.dropped = self._text.sort(policy, self._output.address, total, unique)
+                self.merged_bytes, self.dropped = self._text.sort(policy, self._output.address, total, equals)
                 self.counts = self._text.counts
                 return
             count = total // self._order.item_bytes
             sort = sort_of(self._kernels, policy)
-            room = self._room() if sort.room(count) else 0
-            queue(sort.steps((self._input.address, count), self._output.address, room, scratch), self._stream.ptr)
-            self._drop_equals(unique, count)
+            steps = sort.steps((self._input.address, count), self._output.address, self._scratch)
+            queue(steps, self._stream.ptr)
+            self._drop_equals(equals, count)
 
     def download(self) -> Bytes:
         """See Workspace. Waits for all work so far. Raises DisorderError if the merged lines are not in order."""
@@ -287,7 +288,7 @@ class GpuWorkspace:
         self.synchronize()
         self._staged = np.empty(0, np.uint8)
         self._library = None
-        for buffer in (self._staging, self._downloaded, self._input, self._output, self._scratch):
+        for buffer in (self._staging, self._downloaded, self._input, self._output):
             buffer.free()
         if self._text is not None:
             self._text.free()
@@ -306,23 +307,23 @@ class GpuWorkspace:
         starts = accumulate(self._lengths, initial=self._input.address)
         return [(start, length // self._order.item_bytes) for start, length in zip(starts, self._lengths, strict=False)]
 
-    def _room(self) -> int:
-        """The address of room for all items, beside the output."""
-        return self._scratch.reserve(max(self._total, self._capacity)).address
+    def _scratch(self, nbytes: int) -> Any:
+        """See streams.scratch. Memory for all items has one size for all chunks, so that the pool holds it once."""
+        return scratch(max(nbytes, self._capacity) if nbytes == whole_vectors(self._total) else nbytes)
 
     def _combine(self, equals: Equals) -> None:
         """Put out the set of the runs."""
         runs = self._runs()
-        kept = self._folds.of(equals, len(runs))(runs, self._output.address, self._room)
+        kept = self._folds.of(equals, len(runs))(runs, self._output.address, self._scratch)
         self._keep(kept, sum(count for _, count in runs))
 
     def _keep(self, kept: int, count: int) -> None:
         """Take note that so many of `count` items go out."""
         self.merged_bytes, self.dropped = kept * self._order.item_bytes, count - kept
 
-    def _drop_equals(self, unique: Unique, count: int) -> None:
-        if unique:
-            self._keep(self._checks.keep_first((self._output.address, count), unique == "ahead"), count)
+    def _drop_equals(self, equals: Equals, count: int) -> None:
+        if not equals.keeps_all:
+            self._keep(self._checks.keep_first((self._output.address, count), equals is Equals.FIRST_CONTINUED), count)
 
     def _callable(self, libraries: Mapping[str, Library]) -> Mapping[str, Callable[[], None]]:
         return {name: partial(self._run, library) for name, library in libraries.items()}

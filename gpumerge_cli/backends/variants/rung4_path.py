@@ -16,7 +16,6 @@ MAX_ITEMS_PER_THREAD = 64
 """A thread keeps its items in registers, and a thread of a device has 255. Its loops are unrolled."""
 
 _VECTOR = 16
-_BULK_CAPABILITY = 90
 # The items that a chain merges before the four are cut again. Chains end at different times, and the last one goes on
 # alone, so this is short; but it is so long that co-ranks cost nothing.
 _CHAIN_ITEMS = 16384
@@ -101,12 +100,12 @@ def _on_gpu(wish: Wish) -> LaunchPolicy:
 
 
 def _transfer(request: LaunchRequest, limits: DeviceLimits) -> Transfer:
-    if request.transfer == "bulk" and limits.capability < _BULK_CAPABILITY:
+    if request.transfer == "bulk" and not limits.has_bulk_copies:
         raise UsageError(
             f"--transfer bulk: this device, of compute capability {limits.capability / 10}, has no bulk copies",
             way_out="leave it out",
         )
-    return request.transfer or ("bulk" if limits.capability >= _BULK_CAPABILITY else "vector")
+    return request.transfer or ("bulk" if limits.has_bulk_copies else "vector")
 
 
 def spare_threads(fan_in: int) -> int:

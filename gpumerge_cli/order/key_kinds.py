@@ -1,0 +1,44 @@
+"""The kinds of keys of text lines: how keys compare, and how users name it.
+
+Each row of KINDS is a struct of the same name in kernels/key_kinds.cuh, and kernels/fields.cuh lists the names in the
+same order.
+"""
+
+from __future__ import annotations
+
+from gpumerge_cli.dataclass import dataclass
+
+
+@dataclass(frozen=True)
+class KeyKind:
+    """A way in which keys compare."""
+
+    name: str
+    letter: str = ""
+    """Its option in -k and on the command line; "" for the kind that needs none."""
+    word: str = ""
+    """Its word for --sort."""
+    begins: bytes | None = None
+    """A pattern that the beginnings of keys match, which alone are compared; all other keys are equal.
+
+    None for a kind that compares all of a key. A kind with a pattern goes with no other kind, and leaves out no bytes.
+    """
+    joins: bool = True
+    """Whether a join can match by it."""
+    salted: bool = False
+    """Whether it needs LineOrder.salt."""
+    gpu: bool = True
+    """Whether a GPU compares such keys, too."""
+
+
+_DIGITS = rb"\s*-?\.?[0-9]"
+KINDS = (
+    KeyKind("bytes"),
+    KeyKind("numeric", "n", "numeric", begins=_DIGITS),
+    KeyKind("human", "h", "human-numeric", begins=_DIGITS),
+    KeyKind("general", "g", "general-numeric", begins=rb"(?i)\s*[+-]?(\.?[0-9]|inf|nan)"),
+    KeyKind("month", "M", "month", begins=rb"(?i)\s*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"),
+    KeyKind("version", "V", "version"),
+    KeyKind("random", "R", "random", joins=False, salted=True),
+)
+"""All kinds. The place of one is its number in compiled code."""
