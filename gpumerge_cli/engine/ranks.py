@@ -312,11 +312,8 @@ class LineRanks(_Cutter):
         def count(at: int) -> None:
             found[at] = self._count(*pieces[at])
 
-        if self._threads == 1 or sum(stop - start for _, start, stop in pieces) < _PIECE:
-            for at in range(len(pieces)):
-                count(at)
-        else:
-            for_each(range(len(pieces)), count, min(self._threads, len(pieces)))
+        few = sum(stop - start for _, start, stop in pieces) < _PIECE
+        for_each(range(len(pieces)), count, 1 if few else min(self._threads, len(pieces)))
         for (number, _, _), lines in zip(pieces, found, strict=True):
             counts[number] += lines
         return counts

@@ -129,7 +129,7 @@ class WholeWorker:
             counts=list(workspace.counts),
             dropped=workspace.dropped,
             written=sum(part.nbytes for part in filled.values()),
-            nbytes=task.nbytes,
+            nbytes=task.chunk.nbytes,
             largest=min(self._part, workspace.merged_bytes),
             chunks=len(pieces),
             filled=filled,
