@@ -84,17 +84,14 @@ class Output:
         except BaseException:
             self.abort()
             raise
+        self.seekable = self.sinks[0].seekable
+        """Whether writes may come in any order."""
 
     def outlet(self, equals: Equals, start: int = 0) -> SinkOutlet:
         """An outlet that puts items into the sinks, and the counts into theirs. equals, start: see SinkOutlet."""
         if self._counts is None:
             return SinkOutlet(self.sinks, equals, start)
         return CountingOutlet(self.sinks, self._counts, equals)
-
-    @property
-    def seekable(self) -> bool:
-        """True if writes may come in any order."""
-        return self.sinks[0].seekable
 
     @property
     def grid(self) -> tuple[int, int]:

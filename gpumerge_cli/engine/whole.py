@@ -27,12 +27,12 @@ from gpumerge_cli.plan import even_edges
 
 @dataclass
 class _Piece:
-    """Bytes `low` to `high` of the result, which go out in this turn, to this place. See outlet.Merged."""
+    """Bytes of the result from `low` on, which go out in this turn, to this place. See outlet.Merged."""
 
     workspace: Workspace
     turn: int
     low: int
-    high: int
+    merged_bytes: int
     place: Place
     line_end: int | None
     """The byte that ends each line, for a sink that makes something of whole lines."""
@@ -45,16 +45,12 @@ class _Piece:
     def counts(self) -> list[int]:
         return [self.items]
 
-    @property
-    def merged_bytes(self) -> int:
-        return self.high - self.low
-
     def outputs(self) -> Iterator[Bytes]:
         start = time.perf_counter()
         if self.line_end is None:
-            data = self.workspace.receive(self.low, self.high - self.low)
+            data = self.workspace.receive(self.low, self.merged_bytes)
         else:
-            data = lines_that_begin(self.workspace, self.low, self.high, self.line_end)
+            data = lines_that_begin(self.workspace, self.low, self.low + self.merged_bytes, self.line_end)
         if self.workspace.remote:
             self.spans.append(Span("download", time.perf_counter() - start, len(data)))
         self.items = self.items_of(data)
@@ -178,7 +174,7 @@ class WholeWorker:
         )
         line_end = self._output.sinks[0].line_end  # which the others have, too
         return [
-            _Piece(workspace, turn, low, high, Place(part, at), line_end, self._items)
+            _Piece(workspace, turn, low, high - low, Place(part, at), line_end, self._items)
             for turn, (at, part, low, high) in enumerate(in_turn)
         ]
 
