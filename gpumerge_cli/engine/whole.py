@@ -112,7 +112,11 @@ class WholeWorker:
         for_each(self._parts(sources, sizes), self._bring, self.hands)
         for source in sources:
             source.check_unchanged()  # not later: what is written may go to one of them
-        self._sort(sizes)
+        workspace.adopt(sizes)
+        workspace.sort(self._policy, self._work.equals)  # type: ignore[arg-type]
+        workspace.synchronize()
+        self._took(list(map(named_sort, workspace.spans)))
+        workspace.spans.clear()
         pieces = self._pieces()
         filled = {number: Filled() for number in range(len(self._output.sinks))}
         waits = self._output.seekable
@@ -149,14 +153,6 @@ class WholeWorker:
             spans.append(Span("upload", time.perf_counter() - start, high - low))
         self._took(spans)
         self._went_on(high - low)
-
-    def _sort(self, sizes: Sequence[int]) -> None:
-        workspace = self._memory
-        workspace.adopt(sizes)
-        workspace.sort(self._policy, self._work.equals)  # type: ignore[arg-type]
-        workspace.synchronize()
-        self._took(list(map(named_sort, workspace.spans)))
-        workspace.spans.clear()
 
     def _pieces(self) -> list[_Piece]:
         """Pieces of the result, which is cut into the parts of the output: those of all parts in turn."""
