@@ -39,7 +39,19 @@ def test_the_least_level_merges_and_sorts() -> None:
         pytest.skip(f"no library of {LEAST} is built here: python kernels/build_library.py builds every level")
     if library.processor_levels() in ((), (LEAST,)):
         pytest.skip(f"all tests run at {LEAST} here")
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not gpu and not thorough"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-n",
+        "0",
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not gpu and not thorough",
+    ]
     done = subprocess.run(
         [*command, *(f"tests/backends/{part}" for part in PARTS)],
         cwd=ROOT,

@@ -78,8 +78,8 @@ KEY_ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (Fa
 
 
 def ordered(orders: list[Order]) -> list[Any]:
-    """Parameters of a test: every second ascending order. The others, which differ little, are for thorough runs."""
-    usual = [order for order in orders if not order.descending][::2]
+    """Parameters of a test: every fourth ascending order. The others, which differ little, are for thorough runs."""
+    usual = [order for order in orders if not order.descending][::4]
     marks = pytest.mark.thorough
     return [pytest.param(order, marks=() if order in usual else marks, id=order.describe()) for order in orders]
 
@@ -127,7 +127,8 @@ def test_every_kernel_for_keys(order: Order, file: str) -> None:
 @pytest.mark.parametrize("architecture", SOME)
 def test_lines_on_every_architecture(architecture: int) -> None:
     for order in (LineOrder(), EVERY_COMPARISON):
-        for file in ("rows.cu", "merge_path.cu", *(MERGES if architecture == 75 else ())):
+        merges = MERGES if architecture == 75 and order.keys else ("merge_path.cu",)
+        for file in ("rows.cu", *merges):
             compile_for(architecture, file, compiler_options(order_macros(Order.lines(order))))
 
 

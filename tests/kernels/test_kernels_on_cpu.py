@@ -45,13 +45,9 @@ PATHS = [
     Variant(Keys("float", 4, True), 17, 1, 16, 0, (16, 4, 2), on_path=True),
 ]
 """For the path kernel: bulk copies, more runs, and other ways to cut."""
-LINES = [
-    Variant(Order.lines(), 4, 3),
-    Variant(Order.lines(), 5, 2, 4, 1, (8, 4, 2)),
-]
+LINES = [Variant(Order.lines(), 4, 3)]
 RECORDS = [
     Variant(Order.records(16, 3, np.dtype(">f8")), 3, 5),
-    Variant(Order.records(1, 0, np.dtype("u1")), 2, 8),
     Variant(Order.records(33, 2, 20, descending=True), 3, 3),
     Variant(Order.records(12, 1, np.dtype("i8")), 4, 3, bulk=1),
     Variant(order_of(np.dtype("u1,S20,>f2"), Key(fields=("f1:r", "f2,f0"))), 2, 4),
@@ -62,6 +58,8 @@ OTHER_PATHS = [
     Variant(Keys("int", 8, True), 17, 3, 16, 1, (16, 4, 2), on_path=True),
 ]
 OTHERS = [
+    Variant(Order.records(1, 0, np.dtype("u1")), 2, 8),
+    Variant(Order.lines(), 5, 2, 4, 1, (8, 4, 2)),
     Variant(Order.records(100, 0, 10), 4, 3),
     Variant(Keys("float", 4, True), 4, 3),
     Variant(Keys("uint", 8, True), 5, 7),
@@ -89,7 +87,7 @@ def checked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module")
 def raced(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    variants = [KEYS[0], *PATHS, LINES[0], RECORDS[2]]
+    variants = [KEYS[0], *PATHS, *LINES, RECORDS[1]]
     return Program(variants, "thread", tmp_path_factory.mktemp("thread"))
 
 

@@ -29,7 +29,6 @@ VARIANTS = [
     Variant(Keys("uint", 1), 4, 4, bulk=1, on_path=True),
     Variant(Keys("float", 8), 9, 2, 8, 1, (8, 3, 3), sorts=True),
     Variant(Order.lines(), 4, 3),
-    Variant(Order.lines(), 5, 2, 4, 1, (8, 4, 2)),
     Variant(Order.records(33, 2, 20, descending=True), 3, 3),
     Variant(Order.records(12, 1, np.dtype("i8")), 4, 3, bulk=1),
 ]

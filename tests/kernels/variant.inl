@@ -253,11 +253,13 @@ static std::string run_rows(const Case& c)
     Buffer merged(found.count * sizeof(Item), 0);
     shim::launch(
         ceil_div(found.count, 4), 4, 0, [&] { rows::make_rows(text, starts, found.count, items.as<Item>()); });
+#if HAVE_LADDER
     if (h.work == ROWS_CHECK) {
         const unsigned long long first = first_disorder(items.as<Item>(), found.count, 0, h.strict, text, starts);
         return bytes_of(&first, 1);
     }
     if (h.work == ROWS_MARK) return marks(items.as<Item>(), found.count, h.n, text, starts);
+#endif
     if (h.work == ROWS_PREFIXES) {
         std::string prefixes;
         for (long long row = 0; row < found.count; ++row) prefixes += bytes_of(&items.as<Item>()[row].prefix, 1);
