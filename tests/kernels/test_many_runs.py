@@ -119,7 +119,7 @@ def test_a_sort_that_merges_is_asked_for() -> None:
             sorts=False,
             order=Order.of("int32"),
             sources=[0] * 40,
-            item_bytes=4,
+            mean_bytes=4,
         )
         policy_of_pass(Backend(), work)  # type: ignore[arg-type]
     assert asked == [40, 16]
