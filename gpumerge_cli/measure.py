@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import repeat
 
@@ -50,12 +50,13 @@ class Stretch:
 class Stopwatch:
     """Collects spans from any number of threads, in bounded memory.
 
-    Sums stay exact. Once there are many spans, neighbouring ones are joined to one stretch. origin: when the run began,
-    in seconds of time.perf_counter. most: how many stretches are kept; there is at least one for each stage and thread.
+    Sums stay exact. Once there are many spans, neighbouring ones are joined to one stretch. most: how many stretches
+    are kept; there is at least one for each stage and thread.
     """
 
     def __init__(self, origin: float = 0.0, most: int = MOST_STRETCHES) -> None:
-        self._origin = origin
+        self.origin = origin
+        """The begin of the run, in seconds of time.perf_counter."""
         self._most = most
         self._totals: dict[str, tuple[float, int]] = {}
         self._tracks: dict[tuple[str, str, int], list[Stretch]] = {}
@@ -75,11 +76,6 @@ class Stopwatch:
         finally:
             self.add(Span(name, time.perf_counter() - start, nbytes))
 
-    @property
-    def origin(self) -> float:
-        """The begin of the run, in seconds of time.perf_counter."""
-        return self._origin
-
     def name_lane(self, lane: str) -> None:
         """From now on the calling thread works for the worker of this name."""
         with self._lock:
@@ -93,7 +89,7 @@ class Stopwatch:
             for span in map(self._without_compiling, spans, repeat(thread)):
                 seconds, nbytes = self._totals.get(span.name, (0.0, 0))
                 self._totals[span.name] = seconds + span.seconds, nbytes + span.nbytes
-                stop = span.stopped - self._origin
+                stop = span.stopped - self.origin
                 stretch = Stretch(span.name, lane, max(0.0, stop - span.seconds), stop, span.seconds, span.nbytes)
                 self._keep(self._tracks.setdefault((span.name, lane, thread), []), stretch)
             if self._kept > max(self._most, len(self._tracks)):
@@ -110,10 +106,6 @@ class Stopwatch:
             one.seconds for one in compiled if start <= one.stopped - one.seconds and one.stopped <= span.stopped
         )
         return replace(span, seconds=max(0.0, span.seconds - inside)) if inside else span
-
-    def totals(self, names: Iterable[str]) -> list[Span]:
-        """All spans of each name, added up."""
-        return [self.total(name) for name in names]
 
     def total(self, name: str) -> Span:
         """All spans called `name`, added up."""

@@ -106,7 +106,8 @@ def _keys(dtype: str, runs: int) -> list[Any]:
 
     from gpumerge_cli.compare.cases import Family
 
-    return Family("uniform", np.dtype(dtype), COUNT // runs, runs, seed=1, shuffled=runs == 1).all_keys()
+    family = Family("uniform", np.dtype(dtype), COUNT // runs, runs, seed=1, shuffled=runs == 1)
+    return [family.keys(run) for run in range(runs)]
 
 
 def _called(name: str, dtype: str, words: int | None) -> Callable[[], object]:

@@ -13,7 +13,7 @@ from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.payload import gathered, joined
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.select import host, select
-from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
@@ -129,7 +129,7 @@ class HostRuns:
         if self._in_place():
             # A stable sort of sorted runs is their merge. For 10 M numbers, sorting the ranks took a tenth to all of
             # the time of a merge of records of number and index.
-            return replace(self, arrays=[joined(self.arrays)]).sorted_ranks(SortRequest("auto", request))
+            return self._of([joined(self.arrays)], self.keys).sorted_ranks(SortRequest("auto", request))
         pairs = self._numbered()
         out = np.empty(sum(map(len, pairs.arrays)), pairs.arrays[0].dtype)
         pairs.merge(request, out)
@@ -211,9 +211,12 @@ class HostRuns:
         nats, pairs = self.nats(), self._numbered()
         parts = [pairs.keys.split(each, count) for each, count in zip(pairs.arrays, nats, strict=True)]
         kept = [nat[low:high] for (_, nat), (low, high) in zip(parts, equals.kept(nats), strict=True)]
-        dates = replace(pairs, arrays=[each for each, _ in parts]).combine(equals)
+        dates = self._of([each for each, _ in parts], pairs.keys).combine(equals)
         found = [*kept, dates] if self.keys.order.descending else [dates, *kept]
         return np.concatenate([np.ascontiguousarray(part[_PLACE]) for part in found])
+
+    def _of(self, arrays: Sequence[Array], keys: ArrayKeys) -> HostRuns:
+        return HostRuns(arrays, keys, self.backend, self.threads)
 
     def _in_place(self) -> bool:
         return not self.backend.remote and not self.keys.order.is_rows
@@ -253,4 +256,4 @@ class HostRuns:
             part[_PLACE] = np.arange(position, position + len(run))
             found.append(part)
             position += len(run)
-        return replace(self, arrays=found, keys=of_pairs)
+        return self._of(found, of_pairs)

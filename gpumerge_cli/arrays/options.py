@@ -11,6 +11,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import KernelName, LaunchRequest, TileLoad, Transfer
 
 _BACKENDS = ("auto", "cpu", "gpu")
+_WHOLE = (int, np.integer)
 _LONGEST = 60
 """Characters of a value in a message."""
 
@@ -39,7 +40,9 @@ def launch_request(tuning: Tuning) -> LaunchRequest:
 
 def flag(name: str, value: Any) -> bool:
     """The option's value as a bool. Raises UsageError for anything but a bool, or 0 or 1."""
-    if isinstance(value, int | np.bool_ | np.integer) and value in (0, 1):
+    if value is True or value is False:
+        return value
+    if isinstance(value, (np.bool_, *_WHOLE)) and value in (0, 1):
         return bool(value)
     raise UsageError(f"{name}={as_line(value)} is neither true nor false", way_out="give True or False")
 
@@ -58,13 +61,13 @@ def judge_place(backend: Any, device: Any) -> None:
     """Raise UsageError unless these are the name of a backend and the number of a GPU."""
     if not isinstance(backend, str) or backend not in _BACKENDS:
         raise UsageError(f"backend={as_line(backend)} is no backend", way_out=f"use {', '.join(_BACKENDS)}")
-    if isinstance(device, bool) or not isinstance(device, int | np.integer) or device < 0:
+    if isinstance(device, bool) or not isinstance(device, _WHOLE) or device < 0:
         raise UsageError(f"device={as_line(device)} is no number of a GPU", way_out="give 0 or more")
 
 
 def judge_count(name: str, value: Any) -> None:
     """Raise UsageError for anything but None or a number of 1 or more."""
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
+    if value is not None and (isinstance(value, bool) or not isinstance(value, _WHOLE) or value < 1):
         raise UsageError(f"{name}={as_line(value)} is no number of 1 or more")
 
 

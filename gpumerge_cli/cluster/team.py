@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from functools import partial
 
 from gpumerge_cli import __version__
+from gpumerge_cli.backends.select import Choice
 from gpumerge_cli.cluster.copies import Copies
 from gpumerge_cli.cluster.cutting import FarCuts
 from gpumerge_cli.cluster.seeing import not_as_it_stands, not_written, seen_of
@@ -61,8 +62,7 @@ class ClusterTeam:
     job: Job
     inputs: Inputs
     output: Output | None
-    why = "asked for"
-    expected = None
+    choice = Choice(None, (), "asked for")
 
     def ready(self, work: Pass) -> Ready:
         """See JobTeam."""

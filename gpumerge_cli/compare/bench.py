@@ -13,10 +13,9 @@ import numpy as np
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.compare.bench_cases import Case
-from gpumerge_cli.compare.contest import Effort, contest, environment, untimed
+from gpumerge_cli.compare.contest import Effort, contest, environment, untimed, with_ratios
 from gpumerge_cli.compare.launches import variants
 from gpumerge_cli.compare.oracle import oracle
-from gpumerge_cli.compare.stats import relative_spread
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.resources import available_memory
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
@@ -125,8 +124,8 @@ def _rows(case: Case, measured: Iterable[Measured], ceiling: float, judged_by: s
     return [replace(row, times_cccl=best / row.median if row.median > 0 else 0.0) for row in found]
 
 
-def _row(case: Case, one: Measured, ceiling: float, judged_by: str) -> BenchRow:
-    middle = median(one.seconds) if one.seconds else 0.0
+def _row(case: Case, measured: Measured, ceiling: float, judged_by: str) -> BenchRow:
+    one = with_ratios(measured, ceiling, 0.0)
     return BenchRow(
         items=case.items.name,
         shape=case.shape,
@@ -141,10 +140,10 @@ def _row(case: Case, one: Measured, ceiling: float, judged_by: str) -> BenchRow:
         problem=one.problem,
         judged_by=judged_by,
         seconds=one.seconds,
-        median=middle,
-        spread=relative_spread(one.seconds) if one.seconds else 0.0,
+        median=one.median,
+        spread=one.spread,
         ceiling=ceiling,
-        share_of_copy=ceiling / middle if middle > 0 else 0.0,
+        share_of_copy=one.share_of_copy,
     )
 
 

@@ -66,10 +66,6 @@ class Family:
         """All keys of one run."""
         return np.concatenate([np.empty(0, self.dtype), *self.blocks(run)], dtype=self.dtype)
 
-    def all_keys(self) -> list[NDArray[Any]]:
-        """All runs."""
-        return [self.keys(run) for run in range(self.runs)]
-
     def positions(self, run: int) -> Iterator[Positions]:
         """The positions that keys are made from, in the family's order, for items that are no keys, such as lines."""
         for block in self._positions(run):

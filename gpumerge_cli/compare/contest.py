@@ -9,12 +9,12 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from statistics import median
 
 import numpy as np
 
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.compare.oracle import Oracle
-from gpumerge_cli.compare.sets import SetOracle
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import DeviceError, GpumergeError
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
@@ -72,9 +72,8 @@ def contest(
     for name, work in _baselines(workspace, policies, equals).items():
         rows.append(Measured(name, "", True, library=True))
         works.append(work)
-    written = truth.nbytes if isinstance(truth, SetOracle) else nbytes
     contestants = [
-        _Contestant(replace(row, nbytes=nbytes + written), work) for row, work in zip(rows, works, strict=True)
+        _Contestant(replace(row, nbytes=nbytes + truth.nbytes), work) for row, work in zip(rows, works, strict=True)
     ]
     return _timed([_judged(contestant, workspace, truth) for contestant in contestants], workspace, repeat)
 
@@ -129,6 +128,25 @@ def _timed(contestants: Sequence[_Contestant], workspace: ComparedWorkspace, rep
         workspace.spans.clear()
     rows = [replace(one.row, seconds=tuple(series[1:])) for one, series in zip(contestants, seconds, strict=True)]
     return Contest(tuple(rows), tuple(copies[1:]))
+
+
+def with_ratios(row: Measured, ceiling: float, basic: float) -> Measured:
+    """`row` with median, spread and ratios filled in from its `seconds`; unchanged if it was not timed.
+
+    The spread is (slowest - fastest) / median. ceiling: seconds of a copy of the same bytes. basic: median seconds of
+    the basic kernel, 0 if it was not timed. A ratio that means nothing is 0.
+    """
+    if not row.seconds:
+        return row
+    middle = median(row.seconds)
+    return replace(
+        row,
+        median=middle,
+        spread=(max(row.seconds) - min(row.seconds)) / middle if middle > 0 else 0.0,
+        share_of_copy=ceiling / middle if middle > 0 else 0.0,
+        copies=middle / ceiling if ceiling > 0 else 0.0,
+        speed_up=basic / middle if middle > 0 else 0.0,
+    )
 
 
 def environment(backend: ComparedBackend) -> dict[str, str]:

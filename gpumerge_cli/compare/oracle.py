@@ -8,8 +8,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.compare.sets import SetOracle
 from gpumerge_cli.compare.sums import SumOracle
 from gpumerge_cli.native.comparison import key_by
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Keys, Order, Records
 
 SORTED = 1 << 24
@@ -19,23 +21,27 @@ Bytes = NDArray[np.uint8]
 
 
 class Oracle(Protocol):
-    """Knows the stable merge of a few runs."""
+    """Knows the stable merge, or a set, of a few runs."""
 
     how: str
-    """The method of judging: "stable sort", or "order and sums" (see compare.sums)."""
+    """The method: "stable sort", "order and sums" (see compare.sums) or "counts of equals" (see compare.sets)."""
+    nbytes: int
+    """Bytes of the right output."""
 
     def exact(self, merged: Bytes) -> bool:
-        """Tell if `merged` is the stable merge, byte for byte."""
+        """Tell if `merged` is the right output, byte for byte."""
 
     def equal_by_key(self, merged: Bytes) -> bool:
         """Tell if `merged` has the right key at every rank; items that compare equal may be permuted."""
 
 
-def oracle(runs: Sequence[Bytes], order: Order, *, threads: int = 1) -> Oracle:
+def oracle(runs: Sequence[Bytes], order: Order, equals: Equals = Equals.ALL, *, threads: int = 1) -> Oracle:
     """The oracle of `runs`: bytes of whole keys, records or lines. It keeps no reference to them.
 
-    threads: host threads that judge more than SORTED keys.
+    equals: the set that is made of them, ALL for their merge. threads: host threads that judge more than SORTED keys.
     """
+    if equals.is_set:
+        return SetOracle(runs, order, equals)
     if isinstance(order, Keys):
         many = sum(run.size for run in runs) > SORTED * order.width
         return SumOracle(runs, order, threads) if many else _Keys(runs, order)
@@ -48,9 +54,10 @@ class _Keys:
     how = "stable sort"
 
     def __init__(self, runs: Sequence[Bytes], order: Keys) -> None:
-        keys = np.concatenate([_as_keys(run, order) for run in runs])
+        keys = np.concatenate([order.keys(run) for run in runs])
         images = order.image(keys)
         self._order = order
+        self.nbytes = images.nbytes
         self._images = np.sort(images, kind="stable")
         # A stable merge keeps these in input order, so the bytes at their ranks are those of the inputs, in order.
         self._same: list[tuple[slice, Bytes]] = []
@@ -64,9 +71,9 @@ class _Keys:
         return self.equal_by_key(merged) and all(np.array_equal(merged[ranks], same) for ranks, same in self._same)
 
     def equal_by_key(self, merged: Bytes) -> bool:
-        if merged.size != self._images.nbytes:
+        if merged.size != self.nbytes:
             return False
-        return np.array_equal(self._order.image(_as_keys(merged, self._order)), self._images)
+        return np.array_equal(self._order.image(self._order.keys(merged)), self._images)
 
 
 class _Lines:
@@ -79,6 +86,7 @@ class _Lines:
         lines = [line for run in runs for line in run.tobytes().split(end)[:-1]]
         lines.sort(key=key_by(order))
         self._merged = b"".join(line + end for line in lines)
+        self.nbytes = len(self._merged)
 
     def exact(self, merged: Bytes) -> bool:
         return merged.tobytes() == self._merged
@@ -99,17 +107,12 @@ class _Records:
         self._order = order
         self._images = images[ranks]
         self._merged = records.reshape(-1, order.item_bytes)[ranks].reshape(-1)
+        self.nbytes = self._merged.nbytes
 
     def exact(self, merged: Bytes) -> bool:
         return np.array_equal(merged, self._merged)
 
     def equal_by_key(self, merged: Bytes) -> bool:
-        if merged.size != self._merged.size:
+        if merged.size != self.nbytes:
             return False
         return np.array_equal(self._order.image(self._order.keys(merged)), self._images)
-
-
-def _as_keys(data: Bytes, order: Order) -> NDArray[np.generic]:
-    # Staging memory may start anywhere; a view of another width needs an aligned start.
-    keys: NDArray[np.generic] = np.ascontiguousarray(data).view(order.dtype)
-    return keys if keys.flags.aligned else keys.copy()

@@ -11,11 +11,9 @@ import numpy as np
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.backends.variants.lookup import NAMES
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.compare.contest import Effort, contest, environment
+from gpumerge_cli.compare.contest import Effort, contest, environment, with_ratios
 from gpumerge_cli.compare.launches import launches
-from gpumerge_cli.compare.oracle import Oracle, oracle
-from gpumerge_cli.compare.sets import SetOracle
-from gpumerge_cli.compare.stats import with_ratios
+from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.whole import whole_sorts
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
@@ -57,10 +55,7 @@ def _compared(
     equals: Equals = Equals.ALL,
 ) -> CompareReport:
     total = sum(run.size for run in loaded.runs)
-    if equals.is_set:
-        truth: Oracle = SetOracle(loaded.runs, loaded.order, equals)
-    else:
-        truth = oracle(loaded.runs, loaded.order, threads=effort.threads)
+    truth = oracle(loaded.runs, loaded.order, equals, threads=effort.threads)
     workspace = backend.workspace(loaded.order, total, threads=effort.threads)
     try:
         _upload(workspace, loaded.runs)

@@ -25,11 +25,7 @@ class SetOracle:
     def __init__(self, runs: Sequence[Bytes], order: Order, equals: Equals) -> None:
         self._order = order
         self._set = _expected(runs, order, equals)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the set."""
-        return self._set.nbytes
+        self.nbytes = self._set.nbytes
 
     def exact(self, merged: Bytes) -> bool:
         """See Oracle."""
@@ -39,7 +35,7 @@ class SetOracle:
         """See Oracle."""
         if not isinstance(self._order, Keys) or merged.size != self._set.size:
             return self.exact(merged)
-        found, expected = (self._order.image(_aligned(each, self._order)) for each in (merged, self._set))
+        found, expected = (self._order.image(self._order.keys(each)) for each in (merged, self._set))
         return np.array_equal(found, expected)
 
 
@@ -47,7 +43,7 @@ def _expected(runs: Sequence[Bytes], order: Order, equals: Equals) -> Bytes:
     """The bytes of the set."""
     if isinstance(order, Keys | Records):
         items: list[NDArray[Any]] = [run.reshape(-1, order.item_bytes) for run in runs]
-        groups = _groups_of_images([_image(run, order) for run in runs])
+        groups = _groups_of_images([order.image(order.keys(run)) for run in runs])
     else:
         split = [run.tobytes().split(order.end)[:-1] for run in runs]
         groups = _groups_of_lines(split, order)
@@ -102,12 +98,3 @@ def _groups_of_lines(runs: Sequence[Sequence[bytes]], order: Order) -> list[Numb
         numbers[rank] = numbers[before] + (keys[before] != keys[rank])
     ends = np.cumsum([0, *map(len, runs)])
     return [numbers[start:stop] for start, stop in pairwise(ends)]
-
-
-def _image(run: Bytes, order: Keys | Records) -> NDArray[Any]:
-    return order.image(_aligned(run, order) if isinstance(order, Keys) else order.keys(run))
-
-
-def _aligned(data: Bytes, order: Order) -> NDArray[Any]:
-    """The keys in `data`, which may start anywhere."""
-    return np.require(data.view(order.dtype), requirements=["A", "C"])

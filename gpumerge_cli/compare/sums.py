@@ -50,7 +50,7 @@ class SumOracle:
     def __init__(self, runs: Sequence[Bytes], order: Keys, threads: int) -> None:
         self._order = order
         self._threads = threads
-        self._nbytes = sum(run.size for run in runs)
+        self.nbytes = sum(run.size for run in runs)
         self._alike = order.image(order.alike)
         traits = [trait for run in runs for trait in self._traits(run)]
         self._images, self._bits = _sums(traits)
@@ -70,7 +70,7 @@ class SumOracle:
 
     def _ascending(self, merged: Bytes) -> list[_Traits] | None:
         """The traits of `merged`, or None if it has another length or a key out of order."""
-        if merged.size != self._nbytes:
+        if merged.size != self.nbytes:
             return None
         traits = self._traits(merged)
         falls = any(trait.falls for trait in traits)
@@ -88,8 +88,7 @@ class SumOracle:
             return list(pool.map(self._trait, blocks()))
 
     def _trait(self, block: Bytes) -> _Traits:
-        # Staging memory may start anywhere; a view of another width needs an aligned start.
-        keys: NDArray[Any] = np.require(block.view(self._order.dtype), requirements="A")
+        keys = self._order.keys(block)
         images, bits = self._order.image(keys), keys.view(self._order.unsigned)
         of_images = _mixed(images)
         of_bits = _mixed(bits) if self._alike.size else of_images

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Protocol
 
-from gpumerge_cli.costs import Mix
+from gpumerge_cli.backends.select import Choice
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.inputs import Copier, Inputs
@@ -56,16 +56,10 @@ class Runs:
 
 
 class JobTeam(Protocol):
-    """The workers chosen for one job.
-
-    why: names the reason for the choice, in a sentence. expected: by the cost model; None where it has no say.
-    """
+    """The workers chosen for one job. choice: why they were, and the backends of this process among them."""
 
     @property
-    def why(self) -> str: ...
-
-    @property
-    def expected(self) -> Mix | None: ...
+    def choice(self) -> Choice: ...
 
     def ready(self, work: Pass) -> Ready:
         """Get workers ready for a pass. Raises UsageError, InputError, OutputError, DeviceError or ClusterError."""

@@ -51,9 +51,12 @@ class Local:
         if job.operation.kind == "sort":
             assert output is not None
             # A device may take a while to start; meanwhile room is taken.
-            by_devices = sorts_on_devices(on.backend, order, inputs.nbytes)
-            output.take_room(by_devices=by_devices)
-            return self._of_sort(job, inputs, clock, output)
+            output.take_room(by_devices=sorts_on_devices(on.backend, order, inputs.nbytes))
+            # No GPU has been measured on counts of files.
+            backend = "cpu" if job.operation.margin is not None and on.backend == "auto" else on.backend
+            alone = one_of(backend, on.devices, order, inputs.nbytes, sharing=on.sharing)
+            clock.start()
+            return LocalTeam(job, _alone(alone.backend, alone.why, alone.expected), output)
         if job.operation.kind == "check":
             device = 0 if on.backend == "cpu" else device_numbers(on.devices)[0]
             found = select(on.backend, device, order, inputs.nbytes, sharing=on.sharing)
@@ -67,15 +70,6 @@ class Local:
     def host(self, job: Job) -> LocalTeam:
         """The CPU of this process, for a check."""
         return LocalTeam(job, _alone(host(), "asked for"))
-
-    def _of_sort(self, job: Job, inputs: Inputs, clock: Clock, output: Output) -> LocalTeam:
-        on, order = job.resources, inputs.order
-        backend = on.backend
-        if job.operation.margin is not None and backend == "auto":  # no GPU has been measured on counts of files
-            backend = "cpu"
-        found = one_of(backend, on.devices, order, inputs.nbytes, sharing=on.sharing)
-        clock.start()
-        return LocalTeam(job, _alone(found.backend, found.why, found.expected), output)
 
 
 LOCAL = Local()
@@ -104,16 +98,6 @@ class LocalTeam:
     job: Job
     choice: Choice
     output: Output | None = None
-
-    @property
-    def why(self) -> str:
-        """See JobTeam."""
-        return self.choice.why
-
-    @property
-    def expected(self) -> Mix | None:
-        """See JobTeam."""
-        return self.choice.expected
 
     @cached_property
     def memory(self) -> int:

@@ -23,18 +23,17 @@ def judge_margin(margin: Margin, inputs: Inputs) -> None:
         )
 
 
-def counts_of(job: Job) -> tuple[str, ...]:
+def counts_of(margin: Margin, job: Job) -> tuple[str, ...]:
     """The file of counts, if the job has one.
 
     Raises UsageError or OutputError if it is the output, or an open file that holds an input.
     """
-    file = None if job.operation.margin is None else job.operation.margin.file
-    if file is None:
+    if margin.file is None:
         return ()
-    refuse_inputs(file, job.inputs)
-    if same_place(file, job.output.name):
+    refuse_inputs(margin.file, job.inputs)
+    if same_place(margin.file, job.output.name):
         raise UsageError("the output and its counts would go to one place", way_out="give --count-to another name")
-    return (file,)
+    return (margin.file,)
 
 
 def by_cpu(job: Job) -> str:

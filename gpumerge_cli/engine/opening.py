@@ -19,7 +19,8 @@ class Openings:
     """
 
     def __init__(self, names: Sequence[str], layouts: Sequence[Layout], advance: Advance | None) -> None:
-        counts = [_count(name, layout) for name, layout in zip(names, layouts, strict=True)]
+        pairs = zip(names, layouts, strict=True)
+        counts = [is_packed(name, layout) + layout.format.readings for name, layout in pairs]
         self._sizes = [size_told(name) * count if count else 0 for name, count in zip(names, counts, strict=True)]
         self.total = sum(self._sizes)
         self._advance = advance
@@ -61,7 +62,3 @@ class Openings:
 def is_packed(name: str, layout: Layout) -> bool:
     """Whether an input must be decompressed before it can be read."""
     return not layout.items.plain and layout.copy is None and compression_of(name) != ""
-
-
-def _count(name: str, layout: Layout) -> int:
-    return is_packed(name, layout) + layout.format.readings

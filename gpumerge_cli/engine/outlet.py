@@ -100,7 +100,10 @@ class SinkOutlet:
         try:
             for piece in by_lines(merged.outputs(), sink.line_end):
                 left -= len(piece)
-                data = self._encoded(piece, sink, merged.spans)
+                start = time.perf_counter()
+                data = sink.encode(piece)
+                if not sink.exact:
+                    merged.spans.append(Span("compress", time.perf_counter() - start, len(piece)))
                 planned = Place(place.part, place.offset + written)
                 with self._places.place(turn, planned, len(data), last=last and not left) as at:
                     if at is None:
@@ -119,13 +122,6 @@ class SinkOutlet:
                 raise HalfWrittenError(error) from error
             raise
         return written
-
-    def _encoded(self, piece: Bytes, sink: Sink, spans: list[Span]) -> Bytes:
-        start = time.perf_counter()
-        data = sink.encode(piece)
-        if not sink.exact:
-            spans.append(Span("compress", time.perf_counter() - start, len(piece)))
-        return data
 
     def is_over(self, turn: int) -> bool:
         return self._places.is_over(turn)

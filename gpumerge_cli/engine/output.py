@@ -54,6 +54,7 @@ class Output:
         self._operation = job.operation
         self.sinks: list[Sink] = []
         self._counts: Sink | None = None
+        self._all: list[Sink] = []  # with the counts
         self._threads = job.resources.threads
         self._reserved: Sequence[int] = ()
         self._cuts = False
@@ -76,22 +77,21 @@ class Output:
                     most=most,
                 )
                 self.sinks.append(sink)
+                self._all.append(sink)
             if margin is not None and margin.file is not None:
                 self._counts = open_sink(margin.file, COUNTS, COUNTS.dtype, None, most=_COUNT_BYTES * items)
+                self._all.append(self._counts)
         except BaseException:
             self.abort()
             raise
+        self.seekable = self.sinks[0].seekable
+        """Whether writes may come in any order."""
 
     def outlet(self, equals: Equals, start: int = 0) -> SinkOutlet:
         """An outlet that puts items into the sinks, and the counts into theirs. equals, start: see SinkOutlet."""
         if self._counts is None:
             return SinkOutlet(self.sinks, equals, start)
         return CountingOutlet(self.sinks, self._counts, equals)
-
-    @property
-    def seekable(self) -> bool:
-        """True if writes may come in any order."""
-        return self.sinks[0].seekable
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -179,10 +179,6 @@ class Output:
         for sink in self._all:
             with suppress(OSError):
                 sink.abort()
-
-    @property
-    def _all(self) -> list[Sink]:
-        return [*self.sinks, *([] if self._counts is None else [self._counts])]
 
     def parts(self, outcome: Outcome) -> tuple[OutputPart, ...]:
         """The content of each part, for a report."""

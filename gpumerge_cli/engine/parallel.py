@@ -15,11 +15,15 @@ T = TypeVar("T")
 
 
 def for_each(items: Iterable[T], work: Callable[[T], None], workers: int, *, waits: bool = True) -> None:
-    """Call `work` for every item, from so many threads, each taking the next one.
+    """Call `work` for every item, from so many threads, each taking the next one; from the calling one if it is one.
 
     Raises the first error of any thread, or one from outside; each thread then ends with its present item. waits: see
     ThreadGroup.
     """
+    if workers <= 1:
+        for item in items:
+            work(item)
+        return
     pending = iter(items)
     lock = threading.Lock()
     group = ThreadGroup(waits=waits)
@@ -33,7 +37,7 @@ def for_each(items: Iterable[T], work: Callable[[T], None], workers: int, *, wai
                     return
             work(item)
 
-    group.run([("gpumerge", take)] * max(1, workers))
+    group.run([("gpumerge", take)] * workers)
 
 
 class ThreadGroup:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
@@ -306,13 +307,13 @@ class LineRanks(_Cutter):
             for number, (start, stop) in enumerate(zip(low.tolist(), high.tolist(), strict=True))
             for at in range(start // _PIECE * _PIECE, stop, _PIECE)
         ]
-        if self._threads == 1 or sum(stop - start for _, start, stop in pieces) < _PIECE:
-            found = [self._count(*piece) for piece in pieces]
-        else:
-            from concurrent.futures import ThreadPoolExecutor
+        found = [0] * len(pieces)
 
-            with ThreadPoolExecutor(self._threads) as pool:
-                found = list(pool.map(lambda piece: self._count(*piece), pieces))
+        def count(at: int) -> None:
+            found[at] = self._count(*pieces[at])
+
+        few = sum(stop - start for _, start, stop in pieces) < _PIECE
+        for_each(range(len(pieces)), count, 1 if few else min(self._threads, len(pieces)))
         for (number, _, _), lines in zip(pieces, found, strict=True):
             counts[number] += lines
         return counts

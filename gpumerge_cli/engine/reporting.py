@@ -35,7 +35,7 @@ def report(
     ended = time.perf_counter()
     operation, stopwatch = job.operation, clock.stopwatch
     merges, joins = operation.kind == "merge", operation.join is not None
-    totals, expected = stopwatch.totals(_STAGES), team.expected
+    totals, expected = list(map(stopwatch.total, _STAGES)), team.choice.expected
     logs = _at_work(outcome.logs)
     about = _about_all(logs, by_bytes=merges)
     backends = list(dict.fromkeys(log.worker.backend for log in logs))
@@ -56,7 +56,7 @@ def report(
         order=inputs.order.describe(),
         backend="+".join(backends),
         device=about.device,
-        backend_why=team.why,
+        backend_why=team.choice.why,
         kernel=about.kernel,
         launch=about.launch,
         launch_why=about.launch_why,

@@ -71,7 +71,7 @@ def run(
         return answers
     clock = Clock(since_start)
     executor.judge(job)
-    sorts = job.operation.kind == "sort"
+    sorts, margin = job.operation.kind == "sort", job.operation.margin
     if not sorts:
         refuse_inputs(job.output.name, job.inputs)
     elif job.resources.memory is not None:
@@ -85,7 +85,7 @@ def run(
             clock.stopwatch,
             advance,
             folders=job.resources.folders,
-            outputs=(*names, *counts_of(job)),
+            outputs=names if margin is None else (*names, *counts_of(margin, job)),
             alike=job.operation.join is None,
             copier=executor.copier(job, names[0]),
         ) as inputs,
@@ -208,7 +208,7 @@ class _Running:
         order, mean_bytes = self.inputs.order, self.inputs.mean_bytes
         work = Pass(self.job, action, sources, order, mean_bytes, runs.outlet, pieces=runs.pieces, shares=runs.shares,
                     advance=advance)  # fmt: skip
-        return perform(work, self.team.ready(work), self.clock)
+        return perform(work, self.team.ready(work), self.clock, waits=not runs.whole or self.output.seekable)
 
     def _half(self, ahead: int) -> Advance | None:
         """Takes the progress of one of two passes over all bytes. ahead: bytes of the passes ahead of it."""

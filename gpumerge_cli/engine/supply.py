@@ -46,16 +46,14 @@ class Supply:
                     if not self._ready:
                         return None
                     self._taken += 1
-                    self._last = part = self._next()
+                    parts = self._parts
+                    # The part whose turn it is, of those with chunks that are ready.
+                    turns = (at % len(parts) for at in count(self._last + 1))
+                    self._last = part = next(at for at in turns if parts[at])
                     return self._taken - 1, part, self._joined(self._parts[part], nbytes)
                 if self._spans is None:
                     self._spans = self._cutter(nbytes)
             self._cut(self._spans)
-
-    def _next(self) -> int:
-        """The part whose turn it is, of those with chunks that are ready."""
-        parts = self._parts
-        return next(at % len(parts) for at in count(self._last + 1) if parts[at % len(parts)])
 
     def _joined(self, ready: deque[Chunk], nbytes: int) -> Chunk:
         """The next chunk that is ready, and as many of those behind it as fit into `nbytes` with it."""

@@ -27,12 +27,12 @@ from gpumerge_cli.plan import even_edges
 
 @dataclass
 class _Piece:
-    """Bytes `low` to `high` of the result, which go out in this turn, to this place. See outlet.Merged."""
+    """Bytes of the result from `low` on, which go out in this turn, to this place. See outlet.Merged."""
 
     workspace: Workspace
     turn: int
     low: int
-    high: int
+    merged_bytes: int
     place: Place
     line_end: int | None
     """The byte that ends each line, for a sink that makes something of whole lines."""
@@ -45,16 +45,12 @@ class _Piece:
     def counts(self) -> list[int]:
         return [self.items]
 
-    @property
-    def merged_bytes(self) -> int:
-        return self.high - self.low
-
     def outputs(self) -> Iterator[Bytes]:
         start = time.perf_counter()
         if self.line_end is None:
-            data = self.workspace.receive(self.low, self.high - self.low)
+            data = self.workspace.receive(self.low, self.merged_bytes)
         else:
-            data = lines_that_begin(self.workspace, self.low, self.high, self.line_end)
+            data = lines_that_begin(self.workspace, self.low, self.low + self.merged_bytes, self.line_end)
         if self.workspace.remote:
             self.spans.append(Span("download", time.perf_counter() - start, len(data)))
         self.items = self.items_of(data)
@@ -83,6 +79,7 @@ class WholeWorker:
         self._stopwatch = stopwatch
         self._threads = threads
         self._workspace: Workspace | None = None
+        self._memory: Workspace  # that one, once it has started
         self._moved = 0  # bytes that were read or written
         self._lock = threading.Lock()
         self._is_used = False  # by threads that nobody waits for
@@ -91,7 +88,7 @@ class WholeWorker:
         """Take the memory for all of it. Raises DeviceError."""
         work = self._work
         self._on.prepare(work.order, self._policy, int(work.nbytes / work.mean_bytes))
-        self._workspace = self._on.workspace(work.order, work.nbytes, threads=self._threads)
+        self._workspace = self._memory = self._on.workspace(work.order, work.nbytes, threads=self._threads)
 
     def do(self, task: Task) -> TaskResult:
         """Read, sort, write. Raises UnfinishedError if memory is short, and only before anything is written."""
@@ -109,18 +106,17 @@ class WholeWorker:
         if self._workspace is not None and not self._is_used:
             self._workspace.close()
 
-    @property
-    def _memory(self) -> Workspace:
-        assert self._workspace is not None, "a worker starts first"
-        return self._workspace
-
     def _do(self, task: Task) -> TaskResult:
         workspace, sources = self._memory, self._work.sources
         sizes = [stop - start for start, stop in task.chunk.ranges]
         for_each(self._parts(sources, sizes), self._bring, self.hands)
         for source in sources:
             source.check_unchanged()  # not later: what is written may go to one of them
-        self._sort(sizes)
+        workspace.adopt(sizes)
+        workspace.sort(self._policy, self._work.equals)  # type: ignore[arg-type]
+        workspace.synchronize()
+        self._took(list(map(named_sort, workspace.spans)))
+        workspace.spans.clear()
         pieces = self._pieces()
         filled = {number: Filled() for number in range(len(self._output.sinks))}
         waits = self._output.seekable
@@ -133,7 +129,7 @@ class WholeWorker:
             counts=list(workspace.counts),
             dropped=workspace.dropped,
             written=sum(part.nbytes for part in filled.values()),
-            nbytes=task.nbytes,
+            nbytes=task.chunk.nbytes,
             largest=min(self._part, workspace.merged_bytes),
             chunks=len(pieces),
             filled=filled,
@@ -158,14 +154,6 @@ class WholeWorker:
         self._took(spans)
         self._went_on(high - low)
 
-    def _sort(self, sizes: Sequence[int]) -> None:
-        workspace = self._memory
-        workspace.adopt(sizes)
-        workspace.sort(self._policy, self._work.equals)  # type: ignore[arg-type]
-        workspace.synchronize()
-        self._took(list(map(named_sort, workspace.spans)))
-        workspace.spans.clear()
-
     def _pieces(self) -> list[_Piece]:
         """Pieces of the result, which is cut into the parts of the output: those of all parts in turn."""
         workspace, order, parts = self._memory, self._work.order, len(self._output.sinks)
@@ -182,7 +170,7 @@ class WholeWorker:
         )
         line_end = self._output.sinks[0].line_end  # which the others have, too
         return [
-            _Piece(workspace, turn, low, high, Place(part, at), line_end, self._items)
+            _Piece(workspace, turn, low, high - low, Place(part, at), line_end, self._items)
             for turn, (at, part, low, high) in enumerate(in_turn)
         ]
 

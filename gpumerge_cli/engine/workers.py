@@ -287,8 +287,11 @@ class Slots:
             self._all.clear()
 
 
-class CpuWorker(Slot):
-    """A thread on the CPU. All of a pass share one setup. See threads.Worker."""
+class CpuWorker(Slots):
+    """A thread on the CPU; threads of workers that are lost may use it, too. All of a pass share one setup.
+
+    See threads.Worker.
+    """
 
     hands = 1
 
@@ -300,11 +303,11 @@ class CpuWorker(Slot):
 
     def start(self) -> None:
         """See Worker."""
-        self._setup.open()
+        self.setup.open()
 
     def about(self) -> About:
         """See Worker."""
-        return self._setup.about()
+        return self.setup.about()
 
 
 class DeviceWorker:

@@ -16,10 +16,10 @@ from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.ended_source import EndedSource
 from gpumerge_cli.formats.format import Column, Format, Layout, Prepared, Written
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
+from gpumerge_cli.formats.line_source import EndedSource
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import BYTES, END, MARK, RowKey, Rows, escaped, image_of, unescaped

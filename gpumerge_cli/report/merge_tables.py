@@ -6,7 +6,8 @@ which is added up over all of them and so may be more than the clock's.
 
 from __future__ import annotations
 
-from gpumerge_cli.results.run import AHEAD, COMPILE, MergeReport
+from gpumerge_cli.measure import COMPILE
+from gpumerge_cli.results.run import AHEAD, MergeReport
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput, visible
 
 _MEANINGS = {

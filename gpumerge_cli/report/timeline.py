@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from xml.etree.ElementTree import Element
 
+from gpumerge_cli.measure import Stretch
 from gpumerge_cli.report.markup import lane, picture, rectangle, tag, upright, written
 from gpumerge_cli.report.merge_tables import idle_share, stage_name
-from gpumerge_cli.results.run import AHEAD, MergeReport, Stretch
+from gpumerge_cli.results.run import AHEAD, MergeReport
 from gpumerge_cli.units import format_bytes, format_seconds
 
 ORDER = (

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.measure import COMPILE as COMPILE
-from gpumerge_cli.measure import Stretch as Stretch
+from gpumerge_cli.measure import COMPILE, Stretch
 
 SCHEMA = 1
 MERGE_SCHEMA = 4

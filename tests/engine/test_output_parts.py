@@ -227,7 +227,7 @@ def test_two_threads_sort_an_odd_number_of_records_to_two_parts(
 def test_items_that_are_missing_at_the_end_are_an_error(write: Write, tmp_path: Path) -> None:
     name = write("a.i32", np.arange(10, dtype=np.int32))
     with opened((name,), Items()) as inputs:
-        output = Output((str(tmp_path / "o.i32"),), inputs, [40])
+        output = Output((str(tmp_path / "o.i32"),), inputs, Job((name,)), [40])
         with pytest.raises(OutputError, match="9 items were to be written instead of 10"):
             output.finish(Outcome([10], 0, 36, filled={0: Filled(9, 36)}), durable=False)
         output.abort()

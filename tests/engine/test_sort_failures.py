@@ -256,3 +256,19 @@ def test_a_program_that_packs_is_stopped_with_the_sort(place: Place, everyone: b
     begun.unlink()
     assert (sort.returncode, said) == (130, "gpumerge: interrupted; no output was written\n")
     place.assert_untouched()
+
+
+def test_a_signal_while_nobody_reads(tmp_path: Path) -> None:
+    """A sort at once, whose threads write to a full pipe, ends all the same: of files, too, that do not stay open."""
+    (tmp_path / "a").write_text("".join(f"{number}\n" for number in range(20_000)))
+    command = [*COMMAND, "--parallel=1", "-S1G", *[str(tmp_path / "a")] * 60]
+    few = ["sh", "-c", 'ulimit -n 40; exec "$@"', "sh", *command]
+    with subprocess.Popen(few, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as sort:
+        assert sort.stdout is not None
+        sort.stdout.read(10)
+        time.sleep(1)
+        sort.send_signal(signal.SIGINT)
+        try:
+            assert sort.wait(timeout=60) == 130
+        finally:
+            sort.kill()

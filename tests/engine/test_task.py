@@ -39,6 +39,7 @@ from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.engine.workers import CpuWorker, Setup
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.registry import layout_of, open_sink
 
 shipped, output = sys.argv[1:]

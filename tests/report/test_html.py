@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gpumerge_cli.measure import Stretch
 from gpumerge_cli.report import html
 from gpumerge_cli.report.bars import contest, of_case, of_compare, stage_bars
 from gpumerge_cli.report.json import parse_bench
@@ -18,7 +19,7 @@ from gpumerge_cli.report.merge_tables import idle_share
 from gpumerge_cli.report.notes import chance, differ, notes, rule
 from gpumerge_cli.report.timeline import by_stage, overlap, overlap_told, packed, ticks, timeline, window, workers
 from gpumerge_cli.results.compared import BenchReport, CompareReport, Report
-from gpumerge_cli.results.run import InputFile, MergeReport, Stretch
+from gpumerge_cli.results.run import InputFile, MergeReport
 from tests.report.test_renderers import COMPARE, MERGE
 
 RESULTS = Path(__file__).parents[2] / "data" / "results" / "h200"

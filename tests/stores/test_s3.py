@@ -187,8 +187,8 @@ def test_shipments_name_urls_as_they_are_opened(bucket: Bucket) -> None:
         team = Cluster(None).team(job, inputs, Clock())  # type: ignore[arg-type]
         packed = team.shipment(work).packed()
     sent: Shipment = pickle.loads(packed.data)
-    assert sent.job.inputs == urls
-    with opened(sent.job.inputs, sent.job.items) as again:
+    assert sent.work.job.inputs == urls
+    with opened(sent.work.job.inputs, sent.work.job.items) as again:
         assert [source.item_at(0) for source in again.sources] == [b"b", b"a"]
 
 

@@ -38,7 +38,7 @@ launch. The memory that steps use lasts as long as whoever gives them: they are 
 ArraySteps = Callable[[list[int], list[int], int, int, list[int], int, Take], Iterable[Step]]
 """The steps of a call on arrays. It takes the addresses of its runs, their counts and the sum of these; the address
 that the keys go to, or the indices of an argsort; the addresses of the rows of values, and the one that they go to, 0
-if there are none; and memory. A class for them would cost each call about as much time as its launch's arguments."""
+if there are none; and memory. No class holds them, because making one costs each call time."""
 
 
 def queue(steps: Iterable[Step], stream: int) -> None:
