@@ -19,7 +19,7 @@ FLOATS = [
     Variant(Keys("float", 4), 9, 2, 8, partition=(8, 3, 3), on_path=True),
 ]
 NARROW = [
-    Variant(Keys("uint", 1), 4, 4, on_path=True),
+    Variant(Keys("uint", 1), 4, 4, bulk=1, on_path=True),
     Variant(Keys("int", 2, True), 5, 4, bulk=1, on_path=True),
     Variant(Keys("int", 1), 8, 4, 4, 1, (4, 4, 2), on_path=True),
     Variant(Keys("uint", 2), 40, 2, bulk=1, on_path=True),
