@@ -12,7 +12,6 @@ from gpumerge_cli.cli.fields import Keys, find_keys
 from gpumerge_cli.cli.gnu_scan import Operand, scan
 from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_separator, parse_size
 from gpumerge_cli.cli.keyspec import (
-    LETTERS,
     KeySpec,
     inheriting,
     line_order,
@@ -26,6 +25,7 @@ from gpumerge_cli.cli.options.typed import SortOptions
 from gpumerge_cli.cli.values import OptionValue, given_twice, make_options, read_value
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.key_kinds import LETTERS
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
