@@ -11,9 +11,10 @@ import cupy
 import numpy as np
 
 from gpumerge_cli.backends.gpu.failures import pinning_errors
+from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.buffers import Bytes
 
-_VECTOR = 16
+_VECTOR = kernel_size("VECTOR")
 
 
 class DeviceBuffer:

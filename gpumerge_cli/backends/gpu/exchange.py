@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 from gpumerge_cli.backends.gpu import shares
 from gpumerge_cli.backends.gpu.asked import Devices, Hands, Place, Plan, Room
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs, passes
+from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.dataclass import dataclass, field
 
 _SAMPLES = 1 << 14
 _UNIT = 16
 """Pieces begin at multiples of so many items, and so at the start of a vector if their shares do."""
-_VECTOR = 16
+_VECTOR = kernel_size("VECTOR")
 
 
 @dataclass

@@ -17,6 +17,7 @@ from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.radix import SortByDigits
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run, merge_runs
+from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.kinds import Order
@@ -38,7 +39,7 @@ With them 2^22 int32 take 0.22 ms, and 2^22 int64 take 0.46 ms.
 """
 _JOINED, _JOIN = 0.5e-12, 10e-6
 """Seconds for a byte, and for a launch, where runs that lie apart are laid together."""
-_VECTOR = 16
+_VECTOR = kernel_size("VECTOR")
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take, zeros
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import begins_beside
-from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, DIGITS, counting_bytes, digit_shape
+from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, counting_bytes, digit_shape
 from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
 from gpumerge_cli.backends.gpu.tree import Run
+from gpumerge_cli.backends.kernel_sizes import kernel_size
 
 _WIDE = 1 << 30
 """From so many items on, a number of them and its two flags need 64 bits."""
@@ -21,7 +22,8 @@ _SPREAD = 4
 """A pass of one block for so many multiprocessors begins beside the launch ahead of it. More blocks would share
 multiprocessors with those that still run, and that costs more than it gains on an H200."""
 _NUMBER = 8
-_VECTOR = 16
+_VECTOR = kernel_size("VECTOR")
+_DIGITS = kernel_size("DIGITS")
 _COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
 
 
@@ -47,7 +49,7 @@ class SortByDigits:
         self._kernels, self._pairs = kernels, pairs
         self._shape = digit_shape(order, limits)
         self._passes, self._width, self._tile = order.prefix_bytes, order.width, self._shape.room
-        self._plan_bytes = _NUMBER * (self._passes * (DIGITS + 1) + 1)
+        self._plan_bytes = _NUMBER * (self._passes * (_DIGITS + 1) + 1)
         self._most_counting = _COUNTING_BLOCKS * limits.multiprocessors
         self._most_sorting = self._shape.resident * limits.multiprocessors
         self._most_beside = limits.multiprocessors // _SPREAD if begins_beside(limits) else 0
@@ -66,7 +68,7 @@ class SortByDigits:
             ready = self._ready[wide] = (
                 kernels.ready("count_digits", COUNTING_THREADS, _COUNTING_WORDS, counting, counting_bytes(passes)),
                 kernels.ready("sort_radix", shape.block_size, words, sorting, shared),
-                min(passes, 2) * DIGITS * (8 if wide else 4),
+                min(passes, 2) * _DIGITS * (8 if wide else 4),
             )
         return ready
 
@@ -97,7 +99,7 @@ class SortByDigits:
         yield zeros, plan_bytes, (plan,), False
         where = 1 + buffers.index(address) if address in buffers else 0
         counted = -(-count * self._width // (_COUNTED * COUNTING_THREADS))
-        words = [address, count, where, plan, said, tiles * DIGITS]
+        words = [address, count, where, plan, said, tiles * _DIGITS]
         yield count_digits, min(self._most_counting, counted), words, False
         blocks, along = min(tiles, self._most_sorting), ends or ()
         beside = blocks <= self._most_beside
