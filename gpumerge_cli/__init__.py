@@ -41,7 +41,8 @@ __all__ = [
 ]
 _JOB = "engine.job"
 _ROOMS = {
-    "Destination": _JOB, "Items": _JOB, "Job": _JOB, "Operation": _JOB, "Resources": _JOB, "run": "engine.run",
+    "Destination": _JOB, "Items": "formats.items", "Job": _JOB, "Operation": _JOB, "Resources": _JOB,
+    "run": "engine.run",
     "join": "arrays.joining", "merge": "arrays.merging", "rank": "arrays.ranking", "rank_of": "arrays.ranking",
     "difference": "arrays.sets", "intersect": "arrays.sets", "symmetric": "arrays.sets", "union": "arrays.sets",
     "argsort": "arrays.sorting", "is_sorted": "arrays.sorting", "sort": "arrays.sorting",
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.arrays.ranking import rank, rank_of
     from gpumerge_cli.arrays.sets import difference, intersect, symmetric, union
     from gpumerge_cli.arrays.sorting import argsort, is_sorted, sort
-    from gpumerge_cli.engine.job import Destination, Items, Job, Operation, Resources
+    from gpumerge_cli.engine.job import Destination, Job, Operation, Resources
     from gpumerge_cli.engine.run import run
     from gpumerge_cli.errors import (
         ClusterError,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
         OutputError,
         UsageError,
     )
+    from gpumerge_cli.formats.items import Items
 
 
 def __getattr__(name: str) -> Any:

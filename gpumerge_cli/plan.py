@@ -33,7 +33,7 @@ class Chunk:
     @property
     def nbytes(self) -> int:
         """Bytes in, which is bytes out."""
-        return sum(self.lengths)
+        return sum(stop - start for start, stop in self.ranges)
 
     def joined(self, last: Chunk) -> Chunk:
         """This chunk, `last`, which lies behind it, and all between them, as one."""
@@ -43,30 +43,14 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Plan:
-    """Chunks that partition every input and the output, in output order. Pure data: may be pickled or printed.
+    """Chunks that partition every input and the output, in output order. Pure data: may be pickled or printed."""
 
-    cuts: byte positions in each input, from all zeros to the sizes; a chunk lies between two neighbours.
-    """
-
-    cuts: tuple[Cut, ...]
-
-    def __len__(self) -> int:
-        return len(self.cuts) - 1
-
-    def chunk(self, number: int) -> Chunk:
-        """Chunk `number`, counted from 0."""
-        start, stop = self.cuts[number], self.cuts[number + 1]
-        return Chunk(tuple(zip(start, stop, strict=True)), sum(start))
-
-    @property
-    def chunks(self) -> Iterator[Chunk]:
-        """All chunks, in output order."""
-        return map(self.chunk, range(len(self)))
+    chunks: tuple[Chunk, ...]
 
     @property
     def nbytes(self) -> int:
         """Bytes of the whole output."""
-        return sum(self.cuts[-1])
+        return sum(chunk.nbytes for chunk in self.chunks)
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain values, for JSON: per chunk its place in the output and its range of every input."""
@@ -107,7 +91,7 @@ class Planner:
         chunk = of or self.whole()
         low, high = ends_of(chunk)
         targets = [chunk.offset + edge for edge in even_edges(chunk.nbytes, self._item, number)[1:-1]]
-        return list(Plan((low, *self.near(targets, low, high), high)).chunks)
+        return chunks_between((low, *self.near(targets, low, high), high))
 
     def near(self, targets: Sequence[int], low: Cut | None = None, high: Cut | None = None) -> list[Cut]:
         """Cuts as near as the edges of items allow to `targets`, ascending bytes of all sources.
@@ -139,19 +123,19 @@ class Planner:
         return self._cuts.is_cut(positions)
 
     def split(self, chunk: Chunk, chunk_bytes: int) -> list[Chunk]:
-        """The chunk cut into chunks of about `chunk_bytes` (at least 1); itself alone if one line is all it holds."""
-        return list(self.plan(chunk, chunk_bytes).chunks)
+        """The chunk cut into chunks of about `chunk_bytes` (at least 1), in output order. An empty one has none.
 
-    def plan(self, chunk: Chunk, chunk_bytes: int) -> Plan:
-        """See `split`. Chunks are exact for any keys, ties included. A chunk is longer than about 1.2 times
-        `chunk_bytes` only if it holds a longer line, or a longer group of items that must not be cut."""
+        Chunks are exact for any keys, ties included. A chunk is longer than about 1.2 times `chunk_bytes` only if it
+        holds a longer line, or a longer group of items that must not be cut.
+        """
         low, high = ends_of(chunk)
         targets = self.targets(chunk, chunk_bytes)
         inner = self._cuts.between(low, high, targets) if self._block == 1 else self._cuts.at(targets, low, high)
-        return Plan((low, *(cut for ahead, cut in pairwise((low, *self._rows(inner), high)) if cut != ahead)))
+        cuts = (low, *self._rows(inner), high)
+        return chunks_between((low, *(cut for ahead, cut in pairwise(cuts) if cut != ahead)))
 
     def targets(self, chunk: Chunk, chunk_bytes: int) -> list[int]:
-        """The places of the cuts inside a chunk that `plan` searches: ascending bytes of all sources."""
+        """The places of the cuts inside a chunk that `split` searches: ascending bytes of all sources."""
         nbytes = chunk.nbytes
         number = -(-nbytes // max(1, chunk_bytes))
         targets = [chunk.offset + nbytes * at // number for at in range(1, number)]
@@ -167,15 +151,19 @@ class Planner:
         """
         parts = parts or [self.whole()]
         size = max(_LEAST_SPAN, _SPAN // len(parts)) * chunk_bytes
-        for spans in zip_longest(*(self.plan(part, size).chunks for part in parts)):
+        for spans in zip_longest(*(self.split(part, size) for part in parts)):
             yield [[] if span is None else self.split(span, chunk_bytes) for span in spans]
 
 
 def plan_in_spans(sources: Sequence[Source], order: Order, chunk_bytes: int, *, groups: bool = False) -> Plan:
     """All chunks of about `chunk_bytes` each that a merge works on, as a Plan. groups: as of Planner."""
     spans = Planner(sources, order, groups=groups).spans(chunk_bytes)
-    ends = [ends_of(chunk)[1] for (span,) in spans for chunk in span]
-    return Plan(((0,) * len(sources), *ends))
+    return Plan(tuple(chunk for (span,) in spans for chunk in span))
+
+
+def chunks_between(cuts: Iterable[Cut]) -> list[Chunk]:
+    """The chunks that each lie between two neighbouring cuts of all sources."""
+    return [Chunk(tuple(zip(low, high, strict=True)), sum(low)) for low, high in pairwise(cuts)]
 
 
 def ends_of(chunk: Chunk) -> tuple[Cut, Cut]:

@@ -18,7 +18,7 @@ import pytest
 
 from gpumerge_cli.backends.gpu import launching, prepared, streams
 from gpumerge_cli.backends.gpu.launching import Launch
-from gpumerge_cli.backends.gpu.policy import own_cuts_beside, partition_stretch
+from gpumerge_cli.backends.gpu.policy import own_cuts_of_dependents, partition_stretch
 from gpumerge_cli.backends.gpu.sort_policy import RANK_MERGING_THREADS
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.backends.variants.rung4_path import path_tile
@@ -114,9 +114,9 @@ class FakeKernels:
     ) -> Launch:
         launch: Launch = getattr(self, name)(dict(macros), threads)
 
-        def queue(blocks: int, stream: int, given: Any, beside: bool) -> None:
+        def queue(blocks: int, stream: int, given: Any, dependent: bool) -> None:
             assert (len(given), stream) == (words, STREAM)
-            launch(blocks, stream, given, beside)
+            launch(blocks, stream, given, dependent)
 
         return queue
 
@@ -125,11 +125,11 @@ class FakeKernels:
         tile = path_tile(threads, macros["ITEMS_PER_THREAD"], fan_in)
         ahead = 2 * fan_in
 
-        def merge(blocks: int, stream: int, given: Any, beside: bool) -> None:
+        def merge(blocks: int, stream: int, given: Any, dependent: bool) -> None:
             (out, cuts, own, text, starts), told = given[ahead : ahead + 5], given[ahead + 5 :]
             assert (len(told), text, starts) == (columns.words, 0, 0)
-            assert own == (own_cuts_beside(TUNED_ON) if cuts else blocks)
-            assert beside == (cuts != 0)
+            assert own == (own_cuts_of_dependents(TUNED_ON) if cuts else blocks)
+            assert dependent == (cuts != 0)
             addresses, counts = given[:fan_in], given[fan_in:ahead]
             if columns.reads:
                 runs = columns.read(addresses, counts, told)
@@ -148,9 +148,9 @@ class FakeKernels:
         size, columns = self.order.item_bytes, FakeColumns(self.order, macros)
         assert not columns.reads
 
-        def merge(blocks: int, stream: int, given: Any, beside: bool) -> None:
+        def merge(blocks: int, stream: int, given: Any, dependent: bool) -> None:
             at, length, total, out, fan_in, *told = given
-            assert (len(told), beside, blocks) == (columns.words, True, -(-total // RANK_MERGING_THREADS))
+            assert (len(told), dependent, blocks) == (columns.words, True, -(-total // RANK_MERGING_THREADS))
             assert length % RANK_MERGING_THREADS == 0
             assert 2 <= fan_in <= RANK_MERGING_THREADS // 2
             group = fan_in * length
@@ -170,11 +170,11 @@ class FakeKernels:
     def merge_columns(self, macros: Any, threads: int) -> Launch:
         size, value_bytes = self.order.width, macros["VALUE_SIZE"]
 
-        def merge(blocks: int, stream: int, given: Any, beside: bool) -> None:
+        def merge(blocks: int, stream: int, given: Any, dependent: bool) -> None:
             addresses, counts, (_, cuts, own, text, starts), told = given[:2], given[2:4], given[4:9], given[9:]
             assert (told[2:4], text, starts) == (counts, 0, 0)
-            assert own == (own_cuts_beside(TUNED_ON) if cuts else blocks)
-            assert beside == (cuts != 0)
+            assert own == (own_cuts_of_dependents(TUNED_ON) if cuts else blocks)
+            assert dependent == (cuts != 0)
             total, there = sum(counts), [run for run in range(2) if counts[run]]
             assert blocks == -(-total // (threads * macros["ITEMS_PER_THREAD"]))
             keys = np.concatenate([items(addresses[run], counts[run], size) for run in there])
@@ -188,7 +188,7 @@ class FakeKernels:
     def partition(self, macros: Any, threads: int) -> Launch:
         fan_in = macros["RUNS"]
 
-        def cut(blocks: int, stream: int, given: Any, beside: bool) -> None:
+        def cut(blocks: int, stream: int, given: Any, dependent: bool) -> None:
             cuts, edges, stretch, tile, *_ = given[2 * fan_in :]
             assert stretch == partition_stretch(edges, fan_in, TUNED_ON)
             assert blocks == -(-edges // stretch)
@@ -210,7 +210,7 @@ class FakeKernels:
     def _sorting_tiles(self, macros: Any, blocks_of: Callable[[int, int], int]) -> Launch:
         size, columns = self.order.item_bytes, FakeColumns(self.order, macros)
 
-        def tiles(blocks: int, stream: int, given: Any, beside: bool) -> None:
+        def tiles(blocks: int, stream: int, given: Any, dependent: bool) -> None:
             at, total, tile, out, text, starts, *told = given
             assert (blocks, len(told), text, starts) == (blocks_of(total, tile), columns.words, 0, 0)
             assert columns.writes == (columns.reads and tile >= total)
@@ -225,7 +225,7 @@ class FakeKernels:
         return tiles
 
     def any_disorder(self, macros: Any, threads: int) -> Launch:
-        def check(blocks: int, stream: int, given: Any, beside: bool) -> None:
+        def check(blocks: int, stream: int, given: Any, dependent: bool) -> None:
             at, total, answer, *_ = given
             keys = images(self.order, items(at, total, self.order.item_bytes))
             if (keys[1:] < keys[:-1]).any():
@@ -261,9 +261,12 @@ def driver_error(what: str) -> BaseException:
     return made
 
 
-def call(kind: prepared.Kind, runs: list[Any], out: Any, values: list[Any], moved: Any) -> bool:
-    """Prepare a call and make it. Returns its answer, and False if it does not take so many items."""
-    ready = prepared.prepare(kind, 0, TUNED_ON)
+def call(kind: tuple[Any, ...], runs: list[Any], out: Any, values: list[Any], moved: Any) -> bool:
+    """Prepare a call and make it. kind: the first arguments of `prepare`.
+
+    Returns its answer, and False if it does not take so many items.
+    """
+    ready = prepared.prepare(*kind, device=0, limits=TUNED_ON)
     assert ready is not None
     counts = [len(run) for run in runs]
     if not ready.takes(sum(counts)):

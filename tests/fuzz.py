@@ -31,9 +31,10 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.select import select
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.kinds import Lines

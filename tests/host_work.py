@@ -126,7 +126,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
         raise AssertionError("a call compares addresses, copies, or launches in another way")
 
     with monkeypatch.context() as patch:
-        for name in ("_launch_kernel", "launch_beside"):
+        for name in ("_launch_kernel", "launch_dependent"):
             patch.setattr(launching, name, launched(getattr(launching, name)))
         patch.setattr(cupy.cuda.runtime, "memsetAsync", filled)
         for name in ("memcpy", "memcpyAsync", "memset"):

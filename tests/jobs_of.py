@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from gpumerge_cli.dataclass import names_of, replace
-from gpumerge_cli.engine.job import Destination, Items, Job, Kind, Operation, Resources
+from gpumerge_cli.engine.job import Destination, Job, Kind, Operation, Resources
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.launch import SortRequest
 
 _ITEMS, _RESOURCES = Items(), Resources()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.engine.job import Items
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.order.kinds import Order
 
 

@@ -159,6 +159,25 @@ def test_outs_that_are_refused(out: Any, said: str) -> None:
             getattr(gpumerge_cli, name)(a, np.arange(4), out=out(a))
 
 
+@pytest.mark.parametrize("name", SETS)
+def test_arrays_at_odd_addresses(name: str) -> None:
+    """Arrays and an output that do not lie at multiples of their items' size."""
+    combine = getattr(gpumerge_cli, name)
+    a, b = np.arange(0, 90, 2), np.arange(0, 90, 3)
+    odd = [np.frombuffer(b"." + run.tobytes(), np.uint8)[1:].view(np.int64) for run in (a, b)]
+    out = np.zeros(8 * 80 + 1, np.uint8)[1:].view(np.int64)
+    for distinct in (False, True):
+        wanted = combine(a, b, distinct=distinct)
+        assert np.array_equal(combine(*odd, distinct=distinct), wanted)
+        assert np.array_equal(combine(*odd, distinct=distinct, out=out), wanted)
+        assert np.array_equal(combine(odd[0], distinct=distinct, out=out), a)
+
+
+def test_results_hold_no_more_memory_than_they_need() -> None:
+    found = gpumerge_cli.intersect(np.arange(10**6), np.arange(10))
+    assert (found if found.base is None else found.base).nbytes == 80
+
+
 def test_out_shares_no_memory_with_values() -> None:
     values, keys = np.arange(9), np.arange(3)
     with pytest.raises(UsageError, match="out shares memory with an input"):

@@ -145,7 +145,7 @@ def test_cupy_arrays_stay_on_the_device(gpu_backend: Backend, rng: np.random.Gen
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "kernel",
-    [kernel if kernel in ("tiled", "path") else pytest.param(kernel, marks=pytest.mark.thorough) for kernel in KERNELS],
+    [kernel if kernel == "path" else pytest.param(kernel, marks=pytest.mark.thorough) for kernel in KERNELS],
 )
 def test_more_than_two_to_the_31_items(kernel: str) -> None:
     a = np.zeros(1 << 30, np.uint8)
@@ -253,9 +253,9 @@ def test_strings_of_any_length_are_refused_in_one_line() -> None:
 
 
 def test_a_gpu_that_is_not_there_has_a_way_out_for_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpumerge_cli.backends.gpu import sight
+    from gpumerge_cli.backends.gpu import presence
 
-    monkeypatch.setattr(sight, "in_sight", lambda: False)
+    monkeypatch.setattr(presence, "is_present", lambda: False)
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(DeviceError, match=r"or use the backend cpu$"):
         gpumerge_cli.sort(np.array([2, 1]), backend="gpu")

@@ -18,15 +18,16 @@ from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.gpu import access as gpu
-from gpumerge_cli.backends.gpu import sight
+from gpumerge_cli.backends.gpu import presence
 from gpumerge_cli.backends.gpu.compile_time import compile_seconds
 from gpumerge_cli.backends.gpu.source import comparison_macros, compiler_options, kernel_directory
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.costs import Costs
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DeviceError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.measure import COMPILE, Span, Stopwatch
 from gpumerge_cli.order.kinds import Order
 from tests.jobs_of import merge_job, sort_job
@@ -118,7 +119,7 @@ def test_the_cost_model_counts_it(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert Costs().predict("cpu", "keys", 0, 2, 3, 3.0) == pytest.approx(Costs().predict("cpu", "keys", 0, 2, 3) + 1.0)
     monkeypatch.setattr(costs, "load", Costs)
-    monkeypatch.setattr(sight, "in_sight", lambda: True)
+    monkeypatch.setattr(presence, "is_present", lambda: True)
     monkeypatch.setattr(backends_select, "compile_seconds", lambda: 1000.0)
     keys = Order.of("int32")
     chosen = select("auto", 0, keys, 10**10)
@@ -251,7 +252,7 @@ def test_what_goes_ahead_of_the_work_is_progress_too(name: str, tmp_path: Path) 
     rows = b'"!\n#"\n' + rows  # without them, records of CSV are read as they stand
     (tmp_path / name).write_bytes(gzip.compress(rows, 1) if name.endswith(".gz") else rows)
     names, out, on = (str(tmp_path / name),), str(tmp_path / "o"), Resources("cpu")
-    items = Items("text", csv=".csv" in name)
+    items = Items("csv" if ".csv" in name else "text")
     told: list[float] = []
 
     def advance(done: int, total: int) -> None:

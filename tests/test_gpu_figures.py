@@ -322,7 +322,7 @@ def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pyt
     monkeypatch.setattr(module, "_function", lambda *unit: SimpleNamespace(ptr=9))
     monkeypatch.setattr(prepared, "kernels_of", module.Kernels)
     monkeypatch.setattr(launching, "_launch_kernel", lambda *given: launched.append(1))
-    monkeypatch.setattr(launching, "launch_beside", lambda *given: launched.append(1))
+    monkeypatch.setattr(launching, "launch_dependent", lambda *given: launched.append(1))
     monkeypatch.setattr(prepared, "current_stream", lambda: 0)
     monkeypatch.setattr(prepared, "scratch", lambda nbytes: SimpleNamespace(ptr=1 << 40))
     text = " ".join((ROOT / "CHANGELOG.md").read_text().split())
@@ -332,7 +332,7 @@ def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pyt
     ) in text
     for dtype in ("int8", "int16", "int32", "float32", "uint64", "float64"):
         for value_bytes in (None, 1, 4, 8, 100):
-            call = prepared.prepare(prepared.Kind("sort", Order.of(dtype), 1, value_bytes), 0, TUNED_ON)
+            call = prepared.prepare("sort", Order.of(dtype), 1, value_bytes, device=0, limits=TUNED_ON)
             by_rank = most_by_rank(Order.of(dtype), None if value_bytes is None else MagicMock())
             assert by_rank == 1 << 17 or dtype != "int32"
             assert by_rank == 1 << 18 or dtype != "uint64" or value_bytes

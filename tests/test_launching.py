@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
-from gpumerge_cli.backends.gpu import beside, compiled, launching, merging, module, streams
+from gpumerge_cli.backends.gpu import compiled, dependent, launching, merging, module, streams
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.many_runs import MergeOfMany
 from gpumerge_cli.backends.gpu.merging import Merge
@@ -72,14 +72,14 @@ def test_launches_beside_others_as_the_driver_takes_them(monkeypatch: pytest.Mon
     """The fields of CUlaunchConfig: grid, block, shared memory, stream, attributes and their number."""
     told, plain = [], launches(monkeypatch)
 
-    def launcher(config: beside.Beside, pointer: int, none: None, words: int) -> int:
+    def launcher(config: dependent.DependentLaunch, pointer: int, none: None, words: int) -> int:
         fields = struct.unpack("7I4xQQI", memory(ctypes.addressof(config), 52).tobytes())
         assert struct.unpack("3i", memory(fields[-2], 12).tobytes()) == (6, 0, 1)
         told.append((pointer, none, *fields[:8], fields[-1]))
         return status
 
     status = 0
-    monkeypatch.setattr(beside, "_launcher", lambda: launcher)
+    monkeypatch.setattr(dependent, "_launcher", lambda: launcher)
     launch = launching.launch(lambda: SimpleNamespace(ptr=9), 256, 1, shared=48)
     for blocks in (7, 8):
         launch(blocks, STREAM, [11], True)
@@ -87,8 +87,8 @@ def test_launches_beside_others_as_the_driver_takes_them(monkeypatch: pytest.Mon
     status = 1
     with pytest.raises(RuntimeError):
         launch(7, STREAM, [11], True)
-    monkeypatch.setattr(beside, "_launcher", lambda: None)  # a driver without such launches
-    monkeypatch.setattr(beside.cupy.cuda.driver, "launchKernel", lambda *given: launching._launch_kernel(*given))
+    monkeypatch.setattr(dependent, "_launcher", lambda: None)  # a driver without such launches
+    monkeypatch.setattr(dependent.cupy.cuda.driver, "launchKernel", lambda *given: launching._launch_kernel(*given))
     launch(7, STREAM, [11], True)
     assert plain == [(9, 7, 1, 1, 256, 1, 1, 48, STREAM, (11,))]
 
@@ -185,7 +185,7 @@ class TestCompiling:
 
         monkeypatch.setattr(module, "begin", lambda file, *rest: found.append(f"begin {file}"))
         monkeypatch.setattr(module, "_function", function)
-        monkeypatch.setattr(launching, "launch_beside", lambda *given: None)
+        monkeypatch.setattr(launching, "launch_dependent", lambda *given: None)
         launches(monkeypatch)
         return found
 
@@ -223,7 +223,7 @@ class TestCompiling:
     @pytest.mark.parametrize(("count", "file"), [(10_000, "sort_by_rank.cu"), (100_000, "sort_tile.cu")])
     def test_a_sort_by_rank_compiles_its_kernels_side_by_side(self, count: int, file: str, events: list[str]) -> None:
         sort = RankSort(module.Kernels(0, Order.of("int32"), TUNED_ON), None, 1 << 20)
-        run(sort.steps(([0], [count], count, 0, [], 0), room))
+        run(sort.array_steps([0], [count], count, 0, [], 0, room))
         begun = [f"begin {file}", "begin merge_by_rank.cu"]
         assert events == [*begun, f"wait for {file}", "wait for merge_by_rank.cu"]
 
@@ -246,7 +246,7 @@ class TestCompiling:
         order = Order.of("int32")
         policy = replace(resolve(LaunchRequest(), order, TUNED_ON, 900), runs=900)
         merge = MergeOfMany(module.Kernels(0, order, TUNED_ON), policy)
-        run(merge.steps([(1024 * number, 7) for number in range(900)], 1 << 30, 1 << 31, room))
+        run(merge.steps([(1024 * number, 7) for number in range(900)], 1 << 30, room))
         assert events[:4] == [
             "begin join_runs.cu", "begin count_digits.cu", "begin sort_radix.cu", "wait for join_runs.cu"
         ]  # fmt: skip
@@ -260,14 +260,14 @@ class TestCompiling:
             module, "kernel", lambda file, options, *rest: waited.append((file, options)) or SimpleNamespace(ptr=9)
         )
         launches(monkeypatch)
-        monkeypatch.setattr(launching, "launch_beside", lambda *given: None)
+        monkeypatch.setattr(launching, "launch_dependent", lambda *given: None)
         module._function.cache_clear()
         kernels = module.Kernels(0, Order.of(dtype), TUNED_ON)
         policy = resolve(LaunchRequest(), kernels.order, TUNED_ON, 2)
         for count in (10, 1 << 25, 1 << 27):
             run(Merge(kernels, policy).table([(0, count)], 0, room))
             run(SortByDigits(kernels).steps((4096, count), (8192, 16384), room))
-            run(Checks(kernels).any_disorder()(0, count, 0))
+            run(Checks(kernels).any_disorder(0, count, 0))
         module._function.cache_clear()
         assert len(begun) == len(set(begun)) == (6 if dtype == "int16" else 5)
         assert sorted((*unit, TUNED_ON.capability) for unit in waited) == sorted(begun)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.native.comparison import Comparison
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import order_spec
@@ -60,6 +61,13 @@ def test_numbers_of_kinds_are_those_of_the_library() -> None:
     assert Order.records(9, 1, 8).layout().key_kind == own.UNSIGNED_KEYS
     assert Order.lines().layout().kind == own.LINES
     assert order_spec(Order.lines()).terminator == ord("\n")
+
+
+def test_an_order_has_one_structure_in_the_library() -> None:
+    rules = LineOrder((LineKey("numeric", 1),), separator=ord(","))
+    assert order_spec(Order.lines(rules)) is order_spec(Order.lines(replace(rules)))
+    assert order_spec(Order.lines(rules)) is not order_spec(Order.lines(replace(rules, reverse=True)))
+    assert order_spec(Order.of("int32")) is not order_spec(Order.of("uint32"))
 
 
 @given(case=record_runs(sizes=(1, 3, 8, 12, 40)), data=st.data())

@@ -40,20 +40,20 @@ def test_sorts(
     keys = some(rng, dtype, count)
     expected = np.argsort(order.image(keys), kind="stable")
     out = np.empty_like(keys)
-    assert call(prepared.Kind("sort", order), [keys], out, [], None)
+    assert call(("sort", order), [keys], out, [], None)
     assert (out == keys[expected]).all()
     ranks = np.empty(count, np.int64)
-    assert call(prepared.Kind("argsort", order), [keys], ranks, [], None)
+    assert call(("argsort", order), [keys], ranks, [], None)
     assert (ranks == expected).all()
     kind, row = ROWS[int(rng.integers(len(ROWS)))]
     values = np.frombuffer(rng.bytes(count * prod(row) * np.dtype(kind).itemsize), kind).reshape(count, *row)
     moved = np.empty_like(values)
     nbytes = values.itemsize * prod(row)
-    assert call(prepared.Kind("sort", order, 1, nbytes), [keys], out, [values], moved)
+    assert call(("sort", order, 1, nbytes), [keys], out, [values], moved)
     assert (out == keys[expected]).all()
     assert moved.tobytes() == values[expected].tobytes()
     for run in (keys, out):
-        told = call(prepared.Kind("is_sorted", order), [run], out, [], None)
+        told = call(("is_sorted", order), [run], out, [], None)
         assert told == bool((order.image(run)[1:] >= order.image(run)[:-1]).all())
 
 
@@ -61,7 +61,7 @@ def test_sorts(
 def test_merges_of_many_runs_by_passes(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator, number: int) -> None:
     copies: list[int] = []
 
-    def copy(nbytes: int, stream: int, words: tuple[int, int], beside: bool) -> None:
+    def copy(nbytes: int, stream: int, words: tuple[int, int], dependent: bool) -> None:
         memory(words[1], nbytes)[:] = memory(words[0], nbytes)
         copies.append(nbytes)
 
@@ -70,7 +70,7 @@ def test_merges_of_many_runs_by_passes(monkeypatch: pytest.MonkeyPatch, rng: np.
     for dtype in ("uint8", "int64"):
         runs = [np.sort(some(rng, dtype, int(rng.integers(0, 300)))) for _ in range(number)]
         out = np.empty(sum(map(len, runs)), dtype)
-        assert call(prepared.Kind("merge", Order.of(dtype), number), runs, out, [], None)
+        assert call(("merge", Order.of(dtype), number), runs, out, [], None)
         assert (out == np.sort(np.concatenate(runs))).all()
 
 
@@ -83,7 +83,7 @@ def test_merges(rng: np.random.Generator, number: int, shape: int) -> None:
     both = np.concatenate(runs)
     expected = np.argsort(both, kind="stable")
     out = np.empty_like(both)
-    assert call(prepared.Kind("merge", order, number), runs, out, [], None)
+    assert call(("merge", order, number), runs, out, [], None)
     assert (out == both[expected]).all()
     kind, row = ROWS[shape]
     values = [
@@ -93,7 +93,7 @@ def test_merges(rng: np.random.Generator, number: int, shape: int) -> None:
     moved = np.concatenate(values)
     out[:] = 0
     nbytes = moved.itemsize * prod(row)
-    assert call(prepared.Kind("merge", order, number, nbytes), runs, out, values, moved)
+    assert call(("merge", order, number, nbytes), runs, out, values, moved)
     assert (out == both[expected]).all()
     assert moved.tobytes() == np.concatenate(values)[expected].tobytes()
 
@@ -118,24 +118,24 @@ def test_long_merges_are_cut_beforehand(monkeypatch: pytest.MonkeyPatch, rng: np
     keys = some(rng, "int64", 100_000)
     out = np.empty_like(keys)
     runs = [np.sort(part) for part in np.split(keys, [30_000])]
-    assert call(prepared.Kind("merge", order, 2), runs, out, [], None)
+    assert call(("merge", order, 2), runs, out, [], None)
     assert (out == np.sort(keys)).all()
     assert cuts == 1
 
 
 def test_what_no_call_is_prepared_for() -> None:
     order = Order.of("int64")
-    assert prepared.prepare(prepared.Kind("merge", order, 17, 4), 0, TUNED_ON) is None
-    many = prepared.prepare(prepared.Kind("merge", order, 17), 0, TUNED_ON)
+    assert prepared.prepare("merge", order, 17, 4, device=0, limits=TUNED_ON) is None
+    many = prepared.prepare("merge", order, 17, device=0, limits=TUNED_ON)
     assert many is not None
     assert not many.takes(0)
     assert many.takes(1 << 28)  # by passes or by digits
-    assert prepared.prepare(prepared.Kind("sort", order, 1, 0), 0, TUNED_ON) is None
-    for kind in (prepared.Kind("merge", order, 2), prepared.Kind("argsort", order), prepared.Kind("is_sorted", order)):
-        ready = prepared.prepare(kind, 0, TUNED_ON)
+    assert prepared.prepare("sort", order, 1, 0, device=0, limits=TUNED_ON) is None
+    for kind in (("merge", order, 2), ("argsort", order), ("is_sorted", order)):
+        ready = prepared.prepare(*kind, device=0, limits=TUNED_ON)
         assert ready is not None
         assert not ready.takes(0)
-    ready = prepared.prepare(prepared.Kind("merge", order, 2, 16), 0, TUNED_ON)
+    ready = prepared.prepare("merge", order, 2, 16, device=0, limits=TUNED_ON)
     assert ready is not None
     assert ready.takes((1 << 32) - 1)
     assert not ready.takes(1 << 32)  # the number of an item has 32 bits
@@ -180,9 +180,9 @@ def test_many_keys_are_sorted_by_digits(
     def ready(self: Any, name: str, threads: int, words: int, macros: Any, shared: int) -> Callable[..., None]:
         begun.append(name)
 
-        def launch(blocks: int, stream: int, given: list[int], beside: bool) -> None:
+        def launch(blocks: int, stream: int, given: list[int], dependent: bool) -> None:
             small = name == "sort_radix" and blocks <= TUNED_ON.multiprocessors // 4
-            assert (len(given), stream, beside) == (words, STREAM, small)
+            assert (len(given), stream, dependent) == (words, STREAM, small)
             launched.append((name, blocks, threads, tuple(given), macros, shared))
 
         return launch
@@ -197,10 +197,10 @@ def test_many_keys_are_sorted_by_digits(
     monkeypatch.setattr(launching.cupy.cuda.runtime, "memsetAsync", lambda *given: zeroed.append(given), raising=False)
     order = Order.of(dtype, descending=bool(rng.integers(2)))
     kind = {
-        "keys": prepared.Kind("sort", order), "values": prepared.Kind("sort", order, 1, 8),
-        "numbers": prepared.Kind("argsort", order),
+        "keys": ("sort", order), "values": ("sort", order, 1, 8),
+        "numbers": ("argsort", order),
     }[what]  # fmt: skip
-    call = prepared.prepare(kind, 0, TUNED_ON)
+    call = prepared.prepare(*kind, device=0, limits=TUNED_ON)
     assert call is not None
     items = order if what == "keys" else pair_order(order, 8 if what == "values" else 4)
     values, moved = ([1 << 20], 1 << 21) if what == "values" else ([], 0)
@@ -231,7 +231,7 @@ def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch,
     told: list[Any] = []
     laid: list[tuple[int, int, int]] = []
 
-    def join(blocks: int, stream: int, words: list[int], beside: bool) -> None:
+    def join(blocks: int, stream: int, words: list[int], dependent: bool) -> None:
         (*table, to), at = words, 0
         assert len(words) == joining.WORDS
         assert blocks == -(-(to % 16 + table[-1]) // 32768)
@@ -247,7 +247,7 @@ def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(prepared, "scratch", lambda nbytes: SimpleNamespace(ptr=1 << 30))
     monkeypatch.setattr(FakeKernels, "ready", lambda self, name, *rest: join if name == "join_runs" else None)
     monkeypatch.setattr(many_runs.SortByDigits, "steps", sorted_)
-    call = prepared.prepare(prepared.Kind("merge", order, 900), 0, TUNED_ON)
+    call = prepared.prepare("merge", order, 900, device=0, limits=TUNED_ON)
     assert call is not None
     assert call.takes(total)
     call(addresses, lengths, total, 1 << 29, [], 0)
@@ -274,7 +274,7 @@ def test_errors_of_a_launch_are_the_programs_own(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(FakeKernels, "sort_by_rank", lambda self, macros, threads: refused)
     monkeypatch.setattr(prepared, "judge_stream", lambda: None)
     with pytest.raises(DeviceMemoryError, match="the GPU is out of memory"):
-        call(prepared.Kind("sort", Order.of("int32")), [keys], np.empty_like(keys), [], None)
+        call(("sort", Order.of("int32")), [keys], np.empty_like(keys), [], None)
     monkeypatch.setattr(prepared.cupy.cuda, "alloc", refused)
     with pytest.raises(DeviceMemoryError, match="the GPU is out of memory"):
         prepared.Prepared.room(5)

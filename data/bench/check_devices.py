@@ -15,8 +15,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from gpumerge_cli.backends.gpu.asked import Plan
 from gpumerge_cli.backends.gpu.several import SeveralGpus
+from gpumerge_cli.backends.gpu.team_interface import ExchangePlan
 from gpumerge_cli.launch import SortRequest
 from gpumerge_cli.order.kinds import Order
 
@@ -27,7 +27,7 @@ def main() -> None:
     devices = list(range(count)) if count > 1 else [0, 0]
     backend, order = SeveralGpus(devices), Order.of("int32")
     values = np.random.default_rng(1).integers(-1000, 1000, 300_007).astype(np.int32)
-    for plan in (None, Plan(overlapped=1), Plan(overlapped=1, direct=True)):
+    for plan in (None, ExchangePlan(overlapped=1), ExchangePlan(overlapped=1, direct=True)):
         for algorithm in ("auto", "merge"):
             policy = backend.resolve_sort(SortRequest(algorithm), order, values.nbytes)
             parts, outs = [], []

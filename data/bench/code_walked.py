@@ -108,7 +108,7 @@ def _task_of_a_cluster(folder: Path) -> Callable[[], None]:
     really = DaskPool.submit
 
     def kept(pool: DaskPool, tickets: Any) -> None:
-        shipped.extend((pool._packed[False], [(one.task.turn, one.task.ranges, one.task.place)]) for one in tickets)
+        shipped.extend((pool._packed[False], [one.task]) for one in tickets)
         really(pool, tickets)
 
     DaskPool.submit = kept  # type: ignore[method-assign]

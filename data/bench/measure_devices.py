@@ -50,9 +50,9 @@ def arrays(items: int, turns: int, devices: list[int]) -> list[str]:
     """Rows of a table: int32 keys in device memory, on one GPU, and on all of them in every way that there is."""
     import cupy
 
-    from gpumerge_cli.backends.gpu.asked import Plan
     from gpumerge_cli.backends.gpu.backend import GpuBackend
     from gpumerge_cli.backends.gpu.several import SeveralGpus
+    from gpumerge_cli.backends.gpu.team_interface import ExchangePlan
     from gpumerge_cli.launch import SortRequest
     from gpumerge_cli.order.kinds import Order
 
@@ -86,13 +86,13 @@ def arrays(items: int, turns: int, devices: list[int]) -> list[str]:
         return "right" if in_order and int(whole.sum(dtype=np.int64)) == int(host.sum(dtype=np.int64)) else "WRONG"
 
     plans = {
-        "pieces 3/4 and 1/4, fetched": Plan(pieces=(0.75, 0.25), direct=False),
-        "pieces 3/4 and 1/4, the last read by the merge": Plan(pieces=(0.75, 0.25)),
-        "pieces 7/8 and 1/8, the last read by the merge": Plan(),
-        "pieces 7/8 and 1/8, fetched": Plan(direct=False),
-        "pieces 1/2, 3/8 and 1/8, fetched": Plan(pieces=(0.5, 0.375, 0.125), direct=False),
-        "one piece, fetched": Plan(pieces=(1.0,), direct=False),
-        "one piece, read by the merge": Plan(pieces=(1.0,)),
+        "pieces 3/4 and 1/4, fetched": ExchangePlan(pieces=(0.75, 0.25), direct=False),
+        "pieces 3/4 and 1/4, the last read by the merge": ExchangePlan(pieces=(0.75, 0.25)),
+        "pieces 7/8 and 1/8, the last read by the merge": ExchangePlan(),
+        "pieces 7/8 and 1/8, fetched": ExchangePlan(direct=False),
+        "pieces 1/2, 3/8 and 1/8, fetched": ExchangePlan(pieces=(0.5, 0.375, 0.125), direct=False),
+        "one piece, fetched": ExchangePlan(pieces=(1.0,), direct=False),
+        "one piece, read by the merge": ExchangePlan(pieces=(1.0,)),
     }
     cases: list[tuple[str, Callable[[], object], list[Any]]] = [("one GPU", alone, [out])]
     for name, plan in plans.items():

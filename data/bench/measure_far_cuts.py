@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.job import Items
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.stores import lookup as stores
 from gpumerge_cli.formats.stores.base import Found
 from gpumerge_cli.formats.stores.blocks import BLOCK
@@ -76,10 +76,10 @@ def main() -> None:
             inputs = stack.enter_context(opened(names, Items()))
             Computed.requests = 0
             planner = Planner(inputs.sources, inputs.order)
-            plan = planner.plan(planner.whole(), -(-inputs.nbytes // pieces))
+            chunks = planner.split(planner.whole(), -(-inputs.nbytes // pieces))
             asked = Computed.requests
-        each = asked / options.inputs / max(1, len(plan) - 1)
-        rows.append(f"| {len(plan)} | {asked:,} | {each:.1f} | {asked * options.milliseconds / 6e4:.1f} |")
+        each = asked / options.inputs / max(1, len(chunks) - 1)
+        rows.append(f"| {len(chunks)} | {asked:,} | {each:.1f} | {asked * options.milliseconds / 6e4:.1f} |")
         print(rows[-1], flush=True)
     lines = [
         f"The cuts of {options.inputs} objects of {options.bytes / 1e9:g} GB of int64, in blocks of {BLOCK >> 10} KiB.",

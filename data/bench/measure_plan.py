@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.formats.registry import open_source, resolve_format
+from gpumerge_cli.formats.items import Items
+from gpumerge_cli.formats.registry import layout_of, open_source
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Planner
 
@@ -78,9 +79,9 @@ def timed(planner: Planner, pieces: int, repeat: int) -> list[float]:
     whole, found = planner.whole(), []
     for _ in range(repeat):
         start = time.perf_counter()
-        plan = planner.plan(whole, -(-whole.nbytes // pieces))
+        chunks = planner.split(whole, -(-whole.nbytes // pieces))
         found.append(time.perf_counter() - start)
-        assert len(plan) == pieces
+        assert len(chunks) == pieces
     return found
 
 
@@ -88,7 +89,7 @@ def of_files(names: Sequence[Path], label: str, numbers: Sequence[int], repeat: 
     """Rows of files, opened by every row."""
     for pieces in numbers:
         with ExitStack() as stack:
-            sources = [open_source(str(name), resolve_format(str(name), "raw", "int64")) for name in names]
+            sources = [open_source(str(name), layout_of(str(name), Items("raw", "int64"))) for name in names]
             for source in sources:
                 stack.callback(source.close)
             yield label, pieces, timed(Planner(sources, Order.of("int64")), pieces, repeat), ""

@@ -120,7 +120,7 @@ def by_steps(backend: Any, order: Order, keys: cupy.ndarray, out: cupy.ndarray) 
     run = (keys.data.ptr, keys.size)
     shape = tile_shape(policy.tile, order, backend._limits)
     print(f"{policy.describe()}; {shape}")
-    tiles = next(iter(sort_of(kernels, policy).steps(run, out.data.ptr, scratch.data.ptr, streams.scratch)))
+    tiles = next(iter(sort_of(kernels, policy).steps(run, out.data.ptr, lambda nbytes: scratch.data)))
     print(f"tiles {timed(lambda: queued([tiles])):.3f}")
     length = policy.tile
     for fan_in in fan_ins(-(-keys.size // policy.tile), policy.launch.fan_in):

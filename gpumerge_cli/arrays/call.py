@@ -56,7 +56,8 @@ class Call:
         given = [taken(array) for array in arrays]
         keys = ArrayKeys.of(given, key, descending)
         on_device = same_side(given)
-        judge_count("threads", threads)
+        if threads is not None:
+            judge_count("threads", threads)
         rows = None if values is None else payload(values, given, on_device=on_device)
         if out is not None:
             most = equals.most([len(array) for array in given])

@@ -8,19 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.arrays.keys import keys_in
-from gpumerge_cli.arrays.options import flag
 from gpumerge_cli.arrays.taking import is_cupy
-from gpumerge_cli.errors import UsageError
-
-
-def wants_counts(counts: bool, **others: Any) -> bool:
-    """Whether counts are asked for. Raises UsageError if an option is given, too, that does not go with them."""
-    if not flag("counts", counts):
-        return False
-    for name, value in others.items():
-        if value is not None and value is not False:
-            raise UsageError(f"counts=True leaves equal keys out, so it does not go with {name}", way_out="use one")
-    return True
 
 
 def counted(found: Any, path: Sequence[str], *, moved: bool) -> Any:

@@ -1,25 +1,28 @@
-"""Calls on CuPy arrays, on their own device. Its methods are those of Host."""
+"""Calls on CuPy arrays, on their own device."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.payload import contiguous, gathered, joined, moves_along, readable
-from gpumerge_cli.arrays.remembered import Operation, again, kind_of, remember, remembered
+from gpumerge_cli.arrays.remembered import again, kind_of, remember, remembered
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.keys import Keys
 
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.gpu.prepared import Operation
+
 _USUAL = SortRequest()
 
 
 class Device:
-    """Carries out a call on CuPy arrays of one device. Raises DeviceError if the device cannot be used."""
+    """Carries out a call on CuPy arrays, as Host does on NumPy's. Raises DeviceError for an unavailable GPU."""
 
     def __init__(self, call: Call) -> None:
         self._call = call

@@ -56,15 +56,12 @@ class ArrayKeys:
         if any(other != dtype for other in dtypes):
             names = ", ".join(sorted({str(other) for other in dtypes}))
             raise UsageError(f"arrays of different dtypes: {names}", way_out="convert them to one dtype")
-        path = _path(dtype, field)
+        path = () if field is None else _path(dtype, field)
         items, leaf = _as_items(dtype, path)
         if leaf.kind not in "biufmMSV" or leaf.isbuiltin == _REGISTERED:
             raise UsageError(f"{str(leaf)!r} is no dtype of keys", way_out=_WAY_OUT)
-        try:
-            order = order_of(items, None if field is None else Key(field=field), descending=descending)
-        except UsageError as error:  # its words are those of the command line
-            told = error.what.replace("--field ", "key=")
-            raise UsageError(told, way_out=error.way_out.replace("(--field)", "(key=)")) from None
+        is_number = field is None and leaf.kind not in "SV"
+        order = Order.of(items, descending=descending) if is_number else _order_of_records(items, field, descending)
         return cls(dtype, items, order, field, path, leaf.kind in "mM")
 
     def judge_for_gpu(self) -> None:
@@ -113,10 +110,10 @@ def keys_in(array: Any, path: Sequence[str]) -> Any:
     return np.ascontiguousarray(array).view(f"S{array.dtype.itemsize}") if array.dtype.kind == "V" else array
 
 
-def _path(dtype: np.dtype[Any], field: str | None) -> tuple[str, ...]:
+def _path(dtype: np.dtype[Any], field: str) -> tuple[str, ...]:
     """The names that lead to a field, "a.b" for b inside a; () if there is no such field, and then `order_of` fails."""
     path: tuple[str, ...] = ()
-    rest = field or ""
+    rest = field
     while rest:
         names = dtype.names or ()
         name, _, behind = (rest, "", "") if rest in names else rest.partition(".")
@@ -124,6 +121,14 @@ def _path(dtype: np.dtype[Any], field: str | None) -> tuple[str, ...]:
             return ()
         path, rest, dtype = (*path, name), behind, dtype[name]
     return path
+
+
+def _order_of_records(items: np.dtype[Any], field: str | None, descending: bool) -> Order:
+    try:
+        return order_of(items, None if field is None else Key(field=field), descending=descending)
+    except UsageError as error:  # its words are those of the command line
+        told = error.what.replace("--field ", "key=")
+        raise UsageError(told, way_out=error.way_out.replace("(--field)", "(key=)")) from None
 
 
 def _as_items(dtype: np.dtype[Any], path: tuple[str, ...]) -> tuple[np.dtype[Any], np.dtype[Any]]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Unpack
 
-from gpumerge_cli.arrays.counting import wants_counts
-from gpumerge_cli.arrays.options import Tuning, launch_request
+from gpumerge_cli.arrays.options import Tuning, launch_request, wants_counts
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchRequest

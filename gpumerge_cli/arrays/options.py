@@ -39,11 +39,19 @@ def launch_request(tuning: Tuning) -> LaunchRequest:
 
 def flag(name: str, value: Any) -> bool:
     """The option's value as a bool. Raises UsageError for anything but a bool, or 0 or 1."""
-    if value is True or value is False:
-        return value
     if isinstance(value, int | np.bool_ | np.integer) and value in (0, 1):
         return bool(value)
     raise UsageError(f"{name}={as_line(value)} is neither true nor false", way_out="give True or False")
+
+
+def wants_counts(counts: bool, **others: Any) -> bool:
+    """Whether counts are asked for. Raises UsageError if an option is given, too, that does not go with them."""
+    if counts is False or not flag("counts", counts):
+        return False
+    for name, value in others.items():
+        if value is not None and value is not False:
+            raise UsageError(f"counts=True leaves equal keys out, so it does not go with {name}", way_out="use one")
+    return True
 
 
 def judge_place(backend: Any, device: Any) -> None:

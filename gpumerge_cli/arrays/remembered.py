@@ -10,13 +10,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from math import prod
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpumerge_cli.arrays.taking import lies_on_gpu, taken
 
-Operation = Literal["merge", "sort", "argsort", "is_sorted"]
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.gpu.prepared import Operation
+
 Kind = tuple[Any, ...]
 
 _MOST_KINDS = 1024

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.counting import counted
 from gpumerge_cli.arrays.device import Device
 from gpumerge_cli.arrays.host import Host
 from gpumerge_cli.arrays.options import flag
-from gpumerge_cli.arrays.remembered import Operation, again
+from gpumerge_cli.arrays.remembered import again
 from gpumerge_cli.order.equals import Equals
+
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.gpu.prepared import Operation
 
 
 def run_call(
@@ -34,7 +37,8 @@ def run_call(
     work: carries it out. usual: the operation, if it has no options but those below, so that a call of its kind may be
     remembered. counts: see wants_counts. equals: the items that go out. The rest, and errors: see merge.
     """
-    descending = flag("descending", descending)
+    if descending is not False:
+        descending = flag("descending", descending)
     if usual is not None and key is None and threads is None and backend in ("auto", "gpu"):
         found = again(usual, arrays, descending, out, values)
         if found is not None:

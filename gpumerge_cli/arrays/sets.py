@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypedDict, Unpack
 
-from gpumerge_cli.arrays.counting import wants_counts
-from gpumerge_cli.arrays.options import flag
+from gpumerge_cli.arrays.options import flag, wants_counts
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals

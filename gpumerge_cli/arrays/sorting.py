@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from gpumerge_cli.arrays.counting import wants_counts
+from gpumerge_cli.arrays.options import wants_counts
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.several import in_shares, sort_by_several
 from gpumerge_cli.errors import UsageError

@@ -10,6 +10,9 @@ MAX_GRID = 2**31 - 1
 """Blocks that CUDA allows in a grid's first dimension."""
 STATIC_SHARED = 2048
 """Bytes of the kernels' own shared variables, rounded up."""
+_HOPPER = 90
+VECTOR = 16
+"""The bytes that a thread of a GPU moves at once."""
 MAX_TILE, MAX_BLOCK = 1 << 24, 1024
 """Items a tile and threads a block that the CPU's library takes."""
 
@@ -31,6 +34,21 @@ class DeviceLimits:
     def dynamic_shared(self) -> int:
         """Bytes of shared memory that a block may have beside the kernels' own variables."""
         return self.shared_memory - STATIC_SHARED
+
+    @property
+    def has_bulk_copies(self) -> bool:
+        """Whether a copy engine moves tiles between device and shared memory."""
+        return self.capability >= _HOPPER
+
+    @property
+    def has_dependent_launches(self) -> bool:
+        """Whether a kernel can begin while the one ahead of it still runs."""
+        return self.capability >= _HOPPER
+
+
+def whole_vectors(nbytes: int) -> int:
+    """The bytes of memory for `nbytes` of items: kernels read the whole vector that holds the last of them."""
+    return -(-nbytes // VECTOR) * VECTOR
 
 
 TUNED_ON = DeviceLimits(max_threads=1024, shared_memory=232448, multiprocessors=132, capability=90)

@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from gpumerge_cli import costs, units
 from gpumerge_cli.backends.base import DeviceInfo
 from gpumerge_cli.backends.compared import ComparedBackend
 from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.gpu import access as gpu
-from gpumerge_cli.backends.gpu import sight
+from gpumerge_cli.backends.gpu import presence
 from gpumerge_cli.backends.gpu.compile_time import compile_seconds
 from gpumerge_cli.costs import Mix
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.order.kinds import Order
+
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.cpu.backend import CpuBackend
 
 _DRIVERS_GPUS = "/proc/driver/nvidia/gpus"
 
@@ -78,7 +82,7 @@ def choose(
     if choice != "auto":
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
     alone = predict(gpus=0)
-    if not sight.in_sight():
+    if not presence.is_present():
         return Choice(cpu.create, (), "the only backend of this machine", alone)
     both = predict(gpus=len(numbers))
     told = f"for {units.format_bytes(nbytes)} by the cost model ({known.source})"
@@ -98,11 +102,11 @@ def device_numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
     there = count_of_gpus()
     if not devices:
         return tuple(range(max(1, there)))
-    known = there > 0 or not sight.in_sight()
+    known = there > 0 or not presence.is_present()
     missing = next((number for number in devices if known and number >= there), None)
     if missing is not None:
         raise DeviceError(
-            f"no GPU {missing}: {sight.numbered(there)}", way_out="choose another device, or leave it out"
+            f"no GPU {missing}: {presence.gpu_numbers(there)}", way_out="choose another device, or leave it out"
         )
     return devices
 
@@ -111,10 +115,10 @@ def sorts_on_devices(choice: str, order: Order, nbytes: int) -> bool:
     """Whether a sort is likely to be a device's, so that the cores of the host have nothing to do while that starts."""
     if choice != "auto":
         return choice == "gpu"
-    return sight.in_sight() and next(iter(_predicted(order, nbytes, sharing=1, sorts=True)[0])) == "gpu"
+    return presence.is_present() and next(iter(_predicted(order, nbytes, sharing=1, sorts=True)[0])) == "gpu"
 
 
-def host() -> ComparedBackend:
+def host() -> CpuBackend:
     """The CPU's backend."""
     return cpu.create()
 
@@ -149,7 +153,7 @@ def select(
         return Selected(_on(device), "asked for", compile_seconds())
     if choice != "auto":
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
-    if not sight.in_sight():
+    if not presence.is_present():
         return Selected(cpu.create(), "the only backend of this machine")
     if nbytes is None:
         return _first({"gpu": 0.0, "cpu": 0.0}, device, lambda name: "its kernels are the fastest")

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 from gpumerge_cli.cli.help import help_text, wanted_help
+from gpumerge_cli.cli.options.commands import NAMES, command
 from gpumerge_cli.cli.places import anything_set
 from gpumerge_cli.cli.signals import came, handled
 from gpumerge_cli.cli.verdict import verdict
@@ -46,6 +47,8 @@ def _remove_unfinished() -> None:
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
+    if arguments[:1] == ["--"]:  # the end of gpumerge's own options
+        arguments = arguments[1:]
     asked = wanted_help(arguments)
     if asked is not None:
         print(help_text(asked), end="")
@@ -59,30 +62,30 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
         settings = Settings()
     try:
-        if arguments[:1] == ["sort"]:  # its command line is not of Typer's kind
-            from gpumerge_cli.cli.sort import sort as sort_files
+        name, *words = arguments
+        if name in NAMES:  # as Typer would do, whose import takes as long as merging 50 MB
+            from gpumerge_cli.cli.work import carry_out
 
-            return sort_files(arguments[1:], settings)
-        from gpumerge_cli.cli.usual import read_usual
-        from gpumerge_cli.cli.work import work_of
-
-        options = read_usual(arguments, settings)
-        if options is not None:
-            work_of(options.command)(options)
-            return 0
+            return carry_out(name, words, settings)
         from gpumerge_cli.cli.application import invoke
 
-        return invoke(arguments, settings, work_of)
+        return invoke(arguments, run)
     except UsageError as error:
         raise (error if settings is None else settings.placed(error)) from error
 
 
-def _is_set(arguments: Sequence[str], wish: str) -> bool:
-    """Tell if the environment or a file sets the command's option `wish`; mistakes there are reported elsewhere."""
+def _wants_traceback(arguments: Sequence[str]) -> bool:
+    """Tell if the command line, the environment or a file asks for tracebacks; mistakes are reported elsewhere."""
     try:
-        from gpumerge_cli.cli.settings import Settings, flag_is_set
+        name, *words = arguments
+        from gpumerge_cli.cli.scan import last_state
+        from gpumerge_cli.cli.settings import Settings
 
-        return anything_set() and flag_is_set(Settings(), "".join(arguments[:1]), wish)
+        option = command(name).named.get("traceback")
+        state = None if option is None else last_state(command(name), words, option)
+        if state is None and option is not None and anything_set():
+            state = Settings().use(name, option) is True
+        return state is True
     except Exception:  # there may be no memory for the question
         return False
 
@@ -106,11 +109,7 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
         try:
             from gpumerge_cli.unshown import concealed
 
-            wishes = {wish, "--traceback"}
-            taken_back = any(f"--no-{name[2:]}" in arguments for name in wishes)
-            # Long options may be shortened.
-            asked = any(one.startswith(word) for one in wishes for word in arguments if len(word) > len("--x"))
-            if asked or (not taken_back and _is_set(arguments, wish)):
+            if _wants_traceback(arguments):
                 import traceback
 
                 from gpumerge_cli.units import visible_lines

@@ -152,14 +152,14 @@ def _judged(job: Job) -> Job:
         raise UsageError(f"--report: {job.report!r} has no suffix of a report", way_out=way_out)
     if on.backend == "gpu" and on.cluster is None and (trouble := _gpu_trouble(on.device)) is not None:
         raise trouble
-    format, order = known_ahead(job.inputs, job.items)
+    layout, order = known_ahead(job.inputs, job.items)
     if operation.kind in ("check", "rank"):
         return job
     names = output_names(job.output.name, job.output.parts)
     if order is None:
         return job
     for name in names:
-        judge_suffix(name, format, format.dtype)
+        judge_suffix(name, layout, layout.dtype)
     if operation.margin is not None and operation.margin.file is not None:
         judge_suffix(operation.margin.file, COUNTS, COUNTS.dtype)
     launch = operation.launch

@@ -2,14 +2,13 @@
 
 A word that the header has as a name means that column, even if it looks like a number. Where no option says whether
 line 1 is a header, and the word numbers another column, nothing tells which of the two is meant: it is refused.
-Nothing of Typer is imported here.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number
@@ -43,22 +42,32 @@ def csv_names(
     None if all files are empty. Files without such a record, or that cannot be read, are passed over while another has
     one. Only regular files are read, because a pipe's bytes could not be read again for the sort; all files must have
     the same header. plain: the file is not compressed, even if its name says so. option: the option that names a field.
-    implied: as Items.csv_implied.
+    implied: as Certainty.
     Raises UsageError if the header can only be in a pipe, InputError if no file can be read or has such a record.
     """
-    from gpumerge_cli.formats.csv_records import header_fields
+    from gpumerge_cli.formats.items import Items
+    from gpumerge_cli.formats.kinds.lookup import format_named
     from gpumerge_cli.formats.naming import look_at
+    from gpumerge_cli.order.rules import LineOrder
+
+    items = Items(
+        "csv",
+        lines=LineOrder(separator=separator),
+        header_lines=max(1, header),
+        certainty="implied" if implied else "asked",
+        plain=plain,
+    )
 
     again = [file for file in files if file == os.devnull or (file != "-" and (is_url(file) or os.path.isfile(file)))]
     errors = []
     for file in again:
         try:
-            names = header_fields(file, separator, max(1, header), plain=plain, implied=implied)
+            columns = format_named("csv").columns(file, items)
         except InputError as error:
             errors.append(error)
         else:
-            if names is not None:
-                return names
+            if columns is not None:
+                return [column.name for column in columns]
     if errors:
         raise errors[0]
     if files and len(again) == len(files):
@@ -71,14 +80,12 @@ def csv_names(
 
 @dataclass(frozen=True)
 class Header:
-    """The header in which keys of CSV find their names.
-
-    find_names: gives the names of all fields, as csv_names does. known: whether options say that line 1 is a header;
-    None if none says so.
-    """
+    """The header in which keys of CSV find their names."""
 
     find_names: Callable[[], Sequence[str] | None]
+    """Gives the names of all fields, as csv_names does."""
     known: bool | None = None
+    """Whether options say that line 1 is a header; None if none says so."""
 
     def names(self) -> Sequence[str]:
         """The names; () where there is no header to find them in. What is wrong with a file, its opening tells."""
@@ -86,6 +93,11 @@ class Header:
             return self.find_names() or ()
         except GpumergeError:
             return ()
+
+
+def said_header(lines: int, given: Collection[str]) -> bool | None:
+    """Whether --header says that there is one, None if it is not given. lines: its value. given: see Options."""
+    return True if lines else (False if "header" in given else None)
 
 
 def header_of(
@@ -97,7 +109,7 @@ def header_of(
 ) -> Header:
     """The header of files of CSV. keys: the texts of -k. fields: those of --field, or of join's options.
 
-    said: whether --header says that there is one, None if it is not given. numbers: see parse_columns.
+    said: see said_header. numbers: see parse_columns.
     """
     can_only_be_names = [
         text for text in keys if WHOLE_KEY.fullmatch(text) is None and _CSV_NUMBER.fullmatch(text) is None

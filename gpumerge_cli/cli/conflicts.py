@@ -20,14 +20,18 @@ def judge(row: Command, values: Mapping[str, Any], given: Collection[str]) -> No
         if needs is None or not (needs.settings or one.parameter in given):
             continue
         if not any(_is_present(other, values, given) for other in _named(row, needs.others)):
-            names = {"option": _shown(one, values)}
+            names = {"option": _shown(row, one, values)}
             raise UsageError(needs.what.format(**names), way_out=needs.way_out.format(**names))
     for one in present:
         for rule in one.not_with:
-            for other in _named(row, rule.others):
-                if _is_present(other, values, given) and (rule.settings or other.parameter in given):
-                    names = {"option": _shown(one, values), "other": _shown(other, values)}
-                    raise UsageError(rule.what.format(**names), way_out=rule.way_out.format(**names))
+            others = [
+                _shown(row, other, values)
+                for other in _named(row, rule.others)
+                if _is_present(other, values, given) and (rule.settings or other.parameter in given)
+            ]
+            if others:
+                names = {"option": _shown(row, one, values), "other": others[0], "others": " and ".join(others)}
+                raise UsageError(rule.what.format(**names), way_out=rule.way_out.format(**names))
 
 
 def _all(row: Command) -> Iterator[Option | Argument]:
@@ -52,8 +56,8 @@ def _is_present(one: Option | Argument, values: Mapping[str, Any], given: Collec
     return value is not False and (one.parameter in given or value != one.initial)
 
 
-def _shown(one: Option | Argument, values: Mapping[str, Any]) -> str:
-    """An option by its short name, if it has one that is better known; an argument by its first word."""
+def _shown(row: Command, one: Option | Argument, values: Mapping[str, Any]) -> str:
+    """An option by its short name, if it has one that sort has made known; an argument by its first word."""
     if isinstance(one, Argument):
         return str(values[one.parameter][0])
-    return one.shown_names[0] if one.gnu else one.names[0]
+    return one.shown_names[0] if one.gnu or row.name == "sort" else one.names[0]

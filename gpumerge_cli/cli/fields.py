@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.columns import Header, csv_names, header_of, parse_columns, parse_csv_key
+from gpumerge_cli.cli.columns import Header, csv_names, header_of, parse_columns, parse_csv_key, said_header
 from gpumerge_cli.cli.keyspec import KeySpec
 from gpumerge_cli.cli.options.groups import OrderOptions
 from gpumerge_cli.cli.options.typed import SortOptions
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.items import Certainty
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,7 @@ def find_keys(
 
     def header_for(option: str, lines: int, texts: Sequence[str], *, implied: bool = False) -> Header:
         names = partial(csv_names, files, separator, lines, plain=plain, option=option, implied=implied)
-        said = True if lines else (False if "header" in options.given else None)
-        return header_of(names, said, texts, options.field)
+        return header_of(names, said_header(lines, options.given), texts, options.field)
 
     found = header_for("-k", options.header, [key for key in written if isinstance(key, str)])
     keys = [parse_csv_key(key, found) if isinstance(key, str) else key for key in written]
@@ -53,6 +56,24 @@ def find_keys(
     columns = [parse_columns(text, found) for text in options.field]
     header = _with_header(header, [key for its in columns for key in its])
     return Keys(tuple(_in_sequence(options.sequence, keys, columns)), header=header, csv=True, csv_implied=implied)
+
+
+def format_of(
+    named: str | None, files: Sequence[str], *, csv: bool, implied: bool = False
+) -> tuple[str | None, Certainty]:
+    """The format that options say, and how certain it is: see Items.
+
+    named: by --format. csv, implied: see Keys. Raises UsageError for --csv beside a format of no lines.
+    """
+    if not csv:
+        return named, "said"
+    if named is None:
+        return "csv", "implied" if implied else "asked"
+    from gpumerge_cli.formats.kinds.lookup import holds_lines
+
+    if not holds_lines(named):
+        raise UsageError(f"{files[0]} is binary: --csv is for text", way_out="leave --csv out, or --format text")
+    return "csv", "said"
 
 
 def _with_header(header: int, keys: Sequence[KeySpec]) -> int:
@@ -74,7 +95,7 @@ def _in_sequence(
 def _are_binary(options: OrderOptions, files: Sequence[str], header: int) -> bool:
     """Whether the items are numbers or records. Without an option or suffix for them, sort takes files for text."""
     from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds.lookup import format_of, holds_lines, is_binary
+    from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary, is_known
 
     if options.format is not None:
         return not holds_lines(options.format)
@@ -85,4 +106,4 @@ def _are_binary(options: OrderOptions, files: Sequence[str], header: int) -> boo
     suffixes = {suffix_of(name) for name in files if name != "-"}
     if isinstance(options, SortOptions):
         return any(map(is_binary, suffixes))
-    return any(is_binary(suffix) or format_of(suffix) is None for suffix in suffixes)
+    return any(is_binary(suffix) or not is_known(suffix) for suffix in suffixes)

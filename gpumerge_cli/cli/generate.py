@@ -36,15 +36,17 @@ def generate(options: GenerateOptions) -> None:
     from gpumerge_cli.compare.lines import lines
     from gpumerge_cli.compare.records import blocks_of, key_dtype
     from gpumerge_cli.engine.write import write_array
+    from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import order_of
-    from gpumerge_cli.formats.registry import resolve_format
+    from gpumerge_cli.formats.registry import layout_of
     from gpumerge_cli.order.rules import LineKey, LineOrder
 
     said = record_options(options, options.field)
     text = LineOrder((LineKey("numeric"),)) if options.numeric_sort else None
-    chosen = [resolve_format(file, options.format, options.dtype, lines=text, records=said) for file in files]
-    for run, (file, layout) in enumerate(zip(files, chosen, strict=True)):
-        is_text = layout.format.items == "lines"
+    items = Items(options.format, options.dtype, text, records=said)
+    layouts = [layout_of(file, items) for file in files]
+    for run, (file, layout) in enumerate(zip(files, layouts, strict=True)):
+        is_text = layout.format.holds == "lines"
         stored = layout.dtype or np.dtype(_NPY_DTYPE)
         order = order_of(stored, layout.key, descending=options.reverse)
         if len(order.by_key()) > 1 and not is_text:

@@ -6,10 +6,10 @@ import os
 import re
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from gpumerge_cli.cli.fields import Keys, find_keys
-from gpumerge_cli.cli.gnu_scan import Operand, scan
 from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_separator, parse_size
 from gpumerge_cli.cli.keyspec import (
     KeySpec,
@@ -22,6 +22,7 @@ from gpumerge_cli.cli.keyspec import (
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.model import Option
 from gpumerge_cli.cli.options.typed import SortOptions
+from gpumerge_cli.cli.scan import ENDING, Operand, last_state, scan
 from gpumerge_cli.cli.values import OptionValue, given_twice, make_options, read_value
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError
@@ -66,14 +67,14 @@ def parse_sort(
     the mode is set. settings: those of options that the command line leaves out, which are read behind it. Raises
     UsageError for the first mistake that GNU sort would find before it opens files.
     """
-    reading = _Reading(
-        "--csv" in arguments, deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ
-    )
-    for word in scan(reading.left):
+    row = command("sort")
+    csv = last_state(row, arguments, row.option("csv")) is True or _names_csv(arguments)
+    reading = _Reading(csv, deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ)
+    for word in scan(row, reading.left):
         if isinstance(word, Operand):
             reading.take_operand(word)
             reading.end_options()
-        elif word.option.name in ("help", "version"):
+        elif word.option.name in ENDING:
             return SortCommand(mode=cast(Mode, word.option.name))
         else:
             reading.take(*word)
@@ -83,7 +84,8 @@ def parse_sort(
 
 def sort_command(told: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> SortCommand:
     """The command with files and with options, of which none ends the reading. Raises as parse_sort does."""
-    reading = _Reading(csv=any(one.option.name == "csv" and one.value for one in told), files=[*files])
+    csv = any((one.option.name, one.value) in (("csv", True), ("format", "csv")) for one in told)
+    reading = _Reading(csv=csv, files=[*files])
     for one in told:
         reading.take(*one)
     return reading.command(settings)
@@ -257,6 +259,11 @@ class _Reading:
             if named and self.obsolete_keys and not self.check:
                 return
             self.files.append(self.left.popleft())
+
+
+def _names_csv(arguments: Sequence[str]) -> bool:
+    """Whether --format does."""
+    return "--format=csv" in arguments or ("--format", "csv") in pairwise(arguments)
 
 
 def _takes_obsolete_keys(environ: Mapping[str, str]) -> bool:

@@ -1,6 +1,6 @@
 """sort --debug: notes on keys that may not mean what they say, and lines with their keys underlined.
 
-Both are those of GNU sort 9.1 in the C locale, letter for letter. Typer is not imported here.
+Both are those of GNU sort 9.1 in the C locale, letter for letter.
 """
 
 from __future__ import annotations

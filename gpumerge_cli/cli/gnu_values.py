@@ -1,4 +1,4 @@
-"""Numbers, sizes, bytes and words as GNU sort reads them. Typer is not imported here."""
+"""Numbers, sizes, bytes and words as GNU sort reads them."""
 
 from __future__ import annotations
 

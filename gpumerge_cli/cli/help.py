@@ -35,6 +35,13 @@ def help_text(name: str, width: int | None = None) -> str:
     return "\n".join(_lines(command(name), width)) + "\n"
 
 
+def version_text() -> str:
+    """The text of --version."""
+    from gpumerge_cli import __version__
+
+    return f"gpumerge {__version__}\n"
+
+
 def _lines(shown: Command, width: int) -> Iterator[str]:
     yield from wrap(f"Usage: {shown.path} {shown.usage}", width, subsequent_indent="       ")
     yield from paragraphs(shown.about, width)

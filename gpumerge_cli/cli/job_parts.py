@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import keyspec
-from gpumerge_cli.cli.fields import Keys, find_keys
+from gpumerge_cli.cli.fields import Keys, find_keys, format_of
 from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.options.groups import (
     ClusterOptions,
@@ -25,9 +25,10 @@ from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.job import Items, Resources
+    from gpumerge_cli.engine.job import Resources
+    from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import RecordRequest
-    from gpumerge_cli.launch import LaunchRequest
+    from gpumerge_cli.launch import LaunchRequest, Transfer
 
 _PLAIN = (LineOrder(), LineOrder(reverse=True), LineOrder(stable=True), LineOrder(reverse=True, stable=True))
 
@@ -50,20 +51,20 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
 
     Raises UsageError for an impossible order, InputError for a header that is needed and cannot be read.
     """
-    from gpumerge_cli.engine.job import Items
+    from gpumerge_cli.formats.items import Items
 
     keys, order = read_order(options, files)
     lines = None
     if order not in _PLAIN:
         lines = salted(order, options.random_source)
+    format, certainty = format_of(options.format, files, csv=keys.csv, implied=keys.csv_implied)
     return Items(
-        options.format,
+        format,
         options.dtype,
         lines,
         options.reverse,
         keys.header,
-        keys.csv,
-        keys.csv_implied,
+        certainty,
         records=record_options(options, keys.fields),
     )
 
@@ -119,8 +120,8 @@ def margin_of(options: CountOptions) -> Margin | None:
     return None if options.count is None else Margin(options.count)
 
 
-def launch_of(options: LaunchOptions) -> LaunchRequest:
-    """The kernel and its launch, as merge and path name them."""
+def launch_of(options: LaunchOptions, fan_in: int | None = None, transfer: Transfer | None = None) -> LaunchRequest:
+    """The kernel and its launch. fan_in, transfer: see LaunchRequest."""
     from gpumerge_cli.launch import LaunchRequest
 
     return LaunchRequest(
@@ -130,4 +131,6 @@ def launch_of(options: LaunchOptions) -> LaunchRequest:
         options.tile_size,
         options.tile_load,
         options.blocks,
+        fan_in,
+        transfer,
     )

@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.cli.fields import format_of
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number, parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import resources
 from gpumerge_cli.cli.join_keys import join_keys, said_fields
@@ -16,7 +17,8 @@ from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRS, TYPES, Join
 from gpumerge_cli.order.rules import NEWLINE, NUL
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.job import Items, Job
+    from gpumerge_cli.engine.job import Job
+    from gpumerge_cli.formats.items import Items
     from gpumerge_cli.order.record_joins import RecordJoin
 
 _UNPAIRED = {"1": ONLY_A, "2": ONLY_B}
@@ -48,12 +50,13 @@ def job_of(options: JoinOptions) -> Job:
 
 def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join]:
     """The items and the rules that the options say. Raises UsageError, or InputError for a header."""
-    from gpumerge_cli.engine.job import Items
+    from gpumerge_cli.formats.items import Items
 
     rules, named = rules_of(options, names)
     header = options.header or named
+    format, certainty = format_of(options.format, names, csv=options.csv)
     items = Items(
-        options.format, lines=rules.rules[0], header_lines=int(header), csv=options.csv,
+        format, lines=rules.rules[0], header_lines=int(header), certainty=certainty,
         lines_of_others=rules.rules[1],
     )  # fmt: skip
     return items, rules
@@ -97,7 +100,7 @@ def _holds_records(options: JoinOptions, names: tuple[str, ...]) -> bool:
 
 def _of_records(options: JoinOptions) -> tuple[Items, RecordJoin]:
     """The items and the rules of a join of records. Raises UsageError."""
-    from gpumerge_cli.engine.job import Items
+    from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import RecordRequest
     from gpumerge_cli.order.record_joins import RecordJoin
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gpumerge_cli.cli.columns import csv_names, header_of, parse_columns
+from gpumerge_cli.cli.columns import csv_names, header_of, parse_columns, said_header
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
 from gpumerge_cli.cli.keyspec import KeySpec, line_order
 from gpumerge_cli.cli.options.typed import JoinOptions
@@ -125,8 +125,7 @@ def _of_csv(
     def names() -> list[str] | None:
         return csv_names((file,), separator, 1, option=option)
 
-    said = True if options.header else (False if "header" in options.given else None)
-    header = header_of(names, said, (), texts, numbers=_FIELD)
+    header = header_of(names, said_header(options.header, options.given), (), texts, numbers=_FIELD)
     try:
         keys = parse_columns(text, header, option, _FIELD)
     except UsageError as error:

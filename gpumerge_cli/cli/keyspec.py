@@ -1,7 +1,7 @@
 """Key specifications and ordering options as GNU sort takes them, made into a LineOrder.
 
 An ordering option is its letter: "b", "d", "f", "g", "h", "i", "M", "n", "R", "r" or "V". A key holds the letters that
-are written at its start and at its end; one without any takes the global ones. Nothing of Typer is imported here.
+are written at its start and at its end; one without any takes the global ones.
 """
 
 from __future__ import annotations
@@ -27,23 +27,24 @@ _TOGETHER = {"d", "i"} | {kind.letter for kind in KINDS if kind.begins is None}
 
 @dataclass(frozen=True)
 class KeySpec:
-    """A key as it is written.
-
-    Fields and characters as in LineKey; `start` and `end` are the letters at its two ends. obsolete: as +POS1 -POS2.
-    name: the field as an option named it, "" for a key in GNU's form. option: that option. in_header: the name is one
-    of the header, not a number.
-    """
+    """A key as it is written. Fields and characters are counted as in LineKey."""
 
     start_field: int = 0
     start_char: int = 0
     end_field: int | None = None
     end_char: int = 0
     start: frozenset[str] = frozenset()
+    """The letters at its start."""
     end: frozenset[str] = frozenset()
+    """The letters at its end."""
     obsolete: bool = False
+    """It is written as +POS1 -POS2."""
     name: str = ""
+    """The field as an option named it, "" for a key in GNU's form."""
     option: str = "--field"
+    """That option."""
     in_header: bool = False
+    """The name is one of the header, not a number."""
 
 
 def parse_key(text: str) -> KeySpec:

@@ -11,7 +11,6 @@ from gpumerge_cli.cli.options.typed import MergeOptions
 from gpumerge_cli.cli.perform import check_report_place, perform, progress
 from gpumerge_cli.cli.said import say_merged
 from gpumerge_cli.cli.signals import ignore_signals
-from gpumerge_cli.dataclass import replace
 from gpumerge_cli.order.equals import Equals
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def merging(options: MergingOptions, operation: Operation) -> Job:
     return Job(
         names,
         items_of(options, names),
-        replace(operation, check=options.check),
+        operation,
         Destination(output, parts, durable=options.fsync),
         resources(options),
         options.report,
@@ -56,10 +55,11 @@ def job_of(options: MergeOptions) -> Job:
     from gpumerge_cli.engine.job import Operation
 
     operation = Operation(
+        check=options.check,
         equals=Equals.of(options.unique or options.counts),
         ranks=_head_or_tail(options),
         margin=margin_of(options),
-        launch=replace(launch_of(options), fan_in=options.fan_in, transfer=options.transfer),
+        launch=launch_of(options, options.fan_in, options.transfer),
     )
     return merging(options, operation)
 

@@ -13,10 +13,10 @@ from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.units import visible
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.job import Items, Resources
+    from gpumerge_cli.engine.job import Resources
     from gpumerge_cli.engine.load import LoadedRuns
+    from gpumerge_cli.formats.items import Items
     from gpumerge_cli.launch import LaunchRequest
-    from gpumerge_cli.order.rules import LineOrder
     from gpumerge_cli.results.path import PathReport
 
 _FIGURES = (".png", ".svg")
@@ -34,7 +34,7 @@ def path(options: PathOptions) -> None:
     on = Resources(options.backend, devices, options.threads, folders=options.temporary_directory)
     asked_for(launch)
     draw = _drawing(output, names)
-    loaded = _loaded(names, how, on) if not items else _words(items, how.lines, how)
+    loaded = _loaded(names, how, on) if not items else _words(items, how)
     report = _trace(loaded, on, launch, options.rank, options.rounds)
     if draw is not None:
         lacking = draw(report)
@@ -90,17 +90,11 @@ def _loaded(names: tuple[str, ...], items: Items, on: Resources) -> LoadedRuns:
     return load_runs(Job(names, items, resources=on))
 
 
-def _words(words: list[str], text: LineOrder | None, items: Items) -> LoadedRuns:
-    from gpumerge_cli.dataclass import replace
-    from gpumerge_cli.engine.job import Items
+def _words(words: list[str], items: Items) -> LoadedRuns:
     from gpumerge_cli.explain.items import runs_of_words
     from gpumerge_cli.order.kinds import Order
 
-    if replace(items, lines=None, reverse=False) != Items():
-        raise UsageError(
-            "--items are numbers or lines", way_out="leave --dtype, --format and what is said of files out"
-        )
-    return runs_of_words(words, None if text is None else Order.lines(text), reverse=items.reverse)
+    return runs_of_words(words, None if items.lines is None else Order.lines(items.lines), reverse=items.reverse)
 
 
 def _trace(loaded: LoadedRuns, on: Resources, launch: LaunchRequest, rank: int | None, rounds: bool) -> PathReport:

@@ -35,7 +35,7 @@ def job_of(options: RankOptions) -> Job:
     if options.range is not None:
         from gpumerge_cli.cli.merge import merging
 
-        return merging(options, Operation(ranks=parse_range(options.range)))
+        return merging(options, Operation(check=options.check, ranks=parse_range(options.range)))
     if not (options.at or options.quantile or options.of or options.split is not None):
         raise UsageError("no rank was asked for", way_out="add --at, --quantile, --of, --split or --range")
 

@@ -31,7 +31,7 @@ def set_of(options: SetOptions) -> Job:
     from gpumerge_cli.engine.job import Operation
 
     equals = Equals.of_sets(options.command, distinct=options.distinct)
-    return merge.merging(options, Operation(equals=equals, margin=margin_of(options)))
+    return merge.merging(options, Operation(check=options.check, equals=equals, margin=margin_of(options)))
 
 
 def compare(options: CompareOptions) -> None:
@@ -61,8 +61,9 @@ def _columns(options: CompareOptions) -> Operation:
     total = given if options.total else None
     if hides.count(False) == 1 and total is None:
         equals = Equals.INTERSECT if not options.without_both else Equals.DIFFERENCE
-        return Operation(equals=equals, name="compare", turned=not options.without_second)
+        turned = not options.without_second
+        return Operation(check=options.check, equals=equals, name="compare", turned=turned)
     ahead = [b"", between * (not hides[0]), between * ((not hides[0]) + (not hides[1]))]
     first, second, both = (None if hide else text for hide, text in zip(hides, ahead, strict=True))
     margin = Margin(columns=(both, first, second), total=total)
-    return Operation(equals=Equals.UNION, margin=margin, name="compare")
+    return Operation(check=options.check, equals=Equals.UNION, margin=margin, name="compare")

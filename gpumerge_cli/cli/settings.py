@@ -24,28 +24,23 @@ from gpumerge_cli.words import nearest, without_value
 
 _NUMBER = re.compile(r"[0-9.^*,%]+ ?[A-Za-z]{0,3}")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_KEYS = frozenset(("key", "field"))
 _Layer = Literal["environment", "project", "user"]
 _LAYERS: tuple[_Layer, ...] = ("environment", "project", "user")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The value of an option in one place. value: a variable's text, or the value in a TOML file.
-
-    source: "GPUMERGE_THREADS" or "FILE:LINE". file: the file, or "".
-    """
+    """The value of an option in one place."""
 
     name: str
     value: Any
+    """A variable's text, or the value in a TOML file."""
     source: str
+    """"GPUMERGE_THREADS" or "FILE:LINE"."""
     layer: _Layer
     file: str = ""
-
-
-def settings_replaced(given: Collection[str]) -> set[str]:
-    """The options whose settings give way: keys that are given, by one of two options, stand for all keys."""
-    keys = {"key", "field"}
-    return keys.difference(given) if keys.intersection(given) else set()
+    """The file, or ""."""
 
 
 @dataclass(eq=False)
@@ -60,10 +55,6 @@ class Settings:
     """Long names, without dashes, of options whose settings are ignored."""
     used: dict[str, str] = field(default_factory=dict)
     """The source of each setting that was used, by the option's name as written. Clear it ahead of another command."""
-
-    def of(self, command: str) -> Mapping[str, Any]:
-        """The settings of `command`'s options, by Typer's names, each found when it is asked for."""
-        return _Defaults(self, command)
 
     def find(self, command: str, option: Option) -> tuple[Any, Setting] | None:
         """The setting of a command's option, and its source; None if there is none."""
@@ -90,7 +81,8 @@ class Settings:
 
     def others(self, command: str, given: Collection[str]) -> Iterator[tuple[Option, list[Any]]]:
         """Use the settings of options whose parameters are not among `given`: each option, with its values unread."""
-        taken = {*given, *settings_replaced(given)}
+        # Keys that are given, by one of two options, stand for all keys.
+        taken = {*given, *_KEYS} if _KEYS.intersection(given) else given
         for option in options_of(command) if self._names else ():
             value = None if option.parameter in taken else self.use(command, option)
             if value is not None:
@@ -186,31 +178,6 @@ class Settings:
                 )
             else:
                 yield "", Setting(key, value, file.place(key), layer, path)
-
-
-class _Defaults(Mapping[str, Any]):
-    """A command's defaults for Typer, found one by one, so that settings of options that are given are not judged."""
-
-    def __init__(self, settings: Settings, command: str) -> None:
-        self._settings = settings
-        self._command = command
-
-    def __getitem__(self, parameter: str) -> Any:
-        for option in options_of(self._command):
-            if option.parameter == parameter:
-                return self._settings.use(self._command, option)
-        return None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-
-def flag_is_set(settings: Settings, command: str, name: str) -> bool:
-    """Tell if a setting switches on the command's flag `name`, with its dashes; False if there is no such flag."""
-    return any(settings.use(command, option) is True for option in options_of(command) if name in option.names)
 
 
 def variable_name(setting: str, command: str = "") -> str:

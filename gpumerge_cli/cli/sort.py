@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.comparing import compare
+from gpumerge_cli.cli.fields import format_of
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import margin_of, record_options, resources, salted
 from gpumerge_cli.cli.notices import notices
@@ -22,7 +23,8 @@ from gpumerge_cli.units import visible
 if TYPE_CHECKING:
     from gpumerge_cli.cli.settings import Settings
     from gpumerge_cli.cli.values import OptionValue
-    from gpumerge_cli.engine.job import Items, Job, Operation, Resources
+    from gpumerge_cli.engine.job import Job, Operation, Resources
+    from gpumerge_cli.formats.items import Items
 
 _MOST_THREADS = 1024
 _SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
@@ -31,15 +33,10 @@ _SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
 def sort(arguments: Sequence[str], settings: Settings | None) -> int:
     """Carry out the words behind "gpumerge sort" and return the exit code. Raises GpumergeError."""
     command = parse_sort(arguments, settings=settings)
-    if command.mode == "help":
-        from gpumerge_cli.cli.help import help_text
+    if command.mode in ("help", "version"):
+        from gpumerge_cli.cli.help import help_text, version_text
 
-        print(help_text("sort"), end="")
-        return 0
-    if command.mode == "version":
-        from gpumerge_cli import __version__
-
-        print(f"gpumerge {__version__}")
+        print(help_text("sort") if command.mode == "help" else version_text(), end="")
         return 0
     if not command.options.quiet:
         _tell_of_locale()
@@ -65,8 +62,8 @@ def _carry_out(command: SortCommand) -> int:
 
 def _items(command: SortCommand) -> Items:
     """The type and order of the items: lines, unless an option or the suffix of a file says that they are binary."""
-    from gpumerge_cli.engine.job import Items
     from gpumerge_cli.formats.compressed import suffix_of
+    from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary
     from gpumerge_cli.order.rules import LineOrder
 
@@ -85,12 +82,13 @@ def _items(command: SortCommand) -> Items:
         if command.keys.header or command.keys.csv:
             raise UsageError("binary items have no header and no CSV fields", way_out="leave --header and --csv out")
         return Items(options.format, options.dtype, reverse=command.order.reverse, records=records)
+    keys = command.keys
+    format, certainty = format_of(options.format, command.files, csv=keys.csv, implied=keys.csv_implied)
     return Items(
-        options.format,
+        format,
         lines=command.order,
-        header_lines=command.keys.header,
-        csv=command.keys.csv,
-        csv_implied=command.keys.csv_implied,
+        header_lines=keys.header,
+        certainty=certainty,
         plain=not options.compressed,
         shown=_underlining(command) if options.debug else None,
     )

@@ -44,9 +44,9 @@ def read_values(
         option.parameter: read_all(option, [one.value for one in values], values[0].written)
         for option, values in by_option.items()
     }
-    (argument,) = row.arguments
-    given = frozenset([*said, argument.parameter] if files else said)
-    said[argument.parameter] = tuple(files) if argument.many else files[0]
+    given = frozenset([*said, *(argument.parameter for argument in row.arguments)] if files else said)
+    for argument in row.arguments:
+        said[argument.parameter] = tuple(files) if argument.many else files[0]
     for option, values in () if settings is None else settings.others(row.name, given):
         said[option.parameter] = read_all(option, values, option.names[0])
     return make_options(row, said, given, (one.option.parameter for one in told))
@@ -62,7 +62,7 @@ def make_options(row: Command, said: Mapping[str, Any], given: Iterable[str], se
     given = frozenset(given)
     values = {
         **_defaults(row),
-        **said,
+        **_with_csv(row, said),
         "command": row.name,
         "given": given,
         "sequence": tuple(one for one in sequence if one in ("key", "field")),
@@ -73,6 +73,13 @@ def make_options(row: Command, said: Mapping[str, Any], given: Iterable[str], se
     for name in names_of(kind):  # __init__ of 60 fields is made by its first call, which takes half a millisecond
         object.__setattr__(made, name, values[name])
     return made
+
+
+def _with_csv(row: Command, said: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values said of options, where --format csv says --csv of files of text, whatever they begin with."""
+    if said.get("format") != "csv" or "csv" not in row.by_parameter:
+        return said
+    return {**said, "format": "text", "csv": True}
 
 
 @cache

@@ -1,10 +1,13 @@
-"""The work of each command: its function, imported when the command is asked for."""
+"""Carries out a command: reads its words, and imports its function, which other commands do not need."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.notices import notices
+from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.groups import Options, QuietOptions
 from gpumerge_cli.cli.options.typed import (
     BatchOptions,
@@ -19,17 +22,26 @@ from gpumerge_cli.cli.options.typed import (
     RankOptions,
     SetOptions,
 )
+from gpumerge_cli.cli.scan import read_words
 from gpumerge_cli.order.equals import SETS
 
+if TYPE_CHECKING:
+    from gpumerge_cli.cli.settings import Settings
 
-def work_of(name: str) -> Callable[[Options], None]:
-    """The function of any command but sort. It raises KeyError for other names, and GpumergeError."""
 
-    def work(options: Options) -> None:
-        with notices(quiet=isinstance(options, QuietOptions) and options.quiet):
-            _WORK[name](options)
+def carry_out(name: str, words: Sequence[str], settings: Settings | None) -> int:
+    """Carry out a command, given the words behind its name, and return the exit code. Raises GpumergeError."""
+    if name == "sort":
+        from gpumerge_cli.cli.sort import sort
 
-    return work
+        return sort(words, settings)
+    options = read_words(command(name), words, settings)
+    if options is None:
+        print(help_text(name), end="")
+        return 0
+    with notices(quiet=isinstance(options, QuietOptions) and options.quiet):
+        _WORK[name](options)
+    return 0
 
 
 def _merge(options: Options) -> None:

@@ -14,7 +14,7 @@ from gpumerge_cli.cluster.shipment import Answer, Shipment
 from gpumerge_cli.cluster.unpacker import copy_name
 from gpumerge_cli.cluster.workers import Workers
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.engine.job import Items, Job
+from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.opening import is_packed
 from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.passes import Pass
@@ -22,7 +22,8 @@ from gpumerge_cli.engine.task import Task
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.extents import Copy
-from gpumerge_cli.formats.format import Content
+from gpumerge_cli.formats.format import Layout
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.naming import size_told
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order.kinds import Order
@@ -45,12 +46,12 @@ class Copies:
     def __call__(
         self,
         names: Sequence[str],
-        formats: Sequence[Content],
+        layouts: Sequence[Layout],
         stopwatch: Stopwatch,
         told: Callable[[int], Callable[[float], None]],
     ) -> Iterator[tuple[Copy | None, ...]]:
         """See engine.inputs.Copier."""
-        packed = [number for number, chosen in enumerate(formats) if is_packed(names[number], chosen)]
+        packed = [number for number, layout in enumerate(layouts) if is_packed(names[number], layout)]
         if not packed:
             yield ()
             return
@@ -72,7 +73,7 @@ class Copies:
             work = Pass(self.job, "unpack", (), Order.lines(LineOrder()), 1.0, NoOutlet(), pieces=pieces)
             run = os.urandom(8).hex()
             plain = replace(self.job, items=Items())
-            shipment = Shipment(run, __version__, plain, work.action, work.order, 1.0, inputs, folder=str(folder.path))
+            shipment = Shipment(run, __version__, work.elsewhere(plain), inputs, folder=str(folder.path))
             self.workers.ready(work, shipment, noted=noted).do(Tasks(work, None, 1, stopwatch))
             yield tuple(found.get(number) for number in range(len(names)))
 

@@ -28,15 +28,17 @@ from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment, Standing, sh
 from gpumerge_cli.cluster.unpacker import Unpacker
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.launches import pace_of
 from gpumerge_cli.engine.memory import Shares, shares
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.task import Place, Ranges, Task, TaskResult, UnfinishedError
-from gpumerge_cli.engine.workers import Setup, Slot, pace_of
+from gpumerge_cli.engine.task import Task, TaskResult, UnfinishedError
+from gpumerge_cli.engine.workers import Setup, Slots
 from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, InputError
 from gpumerge_cli.extents import PartsSpot, Spot
 from gpumerge_cli.formats.base import Sink, Source
 from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.formats.sink import ItemSink
+from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.plan import Chunk, Cut, Planner, ends_of
 
 _MOST_OPEN = 4
@@ -53,15 +55,13 @@ class _Bench:
         self.shipment = shipment
         self.active = 0
         self._stack = ExitStack()
-        self._own = threading.local()
-        self._slots: list[Slot] = []
+        self._slots: Slots | None = None
         self._ranges: list[OutputRange] = []
-        self._lock = threading.Lock()
         try:
             self._work = self._opened()
-            self._backend = _backend(shipment, self._work)
-            self._setup = Setup(self._work, self._backend, self._shares())
-            self._setup.open()
+            setup = Setup(self._work, _backend(self._work), self._shares)
+            setup.open()
+            self._slots = Slots(setup)
         except BaseException:
             self.close()
             raise
@@ -75,22 +75,22 @@ class _Bench:
             self._ranges.append(OutputRange(spot))
             self._stack.callback(self._ranges[-1].abort)
             sinks.append(ItemSink(self._ranges[-1], dtype=spot.dtype, start=spot.start))
-        self.outlet = RangeOutlet(sinks, planned=shipment.keeps_all)
+        self.outlet = RangeOutlet(sinks, planned=shipment.work.equals.keeps_all)
         if shipment.folder:
             self.outlet = FolderOutlet(shipment.folder, sums=shipment.known is not None)
         elif shipment.part_bytes:
             self.outlet = PartsOutlet([spot for spot in spots if isinstance(spot, PartsSpot)])
         elif not sinks:
             self.outlet = CountOutlet()
-        return Pass(shipment.job, shipment.action, self._sources(), shipment.order, shipment.item_bytes, self.outlet)
+        return replace(shipment.work, sources=self._sources(), outlet=self.outlet)
 
     def _sources(self) -> Sequence[Source]:
         """The inputs, opened by name. Raises InputError or ClusterError for one that is not as the client sees it."""
         shipment = self.shipment
         if shipment.runs:
             paths = (one.path for one in shipment.inputs)
-            return run_sources(paths, shipment.dtype, shipment.order.end, self._stack)
-        job = shipment.job
+            return run_sources(paths, shipment.dtype, shipment.work.order.end, self._stack)
+        job = shipment.work.job
         inputs = self._stack.enter_context(opened(job.inputs, job.items, folders=job.resources.folders, silent=True))
         for source, size, seen in zip(inputs.sources, shipment.sizes, shipment.inputs, strict=True):
             if source.size != size:
@@ -105,12 +105,12 @@ class _Bench:
                 )  # fmt: skip
         return inputs.sources
 
-    def _shares(self) -> Shares:
-        shipment, work = self.shipment, self._work
-        threads, memory = own_threads(), shipment.job.resources.memory or own_memory()
-        if shipment.chunk_bytes:
-            return Shares(threads, shipment.chunk_bytes)
-        pace, number = pace_of(self._backend, work), len(work.sources)
+    def _shares(self, backend: Backend, policy: LaunchPolicy | SortPolicy) -> Shares:
+        work = self._work
+        threads, memory = own_threads(), work.job.resources.memory or own_memory()
+        if work.shares is not None:
+            return Shares(threads, work.shares.chunk_bytes)
+        pace, number = pace_of(backend, work, policy), len(work.sources)
         return replace(shares(pace, work.nbytes, number, threads, memory), workers=threads)
 
     def do(self, task: Task) -> tuple[TaskResult, str]:
@@ -118,23 +118,19 @@ class _Bench:
 
         Raises UnfinishedError, OutputError.
         """
-        slot: Slot | None = getattr(self._own, "slot", None)
-        if slot is None:
-            slot = self._own.slot = Slot(self._setup)
-            with self._lock:
-                self._slots.append(slot)
         known = (self.shipment.known or {}).get(task.place.part)
         if known is not None and isinstance(self.outlet, FolderOutlet) and self.outlet.has(task.place.part, known):
             return TaskResult(list(known.counts), written=known.size, nbytes=task.nbytes, part=task.place.part), ""
         self.outlet.begin(task.place)
-        result = slot.do(task)
+        assert self._slots is not None, "it is open"
+        result = self._slots.do(task)
         if self.outlet.is_over(task.turn):
             raise ClusterError("the run was stopped")
         for source in self._work.sources:
             if source.extent is not None:  # others are asked for by their tags, again and again
                 source.check_unchanged()
         if self._ranges:
-            self._ranges[task.place.part].finish(durable=self.shipment.job.output.durable)
+            self._ranges[task.place.part].finish(durable=self._work.job.output.durable)
         return result, self.outlet.end(task.place)
 
     @property
@@ -148,8 +144,8 @@ class _Bench:
 
     def close(self) -> None:
         """Close all files and give all memory back."""
-        for slot in self._slots:
-            slot.close()
+        if self._slots is not None:
+            self._slots.close()
         self._stack.close()
 
 
@@ -168,7 +164,7 @@ def _bench(packed: Packed) -> Iterator[_Bench | Unpacker]:
             if shipment.run in _over:
                 raise ClusterError("the run has ended")
             judge_version(shipment.version)
-            _benches[packed.digest] = (Unpacker if shipment.action == "unpack" else _Bench)(shipment)
+            _benches[packed.digest] = (Unpacker if shipment.work.action == "unpack" else _Bench)(shipment)
             idle = [key for key, one in _benches.items() if not one.active and key != packed.digest]
             for key in idle[: max(0, len(_benches) - _MOST_OPEN)]:
                 _benches.pop(key).close()
@@ -187,19 +183,19 @@ def _bench(packed: Packed) -> Iterator[_Bench | Unpacker]:
             bench.close()
 
 
-def do_all(packed: Packed, pieces: Sequence[tuple[int, Ranges, Place]]) -> list[Answer]:
+def do_all(packed: Packed, tasks: Sequence[Task]) -> list[Answer]:
     """Do tasks of a run, one after the other. See do."""
-    return [do(packed, *piece) for piece in pieces]
+    return [do(packed, task) for task in tasks]
 
 
-def do(packed: Packed, turn: int, ranges: Ranges, place: Place) -> Answer:
+def do(packed: Packed, task: Task) -> Answer:
     """Do a task of a run. Errors of this program come as a part of the answer, all others as they are."""
     began, start = time.time(), time.perf_counter()
-    result = TaskResult([0] * len(ranges), part=place.part)
+    result = TaskResult([0] * len(task.chunk.ranges), part=task.place.part)
     answer = Answer(result, worker_name(), threading.get_ident(), began, 0.0)
     try:
         with _bench(packed) as bench:
-            answer.result, answer.tag = bench.do(Task(turn, ranges, place))
+            answer.result, answer.tag = bench.do(task)
             answer.crc = bench.outlet.crc if isinstance(bench.outlet, FolderOutlet) else 0
     except UnfinishedError as unfinished:
         if not isinstance(unfinished.cause, GpumergeError):
@@ -281,7 +277,7 @@ def judge_version(version: str) -> None:
 def _judge_files(shipment: Shipment) -> None:
     """See judge_inputs; waits a while for runs and copies that other machines have just made."""
     until = time.monotonic() + _PATIENCE
-    new = shipment.runs or any(shipment.job.items.copies)
+    new = shipment.runs or any(shipment.work.job.items.copies)
     while new and time.monotonic() < until:
         with suppress(ClusterError):
             return judge_inputs(shipment.inputs)
@@ -313,9 +309,9 @@ def _await(path: str, what: str, way_out: str) -> None:
         time.sleep(_LOOK)
 
 
-def _backend(shipment: Shipment, work: Pass) -> Backend:
+def _backend(work: Pass) -> Backend:
     """The backend of a worker: that of the job's options where it has a GPU to use, else the CPU's."""
-    on = shipment.job.resources
+    on = work.job.resources
     if not has_gpu():
         return select.host()
     return select.select(on.backend, on.device, work.order, work.nbytes, sorts=work.sorts).backend

@@ -53,10 +53,10 @@ class RangeOutlet(NoOutlet):
         for piece in by_lines(merged.outputs(), sink.line_end):
             start = time.perf_counter()
             data = sink.encode(piece)
-            sink.write_at(self._own.end, data)
-            self._own.end += len(data)
+            sink.write_at(self._own.end + written, data)
             written += len(data)
             merged.spans.append(Span("write", time.perf_counter() - start, len(data)))
+        self._own.end += written  # not before: a device may lose a piece that is half written, and make it again
         return written
 
 
@@ -81,11 +81,15 @@ class PartsOutlet(RangeOutlet):
         self._own.data = bytearray()
 
     def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
-        written = 0
-        for piece in merged.outputs():
-            self._own.data += memoryview(in_order_of(self._foreign[place.part], piece))
-            written += len(piece)
-        return written
+        data = self._own.data
+        start = len(data)
+        try:
+            for piece in merged.outputs():
+                data += memoryview(in_order_of(self._foreign[place.part], piece))
+        except BaseException:
+            del data[start:]  # it may be made again
+            raise
+        return len(data) - start
 
     def end(self, place: Place) -> str:
         spot, data = self._spots[place.part], self._own.data

@@ -38,7 +38,7 @@ class DaskPool:
         self._fit = fit
         self._client = fit.client
         self._run = shipment.run
-        counting = shipment if shipment.keeps_all else replace(shipment, spots=())
+        counting = shipment if shipment.work.equals.keeps_all else replace(shipment, spots=())
         self._packed = {False: shipment.packed(), True: counting.packed()}
         self._resources = dict(resources) or None
         self._ended: SimpleQueue[tuple[Future, Any]] = SimpleQueue()
@@ -91,7 +91,7 @@ class DaskPool:
             futures: list[Future] = self._client.map(
                 node.do_all,
                 [packed] * len(bundles),
-                [[(one.task.turn, one.task.ranges, one.task.place) for one in bundle] for bundle in bundles],
+                [[one.task for one in bundle] for bundle in bundles],
                 key=[f"gpumerge-{packed.digest}-{number}" for number in numbers],
                 pure=False,
                 resources=self._resources,

@@ -7,13 +7,11 @@ from hashlib import blake2b
 from typing import Any
 
 from gpumerge_cli.dataclass import dataclass, field
-from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.passes import Action, equals_of
+from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.task import TaskResult
 from gpumerge_cli.errors import GpumergeError
 from gpumerge_cli.extents import PartsSpot, Spot
 from gpumerge_cli.measure import Span
-from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.urls import is_url
 
 
@@ -44,31 +42,22 @@ class Shipment:
     """Names the pass, unlike any other."""
     version: str
     """This program's."""
-    job: Job
-    """Its inputs have absolute names, or are the names of runs; its memory is that of each worker."""
-    action: Action
-    order: Order
-    item_bytes: float
-    """Bytes of an item on average."""
+    work: Pass
+    """Without sources; see Pass.elsewhere.
+
+    The inputs of its job have absolute names, or are the names of runs; its memory is that of each worker."""
     inputs: tuple[Seen, ...]
     """The files that workers read."""
     sizes: tuple[int, ...] = ()
     """Bytes of the items of each input."""
     spots: tuple[Spot | PartsSpot, ...] = ()
     """The parts of the output; none if results become runs in `folder`, or are not put out."""
-    chunk_bytes: int = 0
-    """Bytes of the chunks of a worker, 0 if it chooses."""
     folder: str = ""
     runs: bool = False
     """The inputs are runs, of items of `dtype`."""
     dtype: Any = None
     known: dict[int, Known] | None = None
     """Runs that need not be made again; None if nobody asks for their checksums."""
-
-    @property
-    def keeps_all(self) -> bool:
-        """Whether the size of a result is that of its ranges."""
-        return equals_of(self.job, self.action).keeps_all
 
     @property
     def part_bytes(self) -> int:

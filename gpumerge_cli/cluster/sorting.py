@@ -45,19 +45,18 @@ _RANDOM, _OF_RUNS = re.compile("[0-9a-f]{12}"), re.compile("lock|run-[0-9]{6,}([
 class RunsOfCluster(NoOutlet):
     """Workers put the runs of a sort into a folder themselves. See Outlet.
 
-    folder: theirs. piece: bytes of a run, about. log: takes note of runs that are finished, if there is one.
+    folder: theirs. log: takes note of runs that are finished, if there is one.
     """
 
-    def __init__(self, folder: RunFolder, piece: int, log: RunLog | None) -> None:
+    def __init__(self, folder: RunFolder, log: RunLog | None) -> None:
         super().__init__()
         self._folder = folder
-        self._piece = piece
         self._log = log
 
     def shipment(self, shipment: Shipment) -> Shipment:
         """The shipment of the pass that makes the runs."""
         known = None if self._log is None else self._log.known
-        return replace(shipment, folder=str(self._folder.path), chunk_bytes=self._piece, known=known)
+        return replace(shipment, folder=str(self._folder.path), known=known)
 
     def noted(self, task: Task, answer: Answer) -> None:
         """A run is finished."""
@@ -68,7 +67,7 @@ class RunsOfCluster(NoOutlet):
 
 def cluster_runs(workers: Workers, shipment: Shipment, inputs: Inputs, output: Output, stack: ExitStack) -> Runs:
     """See JobTeam.runs. shipment: of a sort of the inputs."""
-    job = shipment.job
+    job = shipment.work.job
     workers.judge_workers(shipment)
     # Pieces must be those of the log, even if the workers are others now.
     path = job.resources.run_log if job.resources.resume else None
@@ -85,15 +84,16 @@ def cluster_runs(workers: Workers, shipment: Shipment, inputs: Inputs, output: O
     def sources() -> list[Source]:
         return folder.sources(len(pieces), inputs, stack)
 
-    return Runs(pieces, Shares(workers.threads, size), RunsOfCluster(folder, size, log), sources)
+    return Runs(pieces, Shares(workers.threads, size), RunsOfCluster(folder, log), sources)
 
 
 def _log(inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], size: int) -> RunLog | None:
     """The log that the job names, if any."""
-    path, resume = shipment.job.resources.run_log, shipment.job.resources.resume
+    on = shipment.work.job.resources
+    path, resume = on.run_log, on.resume
     if path is None:
         return None
-    pairs = zip(inputs.names, shipment.inputs, inputs.copies or repeat(None), strict=False)
+    pairs = zip(inputs.names, shipment.inputs, inputs.layout.items.copies or repeat(None), strict=False)
     seen = [one if copy is None else Seen(os.path.abspath(name), -1, 0, copy.tag) for name, one, copy in pairs]
     unknown = [one.path for one in seen if is_url(one.path) and not one.tag]
     if resume and unknown:

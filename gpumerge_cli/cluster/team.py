@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 
@@ -46,13 +45,11 @@ class Cluster(Workers):
         """See Executor."""
         return Copies(self, job, output)
 
-    def team(
-        self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None, sizes: Sequence[int] = ()
-    ) -> ClusterTeam:
+    def team(self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None) -> ClusterTeam:
         """See Executor."""
         clock.start()
         if output is not None and job.operation.kind != "sort":
-            output.take_room(job.operation, sizes, by_devices=False)  # workers are told whether files are mapped
+            output.take_room(by_devices=False)  # workers are told whether files are mapped
         return ClusterTeam(self, job, inputs, output)
 
 
@@ -66,7 +63,6 @@ class ClusterTeam:
     output: Output | None
     why = "asked for"
     expected = None
-    about = None
 
     def ready(self, work: Pass) -> Ready:
         """See JobTeam."""
@@ -88,11 +84,11 @@ class ClusterTeam:
             seen = tuple(seen_of(name) for name in names)
             job = replace(job, inputs=names, operation=operation, items=replace(job.items, shown=None))
             return replace(_shipment(work, job, seen, spots), runs=True, dtype=run_dtype(inputs.dtype))
-        copies = inputs.copies or [None] * len(inputs.names)
+        copies = inputs.layout.items.copies or [None] * len(inputs.names)
         found = (seen_of(name if one is None else one.path) for name, one in zip(inputs.names, copies, strict=True))
         tagged = tuple(replace(one, tag=source.tag) for one, source in zip(found, work.sources, strict=True))
         names = tuple(map(_everywhere, inputs.names))
-        items = replace(job.items, shown=None, copies=inputs.copies)
+        items = replace(job.items, shown=None, copies=inputs.layout.items.copies)
         return _shipment(work, replace(job, inputs=names, operation=operation, items=items), tagged, spots)
 
     def _spans(self, work: Pass, shipment: Shipment, output: Output) -> Spans:
@@ -101,12 +97,12 @@ class ClusterTeam:
             packed = shipment.packed()
             return FarCuts(self.cluster.fit(packed), packed, work.planner, work.parts)
         grid = (1, 0) if work.parts else output.grid
-        return partial(work.planner_on(grid).spans, parts=work.parts)
+        return partial(replace(work, grid=grid).planner.spans, parts=work.parts)
 
     def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> Runs:
         """See JobTeam."""
         assert self.output is not None
-        work = Pass(self.job, "sort", inputs.sources, inputs.order, inputs.item_bytes, NoOutlet())
+        work = Pass(self.job, "sort", inputs.sources, inputs.order, inputs.mean_bytes, NoOutlet())
         return cluster_runs(self.cluster, self.shipment(work), inputs, self.output, stack)
 
     def block_bytes(self, source: Source, order: Order) -> int:
@@ -116,7 +112,7 @@ class ClusterTeam:
 
 def _shipment(work: Pass, job: Job, inputs: tuple[Seen, ...], spots: tuple[Spot | PartsSpot, ...]) -> Shipment:
     run, sizes = os.urandom(8).hex(), tuple(source.size for source in work.sources)
-    return Shipment(run, __version__, job, work.action, work.order, work.item_bytes, inputs, sizes, spots)
+    return Shipment(run, __version__, work.elsewhere(job), inputs, sizes, spots)
 
 
 def _everywhere(name: str) -> str:

@@ -15,10 +15,10 @@ from gpumerge_cli.cluster.pool import DaskPool
 from gpumerge_cli.cluster.shipment import Packed, Shipment, Standing
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.executor import Ready
+from gpumerge_cli.engine.launches import about, policy_of
 from gpumerge_cli.engine.outcome import About, Member, WorkerLog
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.tasks import Tasks
-from gpumerge_cli.engine.workers import about, policy_of
 from gpumerge_cli.errors import ClusterError, GpumergeError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Workers:
             threads = f"{one.threads} thread{'s' if one.threads > 1 else ''}"
             there = replace(launch, device=f"{threads} of {one.host}")
             members.append(RemoteWorker(f"worker {names[address]}", one.threads, there))
-        backend = shipment.job.resources.backend
+        backend = work.job.resources.backend
         gpus = any(one.gpu for one in self.standings.values()) and backend != "cpu"
         if backend == "gpu" and not gpus:
             raise ClusterError(

@@ -55,7 +55,7 @@ class File:
                 workspace.sort_baselines()[name]()
                 result = workspace.download()
                 count = inputs.nbytes // inputs.order.item_bytes
-                sink = open_sink(self.output, inputs.format, inputs.dtype, count, head=inputs.head)
+                sink = open_sink(self.output, inputs.layout, inputs.dtype, count, head=inputs.head)
                 try:
                     sink.reserve(inputs.nbytes)
                     sink.write_at(0, sink.encode(result))

@@ -13,7 +13,7 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.disorder import Joining, disorder_error
 from gpumerge_cli.engine.executor import Executor, JobTeam, perform
-from gpumerge_cli.engine.inputs import Inputs, formats_of, look_at, opened, same_headers
+from gpumerge_cli.engine.inputs import Inputs, layouts_of, look_at, opened, same_headers
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.memory import judge_memory
@@ -85,7 +85,7 @@ def check_each(
     """
     inputs, items = job.inputs, job.items
     headers: list[tuple[str, bytes]] = []
-    formats_of(inputs, items)
+    layouts_of(inputs, items)
     sizes = [size_told(name) for name in inputs] if advance is not None else []
     copier = executor.copier(job, "")
     troubles = _troubles(inputs)
@@ -102,9 +102,9 @@ def check_each(
             with opened((name,), items, folders=job.resources.folders, copier=copier) as one, ExitStack() as stack:
                 beside = partial(_others, (*inputs[:at], *inputs[at + 1 :]), job, one.order, stack)
                 files = replace(one, others=beside)
-                if items.csv:  # whose keys may be names in the first header
+                if files.layout.format.names_in_header:  # those of the first file
                     head = files.shown_header(files.sources[0])
-                    same_headers([*headers, (name, head)], items)
+                    same_headers([*headers, (name, head)], files.layout)
                     headers = headers or [(name, head)] * bool(head)
                 counts = raise_disorder(replace(job, inputs=(name,)), files, of_file, executor)
                 (checked,) = files.files(counts)
@@ -121,7 +121,7 @@ def _others(names: Sequence[str], job: Job, order: Order, stack: ExitStack) -> S
     if len(names) > _MOST_LOOKED_AT or not all(map(os.path.isfile, names)):
         return None
     try:
-        if any(map(is_packed, names, formats_of(names, job.items))):
+        if any(map(is_packed, names, layouts_of(names, job.items))):
             return None
         others = stack.enter_context(opened(names, job.items, folders=job.resources.folders, silent=True))
     except (InputError, UsageError):
@@ -155,7 +155,7 @@ def raise_disorder(job: Job, inputs: Inputs, advance: Advance | None = None, exe
     judge_memory(job, inputs)
     check, clock = _check_of(job), Clock()
     team = executor.team(check, inputs, clock)
-    search = Search(check, team, clock, inputs.item_bytes)
+    search = Search(check, team, clock, inputs.mean_bytes)
     counts = []
     for source in inputs.sources:
         found = search.outcome(source, inputs.order, advance)
@@ -177,19 +177,19 @@ def _check_of(job: Job) -> Job:
 class Search:
     """Searches for the first item of a source that sorts before the one ahead of it.
 
-    job: a check. team: looks at blocks of the source, all at once. item_bytes: of an item on average.
+    job: a check. team: looks at blocks of the source, all at once. mean_bytes: of an item on average.
     """
 
     job: Job
     team: JobTeam
     clock: Clock
-    item_bytes: float
+    mean_bytes: float
 
     def outcome(self, source: Source, order: Order, advance: Advance | None = None) -> Outcome:
         """The outcome of a search in one source. advance: called with (bytes done, bytes in all)."""
         blocks = blocks_of(source, self.team.block_bytes(source, order))
         pieces = [Chunk((block,), block[0]) for block in blocks]
-        work = Pass(self.job, "check", (source,), order, self.item_bytes, NoOutlet(), pieces=pieces, advance=advance)
+        work = Pass(self.job, "check", (source,), order, self.mean_bytes, NoOutlet(), pieces=pieces, advance=advance)
         if not pieces:
             return Outcome([0])
         if advance is not None:  # what ends the check need not wait for the first block
@@ -226,6 +226,6 @@ def disorder_of(work: Pass, number: int, join: Joining | None = None) -> Disorde
     source, order = work.sources[number], work.order_of(number)
     check, clock = _check_of(work.job), Clock()
     job = replace(check, resources=replace(check.resources, backend="cpu", cluster=None))
-    search = Search(job, LOCAL.host(job), clock, work.item_bytes)
+    search = Search(job, LOCAL.host(job), clock, work.mean_bytes)
     found = search.outcome(source, order).disorder
     return None if found is None else search.error(source, order, found, beside=work.sources, join=join)

@@ -12,7 +12,7 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.headers import is_header
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
-from gpumerge_cli.formats.format import Content
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
@@ -23,20 +23,20 @@ _DIGITS = rb"\s*-?\.?[0-9]"
 _EXPONENT = rb"\s*-?[0-9]*\.?[0-9]+[eE][+-][0-9]+"
 
 
-def warn(sources: Sequence[Source], order: Order, content: Content, others: LineOrder | None = None) -> None:
+def warn(sources: Sequence[Source], order: Order, items: Items) -> None:
     """Warn on standard error of lines that may not mean what they seem to: one line for each kind of trouble.
 
-    Commands that are as silent as GNU sort warn only on a terminal. others: see Items.lines_of_others.
+    Commands that are as silent as GNU sort warn only on a terminal.
     """
-    if content.plain and (sys.stderr is None or not sys.stderr.isatty()):
+    others = items.lines_of_others
+    if items.plain and (sys.stderr is None or not sys.stderr.isatty()):
         return
     orders = [order if others is None or not at else _by_keys_of(others, order) for at in range(len(sources))]
     told: dict[str, list[str]] = {}
     for source, its in zip(sources, orders, strict=True):
         if isinstance(source, LineSource):
-            plain = content.plain and not content.csv
             start = source.file.read(0, LOOKED_AT)
-            doubt = doubt_of(start, its, content.header_lines, plain=plain)
+            doubt = doubt_of(start, its, items.header_lines, plain=not source.marked)
             start = start.removeprefix(source.mark)
             doubt = doubt or doubt_of_keys(source, start, its) or doubt_of_exponents(source, start, its)
             if doubt:

@@ -12,7 +12,7 @@ from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.inputs import Copier, Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.memory import Shares
-from gpumerge_cli.engine.outcome import About, Member, Outcome, WorkerLog
+from gpumerge_cli.engine.outcome import Member, Outcome, WorkerLog
 from gpumerge_cli.engine.outlet import Outlet
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.passes import Pass
@@ -58,8 +58,7 @@ class Runs:
 class JobTeam(Protocol):
     """The workers chosen for one job.
 
-    why: names the reason for the choice, in a sentence. expected: by the cost model; None where it has no say. about:
-    the launch of the whole job, if it is not that of the worker that did most.
+    why: names the reason for the choice, in a sentence. expected: by the cost model; None where it has no say.
     """
 
     @property
@@ -67,9 +66,6 @@ class JobTeam(Protocol):
 
     @property
     def expected(self) -> Mix | None: ...
-
-    @property
-    def about(self) -> About | None: ...
 
     def ready(self, work: Pass) -> Ready:
         """Get workers ready for a pass. Raises UsageError, InputError, OutputError, DeviceError or ClusterError."""
@@ -96,13 +92,8 @@ class Executor(Protocol):
         output: the name of the first file that is written, "" if there is none.
         """
 
-    def team(
-        self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None, sizes: Sequence[int] = ()
-    ) -> JobTeam:
-        """Choose the workers of a job, start the clock, and take the room of the output.
-
-        sizes: bytes of the items that each part of the output would have if all went out. Raises as JobTeam.ready.
-        """
+    def team(self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None) -> JobTeam:
+        """Choose the workers of a job, start the clock, and take the room of the output. Raises as JobTeam.ready."""
 
 
 def perform(work: Pass, ready: Ready, clock: Clock, *, waits: bool = True) -> Outcome:

@@ -76,7 +76,7 @@ class _Merged:
     merged_bytes = -1  # not known ahead
 
     def __init__(self, work: Pass, task: Task, memory: int) -> None:
-        sources, starts = work.sources, [start for start, _ in task.ranges]
+        sources, starts = work.sources, [start for start, _ in task.chunk.ranges]
         unique = not work.equals.keeps_all
         self.spans: list[Span] = []
         self.largest = 0
@@ -143,8 +143,8 @@ def gone_on(ahead: Outcome, rest: Outcome) -> Outcome:
     """The outcome of a merge that met disorder, and of the one that went on with the rest."""
     ahead.counts[:] = rest.counts
     ahead.dropped += rest.dropped
-    ahead.written, ahead.parts = rest.written, rest.parts
-    ahead.parts[0].items -= ahead.dropped - rest.dropped
+    ahead.written, ahead.filled = rest.written, rest.filled
+    ahead.filled[0].items -= ahead.dropped - rest.dropped
     ahead.chunks += rest.chunks
     ahead.largest = max(ahead.largest, rest.largest)
     return ahead

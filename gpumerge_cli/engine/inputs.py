@@ -13,27 +13,25 @@ from typing import TYPE_CHECKING, Protocol
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.doubts import warn
-from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.opening import Advance, Openings, is_packed
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.extents import Copy
 from gpumerge_cli.formats.base import STDIO, Source
-from gpumerge_cli.formats.format import Content
-from gpumerge_cli.formats.line_source import BOM, LineSource
+from gpumerge_cli.formats.format import Layout, Prepared, Written
+from gpumerge_cli.formats.items import Items
+from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.naming import look_at as look_at_input
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.output import look_at as look_at_output
-from gpumerge_cli.formats.record_options import item_name, order_of
-from gpumerge_cli.formats.registry import open_source, resolve_format
+from gpumerge_cli.formats.record_options import item_name
+from gpumerge_cli.formats.registry import layout_of, open_source
 from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.rules import LineOrder
 from gpumerge_cli.results.run import InputFile
 from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.csv_records import CsvRecords
     from gpumerge_cli.order.key_types import Dtype
 
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
@@ -51,7 +49,7 @@ class Copier(Protocol):
     def __call__(
         self,
         names: Sequence[str],
-        formats: Sequence[Content],
+        layouts: Sequence[Layout],
         stopwatch: Stopwatch,
         told: Callable[[int], Callable[[float], None]],
     ) -> AbstractContextManager[tuple[Copy | None, ...]]:
@@ -68,18 +66,19 @@ class Inputs:
 
     rest: takes the function that was told of progress while they were opened, and gives the one for the work that
     follows. names: the names as they were given, which may hold secrets; those of the sources do not. new_head: the
-    start of the output where it is not that of an input. copies: see Items. others: gives further inputs of the command
-    that have the same order; None if some have not, or cannot be looked at now.
+    start of the output where it is not that of an input. layout: of the first one. written: see formats.format.
+    others: gives further inputs of the command that have the same order; None if some have not, or cannot be looked at
+    now.
     """
 
     sources: tuple[Source, ...]
     order: Order
-    format: Content
+    layout: Layout
     dtype: Dtype | None
+    written: Written = Written()
     rest: Callable[[Advance | None], Advance | None] = lambda advance: advance
     names: tuple[str, ...] = ()
     new_head: bytes | None = None
-    copies: tuple[Copy | None, ...] = ()
     others: Callable[[], Sequence[Source] | None] = tuple
 
     def all_sources(self) -> Sequence[Source] | None:
@@ -93,7 +92,7 @@ class Inputs:
         return sum(source.size for source in self.sources)
 
     @cached_property  # a look reads from the files
-    def item_bytes(self) -> float:
+    def mean_bytes(self) -> float:
         """Bytes of an item on average; of lines by a look at some of them, rather too few than too many."""
         if self.order.item_bytes:
             return float(self.order.item_bytes)
@@ -120,7 +119,7 @@ class Inputs:
     def shown_header(self, source: Source) -> bytes:
         """The header of a source as the output has it, b"" if it has none."""
         header = source.header if isinstance(source, LineSource) else b""
-        return header if self.format.shown is None else self.format.shown(header)
+        return header if self.written.shown is None else self.written.shown(header)
 
     def files(self, counts: Sequence[int] | None = None, sizes: Sequence[int] = ()) -> tuple[InputFile, ...]:
         """The inputs for a report. counts: items of each, if known already; counting lines reads the files.
@@ -132,36 +131,15 @@ class Inputs:
         return tuple(InputFile(source.name, items, nbytes) for source, items, nbytes in rows)
 
 
-def formats_of(names: Sequence[str], items: Items, folders: Sequence[str] = ()) -> list[Content]:
-    """The formats of inputs, of which nothing is opened. Raises UsageError if names and options do not go together.
-
-    folders: see `opened`.
-    """
+def layouts_of(names: Sequence[str], items: Items) -> list[Layout]:
+    """The layouts of inputs, of which nothing is opened. Raises UsageError if names and options do not go together."""
     if not names:
         raise UsageError("no input was named", way_out="name at least one file, or - for standard input")
     if list(names).count(STDIO) > 1:
         raise UsageError("- was named twice, but there is one standard input", way_out="name it once")
     if not items.plain:  # sort finds a pipe at its end the second time, as GNU sort does
         _judge_pipes(names)
-    return [
-        replace(
-            resolve_format(
-                name,
-                items.format,
-                items.dtype,
-                lines=items.lines,
-                header_lines=items.header_lines,
-                csv=items.csv,
-                records=items.records_of[min(number, len(items.others))],
-            ),
-            csv_implied=items.csv_implied,
-            plain=items.plain,
-            shown=items.shown,
-            folder=folders[number % len(folders)] if folders else None,
-            copy=items.copies[number] if items.copies else None,
-        )
-        for number, name in enumerate(names)
-    ]
+    return [layout_of(name, items, number) for number, name in enumerate(names)]
 
 
 def _judge_pipes(names: Sequence[str]) -> None:
@@ -201,93 +179,87 @@ def opened(
 ) -> Iterator[Inputs]:
     """Open every input and find their common order. Raises UsageError or InputError; closes them at the end.
 
-    stopwatch: what takes the spans of copying inputs that cannot be read anywhere, "decompress", "csv" and "spool".
+    stopwatch: what takes the spans of copying inputs that cannot be read anywhere, "decompress", "spool" and
+    that of a format.
     advance: called from any thread with (bytes done, bytes in all) of such copies, half of which they are.
     folders: for copies of inputs that are compressed or pipes, in turn; () for the system's.
     outputs: the names of the outputs; an OutputError for one of them is raised before an input is read. alike: the
     items of all inputs are of one type, and their headers are the same. copier: copies compressed inputs to files that
     are read in their place. silent: nothing is warned about.
     """
-    formats = formats_of(names, items, folders)
+    layouts = layouts_of(names, items)
     look_at(names)
     for output in outputs:
         look_at_output(output)
-    openings = Openings(names, formats, advance)
+    openings = Openings(names, layouts, advance)
+    stopwatch = stopwatch or Stopwatch()
     with ExitStack() as stack:
         if copier is not None:
-            copies = stack.enter_context(copier(names, formats, stopwatch or Stopwatch(), openings.of))
-            items = replace(items, copies=copies)
-            formats = formats_of(names, items, folders)
-        sources = _open_all(names, formats, stack, stopwatch or Stopwatch(), openings)
+            copies = stack.enter_context(copier(names, layouts, stopwatch, openings.of))
+            layouts = layouts_of(names, replace(items, copies=copies))
+        sources = _open_all(names, layouts, stack, stopwatch, openings, folders)
         if alike:
-            _same_items(sources)
-        first, dtype = formats[0], sources[0].dtype
-        order = _order(items, first, dtype)
-        if first.csv:
-            records = _records(sources, items, stopwatch or Stopwatch(), openings)
-            sources = list(records.sources)
-            first = replace(first, shown=records.shown, terminator=records.order.terminator)
-            order = Order.lines(records.order)
-            for source in sources:
-                stack.callback(source.close)
-        inputs = Inputs(tuple(sources), order, first, dtype, openings.rest, tuple(names), copies=items.copies)
+            _same_items(sources, layouts)
+        first, dtype = layouts[0], sources[0].dtype
+        prepared = _prepared(sources, first, stack, stopwatch, openings)
+        inputs = Inputs(prepared.sources, prepared.order, first, dtype, prepared.written, openings.rest, tuple(names))
         if alike:
-            same_headers([(source.name, inputs.shown_header(source)) for source in sources], items)
+            same_headers([(source.name, inputs.shown_header(source)) for source in inputs.sources], first)
         if not silent:
-            warn(inputs.sources, inputs.order, inputs.format, items.lines_of_others)
+            warn(inputs.sources, inputs.order, items)
         yield inputs
 
 
-def _records(sources: Sequence[Source], items: Items, stopwatch: Stopwatch, openings: Openings) -> CsvRecords:
-    """The records of CSV, whose copies take a span "csv"."""
-    from gpumerge_cli.formats.csv_records import records_of
-
+def _prepared(
+    sources: Sequence[Source], first: Layout, stack: ExitStack, stopwatch: Stopwatch, openings: Openings
+) -> Prepared:
+    """The sources as they are worked on; the stack closes new ones."""
     start = time.perf_counter()
-    lines = [source for source in sources if isinstance(source, LineSource)]
-    records = records_of(lines, items.lines or LineOrder(reverse=items.reverse), openings.copied)
-    stopwatch.add(Span("csv", time.perf_counter() - start, sum(source.size for source in records.sources)))
-    if records.shown is None:
-        openings.leave_out_copies()
-    return records
+    prepared = first.format.prepared(sources, first, openings.prepared)
+    if first.format.readings and first.format.holds == "lines":  # rows were converted as they were opened
+        nbytes = sum(source.size for source in prepared.sources)
+        stopwatch.add(Span("convert", time.perf_counter() - start, nbytes))
+    new = [source for source in prepared.sources if source not in sources]
+    for source in new:
+        stack.callback(source.close)
+    if not prepared.is_copied:
+        openings.leave_out_preparing()
+    return prepared
 
 
-def known_ahead(names: Sequence[str], items: Items) -> tuple[Content, Order | None]:
-    """Format and order of inputs of which nothing is opened; the order is None if a header says it.
+def known_ahead(names: Sequence[str], items: Items) -> tuple[Layout, Order | None]:
+    """Layout of the first and order of inputs of which nothing is opened; the order is None if a header says it.
 
     Raises UsageError as `opened` does.
     """
-    first = formats_of(names, items)[0]
-    return first, None if first.format.items == "told" and first.dtype is None else _order(items, first, first.dtype)
-
-
-def _order(items: Items, first: Content, dtype: Dtype | None) -> Order:
-    if dtype is not None:
-        return order_of(dtype, first.key, descending=items.reverse)
-    lines = items.lines or LineOrder(reverse=items.reverse)
-    if items.csv:
-        from gpumerge_cli.formats.csv_records import order_of_fields
-
-        lines = order_of_fields(lines)
-    return Order.lines(lines)
+    first = layouts_of(names, items)[0]
+    unknown = first.format.holds == "rows" or (first.format.holds == "typed" and first.dtype is None)
+    return first, None if unknown else first.format.order(first, first.dtype)
 
 
 def _open_all(
-    names: Sequence[str], formats: Sequence[Content], stack: ExitStack, stopwatch: Stopwatch, openings: Openings
+    names: Sequence[str],
+    layouts: Sequence[Layout],
+    stack: ExitStack,
+    stopwatch: Stopwatch,
+    openings: Openings,
+    folders: Sequence[str],
 ) -> list[Source]:
     """Open every input; the stack closes them. Compressed ones and those of stores are opened several at once."""
 
     def open_one(number: int) -> Source:
-        name, chosen = names[number], formats[number]
+        name, layout = names[number], layouts[number]
         start = time.perf_counter()
-        source = open_source(name, chosen, openings.of(number))
-        if is_packed(name, chosen) or name == STDIO:
-            stage = "spool" if name == STDIO else "decompress"
+        folder = folders[number % len(folders)] if folders else None
+        source = open_source(name, layout, openings.of(number), folder=folder)
+        if is_packed(name, layout) or name == STDIO or layout.format.holds == "rows":
+            stage = "spool" if name == STDIO else "decompress" if is_packed(name, layout) else "convert"
             stopwatch.add(Span(stage, time.perf_counter() - start, source.size))
         return source
 
     sources: list[Source] = []
-    stored = any(is_url(name) and chosen.copy is None for name, chosen in zip(names, formats, strict=True))
-    if not stored and not any(map(is_packed, names, formats)):
+    stored = any(is_url(name) and layout.copy is None for name, layout in zip(names, layouts, strict=True))
+    if not stored and not any(map(is_packed, names, layouts)):
         for number in range(len(names)):
             sources.append(open_one(number))
             stack.callback(sources[-1].close)
@@ -337,39 +309,31 @@ def _mean_line(source: Source, position: float, end: int) -> float:
     return max(1.0, len(look) / max(1, look.count(end)))
 
 
-def _same_items(sources: Sequence[Source]) -> None:
-    first = sources[0]
-    for source in sources[1:]:
-        if not _same(source.dtype, first.dtype):
+def _same_items(sources: Sequence[Source], layouts: Sequence[Layout]) -> None:
+    first, its = sources[0], layouts[0]
+    for source, layout in zip(sources, layouts, strict=True):
+        in_rows = (layout.format.holds == "rows", its.format.holds == "rows")
+        if not _same(source.dtype, first.dtype) or in_rows[0] != in_rows[1]:
             raise InputError(
-                f"holds {_items(source)}, but {first.name} holds {_items(first)}",
+                f"holds {_items(source, layout)}, but {first.name} holds {_items(first, its)}",
                 where=source.name,
                 way_out="convert one of them: all inputs need one type",
             )
 
 
-def same_headers(headers: Sequence[tuple[str, bytes]], items: Items) -> None:
+def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
     """Raise InputError if files, by name and header, have headers that differ; an empty file's differs from none.
 
-    A byte order mark and how lines end are no difference, nor are the quotes of CSV.
+    layout: of the first file, whose format says which differences count.
     """
     told = [(name, header) for name, header in headers if header]
     for name, header in told[1:]:
-        if not _same_header(header, told[0][1], items):
+        if not layout.format.same_header(header, told[0][1], layout.items):
             raise InputError(
                 f"its header {_shown_header(header)} differs from that of {told[0][0]}, {_shown_header(told[0][1])}",
                 where=f"{name}:1",
                 way_out="give all files the same columns and header, or join them by a key with gpumerge join",
             )
-
-
-def _same_header(header: bytes, other: bytes, items: Items) -> bool:
-    if items.csv:
-        from gpumerge_cli.formats.csv_records import same_fields, separator_of
-
-        return same_fields(header, other, separator_of(items.lines or LineOrder()))
-    bare, bare_other = (each.removeprefix(BOM).replace(b"\r", b"") for each in (header, other))
-    return bare == bare_other
 
 
 def _shown_header(header: bytes) -> str:
@@ -383,5 +347,7 @@ def _same(dtype: Dtype | None, first: Dtype | None) -> bool:
     return dtype.newbyteorder("=") == first.newbyteorder("=")
 
 
-def _items(source: Source) -> str:
+def _items(source: Source, layout: Layout) -> str:
+    if layout.format.holds == "rows":
+        return "rows"
     return "lines of text" if source.dtype is None else item_name(source.dtype)

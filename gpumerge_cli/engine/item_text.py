@@ -13,8 +13,6 @@ import numpy as np
 from gpumerge_cli.engine.doubts import is_number_like
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.csv_parser import MARK
-from gpumerge_cli.formats.csv_records import separator_of, without_fields
 from gpumerge_cli.native.comparison import key_bounds
 from gpumerge_cli.order.kinds import Fields, Keys, Order, Records
 
@@ -113,16 +111,10 @@ def _line(text: str, inputs: Inputs) -> bytes:
     line, order = os.fsencode(text), inputs.order
     if b"\n" in line and order.end == b"\n":
         raise _wrong(text, "a line ends at a newline", "write one line without its end")
-    if inputs.format.shown is without_fields:
-        assert order.text is not None
-        separator = chr(separator_of(order.text.of_records or order.text))
-        try:
-            fields = next(csv.reader([line.decode("latin-1")], delimiter=separator, strict=True), [""])
-        except csv.Error as error:
-            raise _wrong(text, f"it is no record of CSV: {error}", "check its quotes") from None
-        line = MARK.join([line, *(field.encode("latin-1") for field in fields)])
-    elif order.text is not None and order.text.quoted and line.count(b'"') % 2:
-        raise _wrong(text, "it is no record of CSV: a quote is not closed", "check its quotes")
+    try:
+        line = inputs.layout.format.item_of(line, order)
+    except UsageError as error:
+        raise _wrong(text, error.what, error.way_out) from None
     _judge_keys(text, line, order)
     return line
 

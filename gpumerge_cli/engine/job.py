@@ -6,56 +6,16 @@ its parts. It is frozen, and pickles.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass, field
-from gpumerge_cli.extents import Copy
-from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.record_joins import JoinRules
-from gpumerge_cli.order.rules import LineOrder
 
 Kind = Literal["merge", "sort", "check", "rank"]
 BackendChoice = Literal["auto", "gpu", "cpu"]
-
-
-@dataclass(frozen=True)
-class Items:
-    """The way to read items and to compare them."""
-
-    format: str | None = None
-    """The name of a format: formats.kinds.format_names() has all. None goes by the file's suffix."""
-    dtype: str | None = None
-    """NumPy's name (byte order and fields allowed); None goes by suffix or header."""
-    lines: LineOrder | None = None
-    """The order of lines; None for bytewise."""
-    reverse: bool = False
-    """Descending order of items that are no lines, and of lines if `lines` is None."""
-    header_lines: int = 0
-    """Lines at the start of each input that are not items; those of the first stay ahead of the output."""
-    csv: bool = False
-    """Keys are fields of CSV, quoted or not."""
-    csv_implied: bool = False
-    """Only that fields are named says that it is CSV, and bytes 0 at a file's start deny it."""
-    records: RecordRequest = field(default_factory=RecordRequest)
-    """The options of fixed-size records."""
-    plain: bool = False
-    """The names of files say nothing about their content, so none is compressed; for lines alone."""
-    shown: Callable[[bytes], bytes] | None = None
-    """Turns whole lines into the text to write, not compressed; without `csv`."""
-    others: tuple[RecordRequest, ...] = ()
-    """In place of `records`, for the inputs behind the first one; () if it holds for all."""
-    lines_of_others: LineOrder | None = None
-    """In place of `lines`, for the inputs behind the first one; None if they hold for all."""
-    copies: tuple[Copy | None, ...] = ()
-    """See Content.copy, for each input; () if there are none."""
-
-    @property
-    def records_of(self) -> tuple[RecordRequest, ...]:
-        """The options of records for each input in turn; the last ones hold for all that follow."""
-        return (self.records, *self.others)
 
 
 @dataclass(frozen=True)

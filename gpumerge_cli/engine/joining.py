@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.engine.inputs import Inputs, formats_of
+from gpumerge_cli.engine.inputs import Inputs, layouts_of
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.line_source import BOM, LineSource
@@ -22,6 +22,8 @@ def prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
     assert job.operation.join is not None
     if len(inputs.sources) != 2:
         raise UsageError(f"{len(inputs.sources)} files were named", way_out="a join takes two, A and B")
+    if not inputs.layout.format.joins:
+        raise UsageError(f"{inputs.sources[0].name} holds rows", way_out="join lines, records or numbers")
     of_lines = [isinstance(source, LineSource) for source in inputs.sources]
     if any(of_lines) and not all(of_lines):
         text, other = (source.name for _, source in sorted(zip(of_lines, inputs.sources, strict=True), key=_is_other))
@@ -37,10 +39,10 @@ def _is_other(one: tuple[bool, object]) -> bool:
 
 def _of_records(job: Job, join: RecordJoin, inputs: Inputs) -> tuple[Job, Inputs]:
     dtypes = [source.dtype for source in inputs.sources if source.dtype is not None]
-    contents = formats_of(inputs.names, job.items)
+    layouts = layouts_of(inputs.names, job.items)
     orders = [
-        as_records(order_of(dtype, content.key, descending=job.items.reverse))
-        for dtype, content in zip(dtypes, contents, strict=True)
+        as_records(order_of(dtype, layout.key, descending=job.items.reverse))
+        for dtype, layout in zip(dtypes, layouts, strict=True)
     ]
     a, b = (parts_of(order) for order in orders)
     if [(part.kind, part.width) for part in a] != [(part.kind, part.width) for part in b]:
@@ -61,7 +63,7 @@ def _of_records(job: Job, join: RecordJoin, inputs: Inputs) -> tuple[Job, Inputs
 def _of_lines(job: Job, join: Join, inputs: Inputs) -> tuple[Job, Inputs]:
     text = inputs.order.text
     assert text is not None
-    if job.items.csv and not text.quoted:
+    if text.of_records is not None and not text.quoted:
         raise InputError(
             f"quotes in it, or in {inputs.sources[1].name}, do not enclose whole fields",
             where=inputs.sources[0].name,
@@ -114,4 +116,4 @@ def _joined_header(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> by
         joined = worker.pair(a, None if join.header_of_a else b)
     finally:
         worker.close()
-    return joined if inputs.format.shown is None else inputs.format.shown(joined)
+    return joined if inputs.written.shown is None else inputs.written.shown(joined)

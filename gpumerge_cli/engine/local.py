@@ -15,18 +15,19 @@ from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import Ready, Runs
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.launches import pace_of
 from gpumerge_cli.engine.margins import by_cpu
-from gpumerge_cli.engine.memory import Shares, checkers, chunk_bytes_for, memory_for_items, shares, with_room_for
-from gpumerge_cli.engine.outcome import About, WorkerLog
+from gpumerge_cli.engine.memory import Shares, checkers, chunk_bytes_for, memory_for_items, shares
+from gpumerge_cli.engine.outcome import WorkerLog
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.engine.threads import Threads, Worker
-from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Setup, about, pace_of
+from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Setup
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.launch import SortRequest
+from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.order.kinds import Order
 
 _BY_CPU = "auto has the CPU make sets and counts"
@@ -38,32 +39,29 @@ class Local:
 
     def judge(self, job: Job) -> None:
         """See Executor."""
-        why = by_cpu(job)
-        if why and job.resources.backend == "gpu":
+        if job.resources.backend == "gpu" and (why := by_cpu(job)):
             raise UsageError(why, way_out="leave --backend gpu out")
 
     def copier(self, job: Job, output: str) -> None:
         """See Executor: each input is opened as it is."""
 
-    def team(
-        self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None, sizes: Sequence[int] = ()
-    ) -> LocalTeam:
+    def team(self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None) -> LocalTeam:
         """See Executor."""
         on, order = job.resources, inputs.order
         if job.operation.kind == "sort":
             assert output is not None
             # A device may take a while to start; meanwhile room is taken.
             by_devices = sorts_on_devices(on.backend, order, inputs.nbytes)
-            output.take_room(job.operation, sizes, by_devices=by_devices)
+            output.take_room(by_devices=by_devices)
             return self._of_sort(job, inputs, clock, output)
         if job.operation.kind == "check":
             device = 0 if on.backend == "cpu" else device_numbers(on.devices)[0]
             found = select(on.backend, device, order, inputs.nbytes, sharing=on.sharing)
             return LocalTeam(job, _alone(found.backend, found.why))
-        choice = choice_of(job, inputs, sum(sizes))
+        choice = choice_of(job, inputs, inputs.nbytes if output is None else sum(output.sizes))
         clock.start()
         if output is not None:
-            output.take_room(job.operation, sizes, by_devices=choice.host is None)
+            output.take_room(by_devices=choice.host is None)
         return LocalTeam(job, choice, output)
 
     def host(self, job: Job) -> LocalTeam:
@@ -71,16 +69,13 @@ class Local:
         return LocalTeam(job, _alone(host(), "asked for"))
 
     def _of_sort(self, job: Job, inputs: Inputs, clock: Clock, output: Output) -> LocalTeam:
-        on, order, launch = job.resources, inputs.order, job.operation.launch
+        on, order = job.resources, inputs.order
         backend = on.backend
         if job.operation.margin is not None and backend == "auto":  # no GPU has been measured on counts of files
             backend = "cpu"
         found = one_of(backend, on.devices, order, inputs.nbytes, sharing=on.sharing)
         clock.start()
-        assert isinstance(launch, SortRequest), "a sort asks for one"
-        policy = found.backend.resolve_sort(launch, order, inputs.nbytes)
-        choice = _alone(found.backend, found.why, found.expected)
-        return LocalTeam(job, choice, output, about(found.backend.info().name, policy))
+        return LocalTeam(job, _alone(found.backend, found.why, found.expected), output)
 
 
 LOCAL = Local()
@@ -109,7 +104,6 @@ class LocalTeam:
     job: Job
     choice: Choice
     output: Output | None = None
-    about: About | None = None
 
     @property
     def why(self) -> str:
@@ -139,7 +133,7 @@ class LocalTeam:
         kinds = (choice.host is not None) + (len(choice.devices) > 0)
         if choice.host is not None:
             backend = choice.host()
-            setup = Setup(work, backend, self.shares(work, 1 / kinds, backend))
+            setup = Setup(work, backend, partial(self.shares, work, 1 / kinds))
             chunks = -(-work.nbytes // setup.shares.chunk_bytes) if work.pieces is None else len(work.pieces)
             number = max(1, min(setup.shares.workers, chunks))
             workers += [CpuWorker(each, setup) for each in range(number)]
@@ -153,11 +147,12 @@ class LocalTeam:
         return Ready(workers, partial(_done_by, workers))
 
     def _whole(self, work: Pass) -> Ready:
+        from gpumerge_cli.engine.local_sorts import LEAST_PIECE
         from gpumerge_cli.engine.whole import WholeWorker
 
         assert self.output is not None
         assert work.shares is not None
-        threads = self.job.resources.threads or cores()
+        threads = min(self.job.resources.threads or cores(), -(-work.nbytes // LEAST_PIECE))
         make = partial(WholeWorker, work, self.output, self.backend, work.shares, threads=threads)
         return Ready([], lambda tasks: _done_by([make(tasks.stopwatch)], tasks))
 
@@ -166,7 +161,7 @@ class LocalTeam:
         """The only backend, of a sort or a check."""
         return self.choice.host() if self.choice.host is not None else self.choice.devices[0].create()
 
-    def shares(self, work: Pass, share: float, backend: Backend) -> Shares:
+    def shares(self, work: Pass, share: float, backend: Backend, policy: LaunchPolicy | SortPolicy) -> Shares:
         """The tasks at once and the bytes of each for a backend that may take this share of the memory."""
         if work.shares is not None:
             return work.shares
@@ -175,9 +170,8 @@ class LocalTeam:
             return Shares(
                 checkers(order, self.job.resources.threads, self.memory), self.block_bytes(work.sources[0], order)
             )
-        pace, number = pace_of(backend, work), len(work.sources)
-        chosen = shares(pace, work.nbytes, number, on.threads, memory, on.device_memory)
-        return with_room_for(order.item_bytes, number, chosen, memory)
+        pace, number = pace_of(backend, work, policy), len(work.sources)
+        return shares(pace, work.nbytes, number, on.threads, memory, on.device_memory, item=order.item_bytes)
 
     def _checkers(self, order: Order) -> int:
         return checkers(order, self.job.resources.threads, self.memory)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends.base import Backend
@@ -21,7 +20,7 @@ from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.plan import Chunk, blocks_of
+from gpumerge_cli.plan import Chunk, blocks_of, chunks_between
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
 Held = MemoryFile | SpilledFile | PackedFile | SeekableInput
 """A run: in memory, or in a file."""
 
-_LEAST_PIECE = 64 << 10
+LEAST_PIECE = 64 << 10
+"""Bytes below which a further thread sorts nothing faster."""
 _LEAST_ROOM = 32 << 20  # for the piece of each worker, beside runs that stay in memory
 _PART, _MOST_HANDS = 8 << 20, 8  # of a sort at once: what one thread reads or writes, and how many feed a device
 
@@ -43,8 +43,8 @@ def local_runs(
         return _whole(inputs, output, whole)
     chosen, spilled = _shares_by_pieces(job, inputs, backend, memory)
     pieces = pieces_of(inputs.sources, chosen.chunk_bytes)
-    if _is_mostly_one_line(job, inputs, backend, pieces, chosen.chunk_bytes):
-        return _whole(inputs, output, chosen)
+    if _need_no_merge(job, inputs, backend, pieces, chosen.chunk_bytes):
+        return _whole(inputs, output, Shares(chosen.workers, min(chosen.chunk_bytes, _PART)))
     outlet = RunsOutlet(MemoryFile.of)
     if spilled and inputs.nbytes > chosen.chunk_bytes:
         spill = Spill(job.resources.folders, job.resources.compress_program)
@@ -78,7 +78,7 @@ def _shares_at_once(job: Job, inputs: Inputs, backend: Backend, memory: int) -> 
     hands = job.resources.threads or min(cores(), _MOST_HANDS if backend.remote else cores())
     item = max(1, order.item_bytes)
     part = max(1, _PART // item) * item  # of lines any bytes
-    needed = backend.whole_sort(order, nbytes, inputs.item_bytes, part, hands)
+    needed = backend.whole_sort(order, nbytes, inputs.mean_bytes, part, hands)
     if needed is None or needed > memory:
         return None
     return Shares(min(hands, -(-nbytes // part)), part)
@@ -87,7 +87,7 @@ def _shares_at_once(job: Job, inputs: Inputs, backend: Backend, memory: int) -> 
 def _shares_by_pieces(job: Job, inputs: Inputs, backend: Backend, memory: int) -> tuple[Shares, bool]:
     """The pieces at once and bytes of each, and whether runs go to temporary files."""
     order, nbytes, on = inputs.order, inputs.nbytes, job.resources
-    pace = backend.sort_pace(order, inputs.item_bytes)
+    pace = backend.sort_pace(order, inputs.mean_bytes)
     workers = on.threads or pace.workers or cores()
     each = piece_footprint(backend, inputs)
     workers = max(1, min(workers, int(memory / (max(1, order.item_bytes) * each))))  # a piece has an item at least
@@ -96,18 +96,20 @@ def _shares_by_pieces(job: Job, inputs: Inputs, backend: Backend, memory: int) -
     if pace.runs:
         wanted = memory if spilled else max(wanted, -(-nbytes // pace.runs))
     room = int((memory if spilled else memory - nbytes) / (workers * each))
-    piece = max(_LEAST_PIECE, min(wanted, room, max(_LEAST_PIECE, -(-nbytes // workers))))
+    piece = max(LEAST_PIECE, min(wanted, room, max(LEAST_PIECE, -(-nbytes // workers))))
     return Shares(max(1, min(workers, -(-nbytes // piece))), piece), spilled
 
 
-def _is_mostly_one_line(job: Job, inputs: Inputs, backend: Backend, pieces: Sequence[Chunk], size: int) -> bool:
-    """Whether one line is longer than a piece may be, and all others fit into one.
+def _need_no_merge(job: Job, inputs: Inputs, backend: Backend, pieces: Sequence[Chunk], size: int) -> bool:
+    """Whether there is one piece; or one line is longer than a piece may be, and all others fit into one.
 
     A run of that line alone takes more time and memory.
     """
-    pace = backend.sort_pace(inputs.order, inputs.item_bytes)
+    pace = backend.sort_pace(inputs.order, inputs.mean_bytes)
     if not pace.outgrows or job.resources.always_spill or job.operation.margin is not None or not pieces:
         return False
+    if len(pieces) == 1:
+        return True
     longest = max(piece.nbytes for piece in pieces)
     return longest > size and inputs.nbytes - longest <= size
 
@@ -136,5 +138,5 @@ def pieces_of(sources: Sequence[Source], size: int) -> list[Chunk]:
             else:
                 ends.append((number, stop))
                 held = stop - start
-    cuts = [(0,) * len(sizes), *((*sizes[:at], stop, *(0,) * (len(sizes) - at - 1)) for at, stop in ends)]
-    return [Chunk(tuple(zip(low, high, strict=True)), sum(low)) for low, high in pairwise(cuts)]
+    cuts = ((*sizes[:at], stop, *(0,) * (len(sizes) - at - 1)) for at, stop in ends)
+    return chunks_between([(0,) * len(sizes), *cuts])

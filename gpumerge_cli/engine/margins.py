@@ -9,15 +9,15 @@ from gpumerge_cli.formats.output import refuse_inputs, same_place
 from gpumerge_cli.order.equals import Margin
 
 
-def judge_margin(margin: Margin | None, inputs: Inputs) -> None:
+def judge_margin(margin: Margin, inputs: Inputs) -> None:
     """Raise UsageError for items that can have no text beside them."""
-    if margin is None or margin.count == "apart":
+    if margin.count == "apart":
         return
-    if inputs.dtype is not None or inputs.format.csv:
+    if inputs.order.item_word != "line":
         counts = "write the counts to a file of their own with --count-to"
         beside = "the columns hold" if margin.count is None else "--count writes beside"
         raise UsageError(
-            f"{beside} plain lines of text, and this file is {'CSV' if inputs.format.csv else 'binary'}",
+            f"{beside} plain lines of text, and this file is {inputs.layout.format.word}",
             where=inputs.sources[0].name,
             way_out="use union, intersect, difference or symmetric" if margin.count is None else counts,
         )

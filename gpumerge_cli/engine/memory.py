@@ -6,7 +6,7 @@ from gpumerge_cli.backends.base import Backend, Pace
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.resources import available_memory, cores, default_memory
+from gpumerge_cli.engine.resources import available_memory, cores
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.units import format_bytes
@@ -33,7 +33,7 @@ def memory_of(job: Job) -> int:
     """Bytes of host memory that a job may take. See Resources.memory."""
     if job.resources.memory is not None:
         return job.resources.memory
-    return available_memory() // 2 if job.operation.kind == "sort" else default_memory()
+    return available_memory() // (2 if job.operation.kind == "sort" else 4)
 
 
 def memory_for_items(job: Job) -> int:
@@ -67,30 +67,32 @@ class Shares:
 
 
 def shares(
-    pace: Pace, nbytes: int, inputs: int, threads: int | None, memory: int, device_memory: int | None = None
+    pace: Pace,
+    nbytes: int,
+    inputs: int,
+    threads: int | None,
+    memory: int,
+    device_memory: int | None = None,
+    *,
+    item: int = 0,
 ) -> Shares:
     """Chunks in flight and their size for a merge of `nbytes` in all; `threads` is the user's wish for the first.
 
     One more chunk than cores, since one may wait for its turn to write; fewer if chunks would become too small for the
-    number of inputs. See chunk_bytes_for.
+    number of inputs, or if the memory has room for fewer large items. See chunk_bytes_for.
+
+    item: bytes of an item. A chunk has one of each input, as a rule, which comes in and goes out.
     """
     workers = threads or min(pace.workers or cores() + 1, cores() + 1)
     while True:
         size = chunk_bytes_for(pace, nbytes, inputs, workers, memory, device_memory)
         wanted = min(max(pace.least, inputs * _LEAST_READ), nbytes // workers)
         if threads or workers == 1 or size >= wanted:
-            return Shares(workers, size)
+            break
         workers -= 1
-
-
-def with_room_for(item: int, inputs: int, given: Shares, memory: int) -> Shares:
-    """The share with no more workers than the memory has room for.
-
-    item: bytes of an item. A chunk has one of each input, as a rule, which comes in and goes out.
-    """
-    if item <= LARGE_ITEM:
-        return given
-    return Shares(max(1, min(given.workers, memory // (item * (ITEM_COPIES + 2 * (inputs - 1))))), given.chunk_bytes)
+    if item > LARGE_ITEM:
+        workers = max(1, min(workers, memory // (item * (ITEM_COPIES + 2 * (inputs - 1)))))
+    return Shares(workers, size)
 
 
 def chunk_bytes_for(
@@ -115,5 +117,5 @@ def checkers(order: Order, threads: int | None, memory: int) -> int:
 
 def piece_footprint(backend: Backend, inputs: Inputs) -> float:
     """Bytes of memory for each byte of a piece that is sorted to a run."""
-    order, item = inputs.order, inputs.item_bytes
+    order, item = inputs.order, inputs.mean_bytes
     return backend.pace(order, 1, item).footprint + 1 + backend.sort_pace(order, item).room

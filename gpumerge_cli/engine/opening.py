@@ -1,4 +1,4 @@
-"""The progress of readings of inputs before the work can begin: of compressed ones, and of CSV."""
+"""The progress of readings of inputs before the work can begin: of compressed ones, and to prepare some formats."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from gpumerge_cli.formats.compressed import compression_of
-from gpumerge_cli.formats.format import Content
+from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.naming import size_told
 
 Advance = Callable[[int, int], None]
@@ -18,15 +18,15 @@ class Openings:
     total: bytes that they go over, 0 if there are none. Standard input is not counted, whose size nobody knows.
     """
 
-    def __init__(self, names: Sequence[str], formats: Sequence[Content], advance: Advance | None) -> None:
-        counts = [_count(name, chosen) for name, chosen in zip(names, formats, strict=True)]
+    def __init__(self, names: Sequence[str], layouts: Sequence[Layout], advance: Advance | None) -> None:
+        counts = [_count(name, layout) for name, layout in zip(names, layouts, strict=True)]
         self._sizes = [size_told(name) * count if count else 0 for name, count in zip(names, counts, strict=True)]
         self.total = sum(self._sizes)
         self._advance = advance
         self._done = 0.0
         self._lock = threading.Lock()
-        self._csv = [chosen.csv for chosen in formats]
-        self._counts = [max(1, _count(name, chosen)) for name, chosen in zip(names, formats, strict=True)]
+        self._readings = [layout.format.readings for layout in layouts]
+        self._counts = [max(1, count) for count in counts]
 
     def of(self, number: int) -> Callable[[float], None]:
         """A function to call with the share of file `number` by which one pass has gone on."""
@@ -40,14 +40,15 @@ class Openings:
 
         return went_on
 
-    def copied(self, number: int, share: float) -> None:
-        """The records of CSV in file `number` were copied by a further share."""
+    def prepared(self, number: int, share: float) -> None:
+        """File `number` was prepared by a further share."""
         self.of(number)(share)
 
-    def leave_out_copies(self) -> None:
-        """The records of CSV need no copies."""
+    def leave_out_preparing(self) -> None:
+        """Nothing is copied as the files are prepared."""
         self.total -= sum(
-            size // count for size, count, csv in zip(self._sizes, self._counts, self._csv, strict=True) if csv
+            size // count * readings
+            for size, count, readings in zip(self._sizes, self._counts, self._readings, strict=True)
         )
 
     def rest(self, advance: Advance | None) -> Advance | None:
@@ -57,10 +58,10 @@ class Openings:
         return lambda done, total: advance((total + done) // 2, total)
 
 
-def is_packed(name: str, chosen: Content) -> bool:
+def is_packed(name: str, layout: Layout) -> bool:
     """Whether an input must be decompressed before it can be read."""
-    return not chosen.plain and chosen.copy is None and compression_of(name) != ""
+    return not layout.items.plain and layout.copy is None and compression_of(name) != ""
 
 
-def _count(name: str, chosen: Content) -> int:
-    return is_packed(name, chosen) + chosen.csv
+def _count(name: str, layout: Layout) -> int:
+    return is_packed(name, layout) + layout.format.readings

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from gpumerge_cli.dataclass import dataclass, field, replace
-from gpumerge_cli.engine.task import Filled
+from gpumerge_cli.engine.task import TaskResult
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.plan import Chunk
 
@@ -72,27 +72,18 @@ class WorkerLog:
 
 
 @dataclass
-class Outcome:
-    """The outcome of a pass or of all passes of a job.
+class Outcome(TaskResult):
+    """The outcome of a pass or of all passes of a job: that of its tasks, and who did them."""
 
-    counts: items that each source gave. dropped: those left out. written: bytes of the output. chunks, largest: how
-    many chunks there were, and bytes of the largest. workers: how many threads worked on them. logs: the work of each
-    worker. parts: the outcome of each part of the output. began: the time of the first task, in seconds of
-    time.perf_counter; 0 if there was none. rest: the ranges that a lenient pass has left because it met disorder, and
-    their offset in the output. disorder: the position of the first item out of order that a check has found.
-    """
-
-    counts: list[int]
-    dropped: int = 0
-    written: int = 0
     chunks: int = 0
-    largest: int = 0
     workers: int = 1
+    """The number of threads that worked."""
     logs: list[WorkerLog] = field(default_factory=list)
-    parts: dict[int, Filled] = field(default_factory=dict)
+    """The work of each worker."""
     began: float = 0.0
+    """The time of the first task, in seconds of time.perf_counter; 0 if there was none."""
     rest: Chunk | None = None
-    disorder: int | None = None
+    """The ranges that a lenient pass has left because it met disorder, and their offset in the output."""
 
 
 def both_passes(made: Outcome, merged: Outcome) -> Outcome:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from gpumerge_cli.engine.inputs import Inputs
-from gpumerge_cli.engine.job import Operation
+from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.outlet import CountingOutlet, SinkOutlet
 from gpumerge_cli.engine.resources import available_memory, cores
@@ -15,10 +15,12 @@ from gpumerge_cli.engine.task import Filled
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.extents import Spot
 from gpumerge_cli.formats.base import Sink
-from gpumerge_cli.formats.format import Content
+from gpumerge_cli.formats.format import Layout
+from gpumerge_cli.formats.items import Items
+from gpumerge_cli.formats.kinds.lookup import format_named
 from gpumerge_cli.formats.part_names import judge_parts, part_names
 from gpumerge_cli.formats.registry import open_sink
-from gpumerge_cli.order.equals import Equals, Margin
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.replacement import sweep
 from gpumerge_cli.results.run import OutputPart
@@ -26,8 +28,8 @@ from gpumerge_cli.urls import is_url
 
 _MOST_AHEAD = 8  # 8 processes bring as many pages into memory as 16 do
 _SHARE = 4  # of the memory that is available
-COUNTS = Content("raw", ItemType("u", 8), said=True)
-"""The content of a file of counts."""
+COUNTS = Layout(format_named("raw"), Items("raw"), dtype=ItemType("u", 8))
+"""The layout of a file of counts."""
 _COUNT_BYTES = 8
 
 
@@ -42,32 +44,38 @@ def output_names(output: str, parts: int | None) -> tuple[str, ...]:
 class Output:
     """An opened output. sinks: its parts, which are alike; one alone if it has none. Raises OutputError.
 
-    names: those of the files. sizes: bytes of the items of each; None if known only at the end. threads: the number of
-    threads that will write, None for one a core. margin: text beside each line, or counts, which have a further file.
+    names: those of the files. inputs, job: whose output it is. sizes: bytes of the items that each part would have if
+    all went out.
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        inputs: Inputs,
-        sizes: Sequence[int] | None,
-        threads: int | None = None,
-        margin: Margin | None = None,
-    ) -> None:
+    def __init__(self, names: Sequence[str], inputs: Inputs, job: Job, sizes: Sequence[int]) -> None:
         self.names = names
+        self.sizes = sizes
+        self._operation = job.operation
         self.sinks: list[Sink] = []
         self._counts: Sink | None = None
-        self._threads = threads
+        self._threads = job.resources.threads
         self._reserved: Sequence[int] = ()
         self._cuts = False
-        most, items = inputs.nbytes if sizes is None else max(sizes), int(inputs.nbytes / inputs.item_bytes)
+        known, margin = job.operation.equals.keeps_all, job.operation.margin
+        most, items = max(sizes) if known else inputs.nbytes, int(inputs.nbytes / inputs.mean_bytes)
         most = most if margin is None else margin.most(most, items)
         try:
             if len(names) > 1:
                 sweep(name for name in names if not is_url(name))
             for number, name in enumerate(names):
-                count = None if sizes is None else inputs.order.count(sizes[number])
-                self.sinks.append(open_sink(name, inputs.format, inputs.dtype, count, head=inputs.head, most=most))
+                count = inputs.order.count(sizes[number]) if known else None
+                sink = open_sink(
+                    name,
+                    inputs.layout,
+                    inputs.dtype,
+                    count,
+                    written=inputs.written,
+                    line_end=inputs.order.end,
+                    head=inputs.head,
+                    most=most,
+                )
+                self.sinks.append(sink)
             if margin is not None and margin.file is not None:
                 self._counts = open_sink(margin.file, COUNTS, COUNTS.dtype, None, most=_COUNT_BYTES * items)
         except BaseException:
@@ -96,19 +104,17 @@ class Output:
             return 1, 0
         return max(1, os.stat(spot.path).st_blksize), spot.start
 
-    def take_room(self, operation: Operation, sizes: Sequence[int], *, by_devices: bool) -> None:
-        """Take the room of each part ahead, as far as it is known. by_devices: devices alone make what is written.
-
-        sizes: bytes of the items that each part would have if all went out.
-        """
+    def take_room(self, *, by_devices: bool) -> None:
+        """Take the room of each part ahead, as far as it is known. by_devices: devices alone make what is written."""
+        operation = self._operation
         if operation.equals.keeps_all:
-            self.reserve(sizes)
+            self.reserve(self.sizes)
             if by_devices:
                 self._populate()
         elif operation.equals is Equals.UNION and operation.margin is None:
             self._cuts = self.seekable
             with suppress(OutputError):  # they may need less; `commit` gives back some
-                self.reserve(sizes)
+                self.reserve(self.sizes)
 
     def reserve(self, sizes: Sequence[int]) -> None:
         """Take room for so many bytes of items of each part; again, once sizes are better known. See Sink."""
@@ -129,7 +135,7 @@ class Output:
 
     def end_with(self, text: bytes, outcome: Outcome) -> None:
         """Write `text` behind all items of the last part. Raises OutputError."""
-        part, sink = outcome.parts.setdefault(len(self.sinks) - 1, Filled()), self.sinks[-1]
+        part, sink = outcome.filled.setdefault(len(self.sinks) - 1, Filled()), self.sinks[-1]
         data = sink.encode(text)
         sink.write_at(part.nbytes, data)
         part.nbytes += len(data)
@@ -139,7 +145,7 @@ class Output:
 
         durable: see Sink.
         """
-        filled = [outcome.parts.get(number, Filled()) for number in range(len(self.sinks))]
+        filled = [outcome.filled.get(number, Filled()) for number in range(len(self.sinks))]
         items, expected = sum(part.items for part in filled), sum(outcome.counts) - outcome.dropped
         if items != expected:  # a fault of this program, which must not cost anybody an item
             raise OutputError(f"{items} items were to be written instead of {expected}", where=self.names[0])
@@ -180,5 +186,5 @@ class Output:
 
     def parts(self, outcome: Outcome) -> tuple[OutputPart, ...]:
         """The content of each part, for a report."""
-        found = (outcome.parts.get(number, Filled()) for number in range(len(self.names)))
+        found = (outcome.filled.get(number, Filled()) for number in range(len(self.names)))
         return tuple(OutputPart(name, one.items, one.nbytes) for name, one in zip(self.names, found, strict=True))

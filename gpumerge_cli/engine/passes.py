@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal
 
-from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.engine.opening import Advance
-from gpumerge_cli.engine.outlet import Outlet
+from gpumerge_cli.engine.outlet import NoOutlet, Outlet
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.kinds import Order
@@ -20,11 +20,6 @@ from gpumerge_cli.plan import Chunk, Planner
 Action = Literal["merge", "heads", "sort", "whole", "check", "unpack"]
 """merge: of sources in order, by ranges. heads: by the next lines of sources in any order. sort: of a range to a run.
 whole: a sort of everything at once. check: of the order. unpack: of a compressed input to a copy."""
-
-
-def equals_of(job: Job, action: Action) -> Equals:
-    """The items that go out of several equal ones in a pass of a job. Runs keep all."""
-    return Equals.ALL if action == "sort" else job.operation.equals
 
 
 @dataclass(frozen=True)
@@ -37,7 +32,7 @@ class Pass:
     """Opened: the inputs of the job, or runs."""
     order: Order
     """Compares the items; of a join those of the first source."""
-    item_bytes: float
+    mean_bytes: float
     """Bytes of an item on average."""
     outlet: Outlet
     """Takes the results."""
@@ -47,13 +42,15 @@ class Pass:
     """The range of each task; None if the planner cuts them."""
     shares: Shares | None = None
     """Tasks at once and bytes of each; None if the workers choose."""
+    grid: tuple[int, int] = (1, 0)
+    """The blocks of the output's file at which it is cut, see Planner."""
     advance: Advance | None = None
     """Called with (bytes done, bytes in all), from any thread but one at a time."""
 
     @property
     def equals(self) -> Equals:
-        """See equals_of."""
-        return equals_of(self.job, self.action)
+        """The items that go out of several equal ones. Runs keep all."""
+        return Equals.ALL if self.action == "sort" else self.job.operation.equals
 
     @property
     def margin(self) -> Margin | None:
@@ -88,13 +85,16 @@ class Pass:
     @cached_property
     def planner(self) -> Planner:
         """Cuts the sources."""
-        return self.planner_on((1, 0))
-
-    def planner_on(self, grid: tuple[int, int]) -> Planner:
-        """Cuts the sources at the blocks of a file. grid: see Planner."""
         if self.join is None:
-            return Planner(self.sources, self.order, grid, groups=self.equals.groups or self.margin is not None)
+            return Planner(self.sources, self.order, self.grid, groups=self.equals.groups or self.margin is not None)
         return Planner(self.sources, self.join.compared, groups=True, keys=self.join.tables)
+
+    def elsewhere(self, job: Job) -> Pass:
+        """The pass as it goes to other processes, which open its sources, and have outlets of their own.
+
+        job: as they see it.
+        """
+        return replace(self, job=job, sources=(), outlet=NoOutlet(), parts=(), pieces=None, advance=None)
 
     def order_of(self, source: int) -> Order:
         """The order that a source is in."""

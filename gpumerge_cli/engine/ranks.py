@@ -193,7 +193,7 @@ class LineRanks(_Cutter):
         self._key = key_by(inputs.order)
         self._end = inputs.order.end[0]
         self._threads = threads
-        self._line_bytes = inputs.item_bytes
+        self._line_bytes = inputs.mean_bytes
         self._counted: dict[tuple[int, int, int], int] = {}
         self._known = [Cut(self._zeros, self._zeros)]  # in the order of the merge
 

@@ -37,7 +37,7 @@ def report(
     merges, joins = operation.kind == "merge", operation.join is not None
     totals, expected = stopwatch.totals(_STAGES), team.expected
     logs = _at_work(outcome.logs)
-    about = team.about or _about_all(logs)
+    about = _about_all(logs, by_bytes=merges)
     backends = list(dict.fromkeys(log.worker.backend for log in logs))
     files = inputs.files(outcome.counts, tuple(map(sum, zip(*parts, strict=True))))
     files = files[::-1] if operation.turned else files
@@ -89,9 +89,12 @@ def _at_work(logs: Sequence[WorkerLog]) -> list[WorkerLog]:
     return [log for log in logs if log.chunks] or [log for log in logs if log.started] or list(logs)
 
 
-def _about_all(logs: Sequence[WorkerLog]) -> About:
-    """The names of what the workers ran on; the first is the one that did most."""
-    ranked = sorted(logs, key=lambda log: -log.nbytes)
+def _about_all(logs: Sequence[WorkerLog], *, by_bytes: bool) -> About:
+    """The names of what the workers ran on, first those of the one that did most.
+
+    by_bytes: else they are those of the first worker, as of a sort, whose first pass gives the launch.
+    """
+    ranked = sorted(logs, key=lambda log: -log.nbytes) if by_bytes else logs
     kinds = {log.worker.backend: log.worker.about() for log in reversed(ranked)}
     kinds = dict(reversed(kinds.items()))
     first = next(iter(kinds.values()), About())

@@ -13,6 +13,7 @@ from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import Executor, JobTeam, Runs, perform
 from gpumerge_cli.engine.inputs import Inputs, opened
 from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.launches import policy_of
 from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.margins import counts_of, judge_margin
 from gpumerge_cli.engine.memory import judge_memory
@@ -97,10 +98,9 @@ def run(
         if not parts:  # of a sort of lines they are known once these are sorted
             edges = even_edges(inputs.nbytes, max(1, inputs.order.item_bytes), len(names))
             sizes = [high - low for low, high in pairwise(edges)]
-        known = sizes if job.operation.equals.keeps_all else None
-        output = Output(names, inputs, known, job.resources.threads, job.operation.margin)
+        output = Output(names, inputs, job, sizes)
         try:
-            team = executor.team(job, inputs, clock, output, sizes)
+            team = executor.team(job, inputs, clock, output)
             running = _Running(job, inputs, output, team, clock, advance)
             outcome = running.sort(stack) if sorts else running.merge(parts)
             output.finish(outcome, durable=job.output.durable)
@@ -119,7 +119,8 @@ def _judged(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
         from gpumerge_cli.engine.joining import prepared
 
         job, inputs = prepared(job, inputs)
-    judge_margin(operation.margin, inputs)
+    if operation.margin is not None:
+        judge_margin(operation.margin, inputs)
     judge_memory(job, inputs)
     return job, replace(inputs, sources=inputs.sources[::-1]) if operation.turned else inputs
 
@@ -154,7 +155,7 @@ class _Running:
         """Merge the inputs to the output. parts: of them, one for each part of the output."""
         outlet, inputs, operation = self.output.outlet(self.job.operation.equals), self.inputs, self.job.operation
         work = Pass(
-            self.job, "merge", inputs.sources, inputs.order, inputs.item_bytes, outlet, parts, advance=self.advance
+            self.job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, outlet, parts, advance=self.advance
         )
         try:
             outcome = perform(work, self.team.ready(work), self.clock, waits=self.output.seekable)
@@ -198,14 +199,14 @@ class _Running:
             if operation.equals.keeps_all:
                 self.output.reserve([part.nbytes for part in parts])
         outlet = self.output.outlet(operation.equals)
-        work = Pass(job, "merge", sources, inputs.order, inputs.item_bytes, outlet, parts,
+        work = Pass(job, "merge", sources, inputs.order, inputs.mean_bytes, outlet, parts,
                     advance=self._half(inputs.nbytes))  # fmt: skip
         return both_passes(made, perform(work, self.team.ready(work), self.clock, waits=self.output.seekable))
 
     def _pass(self, action: Action, sources: Sequence[Source], runs: Runs, advance: Advance | None) -> Outcome:
         """A pass that sorts pieces of the inputs."""
-        order, item_bytes = self.inputs.order, self.inputs.item_bytes
-        work = Pass(self.job, action, sources, order, item_bytes, runs.outlet, pieces=runs.pieces, shares=runs.shares,
+        order, mean_bytes = self.inputs.order, self.inputs.mean_bytes
+        work = Pass(self.job, action, sources, order, mean_bytes, runs.outlet, pieces=runs.pieces, shares=runs.shares,
                     advance=advance)  # fmt: skip
         return perform(work, self.team.ready(work), self.clock)
 
@@ -230,7 +231,7 @@ def _joining(work: Pass, number: int, join: Join) -> Joining:
     items = work.job.items
     header = items.header_lines > 0
     headers = [source.header.removeprefix(BOM) for source in work.sources if isinstance(source, LineSource)]
-    headers = [line.rstrip(b"\r\n") for line in headers] if header and items.csv else []
+    headers = [line.rstrip(b"\r\n") for line in headers] if header and join.quoted else []
 
     def said(order: Order) -> str:
         return join.said(order.text.keys if order.text is not None else (), headers)
@@ -244,7 +245,8 @@ def plan_files(job: Job) -> Plan:
     LOCAL.judge(job)
     with opened(job.inputs, job.items, folders=job.resources.folders) as inputs:
         groups = job.operation.by_groups
-        team = LOCAL.team(job, inputs, Clock(), sizes=[inputs.nbytes])
-        work = Pass(job, "merge", inputs.sources, inputs.order, inputs.item_bytes, NoOutlet())
-        chunk_bytes = team.shares(work, 1.0, team.backend).chunk_bytes
+        team = LOCAL.team(job, inputs, Clock())
+        work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, NoOutlet())
+        backend = team.backend
+        chunk_bytes = team.shares(work, 1.0, backend, policy_of(backend, work)).chunk_bytes
         return plan_in_spans(inputs.sources, inputs.order, chunk_bytes, groups=groups)

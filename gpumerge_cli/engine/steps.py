@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 
 from gpumerge_cli.backends.base import Workspace
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.measure import Span
@@ -79,3 +80,8 @@ def disorder_between(
     disorder = workspace.disorder(strict=unique)
     workspace.synchronize()
     return None if disorder is None else start + disorder.offset
+
+
+def named_sort(span: Span) -> Span:
+    """The span of a sort, whose kernels are named by it."""
+    return replace(span, name="sort") if span.name == "kernel" else span

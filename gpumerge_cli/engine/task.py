@@ -6,13 +6,12 @@ thread of another process, which opens the inputs by their names.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.measure import Span
 from gpumerge_cli.plan import Chunk
-
-Ranges = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Task:
-    """Work on these byte ranges, one per input, and put the result in its place.
+    """Work on the byte ranges of a chunk, one per input, and put the result in its place.
 
     turn: the number of the task, in the order of the output. A task that is handed on keeps it. Where equal
     items are left out, the place of a result is known only after all results before it, so workers take tasks in this
@@ -36,23 +35,18 @@ class Task:
     """
 
     turn: int
-    ranges: Ranges
+    chunk: Chunk
     place: Place
-
-    @property
-    def chunk(self) -> Chunk:
-        """The task's ranges, and the bytes of all inputs ahead of them."""
-        return Chunk(self.ranges, sum(start for start, _ in self.ranges))
 
     @property
     def nbytes(self) -> int:
         """Bytes that go in."""
-        return sum(stop - start for start, stop in self.ranges)
+        return self.chunk.nbytes
 
     def of(self, chunks: Sequence[Chunk]) -> Task:
         """The same task for neighbouring chunks alone, given in the order of the output."""
         chunk = chunks[0].joined(chunks[-1])
-        return replace(self, ranges=chunk.ranges, place=self.place_of(chunk))
+        return replace(self, chunk=chunk, place=self.place_of(chunk))
 
     def place_of(self, chunk: Chunk) -> Place:
         """The place of a chunk of the task."""
@@ -69,23 +63,46 @@ class Filled:
 
 @dataclass
 class TaskResult:
-    """The outcome of a task. counts: items that each input gave. dropped: those left out. written: bytes put out.
-
-    part: the part of the output to which they went; filled: what went to each, if there are several. chunks: how
-    many pieces it was put out in. largest: bytes of the largest that was worked on at once. spans: the time of each
-    stage. disorder: the position of the first item out of order that a check has found.
-    """
+    """The outcome of a task, or of several."""
 
     counts: list[int] = field(default_factory=list)
+    """Items that each source gave."""
     dropped: int = 0
+    """Items left out."""
     written: int = 0
+    """Bytes put out."""
     nbytes: int = 0
+    """Bytes that were worked on."""
     largest: int = 0
+    """Bytes of the largest piece that was worked on at once."""
     spans: list[Span] = field(default_factory=list)
+    """The time of each stage, of one task."""
     part: int = 0
+    """The part of the output that all of it went to, if `filled` is empty."""
     filled: dict[int, Filled] = field(default_factory=dict)
+    """The result in each part of the output."""
     chunks: int = 1
+    """The pieces that it was put out in."""
     disorder: int | None = None
+    """The position of the first item out of order that a check has found."""
+
+    def add(self, task: TaskResult) -> None:
+        """Add the outcome of one more task, but for its spans."""
+        self.counts[:] = map(operator.add, self.counts, task.counts)
+        self.dropped += task.dropped
+        self.written += task.written
+        self.nbytes += task.nbytes
+        self.largest = max(self.largest, task.largest)
+        if task.nbytes:
+            self.chunks += task.chunks
+        if task.filled:
+            self.filled.update(task.filled)
+        else:
+            part = self.filled.setdefault(task.part, Filled())
+            part.items += sum(task.counts) - task.dropped
+            part.nbytes += task.written
+        if task.disorder is not None:
+            self.disorder = task.disorder if self.disorder is None else min(self.disorder, task.disorder)
 
 
 class UnfinishedError(Exception):

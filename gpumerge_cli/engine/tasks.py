@@ -6,7 +6,6 @@ writes. Nothing waits in a queue; memory is a workspace a worker.
 
 from __future__ import annotations
 
-import operator
 import threading
 import time
 from functools import partial
@@ -16,7 +15,7 @@ from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.supply import Spans, Supply
-from gpumerge_cli.engine.task import Filled, Place, Task, TaskResult, UnfinishedError
+from gpumerge_cli.engine.task import Place, Task, TaskResult, UnfinishedError
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.plan import Chunk
 
@@ -41,8 +40,6 @@ class Tasks:
         self._supply = Supply(cut, low, stopwatch)
         self._starts = [part.offset for part in work.parts] or [0]
         self._each_a_part = work.action in ("sort", "unpack")
-        self._total = work.nbytes
-        self._done = 0
         self._left = inf  # the first task that is not in order
         self._lock = threading.Lock()
 
@@ -58,7 +55,7 @@ class Tasks:
         if not self.outcome.began:
             self.outcome.began = time.perf_counter()
         place = Place(turn if self._each_a_part else part, chunk.offset - self._starts[part])
-        return Task(turn, chunk.ranges, place)
+        return Task(turn, chunk, place)
 
     @property
     def is_over(self) -> bool:
@@ -68,25 +65,9 @@ class Tasks:
     def took(self, result: TaskResult) -> None:
         """Count the outcome of a task."""
         with self._lock:
-            outcome = self.outcome
-            outcome.counts[:] = map(operator.add, outcome.counts, result.counts)
-            outcome.dropped += result.dropped
-            outcome.written += result.written
-            if result.filled:
-                outcome.parts.update(result.filled)
-            else:
-                part = outcome.parts.setdefault(result.part, Filled())
-                part.items += sum(result.counts) - result.dropped
-                part.nbytes += result.written
-            outcome.largest = max(outcome.largest, result.largest)
-            if result.disorder is not None:
-                known = outcome.disorder
-                outcome.disorder = result.disorder if known is None else min(known, result.disorder)
-            self._done += result.nbytes
-            if result.nbytes:
-                outcome.chunks += result.chunks
-                if self.work.advance is not None:
-                    self.work.advance(self._done, self._total)
+            self.outcome.add(result)
+            if result.nbytes and self.work.advance is not None:
+                self.work.advance(self.outcome.nbytes, self.work.nbytes)
 
     def leave(self, unfinished: UnfinishedError) -> bool:
         """Take note of disorder, if the pass is lenient; whether that is no error."""
@@ -97,7 +78,7 @@ class Tasks:
         with self._lock:
             if at is not None and rest.turn < self._left:
                 self._left = rest.turn
-                self.outcome.rest = Chunk(rest.ranges, at)
+                self.outcome.rest = Chunk(rest.chunk.ranges, at)
         return True
 
     def stop(self) -> None:

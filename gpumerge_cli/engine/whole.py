@@ -9,15 +9,16 @@ from itertools import accumulate, pairwise
 
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.dataclass import dataclass, field, replace
+from gpumerge_cli.dataclass import dataclass, field
+from gpumerge_cli.engine.launches import about, policy_of
 from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.engine.outcome import About
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.parts import lines_that_begin, nearest_line_edge
 from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.steps import named_sort
 from gpumerge_cli.engine.task import Filled, Place, Task, TaskResult, UnfinishedError
-from gpumerge_cli.engine.workers import about, policy_of
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.measure import Span, Stopwatch
@@ -89,7 +90,7 @@ class WholeWorker:
     def start(self) -> None:
         """Take the memory for all of it. Raises DeviceError."""
         work = self._work
-        self._on.prepare(work.order, self._policy, int(work.nbytes / work.item_bytes))
+        self._on.prepare(work.order, self._policy, int(work.nbytes / work.mean_bytes))
         self._workspace = self._on.workspace(work.order, work.nbytes, threads=self._threads)
 
     def do(self, task: Task) -> TaskResult:
@@ -97,7 +98,7 @@ class WholeWorker:
         try:
             return self._do(task)
         except DeviceError as error:
-            raise UnfinishedError(error, TaskResult([0] * len(task.ranges)), None) from error
+            raise UnfinishedError(error, TaskResult([0] * len(task.chunk.ranges)), None) from error
 
     def about(self) -> About:
         """See Worker."""
@@ -115,7 +116,7 @@ class WholeWorker:
 
     def _do(self, task: Task) -> TaskResult:
         workspace, sources = self._memory, self._work.sources
-        sizes = [stop - start for start, stop in task.ranges]
+        sizes = [stop - start for start, stop in task.chunk.ranges]
         for_each(self._parts(sources, sizes), self._bring, self.hands)
         for source in sources:
             source.check_unchanged()  # not later: what is written may go to one of them
@@ -162,7 +163,7 @@ class WholeWorker:
         workspace.adopt(sizes)
         workspace.sort(self._policy, self._work.equals)  # type: ignore[arg-type]
         workspace.synchronize()
-        self._took([replace(s, name="sort") if s.name == "kernel" else s for s in workspace.spans])
+        self._took(list(map(named_sort, workspace.spans)))
         workspace.spans.clear()
 
     def _pieces(self) -> list[_Piece]:

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import cast
 
-from gpumerge_cli.backends.base import Backend, CountingWorkspace, Pace, Workspace
-from gpumerge_cli.dataclass import replace
-from gpumerge_cli.engine.memory import Shares
+from gpumerge_cli.backends.base import Backend, CountingWorkspace, Workspace
+from gpumerge_cli.engine.launches import Feed, about, policy_of
 from gpumerge_cli.engine.outcome import About
 from gpumerge_cli.engine.outlet import HalfWrittenError, Merged
 from gpumerge_cli.engine.passes import Pass
@@ -20,12 +19,12 @@ from gpumerge_cli.engine.steps import (
     check_beginnings,
     disorder_between,
     first_of_equals,
+    named_sort,
     read_chunk,
 )
 from gpumerge_cli.engine.task import Place, Task, TaskResult, UnfinishedError
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError
-from gpumerge_cli.launch import FAN_INS, LaunchPolicy, SortPolicy, SortRequest
-from gpumerge_cli.measure import Span
+from gpumerge_cli.launch import SortPolicy
 from gpumerge_cli.native.calls import ChunkCalls, ChunkWorker, Disordered
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk
@@ -35,60 +34,19 @@ _MOST_WARMED = 1 << 16  # bytes of an item: reading larger ones takes far longer
 _LEAST_CHUNK = 64 << 10
 
 
-def sorts_again(backend: Backend, work: Pass) -> bool:
-    """Whether the backend merges so many runs faster by sorting each chunk again."""
-    launch = work.job.operation.launch
-    if work.sorts or not isinstance(launch, SortRequest):
-        return False
-    pace = backend.sort_pace(work.order, work.item_bytes)
-    if not 0 < pace.resorts < len(work.sources):
-        return False
-    return backend.resolve_sort(launch, work.order, work.nbytes).algorithm == "radix"
-
-
-def pace_of(backend: Backend, work: Pass) -> Pace:
-    """The pace of the backend in the pass, with the room that it takes to sort chunks again if it does."""
-    pace = backend.pace(work.order, len(work.sources), work.item_bytes)
-    if not sorts_again(backend, work):
-        return pace
-    return replace(pace, footprint=pace.footprint + backend.sort_pace(work.order, work.item_bytes).room)
-
-
-def policy_of(backend: Backend, work: Pass) -> LaunchPolicy | SortPolicy:
-    """The launch by which the backend carries out the pass. Raises UsageError for a wish that it cannot meet."""
-    launch = work.job.operation.launch
-    if isinstance(launch, SortRequest):
-        if work.sorts or sorts_again(backend, work):
-            return backend.resolve_sort(launch, work.order, work.nbytes)
-        # Who asked for a sort that merges gets no digits: they are for more runs than a pass merges.
-        most = len(work.sources) if launch.algorithm in ("auto", "radix") else FAN_INS[-1]
-        return backend.resolve(launch.launch, work.order, min(most, len(work.sources)))
-    return backend.resolve(launch, work.order, len(work.sources), work.equals)
-
-
-def about(device: str, policy: LaunchPolicy | SortPolicy, shrunk_to: int = 0) -> About:
-    """A device and a launch, as reports tell them."""
-    kernel = policy.algorithm if isinstance(policy, SortPolicy) else policy.kernel
-    return About(device, kernel, policy.describe(), policy.why, shrunk_to)
-
-
-def _named_sort(span: Span) -> Span:
-    return replace(span, name="sort") if span.name == "kernel" else span
-
-
 class Setup:
     """A backend that is set up for a pass: the state that its slots share.
 
-    shares: how many slots it has, and bytes of a chunk that suits them. calls: do a chunk in one call, if the backend
-    can. written_by_calls: whether they write its result, too. shrunk_to: bytes of the largest chunk that is tried
-    since the device has run out of memory; 0 if it never did.
+    feed: gives the number of its slots, and bytes of a chunk that suits them. calls: do a chunk in one call, if the
+    backend can. written_by_calls: whether they write its result, too. shrunk_to: bytes of the largest chunk that is
+    tried since the device has run out of memory; 0 if it never did.
     """
 
-    def __init__(self, work: Pass, backend: Backend, shares: Shares) -> None:
+    def __init__(self, work: Pass, backend: Backend, feed: Feed) -> None:
         self.work = work
         self.backend = backend
-        self.shares = shares
         self.policy = policy_of(backend, work)
+        self.shares = feed(backend, self.policy)
         self.calls: ChunkCalls | None = None
         self.written_by_calls = False
         self.shrunk_to = 0
@@ -110,10 +68,14 @@ class Setup:
         """The name of its device."""
         return self.backend.info().name
 
+    def about(self) -> About:
+        """Its device and launch, as reports tell them."""
+        return about(self.device, self.policy, self.shrunk_to)
+
     def warm_up(self) -> None:
         """Merge two items, so that compiling and loading code counts as start-up and not as the first chunk's work."""
         work = self.work
-        order, items = work.order, int(self.shares.chunk_bytes / work.item_bytes)
+        order, items = work.order, int(self.shares.chunk_bytes / work.mean_bytes)
         if not work.nbytes and order.item_bytes > _MOST_WARMED:
             return
         self.backend.prepare(order, self.policy, items, check=work.check, equals=work.equals)
@@ -149,7 +111,7 @@ class Setup:
         """
         with self._lock:
             if self.limit < tried:
-                return True  # another hand took note meanwhile
+                return True  # another thread took note meanwhile
             if self.limit <= _LEAST_CHUNK or self.work.sorts:
                 return False
             self.shrunk_to = max(_LEAST_CHUNK, min(self.limit, failed) // 2)
@@ -169,7 +131,7 @@ class Slot:
     def do(self, task: Task) -> TaskResult:
         """Carry out the task, in pieces where the device has no memory for it as a whole. Raises UnfinishedError."""
         setup, work = self._setup, self._work
-        done = TaskResult([0] * len(task.ranges), part=task.place.part)
+        done = TaskResult([0] * len(task.chunk.ranges), part=task.place.part)
         if work.action == "check":
             return self._checked(task, done)
         pieces = deque([task.chunk])
@@ -212,7 +174,7 @@ class Slot:
             done.written += written
             done.nbytes += piece.nbytes
             done.largest = max(done.largest, piece.nbytes)
-        done.spans += map(_named_sort, merged.spans) if self._work.sorts else merged.spans
+        done.spans += map(named_sort, merged.spans) if self._work.sorts else merged.spans
         merged.spans.clear()
         if piece.nbytes > 2 * self._capacity:  # a long line; whoever looks back at it reads it again
             self.close()
@@ -269,7 +231,7 @@ class Slot:
 
     def _checked(self, task: Task, done: TaskResult) -> TaskResult:
         """Look at the task's piece of the only source, block by block."""
-        (source,), ((start, stop),), work = self._work.sources, task.ranges, self._work
+        (source,), ((start, stop),), work = self._work.sources, task.chunk.ranges, self._work
         size, unique = self._setup.shares.chunk_bytes, not work.equals.keeps_all
         done.nbytes = stop - start
         if self._workspace is None:
@@ -299,72 +261,87 @@ class Slot:
         self._workspace = self._caller = None
 
 
-class _SetupWorker:
-    """The common part of both kinds: each thread has a slot."""
+class Slots:
+    """The slots of a setup, one for each thread that does a task."""
 
-    def __init__(self, name: str, backend: str) -> None:
-        self.name = name
-        self.backend = backend
-        self.hands = 1
-        self.chunk_bytes = 0
-        self._setup: Setup | None = None
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
         self._own = threading.local()
         self._all: list[Slot] = []
         self._lock = threading.Lock()
 
     def do(self, task: Task) -> TaskResult:
+        """Carry out the task in the slot of the calling thread. Raises UnfinishedError."""
         slot: Slot | None = getattr(self._own, "slot", None)
         if slot is None:
-            assert self._setup is not None, "a worker starts first"
-            slot = self._own.slot = Slot(self._setup)
+            slot = self._own.slot = Slot(self.setup)
             with self._lock:
                 self._all.append(slot)
         return slot.do(task)
 
-    def about(self) -> About:
-        setup = self._setup
-        return About() if setup is None else about(setup.device, setup.policy, setup.shrunk_to)
-
     def close(self) -> None:
+        """Give all memory back."""
         with self._lock:
             for slot in self._all:
                 slot.close()
             self._all.clear()
 
 
-class CpuWorker(_SetupWorker):
-    """A thread on the CPU. All of a pass share one setup, which is ready."""
+class CpuWorker(Slot):
+    """A thread on the CPU. All of a pass share one setup. See threads.Worker."""
+
+    hands = 1
 
     def __init__(self, number: int, setup: Setup) -> None:
-        super().__init__(f"cpu {number}", setup.backend.name)
-        self._setup = setup
+        super().__init__(setup)
+        self.name = f"cpu {number}"
+        self.backend = setup.backend.name
         self.chunk_bytes = setup.shares.chunk_bytes
 
     def start(self) -> None:
-        assert self._setup is not None
+        """See Worker."""
         self._setup.open()
 
+    def about(self) -> About:
+        """See Worker."""
+        return self._setup.about()
 
-class DeviceWorker(_SetupWorker):
-    """A device with its streams, each fed by a thread.
+
+class DeviceWorker:
+    """A device with its streams, each fed by a thread. See threads.Worker.
 
     create: makes its backend, which may take seconds. feed: gives its slots and the bytes of their chunks.
     """
 
-    def __init__(
-        self, name: str, work: Pass, create: Callable[[], Backend], feed: Callable[[Backend], Shares],
-    ) -> None:  # fmt: skip
-        super().__init__(name, name.split()[0])
+    def __init__(self, name: str, work: Pass, create: Callable[[], Backend], feed: Feed) -> None:
+        self.name = name
+        self.backend = name.split()[0]
+        self.hands = 1
+        self.chunk_bytes = 0
         self._work = work
         self._create = create
         self._feed = feed
+        self._slots: Slots | None = None
 
     def start(self) -> None:
-        backend = self._create()
-        shares = self._feed(backend)
-        setup = Setup(self._work, backend, shares)
+        """See Worker."""
+        setup = Setup(self._work, self._create(), self._feed)
         if self._work.action == "merge":
             setup.warm_up()
         setup.open()
         _ = setup.device  # while it answers: a report names a device that was lost, too
-        self.hands, self.chunk_bytes, self._setup = shares.workers, shares.chunk_bytes, setup
+        self.hands, self.chunk_bytes, self._slots = setup.shares.workers, setup.shares.chunk_bytes, Slots(setup)
+
+    def do(self, task: Task) -> TaskResult:
+        """See Worker."""
+        assert self._slots is not None, "a worker starts first"
+        return self._slots.do(task)
+
+    def about(self) -> About:
+        """See Worker."""
+        return About() if self._slots is None else self._slots.setup.about()
+
+    def close(self) -> None:
+        """See Worker."""
+        if self._slots is not None:
+            self._slots.close()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import compression_of
-from gpumerge_cli.formats.format import Content
+from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.units import format_bytes
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def write_array(
     path: str,
-    format: Content,
+    layout: Layout,
     dtype: Dtype | None,
     count: int,
     blocks: Iterable[NDArray[Any]],
@@ -36,7 +36,7 @@ def write_array(
     """
     if dtype is not None:
         _check_room(path, count * dtype.itemsize)
-    sink = open_sink(path, format, dtype, count, most=count * (1 if dtype is None else dtype.itemsize))
+    sink = open_sink(path, layout, dtype, count, most=count * (1 if dtype is None else dtype.itemsize))
     position = 0
     try:
         for block in blocks:

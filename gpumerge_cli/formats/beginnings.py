@@ -9,7 +9,7 @@ from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.formats.foreign import FOREIGN
-from gpumerge_cli.formats.kinds.lookup import all_formats
+from gpumerge_cli.formats.format import FORMATS
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.kinds import Order
 
@@ -32,16 +32,16 @@ def refuse_binary(name: str, start: bytes, *, plain: bool) -> None:
         raise InputError(f"it holds {kind} data, not lines of text", where=name, way_out=way_out)
 
 
-def refuse_wide(name: str, start: bytes, *, csv: bool) -> None:
+def refuse_wide(name: str, start: bytes, *, in_fields: bool) -> None:
     """Raise InputError if a text that begins with `start` has units of several bytes.
 
     Lines that end at a byte would break such text, even where they are not moved: each file has a mark, and a newline
-    is half a unit. csv: no mark is needed, since the text is no CSV with keys anyway.
+    is half a unit. in_fields: no mark is needed, since lines could not be taken apart into fields anyway.
     """
     wide = wide_encoding(start)
-    if wide and (csv or start.startswith(_WIDE_MARKS)):
+    if wide and (in_fields or start.startswith(_WIDE_MARKS)):
         way_out = f"convert it first, for example with iconv -f {wide} -t UTF-8"
-        way_out += "" if csv else "; --format text takes it as it is"
+        way_out += "" if in_fields else "; --format text takes it as it is"
         raise InputError(
             f"it holds {wide} text, whose lines cannot be taken apart by bytes", where=name, way_out=way_out
         )
@@ -65,7 +65,7 @@ def _kind(start: bytes, name: str, plain: bool) -> tuple[str, str] | None:
                 return codec.name, "say --compressed"
             rename = f", or name it {codec.suffix}" + (" and say --compressed" if plain else "")
             return codec.name, "decompress it first" + (rename if name != STDIO else "")
-    for format in all_formats():
+    for format in FORMATS.values():
         if _begins(start, format.begins):
             return next(iter(format.suffixes)), f"say --format {format.name}"
     for foreign in FOREIGN:

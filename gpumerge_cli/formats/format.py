@@ -5,70 +5,144 @@ NumPy is imported neither here nor there until a file is opened, since help list
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from gpumerge_cli.dataclass import dataclass, field
-from gpumerge_cli.extents import Copy
-from gpumerge_cli.order.rules import NEWLINE
+from gpumerge_cli.dataclass import dataclass
 
 if TYPE_CHECKING:
+    from gpumerge_cli.extents import Copy
     from gpumerge_cli.formats.base import Source
     from gpumerge_cli.formats.input import SeekableInput
+    from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import Key
     from gpumerge_cli.order.key_types import Dtype
+    from gpumerge_cli.order.kinds import Order
 
-Items = Literal["lines", "said", "told"]
+Holds = Literal["lines", "untyped", "typed", "rows"]
+"""lines: take the options that say how lines compare. untyped: items whose dtype options and the suffix say. typed:
+items whose type the file says. rows: columns with types and nulls, see formats/rows.py."""
 
 
-@dataclass(frozen=True)
 class Format:
-    """A format of files.
-
-    name: as --format has it. suffixes: what names of its files end in, each with the name of the dtype that it says, or
-    "". items: lines, which take the options that say how lines compare; or else who says their dtype, options and the
-    suffix ("said") or the file ("told"). begins: a regular expression for how its files begin, b"" if nothing tells.
-    open: makes a source of a file and what is known of its content; raises InputError. header: the bytes ahead of so
-    many items of a dtype, always of one length; None if there are none.
-    about: what help says beside its suffixes.
-    """
+    """A format of files. All that is known of one format is in its subclass."""
 
     name: str
-    suffixes: Mapping[str, str]
-    items: Items
-    open: Callable[[SeekableInput, Content], Source]
+    """Its name for --format."""
+    holds: Holds
+    suffixes: Mapping[str, str] = {}
+    """The suffixes of its files, each with the name of the dtype that it says, or ""."""
     begins: bytes = b""
-    header: Callable[[Dtype, int], bytes] | None = None
+    """A regular expression for how its files begin; b"" if nothing tells."""
     about: str = ""
+    """A note for the list of suffixes in help."""
+    word: str = "binary"
+    """The word for its files in messages."""
+    option: str = "--format"
+    """The option that asks for it."""
+    readings: int = 0
+    """Times that all of a file is read, or copied, before the work can begin."""
+    joins: bool = True
+    """Whether its items can be joined."""
+    names_in_header: bool = False
+    """Whether keys may be names in the header of files, so that all headers must be alike."""
+
+    def judge(self, items: Items) -> None:
+        """Raise UsageError if options of the items do not go with the format."""
+
+    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> Source:
+        """The source of an opened file. Raises InputError.
+
+        told: called with the share of the file that was gone through, again and again, if all of it is read.
+        """
+        raise NotImplementedError
+
+    def refuse(self, name: str, start: bytes, items: Items) -> None:
+        """Raise InputError if a file that begins with `start`, its first bytes, cannot be of this format."""
+
+    def order(self, layout: Layout, dtype: Dtype | None) -> Order:
+        """The order of the items before they are prepared. dtype: that of the first file, None for lines."""
+        from gpumerge_cli.formats.record_options import order_of
+        from gpumerge_cli.order.kinds import Order
+
+        if dtype is None:
+            return Order.lines(layout.items.line_order)
+        return order_of(dtype, layout.key, descending=layout.items.reverse)
+
+    def prepared(self, sources: Sequence[Source], layout: Layout, told: Callable[[int, float], None]) -> Prepared:
+        """The opened sources of all files of a job as they are worked on. Sources that are replaced are closed.
+
+        layout: that of the first. told: called with (number of the source, share of it gone through), again and again
+        while files are read or copied. Raises InputError.
+        """
+        return Prepared(tuple(sources), self.order(layout, sources[0].dtype), Written(layout.items.shown))
+
+    def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
+        """The columns of the file `name`; () if the format has none, None if the file is empty. Raises InputError."""
+        return ()
+
+    def same_header(self, header: bytes, other: bytes, items: Items) -> bool:
+        """Whether two headers say the same. A byte order mark and how lines end are no difference."""
+        bare, bare_other = (each.removeprefix(b"\xef\xbb\xbf").replace(b"\r", b"") for each in (header, other))
+        return bare == bare_other
+
+    def item_of(self, line: bytes, order: Order) -> bytes:
+        """The item, without its end, that a line of a file is. Raises UsageError for what is no line of a file."""
+        return line
+
+    def header(self, dtype: Dtype, count: int) -> bytes:
+        """The bytes ahead of `count` items of a dtype, always of one length; b"" if there are none."""
+        return b""
 
 
 @dataclass(frozen=True)
-class Content:
-    """The content of a file, by options and its name: a format, and for keys and records the dtype with its byte order.
-
-    name: of the format. dtype: None if the file says it. key: what of an item is its key, if anything was said of that.
-    terminator: the byte that ends a line. header_lines: lines at the start that are not items. csv: lines are CSV's
-    records, see csv_records. csv_implied: see engine.job.Items. plain: whatever their names say, no files are
-    compressed. shown: makes of whole lines what is written. said: options say the format, so names need not.
-    folder: for a copy, see SeekableInput. copy: the decompressed content, where others have made it.
-    """
+class Column:
+    """A column of a file. Any of its values may be null, if it has a type."""
 
     name: str
+    type: str = ""
+    """One of those of order.rows.RowKey; "" for text."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The layout of one file: its format, and for keys and records their dtype and key."""
+
+    format: Format
+    items: Items
+    """Those of the job."""
+    number: int = 0
+    """The number of the file among the inputs."""
     dtype: Dtype | None = None
+    """With its byte order; None if the file says it."""
     key: Key | None = None
-    terminator: int = NEWLINE
-    header_lines: int = 0
-    csv: bool = False
-    csv_implied: bool = field(default=False, compare=False)
-    plain: bool = False
-    shown: Callable[[bytes], bytes] | None = None
-    said: bool = field(default=False, compare=False)
-    folder: str | None = field(default=None, compare=False)
-    copy: Copy | None = field(default=None, compare=False)
+    """The part of an item that is its key, if anything was said of that."""
 
     @property
-    def format(self) -> Format:
-        return FORMATS[self.name]
+    def copy(self) -> Copy | None:
+        """See Items.copies."""
+        return self.items.copies[self.number] if self.items.copies else None
+
+
+@dataclass(frozen=True)
+class Written:
+    """The way from lines to the bytes of an output."""
+
+    shown: Callable[[bytes], bytes] | None = None
+    """Makes of whole lines what is written; None if they are written as they are."""
+    columns: tuple[Column, ...] = ()
+    """Those of rows, which go to an output of a format of rows."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The inputs of a job as they are worked on."""
+
+    sources: tuple[Source, ...]
+    order: Order
+    written: Written
+    is_copied: bool = True
+    """Whether files were copied for that, where the format has to read them."""
 
 
 FORMATS: dict[str, Format] = {}

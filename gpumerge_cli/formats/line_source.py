@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.extents import Extent
+from gpumerge_cli.formats.ended_source import EndedSource
 from gpumerge_cli.formats.input import SeekableInput
-
-if TYPE_CHECKING:
-    from gpumerge_cli.order.key_types import Dtype
 
 BOM = b"\xef\xbb\xbf"
 """The UTF-8 byte order mark."""
-_BLOCK = 1 << 12
-_LARGEST_BLOCK = 1 << 24
-_COUNTED = 1 << 18  # stays in the caches
 
 
-class LineSource:
+class LineSource(EndedSource):
     """The lines of a file behind its header; a missing last terminator is supplied.
 
     terminator: the byte that ends a line. header_lines, header_asked: lines at the file's start that are not items, as
     far as it has so many. marked: a byte order mark at the file's start belongs to no item, even without a header.
     """
 
-    dtype: Dtype | None = None
-
     def __init__(
         self, file: SeekableInput, terminator: int = 10, header_lines: int = 0, *, marked: bool = False
     ) -> None:
-        self.name = file.name
+        super().__init__(file, terminator)
         self.header_asked = header_lines
-        self._file = file
-        self._end = bytes([terminator])
-        self._unfinished = file.size > 0 and file.read(file.size - 1, 1) != self._end
-        self._base = 0
+        self.marked = marked
         self._header_lines = 0
-        self._held = file.size
-        self.size = file.size + self._unfinished
         start = 0
         is_mark = file.size == len(BOM) and file.read(0, len(BOM)) == BOM
         while self._header_lines < header_lines and start < file.size and not is_mark:
@@ -68,68 +52,5 @@ class LineSource:
         data = self._file.read_exactly(0, self._base)
         return data if data.endswith(self._end) or not data else data + self._end
 
-    @property
-    def tag(self) -> str:
-        return self._file.tag
-
-    @property
-    def extent(self) -> Extent | None:
-        return self._file.extent(self._base, self._held)
-
-    def read_into(self, start: int, out: Bytes) -> None:
-        inside = max(0, min(len(out), self._held - start))
-        self._file.read_into(self._base + start, memoryview(out)[:inside])
-        memoryview(out)[inside:] = self._end * (len(out) - inside)
-
-    def item_start(self, position: int) -> int:
-        return 0 if position <= 0 else self.item_end(position - 1)
-
-    def item_at(self, start: int) -> bytes:
-        stop = self.item_end(start) - 1
-        return self._bytes(start, stop)
-
-    def item_before(self, start: int) -> bytes:
-        stop = start - 1
-        block, low = _BLOCK, stop
-        while low > 0:
-            high, low = low, max(0, low - block)
-            found = self._bytes(low, high).rfind(self._end)
-            if found >= 0:
-                low += found + 1
-                break
-            block = min(2 * block, _LARGEST_BLOCK)
-        return self._bytes(low, stop)
-
-    def item_end(self, start: int) -> int:
-        block, at = _BLOCK, start
-        while at < self._held:
-            found = self._read(at, block).find(self._end)
-            if found >= 0:
-                return at + found + 1
-            at += block
-            block = min(2 * block, _LARGEST_BLOCK)
-        return self.size
-
-    def _read(self, at: int, count: int) -> bytes:
-        return self._file.read(self._base + at, count)
-
-    def _bytes(self, start: int, stop: int) -> bytes:
-        return self._file.read_exactly(self._base + start, stop - start)
-
     def place(self, start: int) -> str:
-        return f"{self.name}:{self._header_lines + self._lines_before(start) + 1}"
-
-    def count(self, stop: int | None = None) -> int:
-        return self._lines_before(self.size if stop is None else stop)
-
-    def _lines_before(self, stop: int) -> int:
-        lines, held = 0, min(stop, self._held)
-        for at in range(0, held, _COUNTED):
-            lines += self._read(at, min(_COUNTED, held - at)).count(self._end)
-        return lines + (stop > self._held)
-
-    def check_unchanged(self) -> None:
-        self._file.check_unchanged()
-
-    def close(self) -> None:
-        self._file.close()
+        return f"{self.name}:{self._header_lines + self._items_before(start) + 1}"

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Sink, Source
-from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_records, refuse_wide
+from gpumerge_cli.formats.beginnings import LOOKED_AT
 from gpumerge_cli.formats.compressed import compression_of, compressor, inner_name, suffix_of
 from gpumerge_cli.formats.foreign import Foreign, foreign_of
-from gpumerge_cli.formats.format import FORMATS, Content, Format
+from gpumerge_cli.formats.format import FORMATS, Column, Format, Layout, Written
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import dtype_of, format_names, format_of, is_binary
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.output import open_output
 from gpumerge_cli.formats.output_stream import is_terminal
-from gpumerge_cli.formats.record_options import Key, RecordRequest, item_name, parse_dtype, record_format
+from gpumerge_cli.formats.record_options import Key, item_name, parse_dtype, record_format
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.order.key_types import ItemType
-from gpumerge_cli.order.rules import NEWLINE, NUL, LineOrder
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
@@ -29,62 +28,46 @@ if TYPE_CHECKING:
 _RECORDS_WAY_OUT = "say --csv if it holds CSV; --record-size, or --dtype with fields, if it holds records"
 
 
-def resolve_format(
-    name: str,
-    format: str | None,
-    dtype: str | None,
-    *,
-    lines: LineOrder | None = None,
-    header_lines: int = 0,
-    csv: bool = False,
-    records: RecordRequest = RecordRequest(),  # noqa: B008 - frozen
-) -> Content:
-    """The content of the file `name`.
+def layout_of(name: str, items: Items, number: int = 0) -> Layout:
+    """The layout of the file `name`. number: of the file among the inputs.
 
-    lines: how lines compare, if that was said: then it is text. Raises UsageError if neither options nor suffix say the
-    format, or if they disagree.
+    Raises UsageError if neither options nor suffix say the format, or if they disagree.
     """
-    if format is not None and format not in FORMATS:
-        raise UsageError(f"--format {format}: no such format", way_out=f"use {' or '.join(format_names())}")
-    found = _resolved(name, FORMATS.get(format or ""), dtype, lines, header_lines, csv, records)
-    return replace(found, said=format is not None or dtype is not None or records.size is not None)
-
-
-def _resolved(
-    name: str,
-    said: Format | None,
-    dtype: str | None,
-    lines: LineOrder | None,
-    header_lines: int,
-    csv: bool,
-    records: RecordRequest,
-) -> Content:
+    if items.format is not None and items.format not in FORMATS:
+        raise UsageError(f"--format {items.format}: no such format", way_out=f"use {' or '.join(format_names())}")
+    named = FORMATS.get(items.format or "")
+    said, asked = (named, None) if items.certainty == "said" else (None, named)
     suffix = suffix_of(name) if name != STDIO else ""
-    items, key = record_format(dtype, records)
-    text = lines is not None or header_lines > 0 or csv
+    request, dtype = items.records_of[min(number, len(items.others))], items.dtype
+    record, key = record_format(dtype, request)
+    text = items.lines is not None or items.header_lines > 0 or asked is not None
     one = said or format_of(suffix)
     if key is not None:
-        return _records(name, said, one, items, key, records.said or f"--dtype {dtype}", text)
-    if dtype is not None and said is None and (one is None or one.items != "told"):
+        one = _of_records(name, said, one, record, key, request.said or f"--dtype {dtype}", text)
+        return Layout(one, items, number, record, key)
+    if dtype is not None and said is None and (one is None or one.holds not in ("typed", "rows")):
         one = _of_options()  # whatever the name says
     if text and said is None:
         if is_binary(suffix):
-            raise _is_binary(name, header_lines, csv)
-        one = next(one for one in FORMATS.values() if one.items == "lines")
+            raise _is_binary(name, items, asked)
+        one = asked or format_of("")
     if one is None:
         raise _unknown(name, suffix)
-    if one.items == "lines":
+    if one.holds == "lines":
         if dtype is not None:
             raise UsageError(f"--dtype {dtype}: lines of text have none", way_out="leave it or --format text out")
-        terminator = NEWLINE if lines is None else lines.terminator
-        if csv and terminator == NUL:
-            raise UsageError("--csv: records end in newlines", way_out="leave -z out")
-        return Content(one.name, None, None, terminator, header_lines, csv)
+        one.judge(items)
+        return Layout(one, items, number)
     if text:
-        raise _is_binary(name, header_lines, csv)
+        raise _is_binary(name, items, asked)
+    return Layout(one, items, number, _dtype_of(name, one, suffix, dtype))
+
+
+def _dtype_of(name: str, one: Format, suffix: str, dtype: str | None) -> Dtype | None:
+    """The dtype of the items of a file that are no lines; None if the file says it. dtype: that of options."""
     wanted = None if dtype is None else parse_dtype(dtype)
-    if one.items == "told":
-        return Content(one.name, wanted)
+    if one.holds in ("typed", "rows"):
+        return wanted
     named = dtype_of(suffix)
     if wanted is not None and named and not wanted.isnative:
         what = f"{name}: its suffix says {named} in this machine's byte order, --dtype says {dtype}"
@@ -93,17 +76,17 @@ def _resolved(
         raise UsageError(f"{name}: its suffix says {named}, --dtype says {dtype}", way_out="leave one of them out")
     if wanted is None and not named:
         raise UsageError(f"{name}: {one.name} items need a dtype", way_out="say --dtype, for example --dtype int32")
-    return Content(one.name, ItemType.of(named) if wanted is None else wanted)
+    return ItemType.of(named) if wanted is None else wanted
 
 
 def _of_options() -> Format:
     """The format of files of which options say all."""
-    return next(one for one in FORMATS.values() if one.items == "said")
+    return next(one for one in FORMATS.values() if one.holds == "untyped")
 
 
-def _is_binary(name: str, header_lines: int, csv: bool) -> UsageError:
-    if csv or header_lines:
-        option = "--csv" if csv else "--header"
+def _is_binary(name: str, items: Items, asked: Format | None) -> UsageError:
+    if asked is not None or items.header_lines:
+        option = "--header" if asked is None else asked.option
         return UsageError(f"{name} is binary: {option} is for text", way_out=f"leave {option} out, or --format text")
     what = f"{name} is binary: how lines compare means nothing to it"
     return UsageError(what, way_out="leave -n and the like out, or --format text")
@@ -123,102 +106,98 @@ def _unknown(name: str, suffix: str) -> UsageError:
     return UsageError(what, way_out=foreign.way_out_for(name))
 
 
-def _records(
+def _of_records(
     name: str,
     format: Format | None,
     one: Format | None,
-    items: Dtype | None,
+    record: Dtype | None,
     key: Key,
     said: str,
     text: bool,
-) -> Content:
-    """The content of a file of records, which the option `said` says it is.
+) -> Format:
+    """The format of a file of records, which the option `said` says it is.
 
-    format: that was said; one: that one, or that of the suffix. items: None if a header says it.
+    format: that was said; one: that one, or that of the suffix. record: None if a header says its dtype.
     """
     if text:
         raise UsageError(f"{said} says that the items are records, not lines", way_out="leave -n and the like out")
-    if one is not None and one.items == "told":
-        return Content(one.name, items, key)
-    if format is not None and format.items == "lines":
+    if one is not None and one.holds in ("typed", "rows"):
+        return one
+    if format is not None and format.holds == "lines":
         raise UsageError(f"{said}: lines of text have no such key", way_out="leave it or --format text out")
-    if items is None and one is not None and one.items == "lines":
+    if record is None and one is not None and one.holds == "lines":
         raise UsageError(f"{said}: {name} is text, its lines have no such key", way_out=_RECORDS_WAY_OUT)
-    if items is None:
+    if record is None:
         raise UsageError(f"{said}: the size of the records of {name} is not known", way_out=_RECORDS_WAY_OUT)
     suffix = suffix_of(name) if name != STDIO else ""
     if dtype_of(suffix) and format is None:
         raise UsageError(
             f"{name}: its suffix says {dtype_of(suffix)}, {said} says records", way_out="leave it out, or rename it"
         )
-    return Content((format or _of_options()).name, items, key)
+    return format or _of_options()
 
 
-def open_source(name: str, chosen: Content, told: Callable[[float], None] = lambda share: None) -> Source:
+def open_source(
+    name: str, layout: Layout, told: Callable[[float], None] = lambda share: None, *, folder: str | None = None
+) -> Source:
     """Open an input. Raises InputError.
 
-    told: called with the share of the file that was gone through, again and again while it is decompressed. The records
-    of CSV come as the lines of the file, see csv_records.records_of.
+    told: called with the share of the file that was gone through, again and again while it is decompressed. folder: for
+    a copy, see SeekableInput.
     """
-    file = open_input(name, plain=chosen.plain, told=told, folder=chosen.folder, copy=chosen.copy)
+    file = open_input(name, plain=layout.items.plain, told=told, folder=folder, copy=layout.copy)
     try:
-        if chosen.format.items == "lines":
-            start = file.read(0, LOOKED_AT)
-            if not chosen.said:
-                refuse_binary(name, start, plain=chosen.plain)
-            if chosen.csv or not (chosen.plain or chosen.said):
-                refuse_wide(name, start, csv=chosen.csv)
-            if chosen.csv_implied:
-                refuse_records(name, start)
-        return chosen.format.open(file, chosen)
+        if layout.format.holds == "lines":
+            layout.format.refuse(name, file.read(0, LOOKED_AT), layout.items)
+        return layout.format.open(file, layout, told)
     except BaseException:
         file.close()
         raise
 
 
-def judge_suffix(name: str, source_content: Content, dtype: Dtype | None) -> str:
+def judge_suffix(name: str, layout: Layout, dtype: Dtype | None) -> str:
     """The suffix of an output, "" if it means nothing.
 
     dtype: of the items, None for lines. Raises OutputError for a name that says something other than that.
     """
     suffix = suffix_of(name) if name != STDIO else ""
     named = name != STDIO and _keeps_bytes(name)
-    if compression_of(inner_name(name)) and not source_content.plain:
+    if compression_of(inner_name(name)) and not layout.items.plain:
         way_out = f"name it {inner_name(name)}"
         raise OutputError("its suffixes say that it is compressed twice", where=name, way_out=way_out)
     if dtype is None:
         # A link without a suffix may lead to a binary file, which is then what is replaced.
         suffix = suffix or (suffix_of(os.path.realpath(name)) if named and os.path.islink(name) else "")
         if is_binary(suffix):
-            if source_content.plain and source_content.said:
+            if layout.items.plain and layout.items.tells_format:
                 return ""
-            way_out = "name it .txt" + (", or say --format text" if source_content.plain else "")
+            way_out = "name it .txt" + (", or say --format text" if layout.items.plain else "")
             raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out=way_out)
         foreign = foreign_of(suffix)
-        said = source_content.plain or source_content.said
+        said = layout.items.plain or layout.items.tells_format
         if named and not said and foreign is not None and not foreign.text:
             raise OutputError(
                 f"its suffix says {foreign.name}, the items are lines of text", where=name, way_out="name it .txt"
             )
-        return "" if source_content.plain else suffix
+        return "" if layout.items.plain else suffix
     foreign = foreign_of(suffix)
     tells = suffix and format_of(suffix) is not None
-    if named and (foreign is not None or not (tells or source_content.said)):
-        raise _says_otherwise(name, source_content, dtype, foreign)
+    if named and (foreign is not None or not (tells or layout.items.tells_format)):
+        raise _says_otherwise(name, layout, dtype, foreign)
     says = dtype_of(suffix)
     if says and ItemType.of(says) != dtype.newbyteorder("="):
         raise OutputError(f"its suffix says {says}, the items are {item_name(dtype)}", where=name, way_out="rename it")
     if suffix and format_of(suffix) is not None and not is_binary(suffix):
-        own, _ = _own_name(source_content, dtype)
+        own, _ = _own_name(layout, dtype)
         raise OutputError(f"{item_name(dtype)} cannot be written as {suffix}", where=name, way_out=f"name it {own}")
     return suffix
 
 
-def _says_otherwise(name: str, source_content: Content, dtype: Dtype, foreign: Foreign | None) -> OutputError:
+def _says_otherwise(name: str, layout: Layout, dtype: Dtype, foreign: Foreign | None) -> OutputError:
     told = "a name without a suffix says lines of text"
     if suffix_of(name):
         told = f"its suffix says {'nothing' if foreign is None else foreign.name}"
-    own, option = _own_name(source_content, dtype)
+    own, option = _own_name(layout, dtype)
     way_out = f"name it {own}" + (f", or say {option}" if foreign is None else "")
     return OutputError(f"{told}, the items are {item_name(dtype)}", where=name, way_out=way_out)
 
@@ -232,10 +211,10 @@ def _keeps_bytes(name: str) -> bool:
     )
 
 
-def _own_name(source_content: Content, dtype: Dtype) -> tuple[str, str]:
+def _own_name(layout: Layout, dtype: Dtype) -> tuple[str, str]:
     """The suffix that says what the items of a file are, and the option that does."""
-    one = source_content.format
-    if one.items == "told":
+    one = layout.format
+    if one.holds == "typed":
         return next(iter(one.suffixes)), f"--format {one.name}"
     native = dtype.newbyteorder("=")
     suffix = next((suffix for suffix, says in one.suffixes.items() if says and ItemType.of(says) == native), ".bin")
@@ -243,31 +222,41 @@ def _own_name(source_content: Content, dtype: Dtype) -> tuple[str, str]:
 
 
 def open_sink(
-    name: str, source_content: Content, dtype: Dtype | None, count: int | None, *, head: bytes = b"",
+    name: str,
+    layout: Layout,
+    dtype: Dtype | None,
+    count: int | None,
+    *,
+    written: Written = Written(),  # noqa: B008 - frozen
+    line_end: bytes = b"\n",
+    head: bytes = b"",
     most: int = 0,
-) -> Sink:  # fmt: skip
+) -> Sink:
     """Open an output for `count` items (None: known only at `commit`) of `dtype` (V, S: records; None: lines).
 
-    head: bytes ahead of all lines. most: about the bytes of all items, 0 if nobody knows.
+    written: see Prepared. line_end: ends each line. head: bytes ahead of all lines. most: about the bytes of all
+    items, 0 if nobody knows.
 
     Its suffix says the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
     that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
     """
-    compress = compressor(name) if name != STDIO and not source_content.plain else None
-    suffix = judge_suffix(name, source_content, dtype)
+    if written.columns:
+        return _open_rows(name, layout, written.columns, most)
+    compress = compressor(name) if name != STDIO and not layout.items.plain else None
+    suffix = judge_suffix(name, layout, dtype)
     if dtype is None:
-        line_end = source_content.terminator if source_content.shown is not None else None
-        if source_content.shown is not None:
-            shown, packed = source_content.shown, compress
+        shown, packed = written.shown, compress
+        if shown is not None:
             compress = (lambda data: packed(shown(bytes(data)))) if packed else lambda data: shown(bytes(data))
         header = (lambda _: head) if head else None
-        return ItemSink(open_output(name, most), header=header, compress=compress, line_end=line_end)
+        taken = None if shown is None else line_end[0]
+        return ItemSink(open_output(name, most), header=header, compress=compress, line_end=taken)
     if is_terminal(name):
         raise OutputError("binary items are not written to a terminal", way_out="use --output FILE or a pipe")
     if dtype_of(suffix):
         dtype = dtype.newbyteorder("=")  # the byte order that suffixes mean
-    one = format_of(suffix) if is_binary(suffix) else source_content.format
-    of_items = partial(one.header, dtype) if one is not None and one.header is not None else None
+    one = format_of(suffix) if is_binary(suffix) else layout.format
+    of_items = partial(one.header, dtype) if one is not None and one.header(dtype, 0) else None
     output = open_output(name, most)
     if of_items and count is None and (compress or not output.rewrites):
         output.abort()
@@ -281,3 +270,34 @@ def open_sink(
     except BaseException:
         output.abort()
         raise
+
+
+def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int) -> Sink:
+    """Open an output of rows, in the format that its suffix says, else in that of the first input."""
+    from gpumerge_cli.formats.rows import RowFooter, RowFormat, group_bytes
+    from gpumerge_cli.order.rows import END
+
+    own = next(iter(layout.format.suffixes), "")
+    suffix = suffix_of(name) if name != STDIO else ""
+    if name != STDIO and compression_of(name):
+        raise OutputError(
+            "an output of rows is not compressed as a whole", where=name, way_out=f"name it {inner_name(name)}"
+        )
+    said = format_of(suffix) if suffix else None
+    if said is not None and not isinstance(said, RowFormat):
+        raise OutputError(f"rows cannot be written as {suffix}", where=name, way_out=f"name it {own}")
+    if said is None and name != STDIO and _keeps_bytes(name) and not layout.items.tells_format:
+        way_out = f"name it {own}, or say --format {layout.format.name}"
+        raise OutputError("its suffix does not say a format of rows", where=name, way_out=way_out)
+    if is_terminal(name):
+        raise OutputError("rows are not written to a terminal", way_out="use --output FILE or a pipe")
+    format = said or layout.format
+    assert isinstance(format, RowFormat), "rows come from such a format"
+    writer = format.writer(columns)
+    return ItemSink(
+        open_output(name, most),
+        header=lambda _: writer.head,
+        compress=partial(group_bytes, writer, columns),
+        footer=RowFooter(writer),
+        line_end=END[0],
+    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.extents import PartsSpot, Spot, Target
@@ -17,12 +18,23 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
 
 
+class Footer(Protocol):
+    """The bytes that end an output, and tell of what stands ahead of them."""
+
+    def note(self, start: int, data: Bytes) -> None:
+        """Encoded `data` was written at byte `start` of the file; one call at a time, in any order."""
+
+    def made(self) -> bytes:
+        """The footer, when all is written."""
+
+
 class ItemSink:
     """Items from memory to an output. See formats.base.Sink.
 
     dtype: of items as the file has them, None for lines. header: the bytes ahead of so many items, always of one
     length. count: items that will come, None if that is known only at the end. compress: what makes the file's bytes of
-    a chunk's, None to leave them. line_end: see Sink. start: bytes that the output has ahead of the header.
+    a chunk's, None to leave them. footer: makes the bytes behind all chunks, where there are some. line_end: see Sink.
+    start: bytes that the output has ahead of the header.
     """
 
     def __init__(
@@ -33,6 +45,7 @@ class ItemSink:
         header: Callable[[int], bytes] | None = None,
         count: int | None = None,
         compress: Callable[[Any], bytes] | None = None,
+        footer: Footer | None = None,
         line_end: int | None = None,
         start: int = 0,
     ) -> None:
@@ -43,6 +56,9 @@ class ItemSink:
         self._output = output
         self._compress = compress
         self._header = header
+        self._footer = footer
+        self._end = 0
+        self._lock = threading.Lock()
         self._count = count
         self._dtype = dtype
         self._native = None if dtype is None else foreign_keys(dtype)
@@ -102,6 +118,10 @@ class ItemSink:
         """See Sink."""
         self._output.write_at(self._start + start, data)
         self._empty = False
+        if self._footer is not None:
+            with self._lock:
+                self._footer.note(self._start + start, data)
+                self._end = max(self._end, start + len(data))
 
     def finish(self, *, count: int | None = None, durable: bool = False) -> None:
         """See Sink."""
@@ -109,6 +129,8 @@ class ItemSink:
             return
         if self._empty and not self.exact:
             self._output.write_at(0, self._packed(b""))
+        if self._footer is not None:
+            self._output.write_at(self._start + self._end, self._footer.made())
         if self._header is not None and count is not None:
             head = self._header(count)
             if head != self._header(self._count or 0):

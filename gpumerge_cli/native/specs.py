@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import lru_cache
 from typing import Any
 
 from gpumerge_cli.dataclass import names_of
@@ -13,8 +14,9 @@ from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.kinds import Layout, Order
 
 
+@lru_cache(maxsize=16)
 def order_spec(order: Order) -> Any:
-    """The OrderSpec of an order. It keeps the table alive that it points to."""
+    """The OrderSpec of an order, one for all who ask. It keeps the table alive that it points to."""
     layout = order.layout()
     numbers = {name: getattr(layout, name) for name in names_of(Layout) if name != "table"}
     spec = library().OrderSpec(**numbers)

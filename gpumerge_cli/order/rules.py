@@ -60,7 +60,7 @@ class LineKey:
 
     @property
     def kind(self) -> KeyKind:
-        """How it compares. Raises KeyError if there is no such kind."""
+        """The kind that `compare` names. Raises KeyError if there is none."""
         return KIND_OF[self.compare]
 
     @property

@@ -12,7 +12,7 @@ from gpumerge_cli.units import format_bytes, format_count, format_counted, forma
 _MEANINGS = {
     "spool": "copy standard input",
     "decompress": "decompress inputs",
-    "csv": "take CSV apart",
+    "convert": "convert inputs",
     "search": "find the cuts",
     "compile": "compile kernels",
     "read": "read inputs",
@@ -29,7 +29,7 @@ _MEANINGS = {
 _BOUNDS = {
     "spool": "copying standard input",
     "decompress": "decompression",
-    "csv": "taking CSV apart",
+    "convert": "converting inputs",
     "search": "finding the cuts",
     "compile": "compiling",
     "plan": "planning",

@@ -15,7 +15,7 @@ from gpumerge_cli.units import format_bytes, format_seconds
 ORDER = (
     "spool",
     "decompress",
-    "csv",
+    "convert",
     "search",
     "compile",
     "plan",

@@ -15,7 +15,7 @@ SCHEMA = 1
 MERGE_SCHEMA = 4
 """The schema of merges and sorts: 2 brought timeline, ceilings, expected and the kind "sort"; in 3 bound is a name;
 4 brought worker_reports, kinds and parts, and lanes of stretches are names."""
-AHEAD = ("spool", "decompress", "csv", "search")
+AHEAD = ("spool", "decompress", "convert", "search")
 """Stages that happen during the start-up."""
 
 
@@ -115,7 +115,7 @@ class MergeReport:
     add up to more than `busy`. workers: chunks in flight at once.
 
     timeline: the work over time, in at most some thousand stretches: stages, "plan", and ahead of the first byte
-    "decompress" of compressed inputs, "csv" of taking CSV apart, "spool" of standard input and "search" of the ranks
+    "decompress" of compressed inputs, "convert" of CSV and of rows, "spool" of standard input and "search" of the ranks
     or parts that are put out.
     bound: the name of what bounded the run: "start-up", "plan", a stage, or what took most of the start-up.
     ceilings, expected: the cost model's, the latter as seconds of the whole program, 0 where it has no say.

@@ -38,6 +38,24 @@ private:
     Buffer copy_;
 };
 
+// Arrays of items at aligned addresses.
+struct AlignedRuns {
+    std::vector<Run> runs;
+    int64_t nbytes = 0;
+
+    AlignedRuns(const Byte* const* arrays, const int64_t* counts, int64_t inputs, int64_t width)
+    {
+        for (int64_t run = 0; run < inputs; ++run) {
+            copies_.push_back(std::make_unique<Aligned>(arrays[run], counts[run] * width, width));
+            runs.push_back({copies_.back()->data(), counts[run]});
+            nbytes += counts[run] * width;
+        }
+    }
+
+private:
+    std::vector<std::unique_ptr<Aligned>> copies_;
+};
+
 // Calls work(out). If `out` is not aligned to items, work writes to an aligned copy, which is moved to `out`.
 template <typename Work>
 void with_aligned(Byte* out, int64_t nbytes, int64_t width, Work work)
@@ -151,15 +169,25 @@ int64_t gm_merge_arrays(const OrderSpec* order, const LaunchSpec* launch, const 
     const int64_t* counts, int64_t inputs, unsigned char* out, int64_t threads)
 {
     return with_keys(*order, *launch, threads, [&](const KeyMerge& merging) {
-        std::vector<std::unique_ptr<Aligned>> arrays;
-        std::vector<Run> aligned;
-        int64_t total = 0;
-        for (int64_t run = 0; run < inputs; ++run) {
-            arrays.push_back(std::make_unique<Aligned>(runs[run], counts[run] * order->width, order->width));
-            aligned.push_back({arrays.back()->data(), counts[run]});
-            total += counts[run];
-        }
-        with_aligned(out, total * order->width, order->width, [&](Byte* to) { merging.merge(aligned, to); });
+        const AlignedRuns aligned(runs, counts, inputs, order->width);
+        with_aligned(out, aligned.nbytes, order->width, [&](Byte* to) { merging.merge(aligned.runs, to); });
+    });
+}
+
+int64_t gm_combine_arrays(const OrderSpec* order, const LaunchSpec* launch, const unsigned char* const* runs,
+    const int64_t* counts, int64_t inputs, int64_t equals, unsigned char* out, int64_t* kept, int64_t threads)
+{
+    return with_keys(*order, *launch, threads, [&](const KeyMerge& merging) {
+        const AlignedRuns aligned(runs, counts, inputs, order->width);
+        const KeySets kind{merging.keys, *launch};
+        Buffer distinct;
+        const Combining<KeySets> combining{kind, order->width, merging.team, merging.spare, distinct};
+        with_aligned(out, aligned.nbytes, order->width, [&](Byte* to) {
+            const Run found = combining.combine(aligned.runs, static_cast<Equals>(equals), to);
+            if (found.items != to && found.count > 0)
+                std::memcpy(to, found.items, static_cast<size_t>(found.count * order->width));
+            *kept = found.count;
+        });
     });
 }
 

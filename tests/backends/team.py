@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.backends.gpu import shares
-from gpumerge_cli.backends.gpu.asked import Plan
+from gpumerge_cli.backends.gpu.team_interface import ExchangePlan
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.order.kinds import Order
 
@@ -195,8 +195,8 @@ def at(address: int, nbytes: int, dtype: Any) -> Any:
 
 PAIRS = Order.records(12, 4, np.dtype(np.uint32))
 PLANS = (
-    Plan(overlapped=1),
-    Plan(overlapped=1 << 30),
-    Plan(pieces=(0.5, 0.3, 0.2), direct=True, overlapped=1),
-    Plan(pieces=(1.0,), returned=(1.0,), overlapped=1),
+    ExchangePlan(overlapped=1),
+    ExchangePlan(overlapped=1 << 30),
+    ExchangePlan(pieces=(0.5, 0.3, 0.2), direct=True, overlapped=1),
+    ExchangePlan(pieces=(1.0,), returned=(1.0,), overlapped=1),
 )

@@ -14,13 +14,13 @@ from gpumerge_cli import costs
 from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.gpu import access as gpu
-from gpumerge_cli.backends.gpu import sight
+from gpumerge_cli.backends.gpu import presence
 from gpumerge_cli.backends.select import choose, select
 from gpumerge_cli.costs import Costs, load, save
 from gpumerge_cli.engine.check import raise_disorder
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.job import Items
 from gpumerge_cli.errors import DeviceError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.order.kinds import Order
 from tests.jobs_of import job_of
 
@@ -70,7 +70,7 @@ def test_auto_takes_the_shortest_that_is_there(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(gpu, "create", none)
     monkeypatch.setattr(backends_select, "compile_seconds", lambda: 0.0)
-    monkeypatch.setattr(sight, "in_sight", lambda: True)
+    monkeypatch.setattr(presence, "is_present", lambda: True)
     keys = Order.of("int32")
     small = select("auto", 0, keys, 10**6)
     assert small.backend.name == "cpu"
@@ -82,7 +82,7 @@ def test_auto_takes_the_shortest_that_is_there(monkeypatch: pytest.MonkeyPatch) 
     assert huge.why.startswith("there is none; ")
     assert select("auto", 0, keys, None).backend.name == "cpu"
     # A GPU that no device file tells of is not spoken of.
-    monkeypatch.setattr(sight, "in_sight", lambda: False)
+    monkeypatch.setattr(presence, "is_present", lambda: False)
     for nbytes in (10**6, 10**11, None):
         assert select("auto", 0, keys, nbytes).why == "the only backend of this machine"
 
@@ -121,7 +121,7 @@ def test_auto_has_all_work_that_help(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "load", lambda: MODEL)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setattr(backends_select, "compile_seconds", lambda: 0.0)
-    monkeypatch.setattr(sight, "in_sight", lambda: True)
+    monkeypatch.setattr(presence, "is_present", lambda: True)
     monkeypatch.setattr(backends_select, "count_of_gpus", lambda: 2)
     lines = Order.lines()
     small = choose("auto", None, lines, 10**6)
@@ -138,7 +138,7 @@ def test_auto_has_all_work_that_help(monkeypatch: pytest.MonkeyPatch) -> None:
     for asked in ("auto", "gpu"):
         with pytest.raises(DeviceError, match="no GPU 7: there are 2, numbered 0 and 1; choose another device"):
             choose(asked, (0, 7), lines, 10**11)
-    monkeypatch.setattr(sight, "in_sight", lambda: False)
+    monkeypatch.setattr(presence, "is_present", lambda: False)
     monkeypatch.setattr(backends_select, "count_of_gpus", lambda: 0)
     assert choose("auto", None, lines, 10**11).devices == ()
     assert choose("auto", (), lines, 10**11).devices == ()
@@ -147,7 +147,7 @@ def test_auto_has_all_work_that_help(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_check_takes_no_device_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sight, "in_sight", lambda: False)
+    monkeypatch.setattr(presence, "is_present", lambda: False)
     monkeypatch.setattr(backends_select, "count_of_gpus", lambda: 0)
     (tmp_path / "a.txt").write_bytes(b"a\n")
     with opened((str(tmp_path / "a.txt"),), Items()) as inputs:

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.gpu.asked import Place, Plan
 from gpumerge_cli.backends.gpu.exchange import even, sort_shares
+from gpumerge_cli.backends.gpu.team_interface import DeviceItems, ExchangePlan
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.order.kinds import Order
 from tests.backends.team import PAIRS, PLANS, SHAPES, Stand, Workers, drawn
@@ -27,13 +27,15 @@ def test_shares_are_sorted_as_one(rng: np.random.Generator, shape: str, members:
             lay = [int(rng.integers(members))] * members if rng.random() < 0.3 else list(range(members))
             ends = np.cumsum([0, *counts])
             parts = [np.ascontiguousarray(records[a:b]) for a, b in pairwise(ends)]
-            given_ = [Place(lay[k], part.ctypes.data, len(part)) for k, part in enumerate(parts)]
+            given_ = [DeviceItems(lay[k], part.ctypes.data, len(part)) for k, part in enumerate(parts)]
             out = np.zeros_like(records)
             ranges = even(len(records), members)
             takers = list(range(members))
             if lay[0] == lay[-1] and rng.random() < 0.7:
                 ranges, takers = [(0, len(records))], lay[:1]
-            targets = [Place(to, out.ctypes.data + 12 * a, b - a) for to, (a, b) in zip(takers, ranges, strict=True)]
+            targets = [
+                DeviceItems(to, out.ctypes.data + 12 * a, b - a) for to, (a, b) in zip(takers, ranges, strict=True)
+            ]
             team = Stand(rng, members, linked)
             workers = Workers(PAIRS, team, fan_in=int(rng.choice([2, 16])), most_cut=int(rng.choice([1, 16])))
             sort_shares(team, workers, given_, targets, plan)
@@ -47,9 +49,9 @@ def test_what_changes_hands_is_little_more_than_must(rng: np.random.Generator) -
     values = rng.permutation(200_000).astype(np.uint32)
     out = np.zeros_like(values)
     team = Stand(rng, 2, linked=True)
-    halves = [Place(k, values.ctypes.data + 400_000 * k, 100_000) for k in range(2)]
-    targets = [Place(k, out.ctypes.data + 400_000 * k, 100_000) for k in range(2)]
-    sort_shares(team, Workers(Order.of("uint32"), team), halves, targets, Plan(overlapped=1))
+    halves = [DeviceItems(k, values.ctypes.data + 400_000 * k, 100_000) for k in range(2)]
+    targets = [DeviceItems(k, out.ctypes.data + 400_000 * k, 100_000) for k in range(2)]
+    sort_shares(team, Workers(Order.of("uint32"), team), halves, targets, ExchangePlan(overlapped=1))
     assert (out == np.arange(200_000)).all()
     assert all(source != to for source, to, _ in team.fetched)
     assert sum(nbytes for _, _, nbytes in team.fetched) < 1.05 * 400_000
@@ -65,6 +67,6 @@ def test_a_device_that_fails_ends_the_sort(rng: np.random.Generator) -> None:
 
     workers.sort = fail  # type: ignore[method-assign]
     values = np.zeros(100, np.uint32)
-    halves = [Place(k, values.ctypes.data + 200 * k, 50) for k in range(2)]
+    halves = [DeviceItems(k, values.ctypes.data + 200 * k, 50) for k in range(2)]
     with pytest.raises(MemoryError, match="no room"):
-        sort_shares(team, workers, halves, halves, Plan(overlapped=1))
+        sort_shares(team, workers, halves, halves, ExchangePlan(overlapped=1))

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.gpu.asked import Plan
+from gpumerge_cli.backends.gpu.team_interface import ExchangePlan
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
@@ -49,10 +49,10 @@ ORDERS = [
 @pytest.mark.gpu
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
 def test_devices_sort_as_numpy_does(rng: np.random.Generator, numbers: tuple[int, ...], order: Order) -> None:
-    from gpumerge_cli.backends.gpu.hands import GpuHands
     from gpumerge_cli.backends.gpu.several import SeveralGpus
     from gpumerge_cli.backends.gpu.spread import Spread
     from gpumerge_cli.backends.gpu.team import Team
+    from gpumerge_cli.backends.gpu.team_kernels import GpuTeamKernels
 
     backend = SeveralGpus(numbers)
     size = order.item_bytes
@@ -77,7 +77,7 @@ def test_devices_sort_as_numpy_does(rng: np.random.Generator, numbers: tuple[int
                     got = b"".join(spread.receive(at, min(9999, left - at)).tobytes() for at in range(0, left, 9999))
                     assert got == expected, (order.describe(), count, plan, request, equals)
                     spread.close()
-    assert GpuHands.most_cut == 16
+    assert GpuTeamKernels.most_cut == 16
 
 
 @pytest.mark.gpu
@@ -143,7 +143,7 @@ def test_arrays_on_several_devices(rng: np.random.Generator, numbers: tuple[int,
             values[5::1000] = -0.0
         expected = values[np.argsort(order.image(values), kind="stable")].tobytes()
         policy = backend.resolve_sort(SortRequest("auto"), order, values.nbytes)
-        for plan in (None, Plan(overlapped=1), Plan(overlapped=1, direct=True)):
+        for plan in (None, ExchangePlan(overlapped=1), ExchangePlan(overlapped=1, direct=True)):
             with cupy.cuda.Device(0):
                 array, out = cupy.asarray(values), cupy.empty(count, order.dtype)
             backend.sort_arrays([array], order, policy, [out], plan)
@@ -197,9 +197,9 @@ def test_sort_over_devices_from_python(rng: np.random.Generator, gpu_backend: ob
 )
 def test_which_gpus_there_are(count: int, said: str) -> None:
     pytest.importorskip("cupy")
-    from gpumerge_cli.backends.gpu.device import numbered
+    from gpumerge_cli.backends.gpu.device import gpu_numbers
 
-    assert said in numbered(count)
+    assert said in gpu_numbers(count)
 
 
 def test_devices_that_make_no_sense_are_refused() -> None:

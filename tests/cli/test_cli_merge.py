@@ -75,7 +75,7 @@ def test_stats_shows_a_table(two: tuple[str, str], tmp_path: Path, capfd: pytest
 def test_a_machine_without_a_gpu_is_told_of_none(
     two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpumerge_cli.backends.gpu.sight.in_sight", lambda: False)
+    monkeypatch.setattr("gpumerge_cli.backends.gpu.presence.is_present", lambda: False)
     for more in ([], ["--stats"]):
         assert run(["merge", *two, "-o", str(tmp_path / "c.i32"), *more]) == 0
         assert "gpu" not in capfd.readouterr().err.lower().replace(str(tmp_path), "")

@@ -272,7 +272,7 @@ def test_lines_are_texts_in_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (["--at", "1", "-o", "s3://bucket/x"], "-o s3://bucket/x: answers go to a file of this machine"),
         (["--at", "1", "-o", "no/such/x"], "no/such"),
         (["--at", "1", "--report", "x.json"], "--report is for the items of --range"),
-        (["--of", "1", "--stats"], "-v is for the items of --range"),
+        (["--of", "1", "--stats"], "--verbose is for the items of --range"),
         (["--split", "0"], "--split: '0' is no number for it; write 1 or more"),
         (["--split", "65537"], "--split 65537: a merge is cut into 1 to 65536 parts; choose fewer"),
     ],

@@ -12,6 +12,7 @@ import pytest
 
 from gpumerge_cli.cli.verdict import verdict
 from gpumerge_cli.errors import ClusterError, DisorderError, input_error
+from tests.pairs import one_of_each
 
 ROOT = Path(__file__).resolve().parents[2]
 TOLD = "too many open files; raise the limit on open files (ulimit -n)"
@@ -31,14 +32,13 @@ os._exit(run(sys.argv[2:]))
 """
 
 
-@pytest.mark.parametrize("free", range(4))
-@pytest.mark.parametrize(
-    "words",
-    [
-        "merge -q a.txt b.txt -o o.txt", "merge -q --csv -k 1 a.txt b.txt -o o.txt.gz", "sort b.txt a.txt -o o.txt",
-        "check a.txt b.txt", "rank --at 1 a.txt", "join -q a.txt b.txt", "union -q --field=1 --csv a.txt b.txt",
-    ],
-)  # fmt: skip
+COMMANDS = [
+    "merge -q a.txt b.txt -o o.txt", "merge -q --csv -k 1 a.txt b.txt -o o.txt.gz", "sort b.txt a.txt -o o.txt",
+    "check a.txt b.txt", "rank --at 1 a.txt", "join -q a.txt b.txt", "union -q --field=1 --csv a.txt b.txt",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "free"), one_of_each(COMMANDS, range(4)))
 def test_a_command_without_descriptors_says_so(words: str, free: int, tmp_path: Path) -> None:
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("1\n2\n")
@@ -70,8 +70,7 @@ def test_other_errors_stay_as_they_are() -> None:
     assert verdict(missing) == ("a.txt: no such file or directory; check the name", 2)
 
 
-@pytest.mark.parametrize("words", ["check", "merge -q -o o.txt", "sort -o o.txt"])
-@pytest.mark.parametrize("limit", [20, 35])
+@pytest.mark.parametrize(("words", "limit"), one_of_each(["check", "merge -q -o o.txt", "sort -o o.txt"], [20, 35]))
 def test_a_local_cluster_says_how_many_it_needs(words: str, limit: int, tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     (tmp_path / "a.txt").write_text("1\n2\n")

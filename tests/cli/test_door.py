@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
 from typing import get_args
 
@@ -14,11 +15,11 @@ import pytest
 
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.cli import application
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options import commands as options
-from gpumerge_cli.cli.options.groups import Options
 from gpumerge_cli.cli.options.model import GROUPS
+from gpumerge_cli.cli.scan import scan
+from gpumerge_cli.cli.values import OptionValue
 from gpumerge_cli.cli.work import _WORK
 from gpumerge_cli.compare.cases import SHAPES
 from gpumerge_cli.engine.job import BackendChoice
@@ -168,7 +169,7 @@ def test_a_merge_imports_only_what_it_needs(tmp_path: Path) -> None:
     (tmp_path / "a.i32").write_bytes(bytes(4))
     words = ["merge", "-q", "--backend=cpu", "--threads=1", str(tmp_path / "a.i32"), "-o", str(tmp_path / "b.i32")]
     unneeded = {"pydantic", "rich", "json", "tempfile", "statistics", "hashlib", "logging", "csv"}
-    unneeded |= {f"gpumerge_cli.{name}" for name in ("cli.bench", "formats.csv_records", "results.compared", "batch")}
+    unneeded |= {f"gpumerge_cli.{name}" for name in ("cli.bench", "formats.csv_lines", "results.compared", "batch")}
     code = (
         f"import sys; from gpumerge_cli.cli.app import run; run({words}); "
         f"print(sorted({unneeded} & set(sys.modules)), file=sys.stderr)"
@@ -198,21 +199,21 @@ def test_long_options_may_be_shortened_while_they_stay_unique(name: str, seed: i
         words = [f"--{short}={value}" if row.takes_value else f"--{short}", *["x"] * (name in ("batch", "generate"))]
         if short not in known and (short, row.takes_value) in elsewhere and len(found) == 1:
             with pytest.raises(UsageError, match=f"there is no option --{short}"):
-                given_to(name, words)
+                first_of(name, words)
         elif len(found) > 1 and short not in known:
             with pytest.raises(UsageError, match="may be several options; write one of"):
-                given_to(name, words)
+                first_of(name, words)
         else:
-            read = given_to(name, words)
-            assert row.parameter in read.given, words
-            assert row.takes_value or getattr(read, row.parameter) is on, words
+            first = first_of(name, words)
+            assert first.option is row, words
+            assert row.takes_value or first.value is on, words
 
 
-def given_to(name: str, words: list[str]) -> Options:
-    """The values of a command line."""
-    read: list[Options] = []
-    assert application.invoke([name, *words], None, lambda name: read.append) == 0
-    return read[0]
+def first_of(name: str, words: list[str]) -> OptionValue:
+    """The option that a command line begins with."""
+    first = next(scan(options.command(name), deque(words)))
+    assert isinstance(first, OptionValue)
+    return first
 
 
 def test_shortened_options_do_what_the_whole_ones_do(
@@ -254,7 +255,8 @@ def test_names_of_files_may_look_like_options(
     assert Path("--count").read_text() == "2\n\0"
     assert door.run(["merge", "-q", "--outp", "--count", "--no-check", "--count=after", "--", "--help"]) == 0
     assert Path("--count").read_text() == "2\t1\n"
-    assert given_to("merge", ["-", "--count", "-qk", "--count", "a"]).count == "ahead"
+    words = deque(["--count", "-qk", "--count", "a"])
+    assert [one[1] for one in scan(options.command("merge"), words)] == ["ahead", True, "--count", False]
     monkeypatch.setenv("GPUMERGE_UNIQUE", "1")  # help alone reads no settings
     assert door.run(["merge", "-q", "--", "--help", "--help"]) == 0
     assert capfd.readouterr() == ("2\n", "")
@@ -324,13 +326,13 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["marge"], ["there is no command 'marge'; did you mean merge?", "see gpumerge --help"]),
-        (["xyz"], ["there is no command 'xyz'; see gpumerge --help"]),
+        (["marge"], ["no such command 'marge'; did you mean merge?", "see gpumerge --help"]),
+        (["xyz"], ["no such command 'xyz'; see gpumerge --help"]),
         (["merge", "--threads"], ["--threads needs a value; see gpumerge merge --help"]),
         (["merge", "-o"], ["-o needs a value; see gpumerge merge --help"]),
         (["merge", "--quiet=1"], ["--quiet takes no value; see gpumerge merge --help"]),
         (["batch"], ["JOBS is missing; see gpumerge batch --help"]),
-        (["info", "x"], ["argument(s) (x)", "see gpumerge info --help"]),
+        (["info", "x"], ["unexpected argument 'x'", "see gpumerge info --help"]),
         (["merge"], ["no file was named", "--help"]),
         (
             ["merge", "--kernal", "path", "a"],

@@ -413,9 +413,10 @@ def test_a_job_of_a_batch(tmp_path: Path) -> None:
 
 def test_a_job_that_joins_pickles_and_is_cut_between_groups(tmp_path: Path) -> None:
     from gpumerge_cli.engine.inputs import opened
-    from gpumerge_cli.engine.job import Items, Job, Operation
+    from gpumerge_cli.engine.job import Job, Operation
     from gpumerge_cli.engine.outlet import NoOutlet
     from gpumerge_cli.engine.passes import Pass
+    from gpumerge_cli.formats.items import Items
     from gpumerge_cli.order.equals import Equals
     from gpumerge_cli.order.joins import Join
 
@@ -428,7 +429,7 @@ def test_a_job_that_joins_pickles_and_is_cut_between_groups(tmp_path: Path) -> N
     again = pickle.loads(pickle.dumps(job))
     assert again == job
     with opened(names, items, alike=False) as inputs:
-        planner = Pass(again, "merge", inputs.sources, inputs.order, inputs.item_bytes, NoOutlet()).planner
+        planner = Pass(again, "merge", inputs.sources, inputs.order, inputs.mean_bytes, NoOutlet()).planner
         chunks = planner.split(planner.whole(), 100_000)
         assert len(chunks) > 5
         for chunk in chunks:

@@ -6,21 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpumerge_cli.cli import application
 from gpumerge_cli.cli.gnu import parse_sort
 from gpumerge_cli.cli.job_parts import read_order
 from gpumerge_cli.cli.options.commands import command
+from gpumerge_cli.cli.scan import read_words
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import LineOrder
 
 
 def ordered(*arguments: str) -> LineOrder:
     """The order that merge makes of these options."""
-    found: list[LineOrder] = []
-    reader = application.Reader(command("merge"), lambda values: found.append(read_order(values)[1]))
-    with reader.make_context("merge", list(arguments)) as context:
-        reader.invoke(context)
-    return found.pop()
+    values = read_words(command("merge"), arguments)
+    assert values is not None
+    return read_order(values)[1]
 
 
 def test_no_option_makes_the_plain_order() -> None:

@@ -184,6 +184,7 @@ def test_a_flag_that_is_taken_back_goes_with_all() -> None:
         ("join a b --type left -a 1", "--type says which lines go out, and so does --unpaired; use one of them"),
         ("sort a --repeat 3", "--repeat is for comparisons; add --compare or leave --repeat out"),
         ("sort a --compare -m", "--compare sorts and writes no output; leave -m out, or leave --compare out"),
+        ("sort a --compare -u -o b", "leave -o and -u out, or leave --compare out"),
         ("sort a --debug -c", "options -c --debug are incompatible; leave one out"),
         ("sort a -C --report r.md", "--report: a check takes no report; leave --report, or -c and -C, out"),
         ("sort a --run-log r", "--run-log is for sorts by a cluster; add --cluster, or leave --run-log out"),
@@ -192,6 +193,7 @@ def test_a_flag_that_is_taken_back_goes_with_all() -> None:
         ("batch a --resume-failed", "--resume-failed: there is no log to go on with; name it with --joblog"),
         ("bench a.json", "a.json: bench makes its own data; leave it out, or add --render"),
         ("path a --items 1 --items 2", "a: the inputs are given by --items already; use files or --items"),
+        ("path --items 1 --items 2 --csv --dtype u1", "--items are numbers or lines; leave --dtype and --csv out"),
         ("info --config --measure", "--config only shows settings; leave --measure out, or leave --config out"),
     ],
 )

@@ -74,7 +74,7 @@ def test_what_is_refused(words: list[str], options: list[str], told: str, capsys
     [
         ([*MERGE, "--parts", "2", "--plan"], "--plan writes no parts; leave --parts out"),
         ([*MERGE, "--parts", "2", "--compare"], "--compare writes no parts; leave --parts out"),
-        ([*SORT, "--parts", "2", "--compare"], "--compare sorts and writes no output; leave -o, --parts"),
+        ([*SORT, "--parts", "2", "--compare"], "--compare sorts and writes no output; leave --parts out"),
         ([*SORT, "--parts", "2", "-c"], "--parts: a check writes nothing; leave --parts, or -c and -C, out"),
         (["check", "a.txt", "--parts", "2"], "--parts"),
         (["merge", "a.txt", "bad.txt", "--parts", "2", "-o", "p{part}"], "bad.txt:2: disorder"),
@@ -108,7 +108,7 @@ def test_too_many_open_files_leave_nothing(folder: Path) -> None:
     assert sorted(os.listdir()) == ["a.txt", "b.txt", "out.txt", "pipe1"]
 
 
-@pytest.mark.parametrize("moments", [12, pytest.param(100, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("moments", [5, pytest.param(100, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("mapped", ["0", "1"])
 def test_sigkill_at_random_moments(folder: Path, rng: np.random.Generator, moments: int, mapped: str) -> None:
     """Each part is the old one or the new one, whole; new ones only once all are written. The next run cleans up."""

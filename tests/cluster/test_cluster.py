@@ -15,10 +15,11 @@ from gpumerge_cli.cluster.connect import Connection
 from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.check import check_each
 from gpumerge_cli.engine.executor import Executor
-from gpumerge_cli.engine.job import Items, Job, Resources
+from gpumerge_cli.engine.job import Job, Resources
 from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError, DisorderError, InputError, OutputError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_types import DTYPES
@@ -112,7 +113,7 @@ ORDERS = {
     "descending": Items(lines=LineOrder(reverse=True)),
     "stable": Items(lines=LineOrder((LineKey("numeric"),), stable=True)),
     "header": Items(header_lines=1),
-    "csv": Items(header_lines=1, csv=True),
+    "csv": Items("csv", header_lines=1),
 }
 
 
@@ -127,7 +128,7 @@ ORDERS = {
 def test_csv_that_is_written_in_another_form(text: bytes, key: LineKey, machines: Cluster, tmp_path: Path) -> None:
     name, output = tmp_path / "in.csv", str(tmp_path / "out.csv")
     name.write_bytes(text)
-    items = Items(csv=True, lines=LineOrder((key,), separator=ord(",")))
+    items = Items("csv", lines=LineOrder((key,), separator=ord(",")))
     with pytest.raises(OutputError, match="a cluster merges no CSV with newlines in quotes"):
         run(sort_job((str(name),), output, items=items), executor=machines)
     with pytest.raises(OutputError, match="as -k 2,2"):

@@ -19,12 +19,13 @@ from gpumerge_cli.cluster.dispatcher import Dispatcher, Pieces, RemoteWorker, Ti
 from gpumerge_cli.cluster.seeing import judge_output
 from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.check import check_each
-from gpumerge_cli.engine.job import Items, Kind
+from gpumerge_cli.engine.job import Kind
 from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import ClusterError, InputError, OutputError, UsageError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
@@ -64,7 +65,7 @@ def test_bytes_are_those_of_one_machine(
     kind: str, suffix: str, unique: bool, machines: Cluster, tmp_path: Path, rng: np.random.Generator
 ) -> None:
     names = _packed(tmp_path, suffix, rng, ordered=kind == "merge")
-    items = Items(header_lines=1, csv=True) if suffix == ".csv" else Items()
+    items = Items("csv", header_lines=1) if suffix == ".csv" else Items()
     if kind == "merge":
         in_both(merge_job(names, items=items, equals=Equals.of(unique)), machines, tmp_path, suffix)
     else:

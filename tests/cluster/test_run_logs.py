@@ -14,9 +14,9 @@ import pytest
 from gpumerge_cli.cluster import node, sorting
 from gpumerge_cli.cluster.dispatcher import Ticket
 from gpumerge_cli.cluster.shipment import Answer
-from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError
+from gpumerge_cli.formats.items import Items
 from tests.cluster.troubled import Here, Troubled, failing_from
 from tests.jobs_of import sort_job, with_resources
 
@@ -34,7 +34,7 @@ def test_a_sort_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.Monk
     failing = failing_from(5)
 
     def fail(pool: Troubled, ticket: Ticket) -> Answer:
-        sorts.append(pool.shipment.action)
+        sorts.append(pool.shipment.work.action)
         return failing(pool, ticket)
 
     with monkeypatch.context() as patch:

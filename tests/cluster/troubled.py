@@ -65,8 +65,7 @@ class Troubled:
     def _do(self, ticket: Ticket) -> Answer:
         self.done += 1
         shipment = replace(self.shipment, spots=()) if ticket.counts else self.shipment
-        task = ticket.task
-        return node.do(shipment.packed(), task.turn, task.ranges, task.place)
+        return node.do(shipment.packed(), ticket.task)
 
     def cancel(self) -> None:
         node.forget(self.shipment.run)

@@ -17,9 +17,9 @@ from gpumerge_cli.compare import whole
 from gpumerge_cli.compare.contest import Effort
 from gpumerge_cli.compare.run import compare_sorts
 from gpumerge_cli.compare.whole import REPEAT
-from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.load import load_runs
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.launch import MOST_RECURSED, SortPolicy, SortRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.results.compared import Measured

@@ -180,10 +180,9 @@ class FakeMerge:
     def __init__(self, kernels: FakeKernels, policy: Any) -> None:
         self._order = kernels.order
 
-    def room(self, counts: Any) -> int:
-        return 0
-
-    def steps(self, runs: Any, out: int, room: int, take: Any, text: tuple[int, int] = (0, 0)) -> list[Any]:
+    def steps(
+        self, runs: Any, out: int, take: Any, text: tuple[int, int] = (0, 0), *, overwrite: bool = False
+    ) -> list[Any]:
         size = item_bytes(self._order)
         runs = [runs] if isinstance(runs, tuple) else runs
         items = np.concatenate([memory(address, count * size).reshape(-1, size) for address, count in runs])
@@ -289,10 +288,11 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
         monkeypatch.setattr(module, "merge_of_many", FakeMerge)
         monkeypatch.setattr(module, "sort_of", FakeMerge)
         monkeypatch.setattr(module, "Checks", FakeChecks)
+        monkeypatch.setattr(module, "scratch", _Memory)
     monkeypatch.setattr(text, "current_stream", lambda: 1)
     monkeypatch.setattr(text, "TextKernels", lambda kernels: FakeText(kernels.order))
     monkeypatch.setattr(backend, "kernels_of", FakeKernels)
-    monkeypatch.setattr(backend, "_begin", lambda *arguments: None)
+    monkeypatch.setattr(backend, "_begin", lambda *arguments, **options: None)
     monkeypatch.setattr(backend.device, "info", lambda device: DeviceInfo("gpu", "a GPU in name only"))
 
     def create(device: Any = 0) -> Any:

@@ -19,6 +19,7 @@ import pytest
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.engine.executor import Ready
+from gpumerge_cli.engine.launches import policy_of
 from gpumerge_cli.engine.local import LocalTeam
 from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.engine.passes import Pass
@@ -32,7 +33,7 @@ Trouble = Literal["none", "no start", "refuses", "slow start", "fails", "stalls"
 TROUBLES: tuple[Trouble, ...] = (
     "none", "no start", "refuses", "slow start", "fails", "stalls", "no memory", "no memory at all",
 )  # fmt: skip
-_FEW_CASES = 8
+_FEW_CASES = 3
 """A test of so many cases, or fewer, runs each with every crew."""
 CREWS = ("one", "many", "a lone device", "one of each", "troubled", "all others lost")
 
@@ -125,10 +126,10 @@ class FakeDevice:
 def crew(kind: str, work: Pass, chosen: Shares, seed: int) -> list[Worker]:
     """The workers of a crew."""
     chance = Chance(seed)
-    setup = Setup(work, cpu.create(), chosen)
+    setup = Setup(work, cpu.create(), lambda *_: chosen)
 
     def device(number: int, trouble: Trouble, hands: int = 2, times: int = 2) -> Worker:
-        feed = lambda backend: Shares(hands, times * chosen.chunk_bytes)  # noqa: E731
+        feed = lambda *_: Shares(hands, times * chosen.chunk_bytes)  # noqa: E731
         create: Callable[[], Backend] = partial(FakeDevice, trouble, chance)  # type: ignore[assignment]
         return DeviceWorker(f"gpu {number}", work, create, feed)
 
@@ -161,7 +162,9 @@ def working(kind: str, seed: int) -> Iterator[None]:
     def ready(team: LocalTeam, work: Pass) -> Ready:
         if work.action not in ("merge", "sort"):
             return really(team, work)
-        return team.ready_with(crew(kind, work, team.shares(work, 1.0, cpu.create()), seed))
+        return team.ready_with(
+            crew(kind, work, team.shares(work, 1.0, cpu.create(), policy_of(cpu.create(), work)), seed)
+        )
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LocalTeam, "ready", ready)

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import GpumergeError, OutputError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from tests.jobs_of import merge_job, sort_job

@@ -138,11 +138,12 @@ def test_device_memory_bounds_the_chunks() -> None:
 
 
 def test_split_partitions_a_chunk(write: Write, rng: np.random.Generator) -> None:
-    from gpumerge_cli.formats.registry import open_source, resolve_format
+    from gpumerge_cli.formats.items import Items
+    from gpumerge_cli.formats.registry import layout_of, open_source
 
     runs = [np.sort(rng.integers(0, 50, 5000).astype(np.int16)) for _ in range(4)]
     names = [write(f"{number}.i16", run) for number, run in enumerate(runs)]
-    sources = [open_source(name, resolve_format(name, None, None)) for name in names]
+    sources = [open_source(name, layout_of(name, Items())) for name in names]
     whole = Chunk(((100, 9000), (0, 0), (10, 10_000), (9990, 10_000)), 10_100)
     planner = Planner(sources, Order.of("int16"))
     parts = planner.split(whole, 3000)

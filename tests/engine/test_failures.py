@@ -119,7 +119,7 @@ def test_after_sigkill_the_next_run_cleans_up(inputs: list[str], tmp_path: Path)
     assert left(tmp_path) == ["out.i32"]
 
 
-@pytest.mark.parametrize("moments", [12, pytest.param(100, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("moments", [5, pytest.param(100, marks=pytest.mark.thorough)])
 def test_sigkill_at_random_moments(
     inputs: list[str], way: None, tmp_path: Path, rng: np.random.Generator, moments: int
 ) -> None:

@@ -12,10 +12,11 @@ import pytest
 
 from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine import local_sorts
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.kinds import Order
@@ -70,7 +71,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sorts of many runs for small files."""
     cut = local_sorts.pieces_of
     monkeypatch.setattr(local_sorts, "pieces_of", lambda sources, size: cut(sources, 3000))
-    monkeypatch.setattr(engine_local, "shares", lambda *arguments: Shares(3, 4096))
+    monkeypatch.setattr(engine_local, "shares", lambda *_, **__: Shares(3, 4096))
 
 
 def sorted_as_on_cpu(names: Sequence[str], folder: Path, count: Any, items: Items, **more: Any) -> MergeReport:

@@ -15,10 +15,11 @@ import pytest
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu import access as cpu
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import plan_files
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError, UsageError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import SETS, Equals, Margin
@@ -232,7 +233,7 @@ def test_lines_of_any_length_and_files_without_any(write: Write, tmp_path: Path)
 def test_csv(write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
     """Records of CSV, of which a quoted field may hold line ends."""
     rows = [b'%d,"a\n%d"\n' % (number, number % 7) for number in range(300)]
-    items = Items("text", lines=LineOrder((LineKey("numeric", end_field=0),), ord(","), stable=True), csv=True)
+    items = Items("csv", lines=LineOrder((LineKey("numeric", end_field=0),), ord(","), stable=True))
     names = [write(f"{at}.csv", b"".join(rows[: 200 + 50 * at : at + 1])) for at in range(3)]
     for equals in EVERY_SET[::3]:
         assert same_as_on_cpu(names, tmp_path, equals, items).items == 200 + 125 + 100

@@ -27,7 +27,10 @@ def written(path: Path, size: int) -> list[bytes]:
     return sorted(lines)
 
 
-@pytest.mark.parametrize("options", [[], ["-k2,2n"], ["-r", "-S", "8M", "--compress-program=builtin"]])
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param([], marks=pytest.mark.thorough), ["-k2,2n"], ["-r", "-S", "8M", "--compress-program=builtin"]],
+)
 def test_lines_of_25_megabytes(backend: Backend, tmp_path: Path, options: list[str]) -> None:
     lines = written(tmp_path / "a", 25 * MB)
     if "-k2,2n" in options:
@@ -86,7 +89,10 @@ def peak_of(arguments: list[str]) -> int:
     return int(done.stdout)
 
 
-@pytest.mark.parametrize("place", [pytest.param("first", marks=pytest.mark.thorough), "between", "last"])
+@pytest.mark.parametrize(
+    "place",
+    [pytest.param("first", marks=pytest.mark.thorough), "between", pytest.param("last", marks=pytest.mark.thorough)],
+)
 def test_a_merge_holds_a_long_line_once(tmp_path: Path, place: str) -> None:
     """Cuts that fall into it neither copy it nor read it again and again."""
     size, head = 200 * MB, {"first": b"", "between": b"0150000", "last": b"m"}[place]
@@ -99,7 +105,7 @@ def test_a_merge_holds_a_long_line_once(tmp_path: Path, place: str) -> None:
     assert (tmp_path / "c").read_bytes() == b"".join(line + b"\n" for line in sorted([*runs[0], *runs[1]]))
 
 
-@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("ordered", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_a_merge_to_a_stream_holds_a_long_line_once(tmp_path: Path, *, ordered: bool) -> None:
     """Whether it lies among lines in order, which are merged in chunks, or others."""
     size = 200 * MB
@@ -125,13 +131,15 @@ def merged_with_a_long_line(folder: Path, words: list[str], output: str, size: i
     return b"a\n" + b"m" * size + b"\nz\n"
 
 
-@pytest.mark.parametrize("words", [["merge", "-q"], ["sort", "--compressed"]])
+@pytest.mark.parametrize("words", [["merge", "-q"], pytest.param(["sort", "--compressed"], marks=pytest.mark.thorough)])
 def test_a_compressed_output_holds_a_long_line_once(tmp_path: Path, words: list[str]) -> None:
     expected = merged_with_a_long_line(tmp_path, words, "c.gz", 100 * MB)
     assert gzip.decompress((tmp_path / "c.gz").read_bytes()) == expected
 
 
-@pytest.mark.parametrize("words", [["sort", "-m", "-u"], ["merge", "-q", "--unique"]])
+@pytest.mark.parametrize(
+    "words", [["sort", "-m", "-u"], pytest.param(["merge", "-q", "--unique"], marks=pytest.mark.thorough)]
+)
 def test_a_merge_without_equals_looks_back_at_a_long_line_without_a_copy(tmp_path: Path, words: list[str]) -> None:
     expected = merged_with_a_long_line(tmp_path, words, "c", 200 * MB)
     assert (tmp_path / "c").read_bytes() == expected

@@ -14,7 +14,7 @@ MB = 1 << 20
 _HUGE = 1 << 30
 
 
-@pytest.mark.parametrize("limit", [[], ["-S50M"]])
+@pytest.mark.parametrize("limit", [pytest.param([], marks=pytest.mark.thorough), ["-S50M"]])
 def test_a_merge_of_unsorted_lines_takes_little_memory(
     rng: np.random.Generator, tmp_path: Path, limit: list[str]
 ) -> None:
@@ -36,7 +36,15 @@ def test_no_items_of_a_huge_size_take_no_memory(tmp_path: Path, command: str) ->
     assert command == "check" or out.read_bytes() == Path(name).read_bytes()
 
 
-@pytest.mark.parametrize("command", ["merge", "sort", "union", "check"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "merge",
+        "sort",
+        pytest.param("union", marks=pytest.mark.thorough),
+        pytest.param("check", marks=pytest.mark.thorough),
+    ],
+)
 def test_huge_records_stay_within_the_limit_or_are_refused(
     rng: np.random.Generator, tmp_path: Path, capfd: pytest.CaptureFixture[str], command: str
 ) -> None:

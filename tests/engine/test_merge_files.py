@@ -24,7 +24,7 @@ from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, OutputError, UsageError
-from gpumerge_cli.plan import Plan, Planner
+from gpumerge_cli.plan import Planner, chunks_between
 from gpumerge_cli.results.run import MergeReport
 from tests.jobs_of import merge_job
 from tests.oracles import items_of, merged_keys, same_bits
@@ -288,9 +288,9 @@ def test_a_shrinking_input_leaves_nothing(
     path = write("a.i32", np.arange(10_000, dtype=np.int32))
     really = engine_local.shares
 
-    def shrink(*arguments: Any) -> Any:
+    def shrink(*arguments: Any, **more: Any) -> Any:
         os.truncate(path, 4000)
-        return really(*arguments)
+        return really(*arguments, **more)
 
     monkeypatch.setattr(engine_local, "shares", shrink)
     with pytest.raises(InputError, match="sooner than when it was opened"):
@@ -344,8 +344,8 @@ def test_disorder_across_the_edge_of_chunks(
 ) -> None:
     """Each chunk is in order by itself; only the neighbours across the edge are not."""
     path = write("a.i32", np.array([1, 2, 9, 3, 4, 5], np.int32))
-    plan = Plan(np.array([[0], [12], [24]]))
-    monkeypatch.setattr(Planner, "spans", lambda *arguments, **parts: iter([[list(plan.chunks)]]))
+    chunks = chunks_between([(0,), (12,), (24,)])
+    monkeypatch.setattr(Planner, "spans", lambda *arguments, **parts: iter([[chunks]]))
     with pytest.raises(DisorderError, match="@3: disorder: 3 comes after 9"):
         merge(backend, [path], str(tmp_path / "out.i32"))
 

@@ -20,12 +20,13 @@ from hypothesis import strategies as st
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine import output as engine_output
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.job import Items, Operation, Resources
+from gpumerge_cli.engine.job import Job, Resources
 from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.engine.task import Filled
 from gpumerge_cli.errors import DisorderError, OutputError, UsageError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.output import FORCED
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.formats.sink import ItemSink
@@ -162,7 +163,7 @@ def test_each_part_of_csv_has_the_header(
         write(f"{n}.csv", header + b"".join(b"%s,%d\n" % (quoted % k, k) for k in range(n, 900, 2))) for n in range(2)
     ]
     order = LineOrder((LineKey("numeric", start_field=2, end_field=2),))
-    items = Items("text", lines=order, header_lines=1, csv=True)
+    items = Items("csv", lines=order, header_lines=1)
     single, output = str(tmp_path / f"whole.csv{suffix}"), str(tmp_path / f"out{{part}}.csv{suffix}")
     run_job(merge_job(names, single, items, on(backend)))
     for job in (merge_job, sort_job):
@@ -228,7 +229,7 @@ def test_items_that_are_missing_at_the_end_are_an_error(write: Write, tmp_path: 
     with opened((name,), Items()) as inputs:
         output = Output((str(tmp_path / "o.i32"),), inputs, [40])
         with pytest.raises(OutputError, match="9 items were to be written instead of 10"):
-            output.finish(Outcome([10], 0, 36, parts={0: Filled(9, 36)}), durable=False)
+            output.finish(Outcome([10], 0, 36, filled={0: Filled(9, 36)}), durable=False)
         output.abort()
     assert os.listdir(tmp_path) == ["a.i32"]
 
@@ -335,8 +336,8 @@ def test_parts_share_the_processes_that_bring_pages_ahead(
     monkeypatch.setattr(engine_output, "cores", lambda: 16)
     names = output_names(str(tmp_path / "o{part}"), parts)
     with opened((write("a.i32", np.arange(60, dtype=np.int32)),), Items("raw", "int32")) as inputs:
-        output = Output(names, inputs, [240 // parts] * parts, threads)
-        output.take_room(Operation(), [240 // parts] * parts, by_devices=True)
+        output = Output(names, inputs, Job((), resources=Resources(threads=threads)), [240 // parts] * parts)
+        output.take_room(by_devices=True)
         output.abort()
     assert found == asked
     assert os.listdir(tmp_path) == ["a.i32"]

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.engine import ranks as engine_ranks
 from gpumerge_cli.engine.inputs import Inputs, opened
-from gpumerge_cli.engine.job import Items, Job, Operation, Questions
+from gpumerge_cli.engine.job import Job, Operation, Questions
 from gpumerge_cli.engine.ranks import Ranks, ends_in, ranks_of
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError, InputError
 from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.kinds import Order

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError, InputError, OutputError, UsageError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.results.run import MergeReport

@@ -19,10 +19,11 @@ from gpumerge_cli.backends.base import Backend, Pace
 from gpumerge_cli.engine import memory as budget
 from gpumerge_cli.engine import resources
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.job import Items, Resources
-from gpumerge_cli.engine.memory import Shares, chunk_bytes_for, shares, with_room_for
+from gpumerge_cli.engine.job import Resources
+from gpumerge_cli.engine.memory import chunk_bytes_for, shares
 from gpumerge_cli.engine.resources import default_memory
 from gpumerge_cli.engine.run import plan_files, run
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.order.kinds import Order
 from tests.jobs_of import merge_job
 
@@ -77,7 +78,7 @@ def test_memory_bounds_the_chunks_and_the_plan_shows_them(backend: Backend, writ
     assert report.chunk_bytes < 1 << 20
     assert report.chunks > 1
     plan = plan_files(job)
-    assert len(plan) == report.chunks
+    assert len(plan.chunks) == report.chunks
     assert sum(chunk.nbytes for chunk in plan.chunks) == 1_600_000
 
 
@@ -86,7 +87,7 @@ def test_lines_are_looked_at_in_many_places(write: Write) -> None:
     long, short = b"x" * 300_000 + b"\n", b"1\n" * 1_000_000
     name = write("a.txt", long + short + long + short)
     with opened((name,), Items()) as inputs:
-        assert inputs.item_bytes == 2.0
+        assert inputs.mean_bytes == 2.0
 
 
 def test_containers_limits_count(tmp_path: Path) -> None:
@@ -123,12 +124,15 @@ def test_an_empty_file_says_nothing_of_the_length_of_lines(tmp_path: Path) -> No
     Path(names[0]).write_text("a line of some length\n" * 900)
     Path(names[1]).write_text("")
     with opened(names[:1], Items()) as one, opened(names, Items()) as both:
-        assert both.item_bytes == one.item_bytes > 20
+        assert both.mean_bytes == one.mean_bytes > 20
 
 
 def test_fewer_workers_hold_large_items_of_several_inputs() -> None:
-    share, item = Shares(8, 1 << 20), 5 << 20
-    assert with_room_for(item, 1, share, 80 << 20).workers == 4  # four copies each
-    assert with_room_for(item, 2, share, 80 << 20).workers == 2  # and two more of the second input's
-    assert with_room_for(item, 9, share, 80 << 20).workers == 1
-    assert with_room_for(8, 9, share, 1).workers == 8
+    def workers(item: int, inputs: int, memory: int) -> int:
+        return shares(Pace(1, 1, 0, 1.0), 1 << 40, inputs, 8, memory, item=item).workers
+
+    item = 5 << 20
+    assert workers(item, 1, 80 << 20) == 4  # four copies each
+    assert workers(item, 2, 80 << 20) == 2  # and two more of the second input's
+    assert workers(item, 9, 80 << 20) == 1
+    assert workers(8, 9, 1) == 8

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import plan_files
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.native.comparison import Comparison
 from gpumerge_cli.order.equals import SETS, Equals

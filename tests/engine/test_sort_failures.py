@@ -132,7 +132,7 @@ def test_any_write_of_a_run_fails(
     calls: int,
     number: int,
 ) -> None:
-    monkeypatch.setattr(local_sorts, "_LEAST_PIECE", 64 << 10)
+    monkeypatch.setattr(local_sorts, "LEAST_PIECE", 64 << 10)
     monkeypatch.setattr(spool, "os", _FullAfter(calls, number))
     assert door.run(["sort", "--backend=cpu", "-S1M", *more, *place.arguments]) == 2
     said = capsys.readouterr().err

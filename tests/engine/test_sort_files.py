@@ -19,9 +19,10 @@ from gpumerge_cli.backends.cpu import backend as cpu_backend
 from gpumerge_cli.backends.select import Selected
 from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine import local_sorts
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DeviceMemoryError, OutputError, UsageError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.launch import ALGORITHMS, SortRequest
@@ -53,7 +54,7 @@ def sort(
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces so small that a test has many runs."""
-    monkeypatch.setattr(local_sorts, "_LEAST_PIECE", 4 << 10)
+    monkeypatch.setattr(local_sorts, "LEAST_PIECE", 4 << 10)
     monkeypatch.setattr(local_sorts, "_LEAST_ROOM", 16 << 10)
     monkeypatch.setattr(cpu_backend, "_PIECE", 16 << 10)
     monkeypatch.setattr(cpu_backend, "_MOST_RUNS", 1 << 20)
@@ -238,7 +239,7 @@ def test_fields_of_csv_are_sorted_by_what_they_mean(backend: Backend, tmp_path: 
         backend,
         [str(tmp_path / "a.csv")],
         str(tmp_path / "out"),
-        Items("text", lines=order, header_lines=1, csv=True),
+        Items("csv", lines=order, header_lines=1),
     )
     assert (tmp_path / "out").read_bytes() == b'name,n\nz,-1\n"two\nlines","9"\n"x, ""y""",10\n'
 

@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpumerge_cli.engine import tasks as engine_tasks
-from gpumerge_cli.engine.job import Destination, Items, Job, Operation, Resources
+from gpumerge_cli.engine.job import Destination, Job, Operation, Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.task import Place, Task
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
@@ -39,17 +40,17 @@ from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.memory import Shares
 from gpumerge_cli.engine.workers import CpuWorker, Setup
-from gpumerge_cli.formats.registry import open_sink, resolve_format
+from gpumerge_cli.formats.registry import layout_of, open_sink
 
 shipped, output = sys.argv[1:]
 with open(shipped, "rb") as file:
     job, tasks = pickle.load(file)
-sink = open_sink(output, resolve_format(job.inputs[0], "text", None), None, None)  # bytes as they come
+sink = open_sink(output, layout_of(job.inputs[0], Items("text")), None, None)  # bytes as they come
 with opened(job.inputs, job.items) as inputs:
     sink.reserve(inputs.nbytes)
     outlet = SinkOutlet([sink], job.operation.equals)
-    work = Pass(job, "merge", inputs.sources, inputs.order, inputs.item_bytes, outlet)
-    worker = CpuWorker(0, Setup(work, cpu.create(), Shares(1, 1 << 16)))
+    work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, outlet)
+    worker = CpuWorker(0, Setup(work, cpu.create(), lambda *_: Shares(1, 1 << 16)))
     worker.start()
     counts = [sum(each) for each in zip(*(worker.do(task).counts for task in tasks))]
     worker.close()

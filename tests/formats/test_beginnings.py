@@ -14,8 +14,9 @@ from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import doubt_of, refuse_binary
 from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.foreign import FOREIGN
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import all_formats, dtype_of, format_names, format_of, is_binary
-from gpumerge_cli.formats.registry import resolve_format
+from gpumerge_cli.formats.registry import layout_of
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
@@ -70,7 +71,7 @@ def test_a_warning_changes_nothing(command: str, terminal: bool, warns: bool, tm
 @pytest.mark.parametrize("name", [suffix for one in FOREIGN for suffix in one.suffixes])
 def test_formats_that_are_not_read_say_what_to_do(name: str) -> None:
     with pytest.raises(UsageError, match="its suffix says") as caught:
-        resolve_format(f"dir/x{name}", None, None)
+        layout_of(f"dir/x{name}", Items())
     assert caught.value.way_out
     assert "FILE" not in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -86,7 +87,7 @@ def test_suffixes_and_beginnings_say_one_thing() -> None:
 
 
 def test_what_the_formats_are() -> None:
-    assert set(format_names()) == {"raw", "npy", "text"}
+    assert set(format_names()) == {"csv", "raw", "npy", "text"}
     assert dtype_of(".f32") == "float32"
     assert dtype_of(".npy") == dtype_of(".xyz") == ""
     assert [is_binary(suffix) for suffix in (".i32", ".npy", ".txt", "", ".xyz")] == [True, True, False, False, False]

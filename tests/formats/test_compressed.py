@@ -23,10 +23,11 @@ from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.compressed import compression_of, compressor, inner_name
-from gpumerge_cli.formats.format import Content
-from gpumerge_cli.formats.registry import open_source, resolve_format
+from gpumerge_cli.formats.items import Items
+from gpumerge_cli.formats.registry import layout_of, open_source
 from gpumerge_cli.results.run import MergeReport
 from tests.jobs_of import merge_job
+from tests.layouts import layout
 from tests.open_files import open_under
 from tests.oracles import items_of
 
@@ -85,8 +86,8 @@ def test_names() -> None:
     names = ("a.i32.gz", "b.ZST", "c.txt.bz2", "d.Xz", "c.i32", "-", "gz", ".gz")
     assert [compression_of(name) for name in names] == [".gz", ".zst", ".bz2", ".xz", "", "", "", ""]
     assert [inner_name(name) for name in ("a.i32.gz", "b.ZST", "c.i32")] == ["a.i32", "b", "c.i32"]
-    assert resolve_format("a.I32.GZ", None, None) == Content("raw", np.dtype("int32"))
-    assert resolve_format("a.gz", None, None) == Content("text")
+    assert layout_of("a.I32.GZ", Items()) == layout("raw", np.dtype("int32"))
+    assert layout_of("a.gz", Items()) == layout("text")
     assert compressor("a.i32") is None
 
 
@@ -133,7 +134,7 @@ def test_damage_is_named(write: Write, rng: np.random.Generator, tmp_path: Path,
         "more": whole + b"more",
     }[harm]
     with pytest.raises(InputError) as caught:
-        open_source(write(f"a.i64{suffix}", data), Content("raw", np.dtype(np.int64)))
+        open_source(write(f"a.i64{suffix}", data), layout("raw", np.dtype(np.int64)))
     assert caught.value.where.endswith(f"a.i64{suffix}")
     assert caught.value.way_out
     assert not open_under(tmp_path)
@@ -141,7 +142,7 @@ def test_damage_is_named(write: Write, rng: np.random.Generator, tmp_path: Path,
 
 def test_what_unpacks_to_half_an_item(write: Write) -> None:
     with pytest.raises(InputError, match="5 bytes"):
-        open_source(write("a.i64.gz", gzip.compress(b"12345")), Content("raw", np.dtype(np.int64)))
+        open_source(write("a.i64.gz", gzip.compress(b"12345")), layout("raw", np.dtype(np.int64)))
 
 
 def test_sizes_do_not_take_memory(write: Write, suffix: str) -> None:
@@ -150,7 +151,7 @@ def test_sizes_do_not_take_memory(write: Write, suffix: str) -> None:
 
     name = write(f"a.i64{suffix}", 10 * PACK[suffix](bytes(10 << 20)))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    source = open_source(name, Content("raw", np.dtype(np.int64)))
+    source = open_source(name, layout("raw", np.dtype(np.int64)))
     assert source.size == 100 << 20
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60 << 10
     source.close()
@@ -160,7 +161,7 @@ def test_sizes_do_not_take_memory(write: Write, suffix: str) -> None:
 def test_a_missing_library_is_named(write: Write, monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     without_extra(monkeypatch)
     name = write("a.txt.zst", data)
-    for use in (lambda: open_source(name, Content("text")), lambda: compressor(name)):
+    for use in (lambda: open_source(name, layout("text")), lambda: compressor(name)):
         with pytest.raises(UsageError, match=r"backports.zstd, which is not installed; install gpumerge\[compressed\]"):
             use()
 
@@ -170,7 +171,7 @@ def test_a_python_that_lacks_a_module(write: Write, monkeypatch: pytest.MonkeyPa
     name = write(f"a.txt{suffix}", PACK[suffix](b"1\n"))
     without_extra(monkeypatch)
     monkeypatch.setitem(sys.modules, module, None)
-    for use in (lambda: open_source(name, Content("text")), lambda: compressor(name)):
+    for use in (lambda: open_source(name, layout("text")), lambda: compressor(name)):
         with pytest.raises(UsageError, match=f"built without {module}, which such files need; decompress them first"):
             use()
 
@@ -179,7 +180,7 @@ def test_zeros_may_follow_a_stream_of_xz(write: Write) -> None:
     """Zeros pad a stream of xz to a multiple of four bytes."""
     for padding in (b"\0" * 4, b"\0" * (1 << 20)):
         name = write("a.txt.xz", lzma.compress(b"1\n") + padding + lzma.compress(b"2\n") + padding)
-        source = open_source(name, Content("text"))
+        source = open_source(name, layout("text"))
         assert source.count() == 2
         source.close()
 
@@ -189,7 +190,7 @@ def test_zeros_may_follow_a_stream_of_xz(write: Write) -> None:
 def test_zeros_behind_a_stream_of_xz_come_in_fours(write: Write, zeros: int, behind: bytes) -> None:
     name = write("a.txt.xz", lzma.compress(b"1\n") + b"\0" * zeros + behind)
     with pytest.raises(InputError, match=f"not readable as xz data .{zeros} zeros follow a stream"):
-        open_source(name, Content("text")).count()
+        open_source(name, layout("text")).count()
 
 
 def test_every_suffix_has_its_tests() -> None:
@@ -207,7 +208,7 @@ def test_suffixes_contradict_inside_too(write: Write, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("data", "said"), [(b"", "end too soon"), (b"1\n", "not readable|end too soon")])
 def test_what_is_too_short_to_be_compressed(write: Write, suffix: str, data: bytes, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        open_source(write(f"a.txt{suffix}", data), Content("text"))
+        open_source(write(f"a.txt{suffix}", data), layout("text"))
 
 
 def test_the_same_output_is_the_same_bytes_whenever_and_wherever(

@@ -14,13 +14,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats import csv_parser, csv_quotes
+from gpumerge_cli.formats.csv_lines import order_of_fields, order_within_fields, records_of, same_fields
 from gpumerge_cli.formats.csv_quotes import CsvShape, shape_of
-from gpumerge_cli.formats.csv_records import order_of_fields, order_within_fields, records_of, same_fields
 from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.native.comparison import Comparison
 from gpumerge_cli.order.key_kinds import KIND_OF
@@ -115,7 +116,7 @@ def test_records_as_they_stand_compare_as_the_parser_has_it(
 def test_sorts_and_their_keys_prefixes_agree(text: bytes, order: LineOrder, tmp_path: Path) -> None:
     """Compiled code sorts records into the order that a comparison of their parsed fields gives."""
     (tmp_path / "a.csv").write_bytes(text)
-    items = Items("text", lines=order, csv=True)
+    items = Items("csv", lines=order)
     job = sort_job((str(tmp_path / "a.csv"),), str(tmp_path / "b.csv"), items, Resources("cpu"))
     run(job)
     lines = taken_to_pieces(text)
@@ -202,7 +203,7 @@ def test_bytes_from_a_character_on_count_quotes_once(backend: Backend, tmp_path:
     (tmp_path / "a.csv").write_bytes(b'"""b",1\n"xa",2\nzc,3\n')
     order = LineOrder((LineKey("bytes", 0, 1, 0),))
     on = Resources(backend.name)  # type: ignore[arg-type]
-    items = Items("text", lines=order, csv=True)
+    items = Items("csv", lines=order)
     run(sort_job((str(tmp_path / "a.csv"),), str(tmp_path / "b.csv"), items, on))
     assert (tmp_path / "b.csv").read_bytes() == b'"xa",2\n"""b",1\nzc,3\n'
 

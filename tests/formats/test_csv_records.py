@@ -9,7 +9,7 @@ import pytest
 
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats import csv_parser
-from gpumerge_cli.formats.csv_records import without_fields
+from gpumerge_cli.formats.csv_lines import without_fields
 from gpumerge_cli.formats.input import SeekableInput
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,41 +14,51 @@ import pytest
 
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.engine.inputs import known_ahead
-from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 from gpumerge_cli.formats.fixed_source import FixedSource
-from gpumerge_cli.formats.format import FORMATS, Content, Format, register
+from gpumerge_cli.formats.format import FORMATS, Format, Layout, register
 from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import format_names, is_binary
-from gpumerge_cli.formats.registry import resolve_format
+from gpumerge_cli.formats.registry import layout_of
 from tests.jobs_of import merge_job
 
 COUNTED = b"COUNTED1"
 
 
-def open_counted(file: SeekableInput, content: Content) -> FixedSource:
+class Counted(Format):
     """int64 behind COUNTED and how many there are."""
-    (count,) = struct.unpack("<q", file.read_exactly(8, 8))
-    if file.size != 16 + 8 * count:
-        raise InputError("it is cut short", where=file.name, way_out="copy it again")
-    return FixedSource(file, np.dtype("<i8"), 16, 8 * count)
+
+    name = "counted"
+    holds = "typed"
+    suffixes: Mapping[str, str] = {".cnt": ""}
+    begins = COUNTED
+
+    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> FixedSource:
+        (count,) = struct.unpack("<q", file.read_exactly(8, 8))
+        if file.size != 16 + 8 * count:
+            raise InputError("it is cut short", where=file.name, way_out="copy it again")
+        return FixedSource(file, np.dtype("<i8"), 16, 8 * count)
+
+    def header(self, dtype: Any, count: int) -> bytes:
+        return COUNTED + struct.pack("<q", count)
 
 
-def header(dtype: np.dtype[Any], count: int) -> bytes:
-    return COUNTED + struct.pack("<q", count)
+class Other(Counted):
+    name = "other"
 
 
 @pytest.fixture
 def counted() -> Iterator[Format]:
-    made = Format("counted", {".cnt": ""}, "told", open_counted, begins=COUNTED, header=header)
+    made = Counted()
     register(made)
     yield made
     del FORMATS["counted"]
 
 
 def written(values: list[int]) -> bytes:
-    return header(np.dtype("i8"), len(values)) + np.array(values, np.int64).tobytes()
+    return Counted().header(np.dtype("i8"), len(values)) + np.array(values, np.int64).tobytes()
 
 
 def test_a_format_is_added_by_one_value(counted: Format, tmp_path: Path) -> None:
@@ -58,7 +68,7 @@ def test_a_format_is_added_by_one_value(counted: Format, tmp_path: Path) -> None
     names = tuple(str(tmp_path / name) for name in ("a.cnt", "b.cnt.gz", "c.npy"))
     assert "counted" in format_names()
     assert is_binary(".cnt")
-    assert resolve_format("x", "counted", None) == resolve_format("x.CNT", None, None) == Content("counted")
+    assert layout_of("x", Items("counted")).format is layout_of("x.CNT", Items()).format is counted
     run(merge_job(names, str(tmp_path / "out.cnt"), backend="cpu"))
     assert (tmp_path / "out.cnt").read_bytes() == written([-1, 1, 2, 3])
     run(merge_job((str(tmp_path / "out.cnt"),), str(tmp_path / "out.i64"), backend="cpu"))
@@ -83,13 +93,13 @@ def test_its_contradictions_are_told(counted: Format, tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_bytes(b"1\n")
     with pytest.raises(OutputError, match=r"lines of text cannot be written as \.cnt"):
         run(merge_job((str(tmp_path / "b.txt"),), str(tmp_path / "out.cnt")))
-    with pytest.raises(UsageError, match="use npy or raw or text or counted"):
-        resolve_format("a", "xml", None)
+    with pytest.raises(UsageError, match="use csv or npy or raw or text or counted"):
+        layout_of("a", Items("xml"))
     job = merge_job((str(tmp_path / "a.txt"),), str(tmp_path / "out"), Items("counted"))
     run(job)
     assert (tmp_path / "out").read_bytes() == written([1])
     with pytest.raises(AssertionError):
-        register(Format("other", {".cnt": ""}, "told", open_counted))
+        register(Other())
 
 
 @pytest.mark.parametrize(

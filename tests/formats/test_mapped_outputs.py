@@ -20,11 +20,11 @@ from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DisorderError, OutputError
 from gpumerge_cli.formats import output as outputs
-from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.output import FORCED, OutputFile, mapping_pays
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals
 from tests.jobs_of import merge_job, sort_job
+from tests.layouts import layout
 from tests.oracles import items_of
 
 SIZE = 1 << 20
@@ -79,13 +79,13 @@ def test_an_aborted_output_is_unmapped(tmp_path: Path, forced: None) -> None:
 
 
 def test_pages_are_brought_ahead(tmp_path: Path, forced: None) -> None:
-    sink = open_sink(str(tmp_path / "out.i32"), Content("raw"), np.dtype("int32"), SIZE // 4)
+    sink = open_sink(str(tmp_path / "out.i32"), layout("raw"), np.dtype("int32"), SIZE // 4)
     sink.reserve(SIZE)
     sink.populate(3)
     sink.write_at(0, DATA)
     sink.commit()
     assert (tmp_path / "out.i32").read_bytes() == DATA.tobytes()
-    stream = open_sink("/dev/null", Content("text"), None, 0)
+    stream = open_sink("/dev/null", layout("text"), None, 0)
     stream.reserve(SIZE)
     stream.populate(3)
     stream.abort()
@@ -93,7 +93,7 @@ def test_pages_are_brought_ahead(tmp_path: Path, forced: None) -> None:
 
 def test_headers_lie_ahead_of_mapped_items(tmp_path: Path, forced: None) -> None:
     values = np.arange(5000, dtype=np.int32)
-    sink = open_sink(str(tmp_path / "out.npy"), Content("raw"), np.dtype(">i4"), 5000)
+    sink = open_sink(str(tmp_path / "out.npy"), layout("raw"), np.dtype(">i4"), 5000)
     sink.reserve(values.nbytes)
     sink.write_at(0, sink.encode(values.view(np.uint8)))
     sink.commit(count=5000)

@@ -13,9 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpumerge_cli.errors import GpumergeError, InputError, OutputError, UsageError
-from gpumerge_cli.formats.kinds.npy_array import npy_header
+from gpumerge_cli.formats.items import Items
+from gpumerge_cli.formats.kinds.lookup import format_named
 from gpumerge_cli.formats.record_options import Key, RecordRequest, item_name, order_of, parse_dtype, record_format
-from gpumerge_cli.formats.registry import open_source, resolve_format
+from gpumerge_cli.formats.registry import layout_of, open_source
 from gpumerge_cli.order.kinds import DTYPES, Order
 from gpumerge_cli.order.rules import LineOrder
 
@@ -74,7 +75,7 @@ def test_options_fit_together_or_say_why(
     request = RecordRequest(size, offset, width, field)
     wrong: GpumergeError | None = None
     try:
-        chosen = resolve_format(name, format, dtype, lines=LineOrder() if numeric else None, records=request)
+        chosen = layout_of(name, Items(format, dtype, LineOrder() if numeric else None, records=request))
         if chosen.dtype is None:
             return
         order = order_of(chosen.dtype, chosen.key)
@@ -130,7 +131,7 @@ def test_what_items_are_called() -> None:
 def test_a_source_of_records_by_position(write: Write) -> None:
     records = [b"%03d-%s" % (number, b"xyz") for number in range(30)]
     path = write("a.rec", b"".join(records))
-    source = open_source(path, resolve_format(path, None, None, records=RecordRequest(7, 0, 3)))
+    source = open_source(path, layout_of(path, Items(records=RecordRequest(7, 0, 3))))
     assert (source.size, source.count(), source.dtype) == (210, 30, np.dtype("V7"))
     for number, record in enumerate(records):
         assert source.item_at(7 * number) == record
@@ -147,7 +148,7 @@ def test_a_source_of_records_by_position(write: Write) -> None:
 def test_records_keep_their_byte_order(write: Write) -> None:
     array = np.array([(1, 2.5), (258, -1)], [("id", ">u4"), ("x", ">f8")])
     path = write("a.npy", array)
-    source = open_source(path, resolve_format(path, None, None, records=RecordRequest(fields=("id",))))
+    source = open_source(path, layout_of(path, Items(records=RecordRequest(fields=("id",)))))
     out = np.empty(source.size, np.uint8)
     source.read_into(0, out)
     assert out.tobytes() == array.tobytes()
@@ -156,9 +157,10 @@ def test_records_keep_their_byte_order(write: Write) -> None:
 
 
 def test_headers_of_npy_say_the_fields() -> None:
+    npy = format_named("npy")
     with pytest.raises(OutputError, match="write raw records, or give fields other names"):
-        npy_header(np.dtype([("\u03b1", "u4")]), 3)
-    assert b"'descr': [('a', '<u4'), ('b', '|S3')]" in npy_header(np.dtype([("a", "<u4"), ("b", "S3")]), 3)
+        npy.header(np.dtype([("\u03b1", "u4")]), 3)
+    assert b"'descr': [('a', '<u4'), ('b', '|S3')]" in npy.header(np.dtype([("a", "<u4"), ("b", "S3")]), 3)
 
 
 def test_names_beyond_latin_1_are_told(tmp_path: Path) -> None:
@@ -166,4 +168,4 @@ def test_names_beyond_latin_1_are_told(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="format 3.0"):
         np.save(path, np.zeros(3, [("\u043a\u043b\u044e\u0447", "i4")]))
     with pytest.raises(InputError, match="names that are not Latin-1"):
-        open_source(str(path), resolve_format(str(path), None, None))
+        open_source(str(path), layout_of(str(path), Items()))

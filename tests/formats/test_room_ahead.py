@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.engine.job import Items, Resources
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.formats import output
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.order.equals import Equals
 from tests.jobs_of import merge_job, to

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.formats.format import Content
 from gpumerge_cli.formats.output import OutputFile, given, remove_unfinished
 from gpumerge_cli.formats.registry import open_sink
+from tests.layouts import layout
 
 DATA = np.arange(6, dtype=np.uint8)
 
@@ -203,7 +203,7 @@ def test_outputs_that_cannot_be(tmp_path: Path) -> None:
 
 
 def test_a_device_is_written_in_order() -> None:
-    sink = open_sink("/dev/null", Content("text"), None, 0)
+    sink = open_sink("/dev/null", layout("text"), None, 0)
     assert not sink.seekable
     sink.write_at(0, DATA)
     sink.write_at(6, DATA)
@@ -214,7 +214,7 @@ def test_a_stream_has_a_part_of_the_output_once_something_was_written() -> None:
     """Chunks of a set may be empty, and several jobs may write to one stream."""
     remove_unfinished()
     for said in ("no output was written", "/dev/null has a part of the output"):
-        sink = open_sink("/dev/null", Content("text"), None, 0)
+        sink = open_sink("/dev/null", layout("text"), None, 0)
         for _ in range(3):
             sink.write_at(0, DATA[:0])
         assert given() == said
@@ -227,7 +227,7 @@ def test_a_stream_has_a_part_of_the_output_once_something_was_written() -> None:
 
 
 def test_a_full_device_is_one_clear_error() -> None:
-    sink = open_sink("/dev/full", Content("text"), None, 0)
+    sink = open_sink("/dev/full", layout("text"), None, 0)
     with pytest.raises(OutputError, match="/dev/full: no space left on device; free some space"):
         sink.write_at(0, DATA)
     sink.abort()
@@ -236,7 +236,7 @@ def test_a_full_device_is_one_clear_error() -> None:
 @pytest.mark.parametrize("dtype", ["<i4", ">i4", "<f8"])
 def test_npy_outputs_are_read_by_numpy(tmp_path: Path, dtype: str) -> None:
     values = np.arange(5, dtype=np.dtype(dtype).newbyteorder("="))
-    sink = open_sink(str(tmp_path / "out.npy"), Content("raw"), np.dtype(dtype), 5)
+    sink = open_sink(str(tmp_path / "out.npy"), layout("raw"), np.dtype(dtype), 5)
     sink.write_at(0, sink.encode(values.view(np.uint8)))
     sink.commit()
     read = np.load(tmp_path / "out.npy")
@@ -249,7 +249,7 @@ def test_npy_outputs_are_read_by_numpy(tmp_path: Path, dtype: str) -> None:
 )
 def test_suffixes_that_contradict_the_items(tmp_path: Path, name: str, dtype: str | None) -> None:
     with pytest.raises(OutputError):
-        open_sink(str(tmp_path / name), Content("raw"), None if dtype is None else np.dtype(dtype), 1)
+        open_sink(str(tmp_path / name), layout("raw"), None if dtype is None else np.dtype(dtype), 1)
     assert os.listdir(tmp_path) == []
 
 
@@ -270,7 +270,7 @@ def test_durable_outputs_are_forced_to_storage_in_order(tmp_path: Path, monkeypa
     monkeypatch.setattr(os, "replace", note_replace)
     for durable, expected in ((False, ["rename"]), (True, ["file", "rename", "folder"])):
         done.clear()
-        sink = open_sink(str(tmp_path / "out.i32"), Content("raw"), np.dtype("int32"), 1)
+        sink = open_sink(str(tmp_path / "out.i32"), layout("raw"), np.dtype("int32"), 1)
         sink.commit(durable=durable)
         assert done == expected
 
@@ -280,9 +280,9 @@ def test_a_descriptors_name_is_written_to_and_not_replaced(tmp_path: Path, name:
     """Standard output may be a regular file that the shell keeps open, and writes to before and after."""
     write = f"""if True:
         import numpy as np
-        from gpumerge_cli.formats.format import Content
+        from tests.layouts import layout
         from gpumerge_cli.formats.registry import open_sink
-        sink = open_sink({name!r}, Content("text"), None, 0)
+        sink = open_sink({name!r}, layout("text"), None, 0)
         sink.write_at(0, np.frombuffer(b"merged\\n", np.uint8))
         sink.commit()
     """

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.registry import open_source, resolve_format
+from gpumerge_cli.formats.items import Items
+from gpumerge_cli.formats.registry import layout_of, open_source
 from gpumerge_cli.order.rules import LineOrder
 from tests.open_files import open_under
 
@@ -26,7 +27,7 @@ Write = Callable[[str, Any], str]
 
 
 def opened(path: str, format: str | None = None, dtype: str | None = None, *, numeric: bool = False) -> Source:
-    return open_source(path, resolve_format(path, format, dtype, lines=LineOrder() if numeric else None))
+    return open_source(path, layout_of(path, Items(format, dtype, LineOrder() if numeric else None)))
 
 
 def content(source: Source) -> bytes:
@@ -163,7 +164,7 @@ def test_formats_that_cannot_be_decided(
     name: str, format: str | None, dtype: str | None, numeric: bool, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        resolve_format(name, format, dtype, lines=LineOrder() if numeric else None)
+        layout_of(name, Items(format, dtype, LineOrder() if numeric else None))
 
 
 @pytest.mark.parametrize("name", ["missing.i32", "."])
@@ -291,5 +292,5 @@ def test_a_header_of_less_than_no_items(tmp_path: Path) -> None:
     path.write_bytes(written.replace(b"(3,), } ", b"(-3,), }", 1) + bytes(12))
     assert path.stat().st_size == len(written) + 12
     with pytest.raises(InputError, match="its header says -3 items") as caught:
-        open_source(str(path), resolve_format(str(path), None, None))
+        open_source(str(path), layout_of(str(path), Items()))
     assert caught.value.way_out == "the header is damaged; save it again"

@@ -28,7 +28,7 @@ Limits = dict[Any, dict[str, Any]]
 _ONE_TILE, _A_LARGER_TILE, _SEVERAL_TILES = 700, 3000, 7001
 _MANY_TILES = 24_011
 """Items of at least two tiles of all kernels, so that tiles wait for each other."""
-_CUT_AHEAD: Limits = {merging: {"OWN_CUTS": 0, "own_cuts_beside": lambda limits: 2}}
+_CUT_AHEAD: Limits = {merging: {"OWN_CUTS": 0, "own_cuts_of_dependents": lambda limits: 2}}
 _BY_VALUES: Limits = {policy: {"_LEAST_BY_VALUES": 0, "_ITEMS_A_VALUE": 0, "_STRETCH_STEP": 4096}}
 _BY_DIGITS: Limits = {prepared: {"most_by_rank": lambda order, columns: 0}}
 _MANY_RUNS: tuple[Limits, ...] = tuple({many_runs: {"pays": lambda *sizes, way=way: way}} for way in (True, False))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from kernel_shim import compile_flags
 from set_pairs import EVERY_SET
@@ -207,10 +208,14 @@ void check()
 """
 
 
-def program(change: Callable[[str], str] = lambda text: text, bulk: int = 0) -> str:
-    """The kernels of all shapes and their checks. Every second shape has bulk copies, the first one if `bulk` is 1."""
+ALL = range(len(SHAPES))
+
+
+def program(change: Callable[[str], str] = lambda text: text, bulk: int = 0, numbers: Sequence[int] = ALL) -> str:
+    """The kernels of these shapes and their checks. Every second has bulk copies, the first of all if `bulk` is 1."""
     parts = ["#include <algorithm>", "#include <cstdlib>", '#include "shim.hpp"']
-    for number, (dtype, value, unit, units) in enumerate(SHAPES):
+    for number in numbers:
+        dtype, value, unit, units = SHAPES[number]
         keys = Order.of(dtype)
         order = Order.records(max(4, keys.width) + max(4, value), 0, keys.dtype)
         equals = EVERY_SET[number]
@@ -242,7 +247,7 @@ def program(change: Callable[[str], str] = lambda text: text, bulk: int = 0) -> 
         said |= SHAPE
         parts += [f"#undef {macro}\n#define {macro} {value}" for macro, value in said.items()]
         parts.append(f"{CHECK}\n}}")
-    return "\n".join((*parts, f"int main() {{ {' '.join(f'shape_{at}::check();' for at in range(len(SHAPES)))} }}"))
+    return "\n".join((*parts, f"int main() {{ {' '.join(f'shape_{at}::check();' for at in numbers)} }}"))
 
 
 def run(text: str, sanitizer: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -266,7 +271,15 @@ def run(text: str, sanitizer: str, folder: Path) -> subprocess.CompletedProcess[
     return subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, timeout=240)
 
 
-@pytest.mark.parametrize("bulk", [0, pytest.param(1, marks=pytest.mark.thorough)])
+def test_columns_of_some_shapes(tmp_path: Path, rng: np.random.Generator) -> None:
+    """Each test run takes others: all of them take long to compile."""
+    numbers = rng.choice(len(SHAPES), 3, replace=False).tolist()
+    done = run(program(bulk=int(rng.integers(2)), numbers=numbers), "address", tmp_path)
+    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}{done.stderr[-6000:]}"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("bulk", [0, 1])
 def test_columns(tmp_path: Path, bulk: int) -> None:
     done = run(program(bulk=bulk), "address", tmp_path)
     assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}{done.stderr[-6000:]}"

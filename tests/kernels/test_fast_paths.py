@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_pairs import in_order, key_pairs, special_floats
-from kernel_shim import Case, Program, Variant, a_third_of, barriers, function_around, merged, without_barrier
+from kernel_shim import Case, Program, Variant, a_sixth_of, barriers, function_around, merged, without_barrier
 
 from gpumerge_cli.order.kinds import Keys, Order
 
@@ -72,10 +72,10 @@ def cases(number: int, order: Order, rng: np.random.Generator) -> list[Case]:
 
 def test_fast_ways_give_what_slow_ones_give(tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generator) -> None:
     """Floats by number and by image, and narrow integers value by value."""
-    variants = [*FLOATS, *(changed(variant, NO_NAN, "return false;") for variant in FLOATS), *NARROW]
+    variants = [*FLOATS, *(changed(variant, NO_NAN, "return false;") for variant in FLOATS[:1]), *NARROW]
     program = Program(variants, "address", tmp_path_factory.mktemp("fast"))
     for number, variant in enumerate(variants):
-        status, output = program.run(a_third_of(cases(number, variant.order, rng), rng))
+        status, output = program.run(a_sixth_of(cases(number, variant.order, rng), rng))
         assert status == 0, output
 
 
@@ -87,10 +87,11 @@ def test_values_of_unsorted_runs(tmp_path_factory: pytest.TempPathFactory, rng: 
             for one, other in ((a[::-1], b[::-1]), (rng.permutation(a), rng.permutation(b))):
                 sides = (one.tobytes(), other.tobytes(), b"", len(a), len(b))
                 made.append(Case(number, "values", *sides, tile=(5, 40, 1000)[turn % 3], loose=True))
-        status, output = program.run(a_third_of(made, rng))
+        status, output = program.run(a_sixth_of(made, rng))
         assert status == 0, output
 
 
+@pytest.mark.thorough
 def test_values_without_a_race(tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generator) -> None:
     program = Program(NARROW[:2], "thread", tmp_path_factory.mktemp("thread"))
     for number, variant in enumerate(NARROW[:2]):
@@ -116,7 +117,7 @@ def test_every_missing_barrier_of_values_is_noticed(
 
 # Floats are compared as if there were no NaNs, or as if all were equal.
 MUTANTS = [
-    changed(variant, *how) for variant in FLOATS[:2] for how in ((NO_NAN, "return true;"), (BY_NUMBER, "return false;"))
+    changed(variant, *how) for variant in FLOATS[:1] for how in ((NO_NAN, "return true;"), (BY_NUMBER, "return false;"))
 ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from kernel_pairs import in_order, special_floats
 
 import gpumerge_cli
-from gpumerge_cli.backends.gpu.policy import least_by_values, own_cuts_beside, values_stretch
+from gpumerge_cli.backends.gpu.policy import least_by_values, own_cuts_of_dependents, values_stretch
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.kinds import DTYPES, Keys, Order
@@ -79,8 +79,8 @@ def test_floats_of_every_sort_in_many_tiles(
 
 def test_the_blocks_that_do_not_wait() -> None:
     older = DeviceLimits(max_threads=1024, shared_memory=101376, multiprocessors=100, capability=89)
-    assert own_cuts_beside(TUNED_ON) == 3 * TUNED_ON.multiprocessors
-    assert own_cuts_beside(older) == 0
+    assert own_cuts_of_dependents(TUNED_ON) == 3 * TUNED_ON.multiprocessors
+    assert own_cuts_of_dependents(older) == 0
 
 
 @pytest.mark.parametrize(

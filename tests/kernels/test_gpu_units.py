@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -10,9 +11,20 @@ import pytest
 
 pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
 
-from gpumerge_cli.backends.gpu import ahead, checking, folding, launching, many_runs, merging, module, policy, sorting
+from gpumerge_cli.backends.gpu import (
+    ahead,
+    checking,
+    folding,
+    launching,
+    many_runs,
+    merging,
+    module,
+    policy,
+    sorting,
+    text_kernels,
+)
 from gpumerge_cli.backends.gpu.sort_policy import resolve_sort
-from gpumerge_cli.backends.gpu.source import compiler_options, moves_rows, row_macros, text_macros
+from gpumerge_cli.backends.gpu.source import compiler_options, flatten, moves_rows, row_macros, text_macros
 from gpumerge_cli.backends.gpu.tree import NO_TEXT
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.errors import UsageError
@@ -42,7 +54,7 @@ class Compiled:
 
         monkeypatch.setattr(module, "_function", function)
         monkeypatch.setattr(module, "begin", lambda file, options, capability: self.begun.add((file, options)))
-        for queue in ("_launch_kernel", "launch_beside"):
+        for queue in ("_launch_kernel", "launch_dependent"):
             monkeypatch.setattr(launching, queue, lambda *arguments: None)
         runtime = SimpleNamespace(
             memsetAsync=lambda *words: None, memcpyAsync=lambda *words: None, memcpyDeviceToDevice=3
@@ -80,10 +92,38 @@ def test_merges(order: Order, kernel: Any, compiled: Compiled) -> None:
             kernels = module.Kernels(0, order, TUNED_ON)
             compiled.launched.clear()
             given = [(0, count // 2), (1 << 20, count - count // 2)]
-            launching.queue(many_runs.MergeOfMany(kernels, launch).steps(given, 1 << 30, 0, room), 0)
+            launching.queue(many_runs.MergeOfMany(kernels, launch).steps(given, 1 << 30, room), 0)
             assert compiled.ahead(order, launch, count) == compiled.launched
             checking.Checks(kernels).check((0, count), 0, 0)
             assert compiled.ahead(order, launch, count, check=True) == compiled.launched
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
+def test_the_kernel_that_finds_equal_items(order: Order, compiled: Compiled) -> None:
+    """It is compiled ahead without a check of the order, too."""
+    for chosen in (policy.resolve(LaunchRequest(), order, TUNED_ON), resolve_sort(SortRequest(), order, TUNED_ON, 0)):
+        without = set(compiled.ahead(order, chosen, 5000))
+        compiled.launched.clear()
+        launching.queue(checking.Checks(module.Kernels(0, order, TUNED_ON)).firsts((0, 5000), False, 0), 0)
+        assert compiled.ahead(order, chosen, 5000, equals=Equals.FIRST) == without | compiled.launched
+
+
+@pytest.mark.parametrize("order", [Order.records(100, 0, 10), Order.lines()], ids=Order.describe)
+def test_all_kernels_for_text_are_in_its_steps(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "begin", lambda *unit: None)
+    named: list[str] = []
+    kernels, ready = module.Kernels(0, order, TUNED_ON), module.Kernels.ready
+    monkeypatch.setattr(
+        module.Kernels,
+        "ready",
+        lambda self, name, *rest, **more: named.append(name) or ready(self, name, *rest, **more),
+    )
+    for _ in text_kernels.TextKernels(kernels).steps(10**6, room):
+        pass
+    files = ["rows.cu"] if order.item_bytes else ["text.cu", "rows.cu"]
+    there = {name for file in files for name in re.findall(r"__launch_bounds__\(\w+\)\s+(\w+)\(", flatten(file))}
+    of_records = set() if order.item_bytes else {"gather_records"}
+    assert set(named) == there - of_records
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
@@ -113,7 +153,7 @@ def test_sorts(order: Order, algorithm: Any, compiled: Compiled) -> None:
             return
         compiled.launched.clear()
         sort = sorting.Sort(module.Kernels(0, order, TUNED_ON), chosen)
-        launching.queue(sort.steps((0, count), 1 << 40, 1 << 41, room), 0)
+        launching.queue(sort.steps((0, count), 1 << 40, room), 0)
         assert compiled.ahead(order, chosen, count) == compiled.launched
 
 

@@ -31,7 +31,7 @@ class Launches:
         self.told: list[tuple[str, int, list[int]]] = []
 
     def ready(self, name: str, threads: int, words: int, macros: Any, shared: int = 0) -> Any:
-        def launch(blocks: int, stream: int, given: list[int], beside: bool) -> None:
+        def launch(blocks: int, stream: int, given: list[int], dependent: bool) -> None:
             assert (len(given), stream) == (words, STREAM)
             self.told.append((name, blocks, given))
             if name == "walk":
@@ -47,7 +47,14 @@ def test_walks_are_told_of_runs_and_their_text(order: Order, monkeypatch: pytest
     fold = Folds(kernels).of(Equals.UNION, 3)  # type: ignore[arg-type]
     runs, text = [(1 << 12, 50_000), (1 << 32, 40_000), (1 << 33, 30_000)], (1 << 40, 1 << 41)
     out, scratch = 1 << 42, 1 << 43
-    assert fold(runs, out, lambda: scratch, text) == 20_000
+    taken: list[int] = []
+
+    def take(nbytes: int) -> Any:
+        taken.append(nbytes)
+        return SimpleNamespace(ptr=scratch)
+
+    assert fold(runs, out, take, text) == 20_000
+    assert taken == [-(-120_000 * item_bytes(order) // 16) * 16]
     tile = walks.walk_shape(order, TUNED_ON).room
     (cut, first), (cut_again, last) = kernels.told[:2], kernels.told[2:]
     for cutting, walking, a, b, to in (
@@ -103,7 +110,7 @@ def test_equals_are_counted(
         limits = TUNED_ON
 
         def ready(self, name: str, threads: int, words: int, *, file: str) -> Any:
-            def launch(blocks: int, stream: int, given: list[int], beside: bool) -> None:
+            def launch(blocks: int, stream: int, given: list[int], dependent: bool) -> None:
                 address, items, first, differs, text, starts = given
                 assert (name, file, address, items, text, starts) == (
                     "mark_first", "check.cu", there.ctypes.data, count, 3, 4

@@ -15,12 +15,12 @@ pytest.importorskip("cupy", reason="the backend imports it", exc_type=ImportErro
 from gpumerge_cli.backends.base import SortPace
 from gpumerge_cli.backends.gpu import joining
 from gpumerge_cli.backends.gpu.launching import Launch, copy, zeros
-from gpumerge_cli.backends.gpu.many_runs import MergeOfMany, _costs, joined, may_go_by_digits, pays, said
+from gpumerge_cli.backends.gpu.many_runs import MergeOfMany, _costs, joined, may_go_by_digits, pays, reason_for_digits
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.engine.job import Job, Operation
-from gpumerge_cli.engine.workers import policy_of as policy_of_pass
+from gpumerge_cli.engine.launches import policy_of as policy_of_pass
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortRequest
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder
@@ -92,7 +92,7 @@ def test_which_orders_may() -> None:
 def test_the_reason_is_the_choice(dtype: str, runs: int) -> None:
     order = Order.of(dtype)
     policy = policy_of(order, runs)
-    told = said(order, policy)
+    told = reason_for_digits(order, policy)
     most = [int(word) for word in told.split() if word.isdigit()]
     if most:
         assert pays(order, policy, runs, most[0] - 2)
@@ -155,7 +155,7 @@ class Memory:
     ) -> Launch:
         launch = getattr(self, name)
 
-        def queue(blocks: int, stream: int, given: Any, beside: bool) -> None:
+        def queue(blocks: int, stream: int, given: Any, dependent: bool) -> None:
             assert len(given) == words
             launch(dict(macros), *given)
 
@@ -210,16 +210,20 @@ def test_is_stable_and_spares_the_inputs(width: int, apart: int, count: int) -> 
     everything = np.concatenate([memory.at(run) for run in runs])
     policy = policy_of(order, count) if count > 16 else resolve(LaunchRequest(), order, TUNED_ON, count)
     merge = MergeOfMany(memory, policy)  # type: ignore[arg-type]
-    room = merge.room([length for _, length in runs])
-    steps = merge.steps(runs, 10_000 * width, 20_000 * width if room else 0, lambda nbytes: SimpleNamespace(ptr=1))
-    for do, size, words, beside in steps:
+    taken: list[int] = []
+
+    def take(nbytes: int) -> Any:
+        taken.append(nbytes)
+        return SimpleNamespace(ptr=1 if len(taken) > 1 else 20_000 * width)
+
+    for do, size, words, dependent in merge.steps(runs, 10_000 * width, take):
         if do is copy:
             memory.copy(words[0], words[1], size)
         elif do is not zeros:
-            do(size, 0, words, beside)
+            do(size, 0, words, dependent)
     out = memory.at((10_000 * width, len(everything)))
     assert (out == everything[np.argsort(everything // 1000, kind="stable")]).all()
     assert (memory.items[:at] == before).all()
     filled = sum(length > 0 for _, length in runs)
-    assert room == (-(-len(everything) * width // 16) * 16 if filled > 16 else 0)
+    assert taken[:1] == [-(-len(everything) * width // 16) * 16] * (filled > 16)
     assert memory.sorted == pays(order, policy, filled, len(everything), len(joined(runs, width)))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from test_columns_on_cpu import run
 
@@ -121,10 +123,12 @@ void check(std::mt19937_64& random)
 """
 
 
-def program(seed: int, change: Callable[[str], str] = lambda text: text) -> str:
-    """The kernel in all shapes, and their checks."""
+def program(
+    seed: int, change: Callable[[str], str] = lambda text: text, shapes: Sequence[tuple[Any, ...]] = SHAPES
+) -> str:
+    """The kernel in these shapes, and their checks."""
     parts = ["#include <algorithm>", "#include <cstdlib>", "#include <random>", '#include "shim.hpp"']
-    for number, (dtype, descending, value, threads, items) in enumerate(SHAPES):
+    for number, (dtype, descending, value, threads, items) in enumerate(shapes):
         order = Order.of(dtype, descending=descending)
         policy = LaunchPolicy("path", threads, items, threads * items, fan_in=2, transfer="bulk")
         shared = columns_shared_bytes(policy, order.width, value)
@@ -140,11 +144,19 @@ def program(seed: int, change: Callable[[str], str] = lambda text: text) -> str:
             text = re.sub(r"extern __shared__ .*shared_bytes\[\];", "using shim::shared_bytes;", text)
             parts.append(f"namespace {name} {{\n{text}\n}}")
         parts.append(f"{CHECK}\n}}")
-    checks = " ".join(f"shape_{at}::check(random);" for at in range(len(SHAPES)))
+    checks = " ".join(f"shape_{at}::check(random);" for at in range(len(shapes)))
     return "\n".join((*parts, f"int main() {{ std::mt19937_64 random({seed}); {checks} }}"))
 
 
-@pytest.mark.parametrize("sanitizer", ["address", pytest.param("thread", marks=pytest.mark.thorough)])
+def test_merges_of_some_shapes(tmp_path: Path, seed: int, rng: np.random.Generator) -> None:
+    """Each test run takes others: all of them take long to compile."""
+    shapes = [SHAPES[at] for at in rng.choice(len(SHAPES), 3, replace=False)]
+    done = run(program(seed, shapes=shapes), "address", tmp_path)
+    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}{done.stderr[-6000:]}"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
 def test_merges(tmp_path: Path, seed: int, sanitizer: str) -> None:
     done = run(program(seed), sanitizer, tmp_path)
     assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}{done.stderr[-6000:]}"

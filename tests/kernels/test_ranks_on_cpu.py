@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 from test_columns_on_cpu import run
 
@@ -207,7 +208,7 @@ void check(std::mt19937_64& random)
 
 
 def program(seed: int, change: Callable[[str], str] = lambda text: text, shapes: Sequence[Shape] = SHAPES) -> str:
-    """The kernels of all shapes, and their checks."""
+    """The kernels of these shapes, and their checks."""
     parts = ["#include <algorithm>", "#include <cstdlib>", "#include <random>", '#include "shim.hpp"']
     for number, shape in enumerate(shapes):
         order, columns, row, units = Order.of(shape.dtype, descending=shape.descending), None, 0, 0
@@ -233,7 +234,15 @@ def program(seed: int, change: Callable[[str], str] = lambda text: text, shapes:
     return "\n".join((*parts, f"int main() {{ std::mt19937_64 random({seed}); {checks} }}"))
 
 
-@pytest.mark.parametrize("sanitizer", ["address", pytest.param("thread", marks=pytest.mark.thorough)])
+def test_sorts_and_merges_of_some_shapes(tmp_path: Path, seed: int, rng: np.random.Generator) -> None:
+    """Each test run takes others: all of them take long to compile."""
+    shapes = [SHAPES[at] for at in rng.choice(len(SHAPES), 3, replace=False)]
+    done = run(program(seed, shapes=shapes), "address", tmp_path)
+    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}{done.stderr[-6000:]}"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
 def test_sorts_and_merges(tmp_path: Path, seed: int, sanitizer: str) -> None:
     done = run(program(seed), sanitizer, tmp_path)
     assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}{done.stderr[-6000:]}"

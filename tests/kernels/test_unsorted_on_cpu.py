@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_pairs import key_pairs, key_runs, line_pairs, record_pairs
-from kernel_shim import MERGES, Case, Program, Variant, a_third_of
+from kernel_shim import MERGES, Case, Program, Variant, a_sixth_of
 
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.order.kinds import Keys, Lines, Order
@@ -26,7 +26,7 @@ VARIANTS = [
     Variant(Keys("float", 8), 2, 2),
     Variant(Keys("int", 4, True), 1, 2, bulk=1, partition=(1, 3, 1), on_path=True),
     Variant(Keys("int", 4), 4, 3, 4, 0, (8, 6, 2), on_path=True),
-    Variant(Keys("uint", 1), 8, 4, 4, 1, (4, 1, 1), sorts=True),
+    Variant(Keys("uint", 1), 4, 4, bulk=1, on_path=True),
     Variant(Keys("float", 8), 9, 2, 8, 1, (8, 3, 3), sorts=True),
     Variant(Order.lines(), 4, 3),
     Variant(Order.lines(), 5, 2, 4, 1, (8, 4, 2)),
@@ -79,7 +79,7 @@ def test_merges_of_keys(program: Program, rng: np.random.Generator, work: str) -
         for turn, (a, b) in enumerate(pairs[:EACH] if variant.runs > 2 else pairs):
             runs = (a.tobytes(), b.tobytes(), b"", len(a), len(b))
             cases.append(Case(number, work, *runs, **shape(turn)))
-    passes(program, a_third_of(cases, rng))
+    passes(program, a_sixth_of(cases, rng))
 
 
 @pytest.mark.parametrize("merge", MERGES)
@@ -98,7 +98,7 @@ def test_merges_of_lines_and_records(program: Program, rng: np.random.Generator,
                     work = "rows_merge" if moves_rows(order) else merge
                     runs = (a.tobytes(), b.tobytes(), b"", len(a), len(b))
                     cases.append(Case(number, work, *runs, merge=merge, **shape(turn)))
-    passes(program, a_third_of(cases, rng))
+    passes(program, a_sixth_of(cases, rng))
 
 
 def runs_of(program: Program, rng: np.random.Generator) -> Iterator[tuple[int, Variant, list[Run]]]:
@@ -115,7 +115,7 @@ def test_one_pass_over_many_runs_with_cuts_ahead_and_by_blocks(program: Program,
         for blocks in (1, 2):
             how = shape(turn) | {"blocks": blocks}
             cases.append(Case(number, "runs_merged", np.concatenate(runs).tobytes(), counts, b"", **how))
-    passes(program, a_third_of(cases, rng))
+    passes(program, a_sixth_of(cases, rng))
 
 
 def test_cuts_lie_in_their_runs_and_add_up(program: Program, rng: np.random.Generator) -> None:
@@ -124,7 +124,7 @@ def test_cuts_lie_in_their_runs_and_add_up(program: Program, rng: np.random.Gene
         counts = np.array([len(run) for run in runs], np.int64).tobytes()
         for tile in (1, 4, 7) if variant.runs == 2 else (4,):
             cases.append(Case(number, "partition", np.concatenate(runs).tobytes(), counts, b"", tile=tile, loose=True))
-    passes(program, a_third_of(cases, rng))
+    passes(program, a_sixth_of(cases, rng))
 
 
 @pytest.mark.parametrize("merge", [*MERGES, "serial"])
@@ -137,4 +137,4 @@ def test_levels_of_runs(program: Program, rng: np.random.Generator, merge: str) 
             items = rng.integers(0, 256, 90 * variant.order.width, np.uint8).view(variant.order.dtype)
             bits = (items.tobytes(), b"", b"", len(items), length)
             cases.append(Case(number, "level", *bits, merge=merge, **shape(turn)))
-    passes(program, a_third_of(cases, rng))
+    passes(program, a_sixth_of(cases, rng))

@@ -28,14 +28,15 @@ from gpumerge_cli.cluster import cutting, sorting, team, workers
 from gpumerge_cli.cluster.connect import Connection, connected
 from gpumerge_cli.cluster.ends import Ends
 from gpumerge_cli.cluster.team import Cluster
-from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.task import Place, Task
 from gpumerge_cli.errors import ClusterError, DisorderError, OutputError, UsageError
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.formats.stores.s3_multipart import Multipart
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.plan import Chunk
 from tests.cluster.kills import Killer
 from tests.cluster.troubled import Here, KilledWorker, Troubled
 from tests.jobs_of import merge_job, sort_job, to
@@ -49,7 +50,7 @@ ROOT = Path(__file__).parents[2]
 def test_parts_have_their_least_size(sizes: list[tuple[int, int]], least: int, chance: random.Random) -> None:
     """Whatever the sizes of results, and the order in which they are told, tasks are joined to parts in their order."""
     edges = np.cumsum([0, *(taken for taken, _ in sizes)]).tolist()
-    tasks = [Task(at, ((edges[at], edges[at + 1]),), Place(0, -1)) for at in range(len(sizes))]
+    tasks = [Task(at, Chunk(((edges[at], edges[at + 1]),), edges[at]), Place(0, -1)) for at in range(len(sizes))]
     ends = Ends(least)
     for task in tasks:
         ends.number(task)
@@ -57,11 +58,11 @@ def test_parts_have_their_least_size(sizes: list[tuple[int, int]], least: int, c
     chance.shuffle(told)
     found = [one for task, (_, put) in told for one in ends.known(task, put)] + ends.rest()
     assert ends.rest() == []
-    found.sort(key=lambda task: task.ranges)
-    ranges = [task.ranges[0] for task in found]
+    found.sort(key=lambda task: task.chunk.ranges)
+    ranges = [task.chunk.ranges[0] for task in found]
     assert [*(start for start, _ in ranges), edges[-1]] == [0, *(stop for _, stop in ranges)]
     put_before = dict(zip(edges, np.cumsum([0, *(put for _, put in sizes)]).tolist(), strict=True))
-    places = [put_before[task.ranges[0][0]] for task in found]
+    places = [put_before[task.chunk.ranges[0][0]] for task in found]
     assert [task.place for task in found] == [Place(0, place) for place in places]
     assert all(high - low >= least for low, high in pairwise(places))
 

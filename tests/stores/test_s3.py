@@ -17,9 +17,9 @@ from gpumerge_cli.cluster.shipment import Shipment
 from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.job import Items
 from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.formats.stores.s3_multipart import Multipart
 from tests.jobs_of import merge_job
@@ -183,7 +183,7 @@ def test_shipments_name_urls_as_they_are_opened(bucket: Bucket) -> None:
     urls = tuple(bucket.put(f"{name}.txt", f"{name}\n".encode()) for name in "ba")
     job = merge_job(urls, "out.txt")
     with opened(urls, Items()) as inputs:
-        work = Pass(job, "merge", inputs.sources, inputs.order, inputs.item_bytes, NoOutlet())
+        work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, NoOutlet())
         team = Cluster(None).team(job, inputs, Clock())  # type: ignore[arg-type]
         packed = team.shipment(work).packed()
     sent: Shipment = pickle.loads(packed.data)

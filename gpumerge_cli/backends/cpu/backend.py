@@ -141,6 +141,18 @@ class CpuBackend:
         given = (order_spec(order), launch_spec(policy), addresses, counts, len(runs))
         judge(self._own.gm_merge_arrays(*given, out.ctypes.data, threads))
 
+    def combine_arrays(self, runs: Sequence[Any], order: Order, equals: Equals, out: Any, *, threads: int = 1) -> int:
+        """Write a set of sorted 1-D contiguous arrays of the order's dtype to the front of `out`.
+
+        `out` has room for all of their items. Returns the number of the set's items.
+        """
+        addresses = (ctypes.c_void_p * len(runs))(*(run.ctypes.data for run in runs))
+        counts = (ctypes.c_int64 * len(runs))(*map(len, runs))
+        launch, kept = launch_spec(policies.resolve(LaunchRequest(), order)), ctypes.c_int64()
+        given = (order_spec(order), launch, addresses, counts, len(runs), equals.value)
+        judge(self._own.gm_combine_arrays(*given, out.ctypes.data, ctypes.byref(kept), threads))
+        return kept.value
+
     def first_disorder(self, run: Any, order: Order) -> int | None:
         index = self._own.gm_first_disorder(order_spec(order), run.ctypes.data, len(run), 0)
         return None if index < 0 else index

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.backends.gpu import sight
+from gpumerge_cli.backends.gpu import presence
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.errors import DeviceError, UsageError
 
@@ -33,7 +33,7 @@ def create(device: int | Sequence[int] = 0) -> GpuBackend:
     twice = [number for number in numbers if numbers.count(number) > 1]
     if twice:
         raise UsageError(f"GPU {twice[0]} is named {numbers.count(twice[0])} times", way_out="name it once")
-    if sight.in_sight():
+    if presence.is_present():
         from gpumerge_cli.backends.gpu.early import begin
 
         begin(numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -15,11 +15,12 @@ from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.text_kernels import TextKernels
+from gpumerge_cli.backends.gpu.tree import NO_TEXT
 from gpumerge_cli.backends.gpu.walks import Walk
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.order.equals import Equals
 
-_OUT, _ROOM, _ITEMS = 1 << 60, 1 << 61, 1 << 62
+_OUT, _ITEMS = 1 << 60, 1 << 62
 
 
 def begin(
@@ -27,29 +28,38 @@ def begin(
 ) -> None:
     """Begin to compile what a merge or sort of about `items` items launches, those that are needed first ahead.
 
-    check: of its inputs. equals: a set of two inputs or more, if that is made of them.
+    check: of its inputs. equals: the rule for equal items, or the set of two inputs or more that is made of them.
     """
-    if moves_rows(kernels.order):
-        TextKernels(kernels).begin()
-    if check:
-        Checks(kernels).begin()
-    if equals.is_set:
-        Walk(kernels, equals)
-    else:
-        for _ in _steps(kernels, policy, items):
-            pass  # a kernel is begun where a step has it
+    for _ in _steps(kernels, policy, items, check, equals):
+        pass  # a kernel is begun where a step has it
 
 
-def _steps(kernels: Kernels, policy: LaunchPolicy | SortPolicy, items: int) -> Iterable[Step]:
+def _steps(
+    kernels: Kernels, policy: LaunchPolicy | SortPolicy, items: int, check: bool, equals: Equals
+) -> Iterator[Step]:
     """The steps of the work on items of which nothing but their number is known."""
+    checks, everything = Checks(kernels), (_ITEMS, max(items, 2))
+    if moves_rows(kernels.order):
+        yield from TextKernels(kernels).steps(items, _nowhere)
+    if check:
+        yield from checks.order(everything, 0, _OUT)
     if isinstance(policy, SortPolicy):
         # The launches of these are all alike.
         few = 2 if policy.algorithm in ("iterative", "recursive") else items
-        return sort_of(kernels, policy).steps((_ITEMS, few), _OUT, _ROOM, _nowhere)
+        yield from sort_of(kernels, policy).steps((_ITEMS, few), _OUT, _nowhere)
+    elif equals.is_set:
+        yield from Walk(kernels, equals).steps([everything, everything], (_OUT, 0), ([], 0), _nowhere, NO_TEXT, 0)
+    else:
+        yield from _merge(kernels, policy, items)
+    if not equals.keeps_all and not equals.is_set:
+        yield from checks.firsts(everything, False, _OUT)
+
+
+def _merge(kernels: Kernels, policy: LaunchPolicy, items: int) -> Iterable[Step]:
     runs, size = policy.runs or 2, item_bytes(kernels.order)
     edges = [items * run // runs for run in range(runs + 1)]
     parts = [(_ITEMS + begin * size, end - begin) for begin, end in pairwise(edges)]
-    return merge_of_many(kernels, policy).steps(parts, _OUT, _ROOM, _nowhere)
+    return merge_of_many(kernels, policy).steps(parts, _OUT, _nowhere)
 
 
 def _nowhere(nbytes: int) -> Any:

@@ -15,9 +15,9 @@ from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.folding import set_policy
 from gpumerge_cli.backends.gpu.launching import queue
-from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many, said
+from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many, reason_for_digits
 from gpumerge_cli.backends.gpu.module import Kernels, kernels_of
-from gpumerge_cli.backends.gpu.prepared import Kind, Operation, Prepared, prepare
+from gpumerge_cli.backends.gpu.prepared import Operation, Prepared, prepare
 from gpumerge_cli.backends.gpu.radix import Ends, sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import sort_of
@@ -75,8 +75,8 @@ class GpuBackend:
         if request != LaunchRequest() or runs <= found.fan_in or not may_go_by_digits(order):
             return found
         many = replace(found, runs=runs)
-        told = said(order, many)
-        return replace(many, why=f"{many.why}; {told}") if told else found
+        reason = reason_for_digits(order, many)
+        return replace(many, why=f"{many.why}; {reason}") if reason else found
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         """See Backend."""
@@ -92,7 +92,7 @@ class GpuBackend:
         equals: Equals = Equals.ALL,
     ) -> None:
         """See Backend. Kernels are compiled side by side, in the background."""
-        _begin(self._kernels(order), policy, items, check, equals)
+        _begin(self._kernels(order), policy, items, check=check, equals=equals)
 
     def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
         """See Backend. Backends on the host use `threads`."""
@@ -162,15 +162,15 @@ class GpuBackend:
                 return
             self.prepare(order, policy, total)
             merge = merge_of_many(self._kernels(order), policy)
-            addresses, counts = [run.data.ptr for run in runs], [run.size for run in runs]
-            queue(merge.call((addresses, counts, total, out.data.ptr, [], 0), scratch), current_stream())
+            steps = merge.steps([(run.data.ptr, run.size) for run in runs], out.data.ptr, scratch)
+            queue(steps, current_stream())
 
     def prepared(
         self, operation: Operation, order: Order, runs: int = 1, value_bytes: int | None = None
     ) -> Prepared | None:
-        """Calls of one kind, ready to launch (see prepared.Kind); None if there are none, see `prepare`."""
+        """Calls of one kind, ready to launch; None if there are none: see prepared.prepare."""
         with device_errors(), self._device:
-            return prepare(Kind(operation, order, runs, value_bytes), self._device.id, self._limits)
+            return prepare(operation, order, runs, value_bytes, device=self._device.id, limits=self._limits)
 
     def combined(
         self,
@@ -208,9 +208,7 @@ class GpuBackend:
                 return
             self.prepare(order, policy, items.size)
             sort = sort_of(self._kernels(order), policy)
-            room = scratch_array(sort.room(items.size), cupy.uint8)
-            run = (items.data.ptr, items.size)
-            queue(sort.steps(run, out.data.ptr, room.data.ptr, scratch), current_stream())
+            queue(sort.steps((items.data.ptr, items.size), out.data.ptr, scratch), current_stream())
 
     def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
         """See Backend. The result is a CuPy array. All algorithms but radix sort rows of image and index."""
@@ -222,11 +220,11 @@ class GpuBackend:
                 places = cupy.empty(items.size, cupy.int64)
                 self._sort_pairs(items, order, index_bytes(items.size), Ends(0, 0, places.data.ptr))
                 return places
-            rows, out, room = (scratch_array(2 * items.size, cupy.int64).reshape(-1, 2) for _ in range(3))
+            rows, out = (scratch_array(2 * items.size, cupy.int64).reshape(-1, 2) for _ in range(2))
             TextKernels(self._kernels(order)).make_rows((items.data.ptr, 0), items.size, rows.data.ptr)
             sort = sort_of(self._kernels(sort_policy.RANKS), sort_policy.for_ranks(policy, self._limits, items.size))
             run = (rows.data.ptr, items.size)
-            queue(sort.steps(run, out.data.ptr, room.data.ptr, scratch), current_stream())
+            queue(sort.steps(run, out.data.ptr, scratch), current_stream())
             return out[:, 1].copy()
 
     def sort_pairs(self, items: Any, order: Order, values: Any, out: Any) -> Any:
@@ -265,11 +263,7 @@ class GpuBackend:
         return kernels_of(self._device.id, order, self._limits)
 
 
-@lru_cache(maxsize=256)
-def _begin(
-    kernels: Kernels, policy: LaunchPolicy | SortPolicy, items: int, check: bool, equals: Equals
-) -> None:  # fmt: skip
-    ahead.begin(kernels, policy, items, check=check, equals=equals)
+_begin = lru_cache(maxsize=256)(ahead.begin)
 
 
 def check_array(array: Any, order: Order) -> None:

@@ -11,10 +11,8 @@ import cupy
 import numpy as np
 
 from gpumerge_cli.backends.gpu.failures import pinning_errors
-from gpumerge_cli.backends.kernel_sizes import kernel_size
+from gpumerge_cli.backends.limits import whole_vectors
 from gpumerge_cli.buffers import Bytes
-
-_VECTOR = kernel_size("VECTOR")
 
 
 class DeviceBuffer:
@@ -31,8 +29,7 @@ class DeviceBuffer:
         """Room for at least `nbytes`."""
         if nbytes > self._size or self._pointer is None:
             self.free()
-            whole = -(-max(nbytes, 1) // _VECTOR) * _VECTOR
-            self._pointer = cupy.cuda.MemoryPointer(cupy.cuda.Memory(whole), 0)
+            self._pointer = cupy.cuda.MemoryPointer(cupy.cuda.Memory(whole_vectors(max(nbytes, 1))), 0)
             self._size = nbytes
         return self
 

@@ -62,12 +62,12 @@ def installed() -> Cccl:
     with tempfile.TemporaryDirectory() as folder:
         probe = Path(folder, "probe.cu")
         probe.write_text(_PROBE, encoding="utf-8")
-        said = _run((*nvcc, "-E", *_include(headers), str(probe)))
-    lines = [line for line in said.stdout.partition("\nfound")[2].splitlines() if not line.startswith("#")]
+        done = _run((*nvcc, "-E", *_include(headers), str(probe)))
+    lines = [line for line in done.stdout.partition("\nfound")[2].splitlines() if not line.startswith("#")]
     numbers = " ".join(lines).split()
-    if said.returncode or len(numbers) != 3 or not all(map(str.isdecimal, numbers)):
+    if done.returncode or len(numbers) != 3 or not all(map(str.isdecimal, numbers)):
         raise DeviceError(
-            f"nvcc finds no headers of it ({_reason(said)})",
+            f"nvcc finds no headers of it ({_reason(done)})",
             way_out=f"pip install cuda-cccl, or name their folder in the variable {HEADERS}",
         )
     cccl, *compiler = map(int, numbers)
@@ -93,9 +93,9 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         raise DeviceError(f"{command[0]} does not run: {error.strerror}", way_out="install CUDA's compiler") from error
 
 
-def _reason(said: subprocess.CompletedProcess[str]) -> str:
+def _reason(done: subprocess.CompletedProcess[str]) -> str:
     """The line of a compiler's messages that says what is wrong."""
-    lines = said.stderr.strip().splitlines()
+    lines = done.stderr.strip().splitlines()
     return next((line.strip() for line in lines if "error" in line), lines[0] if lines else "it does not say why")
 
 
@@ -131,9 +131,9 @@ def compiled(file: str, order: Keys, payload: int, capability: int) -> Path:
         return place
     with compiling("CCCL's algorithms", _COMPILE_SECONDS), tempfile.TemporaryDirectory() as work:
         made = Path(work, "made.so")
-        said = _run((*cccl.nvcc, *using, *_include(cccl.headers), "-o", str(made), str(folder / file)))
-        if said.returncode:
-            raise DeviceError(f"nvcc does not compile CCCL {cccl.version}: {_reason(said)}")
+        done = _run((*cccl.nvcc, *using, *_include(cccl.headers), "-o", str(made), str(folder / file)))
+        if done.returncode:
+            raise DeviceError(f"nvcc does not compile CCCL {cccl.version}: {_reason(done)}")
         try:
             write_own(place, made.read_bytes())
         except OSError as error:

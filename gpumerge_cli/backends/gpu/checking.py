@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import cached_property
 from math import gcd
 from typing import Any
 
@@ -10,7 +11,7 @@ import cupy
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.gpu.launching import Step, queue
+from gpumerge_cli.backends.gpu.launching import Launch, Step, queue
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.streams import current_stream
@@ -28,10 +29,6 @@ class Checks:
         self._kernels, self._size = kernels, item_bytes(kernels.order)
         self._most_blocks = _BLOCKS * kernels.limits.multiprocessors
 
-    def begin(self) -> None:
-        """Compile the kernels in the background."""
-        self._kernels.ready("check_order", _THREADS, 7, file=_FILE)
-
     @staticmethod
     def no_disorder() -> Any:
         """A place for `check` that holds the largest uint64. CuPy's own functions for it would be compiled first."""
@@ -44,19 +41,26 @@ class Checks:
 
         strict: an item that equals the one ahead of it counts too.
         """
-        if run[1] > 1:
-            self._queue("check_order", run[1], [*run, base, int(strict), first, *text])
+        queue(self.order(run, base, first, text, strict=strict), current_stream())
 
-    def any_disorder(self) -> Callable[[int, int, int], Iterable[Step]]:
-        """The steps for items at an address, their count, and an int64 that they write to if there is disorder."""
-        launch = self._kernels.ready("any_disorder", _THREADS, 5, file=_FILE)
-        most_blocks = self._most_blocks
+    def order(
+        self, run: Run, base: int, first: int, text: Context = NO_TEXT, *, strict: bool = False
+    ) -> Iterable[Step]:
+        """The steps of `check`."""
+        return self._steps("check_order", run[1], [*run, base, int(strict), first, *text]) if run[1] > 1 else ()
 
-        def steps(address: int, count: int, answer: int) -> Iterable[Step]:
-            blocks = min(-(-count // _THREADS), most_blocks)
-            return ((launch, blocks, [address, count, answer, 0, 0], False),)
+    def any_disorder(self, address: int, count: int, answer: int) -> Iterable[Step]:
+        """Write to the int64 at `answer` if items at an address are not in order."""
+        blocks = min(-(-count // _THREADS), self._most_blocks)
+        return ((self._any_disorder, blocks, [address, count, answer, 0, 0], False),)
 
-        return steps
+    @cached_property
+    def _any_disorder(self) -> Launch:
+        return self._kernels.ready("any_disorder", _THREADS, 5, file=_FILE)
+
+    def firsts(self, items: Run, ahead: bool, differs: int, text: Context = NO_TEXT) -> Iterable[Step]:
+        """Write to the bytes at `differs` whether each item is the first of equal neighbours. ahead: see keep_first."""
+        return self._steps("mark_first", items[1], [*items, int(not ahead), differs, *text])
 
     def keep_first(self, items: Run, ahead: bool, text: Context = NO_TEXT) -> int:
         """Move the first of equal neighbours to the front of sorted items, in place. Returns their number.
@@ -80,12 +84,12 @@ class Checks:
     def _firsts(self, items: Run, ahead: bool, text: Context) -> Any:
         """Whether each item is the first of equal neighbours. ahead: see keep_first."""
         differs = cupy.empty(items[1], cupy.uint8)
-        self._queue("mark_first", items[1], [*items, int(not ahead), differs.data.ptr, *text])
+        queue(self.firsts(items, ahead, differs.data.ptr, text), current_stream())
         return differs.view(cupy.bool_)
 
-    def _queue(self, name: str, count: int, words: list[int]) -> None:
+    def _steps(self, name: str, count: int, words: list[int]) -> Iterable[Step]:
         launch = self._kernels.ready(name, _THREADS, len(words), file=_FILE)
-        queue([(launch, min(-(-count // _THREADS), self._most_blocks), words, False)], current_stream())
+        return ((launch, min(-(-count // _THREADS), self._most_blocks), words, False),)
 
     def _keep(self, items: Run, which: Any) -> int:
         """Move some items to the front, in place. Returns their number."""

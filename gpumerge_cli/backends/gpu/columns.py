@@ -1,4 +1,4 @@
-"""Keys that have values: how they move as small records, and how kernels are told of them (see columns.cuh)."""
+"""Keys that have values: how they move as small records, and their words for kernels (see columns.cuh)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Columns:
         """Whether merge_columns.cu can merge them: two runs of wide keys with narrow values, by bulk copies."""
         return self._wide_keys and self.narrow > 0 and policy.fan_in == 2 and policy.transfer == "bulk"
 
-    def told(self, values: list[int], counts: list[int], keys: int, moved: int) -> list[int]:
+    def arguments(self, values: list[int], counts: list[int], keys: int, moved: int) -> list[int]:
         """The words of a Columns (see columns.cuh), from addresses and counts. values: none if there are none."""
         missing = self._runs - len(counts)
         if missing or not values:

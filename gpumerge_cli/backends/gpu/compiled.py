@@ -113,8 +113,8 @@ def _compiled(file: str, source: str, options: tuple[str, ...], capability: int)
         nvrtc.compileProgram(program, ("-std=c++17", arch, *own, *options))
         return bytes(nvrtc.getCUBIN(program) if is_exact else nvrtc.getPTX(program))
     except nvrtc.NVRTCError as error:
-        said = nvrtc.getProgramLog(program).strip().splitlines()
-        reason = said[0] if said else str(error)
+        log = nvrtc.getProgramLog(program).strip().splitlines()
+        reason = log[0] if log else str(error)
         raise DeviceError(f"a kernel does not compile: {reason}", way_out="use the backend cpu") from error
     finally:
         nvrtc.destroyProgram(program)

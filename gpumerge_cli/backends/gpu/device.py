@@ -6,7 +6,7 @@ import cupy
 
 from gpumerge_cli.backends.base import DeviceInfo
 from gpumerge_cli.backends.gpu.failures import device_errors
-from gpumerge_cli.backends.gpu.sight import in_sight, numbered
+from gpumerge_cli.backends.gpu.presence import gpu_numbers, is_present
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.errors import DeviceError
 
@@ -16,12 +16,14 @@ def select(number: int) -> cupy.cuda.Device:
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        reason = (str(error).partition(": ")[2] or str(error)) if in_sight() else numbered(0)
+        reason = (str(error).partition(": ")[2] or str(error)) if is_present() else gpu_numbers(0)
         raise DeviceError(
             f"no GPU can be used: {reason}", way_out="install or update the NVIDIA driver, or use the backend cpu"
         ) from error
     if not 0 <= number < count:
-        raise DeviceError(f"no GPU {number}: {numbered(count)}", way_out="choose another device or use the backend cpu")
+        raise DeviceError(
+            f"no GPU {number}: {gpu_numbers(count)}", way_out="choose another device or use the backend cpu"
+        )
     return cupy.cuda.Device(number)
 
 
@@ -29,14 +31,14 @@ def limits(device: cupy.cuda.Device) -> DeviceLimits:
     """The limits that the device's attributes give."""
     runtime = cupy.cuda.runtime
 
-    def told(name: str) -> int:
+    def attribute(name: str) -> int:
         return int(runtime.deviceGetAttribute(getattr(runtime, f"cudaDevAttr{name}"), device.id))
 
     with device_errors():
         return DeviceLimits(
-            max_threads=told("MaxThreadsPerBlock"),
-            shared_memory=told("MaxSharedMemoryPerBlockOptin"),
-            multiprocessors=told("MultiProcessorCount"),
+            max_threads=attribute("MaxThreadsPerBlock"),
+            shared_memory=attribute("MaxSharedMemoryPerBlockOptin"),
+            multiprocessors=attribute("MultiProcessorCount"),
             capability=int(device.compute_capability),
         )
 

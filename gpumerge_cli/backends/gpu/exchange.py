@@ -18,15 +18,14 @@ from typing import Any
 from numpy.typing import NDArray
 
 from gpumerge_cli.backends.gpu import shares
-from gpumerge_cli.backends.gpu.asked import Devices, Hands, Place, Plan, Room
+from gpumerge_cli.backends.gpu.team_interface import DeviceItems, Devices, ExchangePlan, Memory, TeamKernels
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs, passes
-from gpumerge_cli.backends.kernel_sizes import kernel_size
+from gpumerge_cli.backends.limits import whole_vectors
 from gpumerge_cli.dataclass import dataclass, field
 
 _SAMPLES = 1 << 14
 _UNIT = 16
 """Pieces begin at multiples of so many items, and so at the start of a vector if their shares do."""
-_VECTOR = kernel_size("VECTOR")
 
 
 @dataclass
@@ -34,7 +33,7 @@ class _Piece:
     """A piece of a share, sorted to `address`. items: unsorted, on any device. done: the event behind its sort."""
 
     member: int
-    items: Place
+    items: DeviceItems
     last: bool
     address: int = 0
     done: Any = None
@@ -50,19 +49,23 @@ class _Arrival:
     """The memory on another device where a part of a sorted piece arrives."""
 
     landing: shares.Landing
-    memory: Room
+    memory: Memory
 
 
 def sort_shares(
-    team: Devices, hands: Hands, given: Sequence[Place], targets: Sequence[Place], plan: Plan | None = None
+    team: Devices,
+    kernels: TeamKernels,
+    given: Sequence[DeviceItems],
+    targets: Sequence[DeviceItems],
+    plan: ExchangePlan | None = None,
 ) -> None:
     """Sort the items of all places of `given`, stably, into the targets, one behind the other.
 
-    given: for each device of the team the share that it sorts, on any device; empty ones are allowed. targets: places
+    given: for each device of the team the share that it sorts, on any device; empty ones are allowed. targets: memory
     for ranges of the result, at most one for each device; all counts together are those of `given`. The shares stay as
     they are. Work that was queued before on other streams must be done. Waits until all is done.
     """
-    exchange = _Exchange(team, hands, given, targets, plan or Plan())
+    exchange = _Exchange(team, kernels, given, targets, plan or ExchangePlan())
     try:
         exchange.run()
     finally:
@@ -77,13 +80,18 @@ def even(total: int, parts: int) -> list[shares.Range]:
 
 class _Exchange:
     def __init__(
-        self, team: Devices, hands: Hands, given: Sequence[Place], targets: Sequence[Place], plan: Plan
+        self,
+        team: Devices,
+        kernels: TeamKernels,
+        given: Sequence[DeviceItems],
+        targets: Sequence[DeviceItems],
+        plan: ExchangePlan,
     ) -> None:
-        self._team, self._hands, self._plan, self._targets = team, hands, plan, targets
-        self._size = hands.order.item_bytes
+        self._team, self._kernels, self._plan, self._targets = team, kernels, plan, targets
+        self._size = kernels.order.item_bytes
         self._ends = list(accumulate((target.count for target in targets), initial=0))
         self._overlapped = self._ends[-1] * self._size >= plan.overlapped and len(team) > 1
-        self._kept: list[Room] = []  # in use until the end
+        self._kept: list[Memory] = []  # in use until the end
         self._arrivals: dict[tuple[int, int], _Arrival] = {}
         self._runs = [piece for member, share in enumerate(given) for piece in self._pieces(member, share)]
         self._counts = [run.count for run in self._runs]
@@ -100,7 +108,7 @@ class _Exchange:
         for number in range(len(self._targets)):
             self._merge(number, cuts)
 
-    def _pieces(self, member: int, share: Place) -> list[_Piece]:
+    def _pieces(self, member: int, share: DeviceItems) -> list[_Piece]:
         fractions: Sequence[float] = (1.0,)
         if self._overlapped and len(self._targets) > 1:
             fractions = self._plan.pieces
@@ -108,7 +116,9 @@ class _Exchange:
             fractions = self._plan.returned
         ranges = [part for part in shares.fair(share.count, fractions, _UNIT) if part[0] < part[1]]
         return [
-            _Piece(member, Place(share.member, share.address + start * self._size, stop - start), stop == share.count)
+            _Piece(
+                member, DeviceItems(share.member, share.address + start * self._size, stop - start), stop == share.count
+            )
             for start, stop in ranges
         ]
 
@@ -126,7 +136,7 @@ class _Exchange:
                     address += run.count * self._size
                     if there is not None:
                         self._team.wait(there)
-                    self._hands.sort(member, (source, run.count), run.address)
+                    self._kernels.sort(member, (source, run.count), run.address)
                     run.done = self._team.event()
                     run.queued.set()
         finally:
@@ -143,13 +153,13 @@ class _Exchange:
             self._team.fetch(home, run.items.address, run.member, address, run.count * self._size)
             return address, self._team.event()
 
-    def _room(self, count: int) -> Room:
+    def _room(self, count: int) -> Memory:
         """Memory for so many items on the current device, until the end; in whole vectors, as kernels read them."""
-        room = self._team.room(-(-max(1, count * self._size) // _VECTOR) * _VECTOR)
+        room = self._team.room(whole_vectors(max(1, count * self._size)))
         self._kept.append(room)
         return room
 
-    # Segments change hands
+    # Segments go from device to device
 
     def _send_early(self) -> None:
         """Fetch the parts that targets will probably need of all pieces but the last, each as soon as it is sorted."""
@@ -191,10 +201,10 @@ class _Exchange:
     def _cuts(self) -> list[list[int]]:
         """For each edge of the targets, the number of items of each run ahead of it."""
         ranks = self._ends[1:-1]
-        if self._team.linked and 0 < len(self._runs) <= self._hands.most_cut:
+        if self._team.linked and 0 < len(self._runs) <= self._kernels.most_cut:
             inner = self._cut_by_devices(ranks)
         else:
-            places = [Place(run.member, run.address, run.count) for run in self._runs]
+            places = [DeviceItems(run.member, run.address, run.count) for run in self._runs]
             inner = [
                 shares.cuts(lambda slices: self._read(slices, places, self._team.on), self._counts, rank)
                 for rank in ranks
@@ -212,13 +222,13 @@ class _Exchange:
             with self._team.on(target.member):
                 for run in self._runs:
                     self._team.wait(run.done)
-                found.append(self._hands.cuts(target.member, table, rank))
+                found.append(self._kernels.cuts(target.member, table, rank))
         return [cuts() for cuts in found]
 
     def _read(
         self,
         slices: Sequence[shares.Slice],
-        places: Sequence[Place],
+        places: Sequence[DeviceItems],
         on: Callable[[int], AbstractContextManager[object]],
     ) -> list[NDArray[Any]]:
         """The key images of slices of items at these places. on: enters the stream of the device that reads them."""
@@ -227,7 +237,7 @@ class _Exchange:
             place = places[number]
             with on(place.member):
                 packed.append(self._team.packed(place.address, self._size, range(start, stop, step)))
-        order = self._hands.order
+        order = self._kernels.order
         return [order.image(order.keys(items())) for items in packed]
 
     def _aside(self, member: int) -> AbstractContextManager[object]:
@@ -250,11 +260,11 @@ class _Exchange:
             for event in [*arrived, *(run.done for run in self._runs)]:
                 self._team.wait(event)
             held = [segment for segment in segments if segment[1]]
-            deep = passes(len(held), self._hands.fan_in) > 1
+            deep = passes(len(held), self._kernels.fan_in) > 1
             scratch = self._room(target.count).address if deep else 0
-            for group, to in merge_runs(held, size, target.address, scratch, fan_in=self._hands.fan_in):
+            for group, to in merge_runs(held, size, target.address, scratch, fan_in=self._kernels.fan_in):
                 if len(group) > 1:
-                    self._hands.merge(target.member, group, to)
+                    self._kernels.merge(target.member, group, to)
                 else:
                     self._team.copy(group[0][0], to, group[0][1] * size)
 

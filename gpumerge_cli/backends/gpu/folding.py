@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from gpumerge_cli.backends.gpu.launching import Take
 from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run
 from gpumerge_cli.backends.gpu.walks import Walk, alone, macros_of_walk, walk_shape
-from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.backends.limits import DeviceLimits, whole_vectors
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
@@ -35,18 +37,19 @@ class Fold:
     def __init__(self, kernels: Kernels, equals: Equals, count: int) -> None:
         self._equals = equals if count > 1 else alone(equals)
         self._walk = Walk(kernels, self._equals)
+        self._size = item_bytes(kernels.order)
 
-    def __call__(self, runs: Sequence[Run], out: int, scratch: Callable[[], int], text: Context = NO_TEXT) -> int:
+    def __call__(self, runs: Sequence[Run], out: int, take: Take, text: Context = NO_TEXT) -> int:
         """Put out the set of the runs on the current stream, and wait for the number of its items, which is returned.
 
-        out: where items go, with room for those of all runs. scratch: gives the address of as much memory, always the
-        same; it is asked for with more than two runs. text: of rows. Runs that are not in order put out some of their
-        items.
+        out: the address that items go to, with room for those of all runs. With more than two runs, as much memory is
+        taken. text: of rows. Runs that are not in order put out some of their items.
         """
         result, *rest = runs
         rest = rest or [(result[0], 0)]
+        other = take(whole_vectors(sum(count for _, count in runs) * self._size)) if len(rest) > 1 else None
         for left, run in zip(reversed(range(len(rest))), rest, strict=True):
-            to = out if left % 2 == 0 else scratch()
+            to = out if other is None or left % 2 == 0 else other.ptr
             room = self._equals.most([result[1], run[1]])
             result = (to, self._walk([result, run], to, room, [], 0, text) if room else 0)
         return result[1]

@@ -8,6 +8,7 @@ from itertools import accumulate
 from gpumerge_cli.backends.gpu.launching import Launch, Step
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.kernel_sizes import kernel_size
+from gpumerge_cli.backends.limits import VECTOR
 
 MOST = kernel_size("JOINED_RUNS")
 """The runs that a launch takes."""
@@ -25,5 +26,5 @@ def steps(launch: Launch, runs: Sequence[Run], size: int, to: int) -> Iterator[S
         ends = list(accumulate(count * size for _, count in part))
         nbytes, missing = ends[-1], MOST - len(part)
         words = [*(address for address, _ in part), *[0] * missing, *ends, *[nbytes] * missing, to]
-        yield launch, -(-(to % kernel_size("VECTOR") + nbytes) // kernel_size("JOINED_STRETCH")), words, False
+        yield launch, -(-(to % VECTOR + nbytes) // kernel_size("JOINED_STRETCH")), words, False
         to += nbytes

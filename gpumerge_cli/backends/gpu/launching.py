@@ -17,41 +17,42 @@ from typing import Any
 
 import cupy
 
-from gpumerge_cli.backends.gpu.beside import Beside, beside_of, launch_beside
+from gpumerge_cli.backends.gpu.dependent import DependentLaunch, dependent_launch, launch_dependent
 from gpumerge_cli.backends.gpu.streams import current_stream, judge_waiting
 
 _launch_kernel = cupy.cuda.driver.launchKernel
 _WORD = 8
-# How cuLaunchKernel is told of a buffer that holds all arguments: CU_LAUNCH_PARAM_BUFFER_POINTER and its address,
-# CU_LAUNCH_PARAM_BUFFER_SIZE and the address of its size, CU_LAUNCH_PARAM_END.
+# cuLaunchKernel's parameter `extra` for a buffer that holds all arguments: CU_LAUNCH_PARAM_BUFFER_POINTER and its
+# address, CU_LAUNCH_PARAM_BUFFER_SIZE and the address of its size, CU_LAUNCH_PARAM_END.
 _POINTER, _SIZE, _END = 1, 2, 0
-_TOLD = 5
+_EXTRA = 5
 
 Take = Callable[[int], Any]
 """Gives memory of so many bytes, at the address `ptr`, as long as something refers to it: see streams.scratch."""
-Call = tuple[list[int], list[int], int, int, list[int], int]
-"""A call on arrays: the addresses of its runs, their counts, the sum of these, and where the keys go, or the indices of
-an argsort; the addresses of the rows of values, and where they go, 0 if they do not."""
 Launch = Callable[[int, int, Sequence[int], bool], None]
 """Queues a launch of a kernel, a fill or a copy on a stream of the current device: see Step. It takes blocks or bytes,
-the stream, arguments, and whether it may begin beside what was queued ahead of it (see beside.py)."""
+the stream, arguments, and whether it is dependent: it may begin before the step ahead of it ends (see dependent.py)."""
 Step = tuple[Launch, int, Sequence[int], bool]
-"""A step of work on a stream: what queues it, its blocks or bytes, its arguments, and whether it may begin beside the
-step ahead of it. The memory that steps use lasts as long as whoever gives them: they are queued one by one."""
+"""A step of work on a stream: what queues it, its blocks or bytes, its arguments, and whether it is a dependent
+launch. The memory that steps use lasts as long as whoever gives them: they are queued one by one."""
+ArraySteps = Callable[[list[int], list[int], int, int, list[int], int, Take], Iterable[Step]]
+"""The steps of a call on arrays. It takes the addresses of its runs, their counts and the sum of these; the address
+that the keys go to, or the indices of an argsort; the addresses of the rows of values, and the one that they go to, 0
+if there are none; and memory. A class for them would cost each call about as much time as its launch's arguments."""
 
 
 def queue(steps: Iterable[Step], stream: int) -> None:
     """Queue work on a stream of the current device."""
-    for do, size, words, beside in steps:
-        do(size, stream, words, beside)
+    for do, size, words, dependent in steps:
+        do(size, stream, words, dependent)
 
 
-def zeros(nbytes: int, stream: int, words: Sequence[int], beside: bool) -> None:
+def zeros(nbytes: int, stream: int, words: Sequence[int], dependent: bool) -> None:
     """Fill memory with zeros. words: its address."""
     cupy.cuda.runtime.memsetAsync(words[0], 0, nbytes, stream)
 
 
-def copy(nbytes: int, stream: int, words: Sequence[int], beside: bool) -> None:
+def copy(nbytes: int, stream: int, words: Sequence[int], dependent: bool) -> None:
     """Copy between addresses of the device. words: from where, and to where."""
     cupy.cuda.runtime.memcpyAsync(words[1], words[0], nbytes, cupy.cuda.runtime.memcpyDeviceToDevice, stream)
 
@@ -65,9 +66,9 @@ def launch(find: Callable[[], Any], threads: int, words: int, shared: int = 0) -
     found: list[Any] = []
     pack = struct.Struct(f"{words}q").pack_into
     pointer = 0
-    spare: list[tuple[bytearray, int, Beside]] = []
+    spare: list[tuple[bytearray, int, DependentLaunch]] = []
 
-    def queue(blocks: int, stream: int, given: Sequence[int], beside: bool) -> None:
+    def queue(blocks: int, stream: int, given: Sequence[int], dependent: bool) -> None:
         nonlocal pointer
         if not pointer:
             function = find()
@@ -77,25 +78,25 @@ def launch(find: Callable[[], Any], threads: int, words: int, shared: int = 0) -
         try:
             arguments = spare.pop()
         except IndexError:
-            arguments = (*_arguments(words), beside_of(threads, shared))
-        memory, told, along = arguments
+            arguments = (*_arguments(words), dependent_launch(threads, shared))
+        memory, extra, config = arguments
         pack(memory, 0, *given)
-        if beside:
-            launch_beside(along, pointer, blocks, stream, told)
+        if dependent:
+            launch_dependent(config, pointer, blocks, stream, extra)
         else:
-            _launch_kernel(pointer, blocks, 1, 1, threads, 1, 1, shared, stream, 0, told)
+            _launch_kernel(pointer, blocks, 1, 1, threads, 1, 1, shared, stream, 0, extra)
         spare.append(arguments)
 
     return queue
 
 
 def _arguments(words: int) -> tuple[bytearray, int]:
-    """A buffer of so many arguments, and the address of what cuLaunchKernel is told of it."""
-    memory = bytearray(_WORD * (words + 1 + _TOLD))
+    """A buffer of so many arguments, and the address of cuLaunchKernel's `extra` for it."""
+    memory = bytearray(_WORD * (words + 1 + _EXTRA))
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     size = address + _WORD * words
-    told = (_WORD * words, _POINTER, address, _SIZE, size, _END)
-    struct.pack_into(f"{len(told)}q", memory, _WORD * words, *told)
+    extra = (_WORD * words, _POINTER, address, _SIZE, size, _END)
+    struct.pack_into(f"{len(extra)}q", memory, _WORD * words, *extra)
     return memory, size + _WORD
 
 
@@ -129,8 +130,7 @@ class PinnedAnswers:
         except IndexError:
             answer = Answer()
         answer.word.value = 0
-        for do, size, words, beside in steps(*arguments, answer.address):
-            do(size, stream, words, beside)
+        queue(steps(*arguments, answer.address), stream)
         cupy.cuda.runtime.streamSynchronize(stream)
         found: int = answer.word.value
         self._spare.append(answer)

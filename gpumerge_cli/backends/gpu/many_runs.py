@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
 from gpumerge_cli.backends.gpu import joining
-from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take, copy
-from gpumerge_cli.backends.gpu.merging import Merge
+from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, copy
+from gpumerge_cli.backends.gpu.merging import merge_of
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
-from gpumerge_cli.backends.gpu.radix import SortByDigits
+from gpumerge_cli.backends.gpu.radix import SortByDigits, sort_by_digits
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run, merge_runs
-from gpumerge_cli.backends.kernel_sizes import kernel_size
+from gpumerge_cli.backends.limits import whole_vectors
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.kinds import Order
@@ -39,7 +39,6 @@ With them 2^22 int32 take 0.22 ms, and 2^22 int64 take 0.46 ms.
 """
 _JOINED, _JOIN = 0.5e-12, 10e-6
 """Seconds for a byte, and for a launch, where runs that lie apart are laid together."""
-_VECTOR = kernel_size("VECTOR")
 
 
 @dataclass(frozen=True)
@@ -67,8 +66,8 @@ def pays(order: Order, policy: LaunchPolicy, runs: int, total: int, pieces: int 
     return by_digits.of(total) < merged.of(total)
 
 
-def said(order: Order, policy: LaunchPolicy) -> str:
-    """The reason to tell, for merges of `policy.runs` runs that lie one behind the other."""
+def reason_for_digits(order: Order, policy: LaunchPolicy) -> str:
+    """The reason in words why digits sort merges of `policy.runs` runs that lie one behind the other."""
     merged, by_digits = _costs(order, policy.fan_in, policy.runs, 1)
     if by_digits.item <= merged.item:
         return "sorted by digits, as that takes fewer passes" if by_digits.fixed <= merged.fixed else ""
@@ -115,31 +114,26 @@ class MergeOfMany:
     def __init__(self, kernels: Kernels, policy: LaunchPolicy) -> None:
         self._kernels, self._policy, self._order = kernels, policy, kernels.order
         self._size = item_bytes(kernels.order)
-        self._merge = Merge(kernels, policy)
+        self._merge = merge_of(kernels, policy)
 
-    def room(self, counts: list[int]) -> int:
-        """The bytes that merges of so many items each need beside their output."""
-        deep = len(counts) - counts.count(0) > self._policy.fan_in
-        return -(-sum(counts) * self._size // _VECTOR) * _VECTOR if deep else 0
+    def array_steps(
+        self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int, take: Take
+    ) -> Iterator[Step]:
+        """Merge arrays that have no values: see launching.ArraySteps."""
+        return self._steps(list(zip(addresses, counts, strict=True)), counts, total, out, take, NO_TEXT)
 
-    def call(self, call: Call, take: Take) -> Iterator[Step]:
-        """Merge arrays."""
-        addresses, counts, total, out, *_ = call
-        room = self.room(counts)
-        memory = take(room) if room else None
-        runs = list(zip(addresses, counts, strict=True))
-        yield from self._steps(runs, counts, total, out, 0 if memory is None else memory.ptr, take, NO_TEXT)
-
-    def steps(self, runs: Sequence[Run], out: int, room: int, take: Take, text: Context = NO_TEXT) -> Iterator[Step]:
-        """Merge runs into `out`. room: the address of as many bytes as `room` says. text: of rows."""
+    def steps(self, runs: Sequence[Run], out: int, take: Take, text: Context = NO_TEXT) -> Iterator[Step]:
+        """Merge runs into `out`. text: of rows. With more runs than a pass takes, other memory holds all items, too."""
         counts = [count for _, count in runs]
-        return self._steps(runs, counts, sum(counts), out, room, take, text)
+        return self._steps(runs, counts, sum(counts), out, take, text)
 
     def _steps(
-        self, runs: Sequence[Run], counts: list[int], total: int, out: int, room: int, take: Take, text: Context
+        self, runs: Sequence[Run], counts: list[int], total: int, out: int, take: Take, text: Context
     ) -> Iterator[Step]:
-        size, pieces = self._size, joined(runs, self._size)
-        if pays(self._order, self._policy, len(counts) - counts.count(0), total, len(pieces)):
+        size, pieces, filled = self._size, joined(runs, self._size), len(counts) - counts.count(0)
+        other = take(whole_vectors(total * size)) if filled > self._policy.fan_in else None
+        room = 0 if other is None else other.ptr
+        if pays(self._order, self._policy, filled, total, len(pieces)):
             # Items that lie in a buffer of the sort must lie in the one that the first of all passes may read.
             alone = len(pieces) == 1
             begin = pieces[0][0] if alone else room if self._order.prefix_bytes % 2 else out
@@ -160,7 +154,7 @@ class MergeOfMany:
 
     @cached_property
     def _digits(self) -> SortByDigits:
-        return SortByDigits(self._kernels)
+        return sort_by_digits(self._kernels)
 
 
 merge_of_many = lru_cache(maxsize=256)(MergeOfMany)

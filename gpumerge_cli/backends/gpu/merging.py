@@ -10,15 +10,14 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take, queue
+from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, queue
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import (
     VALUES_THREADS,
-    begins_beside,
     columns_shared_bytes,
     grid_size,
     least_by_values,
-    own_cuts_beside,
+    own_cuts_of_dependents,
     partition_size,
     partition_stretch,
     shared_bytes,
@@ -57,23 +56,32 @@ class Merge:
         self._source_words = _LEVEL_WORDS if batched else 2 * policy.fan_in
         self._least_by_values = sys.maxsize if columns or batched else least_by_values(kernels.order, policy)
         self._most_own_cuts = OWN_CUTS * limits.multiprocessors
-        self._beside, self._own_beside = begins_beside(limits), own_cuts_beside(limits)
+        self._dependent, self._own_cuts = limits.has_dependent_launches, own_cuts_of_dependents(limits)
 
     def table(self, runs: Sequence[Run], out: int, take: Take, text: Context = NO_TEXT) -> Iterable[Step]:
         """Merge a table of runs, with an item at least, into `out`."""
         counts = [run[1] for run in runs]
-        return self.steps(([run[0] for run in runs], counts, sum(counts), out, [], 0), take, text)
+        return self.array_steps([run[0] for run in runs], counts, sum(counts), out, [], 0, take, text)
 
-    def steps(self, call: Call, take: Take, text: Context = NO_TEXT) -> Iterable[Step]:
-        """The same for a call, which may have columns."""
-        addresses, counts, total, out, values, moved = call
+    def array_steps(
+        self,
+        addresses: list[int],
+        counts: list[int],
+        total: int,
+        out: int,
+        values: list[int],
+        moved: int,
+        take: Take,
+        text: Context = NO_TEXT,
+    ) -> Iterable[Step]:
+        """The same for a call on arrays, which may have columns: see launching.ArraySteps."""
         missing, columns = self.fan_in - len(counts), self._columns
         if missing:
             source = [*addresses, *addresses[:1] * missing, *counts, *[0] * missing]
         else:
             source = [*addresses, *counts]
-        told = () if columns is None else columns.told(values, counts, out, moved)
-        return self._steps(source, total, total, out, take, text, told)
+        column_words = () if columns is None else columns.arguments(values, counts, out, moved)
+        return self._steps(source, total, total, out, take, text, column_words)
 
     def level(self, level: Level, out: int, take: Take, text: Context = NO_TEXT) -> Iterable[Step]:
         """Merge every fan_in neighbouring runs of a level into one."""
@@ -81,7 +89,14 @@ class Merge:
         return self._steps([level.items, length, total], total, min(self.fan_in * length, total), out, take, text, ())
 
     def _steps(
-        self, source: list[int], total: int, group: int, out: int, take: Take, text: Context, told: Sequence[int]
+        self,
+        source: list[int],
+        total: int,
+        group: int,
+        out: int,
+        take: Take,
+        text: Context,
+        column_words: Sequence[int],
     ) -> Iterable[Step]:
         """group: the items of so many runs as are merged into one."""
         if total >= self._least_by_values:
@@ -96,27 +111,27 @@ class Merge:
         tiles = -(-group // tile) if group <= self._most else grid_size(self._policy, group)  # which refuses it
         blocks = tiles if group == total else total // group * tiles - (-(total % group) // tile)
         if blocks <= self._most_own_cuts:
-            return ((merge, blocks, [*source, out, 0, blocks, *text, *told], False),)
-        return self._cut_ahead(merge, source, total, group, blocks, out, take, text, told)
+            return ((merge, blocks, [*source, out, 0, blocks, *text, *column_words], False),)
+        words = [*source, out, 0, self._own_cuts, *text, *column_words]
+        groups, edges = -(-total // group), -(-group // tile) + 1
+        return self._cut_ahead(source, groups, edges, text, take, (merge, blocks, words))
 
     def _cut_ahead(
         self,
-        merge: Launch,
         source: list[int],
-        total: int,
-        group: int,
-        blocks: int,
-        out: int,
-        take: Take,
+        groups: int,
+        edges: int,
         text: Context,
-        told: Sequence[int],
+        take: Take,
+        merge: tuple[Launch, int, list[int]],
     ) -> Iterator[Step]:
+        """A merge, behind the cuts at the edges of its tiles, whose address is put into its words."""
         partition = self._partition  # which is compiled meanwhile
-        groups, edges = -(-total // group), -(-group // self.tile) + 1
         cuts = take(groups * edges * self.fan_in * _CUT_BYTES)
-        at = cuts.ptr
-        yield partition.step(source, edges, self.tile, at, text, groups)
-        yield merge, blocks, [*source, out, at, self._own_beside, *text, *told], self._beside
+        launch, blocks, words = merge
+        words[self._source_words + 1] = cuts.ptr
+        yield partition.step(source, edges, self.tile, cuts.ptr, text, groups)
+        yield launch, blocks, words, self._dependent
 
     def _merging(self) -> Launch:
         """The kernel that merges tiles."""
@@ -126,14 +141,14 @@ class Merge:
             macros: Macros = (*policy_macros(policy), ("VALUE_SIZE", columns.narrow))
             shared = columns_shared_bytes(policy, kernels.order.width, columns.narrow)
             return kernels.ready("merge_columns", policy.block_size, words + columns.words, macros, shared)
-        macros = (*policy_macros(policy, batched=self._batched), *self._told_of_columns)
+        macros = (*policy_macros(policy, batched=self._batched), *self._column_macros)
         words += 0 if columns is None else columns.words
         name, file = f"merge_{policy.rung.replace(' ', '_')}", f"merge_{policy.kernel}.cu"
         return kernels.ready(name, policy.block_size, words, macros, shared_bytes(policy, kernels.order), file=file)
 
     @cached_property
     def _partition(self) -> Partition:
-        return Partition(self._kernels, self.fan_in, self._told_of_columns, batched=self._batched)
+        return Partition(self._kernels, self.fan_in, self._column_macros, batched=self._batched)
 
     @cached_property
     def _values(self) -> Launch:
@@ -141,7 +156,7 @@ class Merge:
         return self._kernels.ready("merge_values", VALUES_THREADS, self._source_words + 4, macros)
 
     @property
-    def _told_of_columns(self) -> Macros:
+    def _column_macros(self) -> Macros:
         """The macros of columns, for kernels that read records out of them."""
         columns = self._columns
         return () if columns is None or columns.stay_apart(self._policy) else columns.macros(reads=True, writes=True)
@@ -160,7 +175,7 @@ class Partition:
         self._launch = kernels.ready("partition", partition_size(fan_in), words, macros)
         self._fan_in, self._limits = fan_in, kernels.limits
 
-    def step(self, source: list[int], edges: int, tile: int, cuts: int, text: Context, groups: int = 1) -> Step:
+    def step(self, source: Sequence[int], edges: int, tile: int, cuts: int, text: Context, groups: int = 1) -> Step:
         """Cut at `edges` edges of each group, `tile` items apart. cuts: the address of fan_in int64 for each edge."""
         stretch = partition_stretch(edges, self._fan_in, self._limits)
         return self._launch, groups * -(-edges // stretch), [*source, cuts, edges, stretch, tile, *text], False

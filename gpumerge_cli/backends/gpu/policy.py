@@ -25,8 +25,7 @@ VALUES_THREADS = 128
 _ITEMS_A_VALUE, _LEAST_BY_VALUES = 1024, 1 << 24
 _VALUES_BLOCKS = 16  # of merge_values.cu, that a multiprocessor holds
 _STRETCH_STEP, _STRETCH_MOST = 1 << 15, 1 << 18
-_OWN_BESIDE = 3  # for each multiprocessor: about as many blocks begin before partition.cu ends
-_BESIDE_CAPABILITY = 90
+_OWN_OF_DEPENDENTS = 3  # for each multiprocessor: about as many blocks begin before partition.cu ends
 _WORD = 4
 _COLUMN_SHAPES = {8: (320, 15, 4), 12: (320, 13, 3), 16: (256, 13, 3)}
 """Threads, items a thread and resident blocks of merge_columns.cu, by the bytes of a key and its value, of which a
@@ -69,14 +68,9 @@ def partition_stretch(edges: int, fan_in: int, limits: DeviceLimits) -> int:
     return min(_MOST_EDGES, max(16, ceil_div(fair, 8) * 8))
 
 
-def begins_beside(limits: DeviceLimits) -> bool:
-    """Whether a merge can begin while partition.cu still runs."""
-    return limits.capability >= _BESIDE_CAPABILITY
-
-
-def own_cuts_beside(limits: DeviceLimits) -> int:
+def own_cuts_of_dependents(limits: DeviceLimits) -> int:
     """The first blocks of a merge that find their own cuts, as they begin while partition.cu still runs."""
-    return _OWN_BESIDE * limits.multiprocessors if begins_beside(limits) else 0
+    return _OWN_OF_DEPENDENTS * limits.multiprocessors if limits.has_dependent_launches else 0
 
 
 def least_by_values(order: Order, policy: LaunchPolicy) -> int:

@@ -14,17 +14,17 @@ import cupy
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.failures import FOREIGN, device_error
-from gpumerge_cli.backends.gpu.launching import Call, PinnedAnswers, Step, Take
-from gpumerge_cli.backends.gpu.many_runs import MergeOfMany, may_go_by_digits
+from gpumerge_cli.backends.gpu.launching import PinnedAnswers, Step, Take, queue
+from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many
 from gpumerge_cli.backends.gpu.merging import Merge
 from gpumerge_cli.backends.gpu.module import kernels_of
 from gpumerge_cli.backends.gpu.policy import for_columns, resolve
-from gpumerge_cli.backends.gpu.radix import SortByDigits
+from gpumerge_cli.backends.gpu.radix import sort_by_digits
 from gpumerge_cli.backends.gpu.rank_sort import RankSort, most_by_rank
 from gpumerge_cli.backends.gpu.sort_policy import pair_order
 from gpumerge_cli.backends.gpu.streams import current_stream, judge_stream, scratch
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits
-from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.launch import FAN_INS, LaunchRequest
 from gpumerge_cli.order.kinds import Order
 
@@ -33,23 +33,10 @@ _NARROW = 4  # bytes of a key
 _MOST_NUMBERED = 1 << 32
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of calls: all that depends on neither addresses nor counts.
-
-    runs: the number of runs. value_bytes: of a row of the values that go with keys; None if there are none.
-    """
-
-    operation: Operation
-    order: Order
-    runs: int = 1
-    value_bytes: int | None = None
-
-
 class Prepared:
     """A call that is ready to launch, on the current device and its current stream.
 
-    steps: of a call; with answers, of an array's address, its count, and the address of the answer. most: the items
+    steps: ArraySteps; with answers, of an array's address, its count, and the address of the answer. most: the items
     that it takes, in all. unit: the addresses of values are multiples of so many bytes.
     """
 
@@ -75,57 +62,67 @@ class Prepared:
     def __call__(
         self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int
     ) -> bool:
-        """Queue the work of a launching.Call, for which takes(total). Only a check of the order waits, for its answer.
+        """Queue the work of a call (see launching.ArraySteps), for which takes(total). Only is_sorted waits.
 
         Raises UsageError for a current stream that cannot be used, DeviceError if the device fails.
         """
         try:
             if self._answers is not None:
                 return self._answers.to(self._steps, addresses[0], total) == 0
-            stream = current_stream()
-            for do, size, words, beside in self._steps((addresses, counts, total, out, values, moved), scratch):
-                do(size, stream, words, beside)
+            queue(self._steps(addresses, counts, total, out, values, moved, scratch), current_stream())
             return True
         except FOREIGN as error:
             judge_stream()
             raise device_error(error) from error
 
 
-def prepare(kind: Kind, device: int, limits: DeviceLimits) -> Prepared | None:
-    """A call of this kind for the current device, whose number is `device`; None if there is none.
+def prepare(
+    operation: Operation,
+    order: Order,
+    runs: int = 1,
+    value_bytes: int | None = None,
+    *,
+    device: int,
+    limits: DeviceLimits,
+) -> Prepared | None:
+    """A call of a kind for the current device, whose number is `device`; None if there is none.
 
-    Only up to FAN_INS[-1] runs have values, and rows of values have bytes.
+    runs: the number of runs. value_bytes: of a row of the values that go with keys; None if there are none. Only up to
+    FAN_INS[-1] runs have values, and rows of values have bytes.
     """
-    if kind.value_bytes == 0:
+    if value_bytes == 0:
         return None
-    order, columns = kind.order, None
-    if kind.runs > FAN_INS[-1]:
-        if kind.value_bytes is not None or not may_go_by_digits(order):
+    keys, columns = order, None
+    if runs > FAN_INS[-1]:
+        if value_bytes is not None or not may_go_by_digits(order):
             return None
-        policy = replace(resolve(LaunchRequest(), order, limits, kind.runs), runs=kind.runs)
-        many = MergeOfMany(kernels_of(device, order, limits), policy)
-        return Prepared(many.call, MAX_GRID * policy.tile_size)
-    if kind.operation == "is_sorted":
+        policy = replace(resolve(LaunchRequest(), order, limits, runs), runs=runs)
+        many = merge_of_many(kernels_of(device, order, limits), policy)
+        return Prepared(many.array_steps, MAX_GRID * policy.tile_size)
+    if operation == "is_sorted":
         checks = Checks(kernels_of(device, order, limits))
-        return Prepared(checks.any_disorder(), sys.maxsize, answers=PinnedAnswers("is_sorted"))
-    if kind.value_bytes is not None or kind.operation == "argsort":
-        fan_in = next(most for most in FAN_INS if most >= kind.runs)
-        columns = Columns(order, fan_in if kind.operation == "merge" else 1, kind.value_bytes)
+        return Prepared(checks.any_disorder, sys.maxsize, answers=PinnedAnswers("is_sorted"))
+    if value_bytes is not None or operation == "argsort":
+        fan_in = next(most for most in FAN_INS if most >= runs)
+        columns = Columns(order, fan_in if operation == "merge" else 1, value_bytes)
         order = columns.order
     most, unit = (sys.maxsize, 1) if columns is None else (columns.most, columns.unit)
-    if kind.operation == "merge":
-        policy = resolve(LaunchRequest(), order, limits, kind.runs)
+    if operation == "merge":
+        policy = resolve(LaunchRequest(), order, limits, runs)
         if columns is not None and columns.stay_apart(policy):
-            order, policy = kind.order, for_columns(policy, kind.order.width, columns.narrow)
+            order, policy = keys, for_columns(policy, keys.width, columns.narrow)
         merge = Merge(kernels_of(device, order, limits), policy, columns)
-        return Prepared(merge.steps, min(most, MAX_GRID * policy.tile_size), unit)
-    few = RankSort(kernels_of(device, order, limits), columns, most_by_rank(kind.order, columns))
-    if kind.value_bytes not in (None, 4, 8):
-        return Prepared(few.steps, few.most, unit)
-    pairs = order if columns is None else pair_order(kind.order, kind.value_bytes or _NARROW)
-    digits = SortByDigits(kernels_of(device, pairs, limits), pairs=columns is not None)
+        return Prepared(merge.array_steps, min(most, MAX_GRID * policy.tile_size), unit)
+    few = RankSort(kernels_of(device, order, limits), columns, most_by_rank(keys, columns))
+    if value_bytes not in (None, 4, 8):
+        return Prepared(few.array_steps, few.most, unit)
+    pairs = order if columns is None else pair_order(keys, value_bytes or _NARROW)
+    digits = sort_by_digits(kernels_of(device, pairs, limits), pairs=columns is not None)
 
-    def sort(call: Call, take: Take) -> Iterable[Step]:
-        return few.steps(call, take) if call[2] <= few.most else digits.call(call, take)
+    def sort(
+        addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int, take: Take
+    ) -> Iterable[Step]:
+        steps = few.array_steps if total <= few.most else digits.array_steps
+        return steps(addresses, counts, total, out, values, moved, take)
 
     return Prepared(sort, _MOST_NUMBERED - 1, unit)

@@ -6,23 +6,22 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take, zeros
+from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, zeros
 from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.policy import begins_beside
 from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, counting_bytes, digit_shape
 from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.kernel_sizes import kernel_size
+from gpumerge_cli.backends.limits import whole_vectors
 
 _WIDE = 1 << 30
 """From so many items on, a number of them and its two flags need 64 bits."""
 _COUNTING_BLOCKS = 4  # of each multiprocessor
 _COUNTED = 64  # bytes that a thread of count_digits should read at least
 _SPREAD = 4
-"""A pass of one block for so many multiprocessors begins beside the launch ahead of it. More blocks would share
+"""A pass of one block for so many multiprocessors begins before the launch ahead of it ends. More blocks would share
 multiprocessors with those that still run, and that costs more than it gains on an H200."""
 _NUMBER = 8
-_VECTOR = kernel_size("VECTOR")
 _DIGITS = kernel_size("DIGITS")
 _COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
 
@@ -52,7 +51,7 @@ class SortByDigits:
         self._plan_bytes = _NUMBER * (self._passes * (_DIGITS + 1) + 1)
         self._most_counting = _COUNTING_BLOCKS * limits.multiprocessors
         self._most_sorting = self._shape.resident * limits.multiprocessors
-        self._most_beside = limits.multiprocessors // _SPREAD if begins_beside(limits) else 0
+        self._most_dependent = limits.multiprocessors // _SPREAD if limits.has_dependent_launches else 0
         self._ready: dict[bool, tuple[Launch, Launch, int]] = {}
 
     def of(self, count: int) -> tuple[Launch, Launch, int]:
@@ -72,10 +71,11 @@ class SortByDigits:
             )
         return ready
 
-    def call(self, call: Call, take: Take) -> Iterator[Step]:
-        """Sort an array."""
-        addresses, _, total, out, values, moved = call
-        size = -(-total * self._kernels.order.item_bytes // _VECTOR) * _VECTOR
+    def array_steps(
+        self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int, take: Take
+    ) -> Iterator[Step]:
+        """Sort an array: see launching.ArraySteps."""
+        size = whole_vectors(total * self._kernels.order.item_bytes)
         if not self._pairs:
             memory = take(size)
             yield from self.steps((addresses[0], total), (out, memory.ptr), take)
@@ -95,16 +95,16 @@ class SortByDigits:
         count_digits, sort_radix, tile_bytes = self.of(count)
         tiles, plan_bytes = -(-count // self._tile), self._plan_bytes
         memory = take(plan_bytes + tiles * tile_bytes)
-        plan, said = memory.ptr, memory.ptr + plan_bytes
+        plan, published = memory.ptr, memory.ptr + plan_bytes
         yield zeros, plan_bytes, (plan,), False
         where = 1 + buffers.index(address) if address in buffers else 0
         counted = -(-count * self._width // (_COUNTED * COUNTING_THREADS))
-        words = [address, count, where, plan, said, tiles * _DIGITS]
+        words = [address, count, where, plan, published, tiles * _DIGITS]
         yield count_digits, min(self._most_counting, counted), words, False
         blocks, along = min(tiles, self._most_sorting), ends or ()
-        beside = blocks <= self._most_beside
+        dependent = blocks <= self._most_dependent
         for digit in range(self._passes):
-            yield sort_radix, blocks, [address, *buffers, count, digit, plan, said, *along], beside
+            yield sort_radix, blocks, [address, *buffers, count, digit, plan, published, *along], dependent
 
 
 sort_by_digits = lru_cache(maxsize=256)(SortByDigits)

@@ -11,9 +11,9 @@ from math import ceil
 from typing import NamedTuple
 
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Call, Launch, Step, Take
+from gpumerge_cli.backends.gpu.launching import Launch, Step, Take
 from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.policy import begins_beside, resolve
+from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.sort_policy import (
     RANK_MERGING_THREADS,
     RANKING_THREADS,
@@ -21,14 +21,13 @@ from gpumerge_cli.backends.gpu.sort_policy import (
     tile_shared_bytes,
 )
 from gpumerge_cli.backends.gpu.sorting import tiling
-from gpumerge_cli.backends.kernel_sizes import kernel_size
+from gpumerge_cli.backends.limits import whole_vectors
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.kinds import Order
 
 _SLICE = 32  # items of a block of sort_by_rank.cu
 _MOST_MERGED = 8
 """The most runs of a group. A thread searches all of them, and a further pass takes about as long as six of them."""
-_VECTOR = kernel_size("VECTOR")
 _WIDE_RECORD = 12
 _SORTING_WORDS, _MERGING_WORDS = 6, 5  # of the arguments, ahead of those of columns
 
@@ -79,7 +78,7 @@ class RankSort:
         limits = kernels.limits
         self._kernels, self._columns = kernels, columns
         self._size = kernels.order.item_bytes
-        self._beside = begins_beside(limits)
+        self._dependent = limits.has_dependent_launches
         self._transfer = resolve(LaunchRequest(), kernels.order, limits).transfer
         self._tiles = [
             tiles
@@ -91,21 +90,27 @@ class RankSort:
         self._sorting: dict[tuple[Tiles, bool], Launch] = {}
         self._merging: dict[bool, Launch] = {}
 
-    def steps(self, call: Call, take: Take) -> Iterable[Step]:
-        """Sort an array, which must not overlap the output. Only the last launch writes to columns."""
-        addresses, counts, count, out, values, moved = call
+    def array_steps(
+        self, addresses: list[int], counts: list[int], count: int, out: int, values: list[int], moved: int, take: Take
+    ) -> Iterable[Step]:
+        """Sort an array, which must not overlap the output: see launching.ArraySteps.
+
+        Only the last launch writes to columns.
+        """
         items, columns = addresses[0], self._columns
-        told: Sequence[int] = ()
+        column_words: Sequence[int] = ()
         if columns is not None:
-            told = columns.told(values, counts, out, moved) if moved else columns.told(values, counts, 0, out)
+            column_words = (
+                columns.arguments(values, counts, out, moved) if moved else columns.arguments(values, counts, 0, out)
+            )
         tiles = self._tiles[bisect_left(self._mosts, count)]
         if count > tiles.size:
-            return self._merged(tiles, items, count, out, take, told)
-        words = [items, count, count, out, 0, 0, *told]
+            return self._merged(tiles, items, count, out, take, column_words)
+        words = [items, count, count, out, 0, 0, *column_words]
         return ((self._sort(tiles, alone=True), self._blocks(tiles, count), words, False),)
 
     def _merged(
-        self, tiles: Tiles, items: int, count: int, out: int, take: Take, told: Sequence[int]
+        self, tiles: Tiles, items: int, count: int, out: int, take: Take, column_words: Sequence[int]
     ) -> Iterator[Step]:
         """Sort several tiles, and merge them."""
         size, runs = tiles.size, -(-count // tiles.size)
@@ -117,18 +122,18 @@ class RankSort:
             groups.append(min(fan_in, runs))
         last = self._merge(last=True)
         # With columns only the last launch writes to them. Otherwise `out` is one of the rooms.
-        nbytes = -(-count * self._size // _VECTOR) * _VECTOR  # kernels read whole vectors
+        nbytes = whole_vectors(count * self._size)
         rooms = min(len(groups), 2) if self._columns is not None else 1
         room = take(rooms * nbytes)
         here, there = room.ptr, room.ptr + nbytes if rooms == 2 else out
         if self._columns is None and len(groups) % 2 == 0:
             here, there = there, here
-        yield sort, self._blocks(tiles, count), [items, count, size, here, 0, 0, *told], False
+        yield sort, self._blocks(tiles, count), [items, count, size, here, 0, 0, *column_words], False
         blocks = -(-count // RANK_MERGING_THREADS)
         for group in groups[:-1]:
-            yield self._merge(last=False), blocks, [here, size, count, there, group], self._beside
+            yield self._merge(last=False), blocks, [here, size, count, there, group], self._dependent
             here, there, size = there, here, size * group
-        yield last, blocks, [here, size, count, there, groups[-1], *told], self._beside
+        yield last, blocks, [here, size, count, there, groups[-1], *column_words], self._dependent
 
     @staticmethod
     def _blocks(tiles: Tiles, count: int) -> int:

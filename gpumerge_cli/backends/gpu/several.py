@@ -11,14 +11,14 @@ import cupy
 
 from gpumerge_cli.backends.base import DeviceInfo, Pace, SortPace
 from gpumerge_cli.backends.gpu import device, shares
-from gpumerge_cli.backends.gpu.asked import Place, Plan
 from gpumerge_cli.backends.gpu.backend import GpuBackend, check_array
 from gpumerge_cli.backends.gpu.exchange import sort_shares
 from gpumerge_cli.backends.gpu.failures import device_errors
-from gpumerge_cli.backends.gpu.hands import GpuHands
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.spread import SeveralWorkspace
 from gpumerge_cli.backends.gpu.team import Team
+from gpumerge_cli.backends.gpu.team_interface import DeviceItems, ExchangePlan
+from gpumerge_cli.backends.gpu.team_kernels import GpuTeamKernels
 from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.dataclass import replace
@@ -51,9 +51,9 @@ class SeveralGpus(GpuBackend):
         """See Backend."""
         each = [device.info(one) for one in self._devices]
         names = [info.name for info in each]
-        told = ", ".join(names) if len(set(names)) > 1 else f"{len(names)} x {names[0]}"
+        listed = ", ".join(names) if len(set(names)) > 1 else f"{len(names)} x {names[0]}"
         numbers = ", ".join(str(one.id) for one in self._devices)
-        return DeviceInfo("gpu", told, sum(info.memory for info in each), {**each[0].details, "device": numbers})
+        return DeviceInfo("gpu", listed, sum(info.memory for info in each), {**each[0].details, "device": numbers})
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         """See Backend."""
@@ -89,7 +89,12 @@ class SeveralGpus(GpuBackend):
         return SeveralWorkspace(self._devices, order, capacity, self._limits, next(self._turns))
 
     def sort_arrays(
-        self, parts: Sequence[Any], order: Order, policy: SortPolicy, outs: Sequence[Any], plan: Plan | None = None
+        self,
+        parts: Sequence[Any],
+        order: Order,
+        policy: SortPolicy,
+        outs: Sequence[Any],
+        plan: ExchangePlan | None = None,
     ) -> None:
         """Sort the keys of CuPy arrays, one behind the other, stably, into `outs`, which have as many items in all.
 
@@ -103,16 +108,16 @@ class SeveralGpus(GpuBackend):
         team = team_of(tuple(one.id for one in self._devices))
         if len(parts) == len(self._devices):
             members: Sequence[int] = range(len(parts))
-            given = [Place(member, part.data.ptr, part.size) for member, part in enumerate(parts)]
+            given = [DeviceItems(member, part.data.ptr, part.size) for member, part in enumerate(parts)]
         else:
             home = self._devices.index(parts[0].device)
             weights = [_HOME if member == home else 1.0 for member in range(len(team))]
             size, address, members = order.item_bytes, parts[0].data.ptr, [home]
             given = [
-                Place(home, address + start * size, stop - start)
+                DeviceItems(home, address + start * size, stop - start)
                 for start, stop in shares.fair(parts[0].size, weights, 16)
             ]
             pieces = max(1, min(4, (FAN_INS[-1] - 1) // (len(team) - 1)))
-            plan = plan or Plan(returned=(1.0,) * pieces)
-        targets = [Place(member, out.data.ptr, out.size) for member, out in zip(members, outs, strict=True)]
-        sort_shares(team, GpuHands(team, order, policy, self._limits), given, targets, plan)
+            plan = plan or ExchangePlan(returned=(1.0,) * pieces)
+        targets = [DeviceItems(member, out.data.ptr, out.size) for member, out in zip(members, outs, strict=True)]
+        sort_shares(team, GpuTeamKernels(team, order, policy, self._limits), given, targets, plan)

@@ -1,4 +1,4 @@
-"""The division of a sort among devices: shares of the input, exact cuts of sorted runs, segments that change hands.
+"""The division of a sort among devices: shares of the input, exact cuts of sorted runs, segments to fetch.
 
 Pure: runs are read through a function, so that everything is tested without a device. A run is a sorted part of one
 device's share; runs are numbered in the order of the input, so ties go by run, then by position in the run.

@@ -8,6 +8,7 @@ from functools import lru_cache
 from gpumerge_cli.backends.gpu.policy import item_bytes, resolve
 from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import DeviceLimits
+from gpumerge_cli.backends.splits import ceil_div
 from gpumerge_cli.backends.variants.lookup import LADDER, asked_for, named
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
@@ -98,7 +99,7 @@ _WHY: dict[Algorithm, str] = {
 def tile_shape(tile: int, order: Order, limits: DeviceLimits) -> TileShape:
     """The shape for tiles of `tile` items: as few threads as they need, halved step by step."""
     shape = _largest(order, limits)
-    items = max(shape.items_per_thread, _ceil_div(tile, shape.block_size))
+    items = max(shape.items_per_thread, ceil_div(tile, shape.block_size))
     block = shape.block_size
     while block > 1 and block // 2 * items >= tile:
         block //= 2
@@ -234,7 +235,7 @@ def _tile(launch: LaunchPolicy, order: Order, limits: DeviceLimits) -> int:
     of = named(launch.kernel).tile
     if of != "output":
         return room if of else 1
-    tiles = _ceil_div(room, launch.tile_size)
+    tiles = ceil_div(room, launch.tile_size)
     if tiles == 1 or room > _FULL * tiles * launch.tile_size:
         return room
     return (tiles - 1) * launch.tile_size
@@ -252,7 +253,3 @@ def _largest(order: Order, limits: DeviceLimits) -> TileShape:
 
 def _shared_bytes(shape: TileShape, size: int) -> int:
     return kernel_size("staged_bytes", shape.room, shape.items_per_thread, size, 1)
-
-
-def _ceil_div(count: int, size: int) -> int:
-    return -(-count // size)

@@ -13,6 +13,7 @@ from gpumerge_cli.backends.gpu.radix import sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import TileShape, judge_count, of_fan_in, tile_shape, tile_shared_bytes
 from gpumerge_cli.backends.gpu.source import tile_macros
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run, fan_ins
+from gpumerge_cli.backends.limits import whole_vectors
 from gpumerge_cli.launch import SortPolicy, Transfer
 from gpumerge_cli.order.base import Macros
 
@@ -27,21 +28,21 @@ class Sort:
         self._kernels, self._policy = kernels, policy
         self._size = item_bytes(kernels.order)
 
-    def room(self, count: int) -> int:
-        """The bytes that a sort of so many items needs beside its output."""
-        policy = self._policy
-        return count * self._size if policy.algorithm == "radix" or count > policy.tile else 0
-
-    def steps(self, items: Run, out: int, room: int, take: Take, text: Context = NO_TEXT) -> Iterator[Step]:
+    def steps(
+        self, items: Run, out: int, take: Take, text: Context = NO_TEXT, *, overwrite: bool = False
+    ) -> Iterator[Step]:
         """Sort items, an address and a count, into `out`, stably.
 
-        room: the address of as many bytes as `room` says. The address of the items may be one of these two; if it is
-        not, the items stay as they are. text: of rows. Raises UsageError for more items than the algorithm takes.
+        The items stay as they are, unless `out` is their address. overwrite: they need not, so that less memory is
+        taken. text: of rows. Raises UsageError for more items than the algorithm takes.
         """
         (address, count), policy = items, self._policy
         judge_count(policy.algorithm, count)
         if count == 0:
             return
+        several = policy.algorithm == "radix" or count > policy.tile
+        other = take(whole_vectors(count * self._size)) if several and not overwrite else None
+        room = address if other is None else other.ptr
         if policy.algorithm == "radix":
             # Only the device knows which passes are needed. An even number leads from `out` back to it, an odd one from
             # `room`. To make up the number, it adds a pass that is not needed. If all are needed, theirs must be right.

@@ -11,14 +11,14 @@ import cupy
 import numpy as np
 
 from gpumerge_cli.backends.gpu import shares
-from gpumerge_cli.backends.gpu.asked import Place, Plan
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
 from gpumerge_cli.backends.gpu.exchange import even, sort_shares
-from gpumerge_cli.backends.gpu.hands import GpuHands
 from gpumerge_cli.backends.gpu.lanes import Lanes
 from gpumerge_cli.backends.gpu.module import kernels_of
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.team import Team
+from gpumerge_cli.backends.gpu.team_interface import DeviceItems, ExchangePlan
+from gpumerge_cli.backends.gpu.team_kernels import GpuTeamKernels
 from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.buffers import Bytes
@@ -118,7 +118,9 @@ class SeveralWorkspace(GpuWorkspace):
 class Spread:
     """Up to `capacity` bytes of keys or small records on the devices of a team, each with its own share."""
 
-    def __init__(self, team: Team, order: Order, capacity: int, limits: DeviceLimits, plan: Plan | None = None) -> None:
+    def __init__(
+        self, team: Team, order: Order, capacity: int, limits: DeviceLimits, plan: ExchangePlan | None = None
+    ) -> None:
         self._team, self._order, self._limits, self._plan = team, order, limits, plan
         self._ends = [stop * order.item_bytes for _, stop in even(capacity // order.item_bytes, len(team))]
         self._inputs = [DeviceBuffer() for _ in range(len(team))]
@@ -145,19 +147,19 @@ class Spread:
         size, team = self._order.item_bytes, self._team
         edges = [min(total, end) // size for end in (0, *self._ends)]
         given = [
-            Place(member, buffer.address, stop - start)
+            DeviceItems(member, buffer.address, stop - start)
             for member, (buffer, (start, stop)) in enumerate(zip(self._inputs, pairwise(edges), strict=True))
         ]
         targets = []
         for member, (start, stop) in enumerate(even(total // size, len(team))):
             with team.on(member):
                 address = self._outputs[member].reserve((stop - start) * size).address
-            targets.append(Place(member, address, stop - start))
-        hands = GpuHands(team, self._order, policy, self._limits)
-        sort_shares(team, hands, given, targets, self._plan)
-        counts = (
-            self._distinct(hands, targets, equals) if not equals.keeps_all else [target.count for target in targets]
-        )
+            targets.append(DeviceItems(member, address, stop - start))
+        kernels = GpuTeamKernels(team, self._order, policy, self._limits)
+        sort_shares(team, kernels, given, targets, self._plan)
+        counts = [target.count for target in targets]
+        if not equals.keeps_all:
+            counts = self._distinct(kernels, targets, equals)
         self._kept = list(accumulate(count * size for count in counts))
         return self._kept[-1]
 
@@ -178,7 +180,7 @@ class Spread:
         self._lanes.close()
         self._team.close()
 
-    def _distinct(self, hands: GpuHands, targets: Sequence[Place], equals: Equals) -> list[int]:
+    def _distinct(self, kernels: GpuTeamKernels, targets: Sequence[DeviceItems], equals: Equals) -> list[int]:
         """Keep the first of equal items in each output, unless an earlier output ends with an equal one."""
         ends = [self._ends_of(target) for target in targets]
         found: list[int] = []
@@ -190,12 +192,12 @@ class Spread:
             first, last = edge
             ahead = first == before if found and before is not None else equals is Equals.FIRST_CONTINUED
             with self._team.on(target.member):
-                found.append(hands.checks[target.member].keep_first((target.address, target.count), ahead))
+                found.append(kernels.checks[target.member].keep_first((target.address, target.count), ahead))
             before = last
         self._team.synchronize()
         return found
 
-    def _ends_of(self, target: Place) -> tuple[object, object] | None:
+    def _ends_of(self, target: DeviceItems) -> tuple[object, object] | None:
         """The key images of a target's first and last item."""
         if not target.count:
             return None

@@ -16,8 +16,8 @@ from gpumerge_cli.backends.gpu.failures import device_errors
 _ALREADY_ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled, which CuPy does not name
 
 
-class Room:
-    """See asked.Room."""
+class Memory:
+    """See team_interface.Memory."""
 
     def __init__(self, memory: cupy.ndarray) -> None:
         self._memory = memory
@@ -87,9 +87,9 @@ class Team:
         runtime = cupy.cuda.runtime
         runtime.memcpyAsync(target, address, nbytes, runtime.memcpyDefault, cupy.cuda.get_current_stream().ptr)
 
-    def room(self, nbytes: int) -> Room:
+    def room(self, nbytes: int) -> Memory:
         """Memory of the current device."""
-        return Room(cupy.empty(nbytes, cupy.uint8))
+        return Memory(cupy.empty(nbytes, cupy.uint8))
 
     def packed(self, address: int, size: int, items: range) -> Callable[[], NDArray[np.uint8]]:
         """Pack some items of `size` bytes at an address of the current device. Gives a function that returns them."""

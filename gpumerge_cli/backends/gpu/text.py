@@ -43,7 +43,7 @@ class DeviceText:
         self._edges: list[int] | None = None
         self._fresh = False
         self._taken: cupy.ndarray | None = None
-        self._rows, self._merged, self._scratch = DeviceBuffer(), DeviceBuffer(), DeviceBuffer()
+        self._rows, self._merged = DeviceBuffer(), DeviceBuffer()
         self._folds = Folds(kernels)
         self.equals: NDArray[np.int64] = np.empty(0, np.int64)
 
@@ -93,13 +93,10 @@ class DeviceText:
         self._merged.reserve(lines * self._row)
         if equals.is_set:
             fold = self._folds.of(equals, len(runs))
-            room = lines * self._row
-            kept = fold(runs, self._merged.address, lambda: self._scratch.reserve(room).address, self.context)
+            kept = fold(runs, self._merged.address, scratch, self.context)
             return self._gathered(self._counted(kept) if counted else kept, out, nbytes)
         merge = merge_of_many(self._kernels, policy)
-        beside = merge.room([count for _, count in runs])
-        room = self._scratch.reserve(beside).address if beside else 0
-        queue(merge.steps(runs, self._merged.address, room, scratch, self.context), current_stream())
+        queue(merge.steps(runs, self._merged.address, scratch, self.context), current_stream())
         kept = self._counted(lines) if counted else self._dropped(lines, equals)
         return self._gathered(kept, out, nbytes)
 
@@ -109,9 +106,8 @@ class DeviceText:
         self._fresh = False  # the rows are sorted in place
         lines = self._found()[-1]
         self._merged.reserve(lines * self._row)
-        rows = self._rows.address
-        steps = sort_of(self._kernels, policy).steps((rows, lines), self._merged.address, rows, scratch, self.context)
-        queue(steps, current_stream())
+        sort, rows = sort_of(self._kernels, policy), (self._rows.address, lines)
+        queue(sort.steps(rows, self._merged.address, scratch, self.context, overwrite=True), current_stream())
         return self._gathered(self._dropped(lines, equals), out, nbytes)
 
     def raise_disorder(self) -> None:
@@ -125,7 +121,7 @@ class DeviceText:
     def free(self) -> None:
         """Free the memory."""
         self._starts = self._edges = self._taken = None
-        for buffer in (self._rows, self._merged, self._scratch):
+        for buffer in (self._rows, self._merged):
             buffer.free()
 
     def _counted(self, lines: int) -> int:

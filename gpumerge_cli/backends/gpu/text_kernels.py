@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.gpu.launching import copy, queue
+from gpumerge_cli.backends.gpu.launching import Step, Take, copy, queue
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.source import lines_order
-from gpumerge_cli.backends.gpu.streams import current_stream
-from gpumerge_cli.backends.gpu.tree import Context
+from gpumerge_cli.backends.gpu.streams import current_stream, scratch
+from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run
 from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.splits import ceil_div
 from gpumerge_cli.errors import DisorderError
@@ -31,42 +31,45 @@ class TextKernels:
         self._kernels = kernels
         self._order = kernels.order
 
-    def begin(self) -> None:
-        """Compile the kernels in the background."""
-        if not self._order.item_bytes:
-            self._kernels.ready("count_lines", _THREADS, 4, shared=_COUNTING, file=_TEXT)
-        self._kernels.ready("make_rows", _THREADS, 4, file=_ROWS)
+    def steps(self, items: int, take: Take) -> Iterator[Step]:
+        """All steps of the methods below for a text of `items` lines or records, at unknown addresses."""
+        if self._order.item_bytes:
+            yield from self._rows(NO_TEXT, items, 0)
+            yield from self._gathered_records(0, (0, items), 0)
+            return
+        yield from self._counts(0, items, 0, take)
+        yield from self._finds(0, items, 0, 0)
+        yield from self._numbers(0, items, 0, 1)
+        yield from self._rows(NO_TEXT, items, 0)
+        yield from self._lengths((0, items), 0, 0, take)
+        yield from self._gathered_lines(NO_TEXT, (0, items), 0, 0, items)
 
     def line_starts(self, text: int, nbytes: int) -> Any:
         """The offsets of all lines of a text that ends in a terminator, and of its end: int64. Waits for the device.
 
         The words of the order and their number lie ahead of them in the same memory (see lines.cuh).
         """
-        layout = self._order.layout()
-        assert layout.table is not None
-        terminator, ahead = layout.terminator, lines_order(np.array(layout.table))
-        blocks = self._text_blocks(nbytes)
-        ends = cupy.empty(blocks, cupy.int64)
-        self._run("count_lines", blocks, [text, nbytes, terminator, ends.data.ptr], shared=_COUNTING)
-        self._running_sums(ends)
+        table = self._order.layout().table
+        assert table is not None
+        ahead = lines_order(np.array(table))
+        ends = cupy.empty(_text_blocks(nbytes), cupy.int64)
+        queue(self._counts(text, nbytes, ends.data.ptr, scratch), current_stream())
         room = cupy.empty(len(ahead) + int(ends[-1]) + 1, cupy.int64)
         room[: len(ahead)].set(ahead)
         starts = room[len(ahead) :]
-        self._run("find_lines", blocks, [text, nbytes, terminator, ends.data.ptr, starts.data.ptr], shared=_COUNTING)
+        queue(self._finds(text, nbytes, ends.data.ptr, starts.data.ptr), current_stream())
         return starts
 
     def line_numbers(self, starts: Any, offsets: Sequence[int]) -> list[int]:
         """The numbers of the lines that start at these offsets; the end has one, too. Waits for the device."""
         count = len(offsets)
         numbers = cupy.asarray(np.array(offsets, np.int64))
-        self._run(
-            "number_lines", ceil_div(count, _THREADS), [starts.data.ptr, starts.size - 1, numbers.data.ptr, count]
-        )
+        queue(self._numbers(starts.data.ptr, starts.size - 1, numbers.data.ptr, count), current_stream())
         return [int(number) for number in numbers.get()]
 
     def make_rows(self, context: Context, lines: int, rows: int) -> None:
         """Write the rows of all lines or records to `rows`, in the text's order."""
-        self._run("make_rows", ceil_div(lines, _THREADS), [*context, lines, rows], file=_ROWS)
+        queue(self._rows(context, lines, rows), current_stream())
 
     def gather(
         self, context: Context, rows: tuple[int, int], out: int, nbytes: int, whole: bool
@@ -78,14 +81,11 @@ class TextKernels:
         """
         if rows[1] == 0:
             return 0, None
-        text, starts = context
         if self._order.item_bytes:
-            nbytes = rows[1] * self._order.item_bytes
-            self._run("gather_records", self._text_blocks(nbytes + 3), [text, *rows, out], file=_ROWS)
-            return nbytes, None
+            queue(self._gathered_records(context[0], rows, out), current_stream())
+            return rows[1] * self._order.item_bytes, None
         ends = cupy.empty(rows[1], cupy.int64)
-        self._run("line_lengths", ceil_div(rows[1], _THREADS), [*rows, starts, ends.data.ptr])
-        self._running_sums(ends)
+        queue(self._lengths(rows, context[1], ends.data.ptr, scratch), current_stream())
         taken = None
         if whole:
             taken = cupy.empty(1, cupy.int64)
@@ -95,27 +95,52 @@ class TextKernels:
             if written > nbytes:  # the runs were out of order
                 raise out_of_order()
             nbytes = written
-        self._run(
-            "gather_lines", self._text_blocks(nbytes), [text, starts, rows[0], ends.data.ptr, rows[1], out, nbytes]
-        )
+        queue(self._gathered_lines(context, rows, ends.data.ptr, out, nbytes), current_stream())
         return nbytes, taken
 
-    def _running_sums(self, numbers: cupy.ndarray) -> None:
+    def _counts(self, text: int, nbytes: int, ends: int, take: Take) -> Iterator[Step]:
+        """Write to the int64 at `ends` the numbers of lines up to the end of what each block reads."""
+        blocks, terminator = _text_blocks(nbytes), self._order.layout().terminator
+        yield self._step("count_lines", blocks, [text, nbytes, terminator, ends], shared=_COUNTING)
+        yield from self._running_sums((ends, blocks), take)
+
+    def _finds(self, text: int, nbytes: int, ends: int, starts: int) -> Iterator[Step]:
+        words = [text, nbytes, self._order.layout().terminator, ends, starts]
+        yield self._step("find_lines", _text_blocks(nbytes), words, shared=_COUNTING)
+
+    def _numbers(self, starts: int, lines: int, numbers: int, count: int) -> Iterator[Step]:
+        yield self._step("number_lines", ceil_div(count, _THREADS), [starts, lines, numbers, count])
+
+    def _rows(self, context: Context, lines: int, rows: int) -> Iterator[Step]:
+        yield self._step("make_rows", ceil_div(lines, _THREADS), [*context, lines, rows], file=_ROWS)
+
+    def _gathered_records(self, text: int, rows: Run, out: int) -> Iterator[Step]:
+        blocks = _text_blocks(rows[1] * self._order.item_bytes + 3)
+        yield self._step("gather_records", blocks, [text, *rows, out], file=_ROWS)
+
+    def _lengths(self, rows: Run, starts: int, ends: int, take: Take) -> Iterator[Step]:
+        """Write to the int64 at `ends` where each line ends in the output."""
+        yield self._step("line_lengths", ceil_div(rows[1], _THREADS), [*rows, starts, ends])
+        yield from self._running_sums((ends, rows[1]), take)
+
+    def _gathered_lines(self, context: Context, rows: Run, ends: int, out: int, nbytes: int) -> Iterator[Step]:
+        yield self._step("gather_lines", _text_blocks(nbytes), [*context, rows[0], ends, rows[1], out, nbytes])
+
+    def _running_sums(self, numbers: Run, take: Take) -> Iterator[Step]:
         """Each of the int64 becomes the sum of all up to it. CuPy would compile a copy first, and load NVRTC for it."""
-        blocks = ceil_div(numbers.size, _THREADS * _SUMMED_PER_THREAD)
-        run, shared = (numbers.data.ptr, numbers.size), 8 * _THREADS
-        sums = cupy.empty(blocks, cupy.int64)
+        blocks, shared = ceil_div(numbers[1], _THREADS * _SUMMED_PER_THREAD), 8 * _THREADS
+        sums = take(8 * blocks)
         if blocks > 1:
-            self._run("add_up", blocks, [*run, sums.data.ptr], shared=shared)
-            self._running_sums(sums)
-        self._run("running_sums", blocks, [*run, sums.data.ptr], shared=shared)
+            yield self._step("add_up", blocks, [*numbers, sums.ptr], shared=shared)
+            yield from self._running_sums((sums.ptr, blocks), take)
+        yield self._step("running_sums", blocks, [*numbers, sums.ptr], shared=shared)
 
-    def _text_blocks(self, nbytes: int) -> int:
-        return ceil_div(nbytes, _THREADS * _BYTES_PER_THREAD)
+    def _step(self, name: str, blocks: int, words: list[int], *, file: str = _TEXT, shared: int = 0) -> Step:
+        return self._kernels.ready(name, _THREADS, len(words), shared=shared, file=file), blocks, words, False
 
-    def _run(self, name: str, blocks: int, words: list[int], *, file: str = _TEXT, shared: int = 0) -> None:
-        launch = self._kernels.ready(name, _THREADS, len(words), shared=shared, file=file)
-        queue([(launch, blocks, words, False)], current_stream())
+
+def _text_blocks(nbytes: int) -> int:
+    return ceil_div(nbytes, _THREADS * _BYTES_PER_THREAD)
 
 
 def out_of_order() -> DisorderError:

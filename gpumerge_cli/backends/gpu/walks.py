@@ -13,7 +13,7 @@ from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.launching import PinnedAnswers, Step, Take, zeros
 from gpumerge_cli.backends.gpu.merging import Partition
 from gpumerge_cli.backends.gpu.module import Kernels, kernels_of
-from gpumerge_cli.backends.gpu.policy import begins_beside, item_bytes
+from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import TileShape
 from gpumerge_cli.backends.gpu.source import shape_macros, walk_macros
 from gpumerge_cli.backends.gpu.streams import scratch
@@ -30,7 +30,6 @@ CUT_FOR_WALKS: Macros = (("WALK", 1),)
 """The macros of partition.cu, beside those of its runs and of columns."""
 _RUNS = 2
 _NUMBER = 8  # bytes of an int64
-_BULK_CAPABILITY = 90  # the first devices with bulk copies
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def walk_shape(order: Order, limits: DeviceLimits) -> WalkShape:
 
 def macros_of_walk(order: Order, limits: DeviceLimits, equals: Equals) -> Macros:
     """The macros of walk.cu, beside those of the order and of columns."""
-    shape, bulk = walk_shape(order, limits), limits.capability >= _BULK_CAPABILITY
+    shape, bulk = walk_shape(order, limits), limits.has_bulk_copies
     walking = walk_macros(equals, bulk=bulk)
     shaped = shape_macros(shape.block_size, shape.items_per_thread, shape.resident)
     return *walking, *shaped
@@ -94,7 +93,7 @@ class Walk:
         self._partition = Partition(kernels, _RUNS, (*CUT_FOR_WALKS, *along))
         self._walk = kernels.ready("walk", shape.block_size, runs + 8 + words, (*walking, *along), shared)
         self._tile, self._columns = shape.room, columns
-        self._beside = begins_beside(limits)
+        self._dependent = limits.has_dependent_launches
         self._blocks = shape.resident * limits.multiprocessors
         self._answers = PinnedAnswers(equals.name_of_set)
 
@@ -128,12 +127,12 @@ class Walk:
         edges = tiles + 1
         counting = 1 + tiles + kernel_size("GROUP_WORDS") * -(-tiles // kernel_size("WARP"))
         memory = take(_NUMBER * (counting + _RUNS * edges))
-        taken, said, cuts = (memory.ptr + _NUMBER * at for at in (0, 1, counting))
-        told = () if self._columns is None else self._columns.told(values[0], [m, n], out[0], values[1])
+        taken, published, cuts = (memory.ptr + _NUMBER * at for at in (0, 1, counting))
+        column_words = () if self._columns is None else self._columns.arguments(values[0], [m, n], out[0], values[1])
         yield zeros, _NUMBER * counting, (memory.ptr,), False
         yield self._partition.step(table, edges, tile, cuts, text)
-        words = [*table, *out, cuts, taken, said, count, *text, *told]
-        yield self._walk, min(tiles, self._blocks), words, self._beside
+        words = [*table, *out, cuts, taken, published, count, *text, *column_words]
+        yield self._walk, min(tiles, self._blocks), words, self._dependent
 
 
 @lru_cache(maxsize=256)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import accumulate, pairwise
+from typing import Any
 
 import cupy
 import numpy as np
@@ -31,6 +32,7 @@ from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.streams import scratch
 from gpumerge_cli.backends.gpu.text import DeviceText
 from gpumerge_cli.backends.gpu.tree import Run
+from gpumerge_cli.backends.limits import whole_vectors
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.measure import Span
@@ -63,7 +65,7 @@ class GpuWorkspace:
         self._capacity = capacity
         self._pending: list[tuple[str, int, cupy.cuda.Event, cupy.cuda.Event]] = []
         self._staging, self._downloaded = PinnedBuffer(), PinnedBuffer()
-        self._input, self._output, self._scratch = DeviceBuffer(), DeviceBuffer(), DeviceBuffer()
+        self._input, self._output = DeviceBuffer(), DeviceBuffer()
         self._lengths: list[int] = []
         self._library: Library | None = None  # the one that ran last, if its output may be elsewhere
         with device_errors(), device:
@@ -173,9 +175,8 @@ class GpuWorkspace:
             if equals.is_set:
                 self._combine(equals)
             else:
-                merge, runs = merge_of_many(self._kernels, policy), self._runs()
-                room = self._room() if merge.room([count for _, count in runs]) else 0
-                queue(merge.steps(runs, self._output.address, room, scratch), self._stream.ptr)
+                merge = merge_of_many(self._kernels, policy)
+                queue(merge.steps(self._runs(), self._output.address, self._scratch), self._stream.ptr)
             if counted:
                 items, kept = total // self._order.item_bytes, self.merged_bytes // self._order.item_bytes
                 self._equals = self._checks.count_equals((self._output.address, kept))
@@ -197,8 +198,8 @@ class GpuWorkspace:
                 return
             count = total // self._order.item_bytes
             sort = sort_of(self._kernels, policy)
-            room = self._room() if sort.room(count) else 0
-            queue(sort.steps((self._input.address, count), self._output.address, room, scratch), self._stream.ptr)
+            steps = sort.steps((self._input.address, count), self._output.address, self._scratch)
+            queue(steps, self._stream.ptr)
             self._drop_equals(equals, count)
 
     def download(self) -> Bytes:
@@ -287,7 +288,7 @@ class GpuWorkspace:
         self.synchronize()
         self._staged = np.empty(0, np.uint8)
         self._library = None
-        for buffer in (self._staging, self._downloaded, self._input, self._output, self._scratch):
+        for buffer in (self._staging, self._downloaded, self._input, self._output):
             buffer.free()
         if self._text is not None:
             self._text.free()
@@ -306,14 +307,14 @@ class GpuWorkspace:
         starts = accumulate(self._lengths, initial=self._input.address)
         return [(start, length // self._order.item_bytes) for start, length in zip(starts, self._lengths, strict=False)]
 
-    def _room(self) -> int:
-        """The address of room for all items, beside the output."""
-        return self._scratch.reserve(max(self._total, self._capacity)).address
+    def _scratch(self, nbytes: int) -> Any:
+        """See streams.scratch. Memory for all items has one size for all chunks, so that the pool holds it once."""
+        return scratch(max(nbytes, self._capacity) if nbytes == whole_vectors(self._total) else nbytes)
 
     def _combine(self, equals: Equals) -> None:
         """Put out the set of the runs."""
         runs = self._runs()
-        kept = self._folds.of(equals, len(runs))(runs, self._output.address, self._room)
+        kept = self._folds.of(equals, len(runs))(runs, self._output.address, self._scratch)
         self._keep(kept, sum(count for _, count in runs))
 
     def _keep(self, kept: int, count: int) -> None:

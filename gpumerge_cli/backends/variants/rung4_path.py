@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpumerge_cli.backends.kernel_sizes import kernel_size
-from gpumerge_cli.backends.limits import MAX_TILE, DeviceLimits, fitting, within
+from gpumerge_cli.backends.limits import MAX_TILE, VECTOR, DeviceLimits, fitting, within
 from gpumerge_cli.backends.splits import Lengths, Splits, ceil_div, every, some
 from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Variant, Wish, register
 from gpumerge_cli.dataclass import replace
@@ -16,7 +16,6 @@ CHAINS = 4
 MAX_ITEMS_PER_THREAD = 64
 """A thread keeps its items in registers, and a thread of a device has 255. Its loops are unrolled."""
 
-_BULK_CAPABILITY = 90
 # The items that a chain merges before the four are cut again. Chains end at different times, and the last one goes on
 # alone, so this is short; but it is so long that co-ranks cost nothing.
 _CHAIN_ITEMS = 16384
@@ -73,7 +72,7 @@ def _on_gpu(wish: Wish) -> LaunchPolicy:
     if tile and not items:
         items = ceil_div(tile, block - spare)
     if items is None:
-        room = (limits.dynamic_shared - (2 * fan_in + 4) * kernel_size("VECTOR")) // ((block + 1) * size) - 1
+        room = (limits.dynamic_shared - (2 * fan_in + 4) * VECTOR) // ((block + 1) * size) - 1
         items = max(1, min(tuned_items, room))
     if tile and tile != path_tile(block, items, fan_in):
         threads = f"--block-size {block}" if not spare else f"the {block - spare} of --block-size {block} that merge"
@@ -101,12 +100,12 @@ def _on_gpu(wish: Wish) -> LaunchPolicy:
 
 
 def _transfer(request: LaunchRequest, limits: DeviceLimits) -> Transfer:
-    if request.transfer == "bulk" and limits.capability < _BULK_CAPABILITY:
+    if request.transfer == "bulk" and not limits.has_bulk_copies:
         raise UsageError(
             f"--transfer bulk: this device, of compute capability {limits.capability / 10}, has no bulk copies",
             way_out="leave it out",
         )
-    return request.transfer or ("bulk" if limits.capability >= _BULK_CAPABILITY else "vector")
+    return request.transfer or ("bulk" if limits.has_bulk_copies else "vector")
 
 
 def spare_threads(fan_in: int) -> int:

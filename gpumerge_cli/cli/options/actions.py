@@ -12,7 +12,7 @@ _OUTPUT_OF_COMPARISONS = NotWith(("output",), "{option} writes no output", setti
 _NO_PARTS = NotWith(("parts",), "{option} writes no parts")
 _THIS_MACHINE = NotWith(("cluster",), "{option} is for this machine", settings=False)
 _COUNTS_OF_CHECKS = NotWith(_COUNTS, "{other} is for sorts and merges alone", "leave {option} out")
-_WAY_OUT_OF_CHECKS = "leave {other}, or -c and -C, out"
+_WAY_OUT_OF_CHECKS = "leave {others}, or -c and -C, out"
 _ABOUT_CHECKS = (
     NotWith(("report",), "{other}: a check takes no report", _WAY_OUT_OF_CHECKS, settings=False),
     NotWith(("parts",), "{other}: a check writes nothing", _WAY_OUT_OF_CHECKS),
@@ -155,7 +155,7 @@ ACTIONS = (
     Option(
         "render", "Actions", ("bench",), "Run nothing: make tables and figures from RESULTS. Needs no device.",
         needs=Needs(("results",), "{option}: no results were named", "name the .json files of earlier runs"),
-        not_with=(NotWith(_MEASURING, "{other} is for measuring", "leave {other} or {option} out", settings=False),),
+        not_with=(NotWith(_MEASURING, "{other} is for measuring", "leave {others} or {option} out", settings=False),),
     ),
     Option(
         "kernels", "Actions", ("bench",),

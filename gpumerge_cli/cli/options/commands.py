@@ -5,8 +5,9 @@ from __future__ import annotations
 from gpumerge_cli.cli.examples import EXAMPLES
 from gpumerge_cli.cli.options.actions import ACTIONS
 from gpumerge_cli.cli.options.items import INPUT, JOIN, ORDER
-from gpumerge_cli.cli.options.model import GROUPS, SUFFIXES, Argument, Command, Needs, Option
-from gpumerge_cli.cli.options.running import ABOUT, OUTPUT, TUNING, WHERE
+from gpumerge_cli.cli.options.model import SUFFIXES, Argument, Command, Needs, Option
+from gpumerge_cli.cli.options.output import OUTPUT
+from gpumerge_cli.cli.options.running import ABOUT, TUNING, WHERE
 
 _ROWS: tuple[Option, ...] = (*ACTIONS, *JOIN, *INPUT, *ORDER, *OUTPUT, *WHERE, *ABOUT, *TUNING)
 
@@ -141,9 +142,7 @@ _SORTED_FILES = Argument("files", "FILES", "Sorted files; - is standard input.")
 
 
 def _command(name: str, summary: str, details: str, *arguments: Argument, ending: str = "") -> Command:
-    options = [row.of(name) for row in _ROWS if name in row.commands]
-    options.sort(key=lambda option: GROUPS.index(option.group))
-    return Command(name, summary, details, tuple(options), arguments, ending, EXAMPLES.get(name, ()))
+    return Command(name, summary, details, _ROWS, arguments, ending, EXAMPLES.get(name, ()))
 
 
 COMMANDS = (

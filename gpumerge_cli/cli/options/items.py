@@ -32,7 +32,13 @@ INPUT = (
         "Instead of files, given twice: items with blanks or commas between, as in --items '1 3 5'. Numbers if all "
         "are, else lines.",
         kind="text", placeholder="LIST", multiple=True,
-        not_with=(NotWith(("files",), "{other}: the inputs are given by {option} already", "use files or {option}"),),
+        not_with=(
+            NotWith(("files",), "{other}: the inputs are given by {option} already", "use files or {option}"),
+            NotWith(
+                ("format", "dtype", "record-size", "key-offset", "key-size", "field", "csv", "header"),
+                "{option} are numbers or lines", "leave {others} out",
+            ),
+        ),
     ),
     Option(
         "format", "Input", (*_TYPED, "join"),

@@ -29,12 +29,15 @@ _METAVARS: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class NotWith:
-    """Options that another one does not go with. In the texts, {option} and {other} stand for what was given."""
+    """Options that another one does not go with.
+
+    In the texts, {option} stands for that one, {others} for those of the others that were given, {other} for the first.
+    """
 
     others: tuple[str, ...]
     """Long names without dashes, or "files"; those that a command does not have are passed over."""
     what: str = "{option} does not go with {other}"
-    way_out: str = "leave {other} out, or leave {option} out"
+    way_out: str = "leave {others} out, or leave {option} out"
     settings: bool = True
     """Settings of the others count. Otherwise they give way, since nothing asks for them beside this option."""
 
@@ -53,44 +56,47 @@ class Needs:
 
 @dataclass(frozen=True, eq=False)
 class Option:
-    """One option of the commands that it names; "" is gpumerge itself.
-
-    name: the long name without its dashes, which is also the setting's and the key of a job. letter: the short name.
-    placeholder: stands for the value in help; by default it is made from kind and choices. choices: the words that the
-    option takes; empty if it takes any. least: the least number. multiple: it may be given again, and all values count;
-    two different values of another option are an error.
-    gnu: whether GNU sort has it under the same name, or its name there. off: the long name that takes a flag back,
-    where that is not --no-NAME alone. settable: the environment and configuration files may set it. neutral: it changes
-    no byte of the output, so it may be set for sort, too. project: a
-    project's file may set it, because it only says how things are shown, which order holds or how the machine is used,
-    and names no program, address or place outside of the project's folder. shared: a setting for all commands holds for
-    it. written: its
-    value names a place that the command writes to. aliases, settings: other names of the option,
-    and of the setting alone. formerly: names that it had. not_with, needs: other options of the same commands.
-    """
+    """One option of the commands that it names; "" is gpumerge itself."""
 
     name: str
+    """The long name without its dashes, which is also the setting's and the key of a job."""
     group: Group
     commands: tuple[str, ...]
     help: str
     letter: str = ""
+    """The short name."""
     kind: Kind = "flag"
     placeholder: str = ""
+    """Stands for the value in help; by default it is made from kind and choices."""
     choices: tuple[str, ...] = ()
+    """The words that the option takes; empty if it takes any."""
     default: Any = None
     least: int = 0
+    """The least number."""
     multiple: bool = False
+    """It may be given again, and all values count; two different values of another option are an error."""
     value_is_optional: bool = False
     gnu: bool | str = False
+    """Whether GNU sort has it under the same name, or its name there."""
     off: str = ""
+    """The long name that turns a flag off, where that is not --no-NAME alone."""
     settable: bool = True
+    """The environment and configuration files may set it."""
     neutral: bool = False
+    """It changes no byte of the output, so it may be set for sort, too."""
     project: bool = False
+    """A project's file may set it: it only says how things are shown, which order holds or how the machine is used, and
+    names no program, address or place outside of the project's folder."""
     shared: bool = True
+    """A setting for all commands holds for it."""
     written: bool = False
+    """Its value names a place that the command writes to."""
     aliases: tuple[str, ...] = ()
+    """Other names of the option and of the setting."""
     settings: tuple[str, ...] = ()
+    """Other names of the setting alone."""
     formerly: tuple[str, ...] = ()
+    """Names that it had."""
     not_with: tuple[NotWith, ...] = ()
     needs: Needs | None = None
 
@@ -159,15 +165,14 @@ class Option:
 
 @dataclass(frozen=True, eq=False)
 class Argument:
-    """An argument of a command. parameter: its name among values. many: any number of words; otherwise exactly one.
-
-    needs, not_with: as for Option.
-    """
+    """An argument of a command."""
 
     parameter: str
+    """Its name among values."""
     metavar: str
     help: str
     many: bool = True
+    """Any number of words; otherwise exactly one."""
     required: bool = False
     not_with: tuple[NotWith, ...] = ()
     needs: Needs | None = None
@@ -175,19 +180,26 @@ class Argument:
 
 @dataclass(frozen=True, eq=False)
 class Command:
-    """One command, or, with the name "", gpumerge itself.
-
-    summary: one sentence. details, ending: paragraphs with empty lines between them; one that begins with a backspace
-    keeps its lines. examples: command lines, each with a sentence about it. options: in the order of GROUPS.
-    """
+    """One command, or, with the name "", gpumerge itself."""
 
     name: str
     summary: str
+    """One sentence."""
     details: str
-    options: tuple[Option, ...]
+    """Paragraphs with empty lines between them; one that begins with a backspace keeps its lines."""
+    rows: tuple[Option, ...]
+    """The options of all commands."""
     arguments: tuple[Argument, ...] = ()
     ending: str = ""
+    """As `details`, for the end of the help."""
     examples: tuple[tuple[str, str], ...] = ()
+    """Command lines, each with a sentence about it."""
+
+    @cached_property
+    def options(self) -> tuple[Option, ...]:
+        """Its options, in the order of GROUPS."""
+        options = [row.of(self.name) for row in self.rows if self.name in row.commands]
+        return tuple(sorted(options, key=lambda option: GROUPS.index(option.group)))
 
     @property
     def about(self) -> str:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MergeOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions, ClusterOptions, LaunchOptions):
+    """gpumerge merge."""
+
     device_memory: int | None
     unique: bool
     head: int | None
@@ -50,12 +52,16 @@ class MergeOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOption
 
 @dataclass(frozen=True)
 class SetOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions):
+    """gpumerge union, intersect, difference, symmetric."""
+
     device_memory: int | None
     distinct: bool
 
 
 @dataclass(frozen=True)
 class CompareOptions(MergingOptions):
+    """gpumerge compare."""
+
     without_first: bool
     without_second: bool
     without_both: bool
@@ -65,6 +71,8 @@ class CompareOptions(MergingOptions):
 
 @dataclass(frozen=True)
 class JoinOptions(LineOptions, OutputOptions, ResourceOptions, ShownOptions):
+    """gpumerge join."""
+
     files: tuple[str, ...]
     record_size: str | None
     key_offset: str | None
@@ -90,6 +98,8 @@ class SortOptions(
     KernelOptions,
     ShownOptions,
 ):
+    """gpumerge sort."""
+
     merge: bool
     check: Literal["diagnose-first", "quiet", "silent"] | None
     check_quiet: bool
@@ -110,6 +120,8 @@ class SortOptions(
 
 @dataclass(frozen=True)
 class CheckOptions(InputOptions, OrderOptions, DeviceOptions, ClusterOptions, ShownOptions):
+    """gpumerge check."""
+
     unique: bool
 
     @property
@@ -119,6 +131,8 @@ class CheckOptions(InputOptions, OrderOptions, DeviceOptions, ClusterOptions, Sh
 
 @dataclass(frozen=True)
 class RankOptions(MergingOptions, DeviceOptions):
+    """gpumerge rank."""
+
     at: tuple[str, ...]
     quantile: tuple[str, ...]
     of: tuple[str, ...]
@@ -129,6 +143,8 @@ class RankOptions(MergingOptions, DeviceOptions):
 
 @dataclass(frozen=True)
 class BatchOptions(ClusterOptions, ShownOptions):
+    """gpumerge batch."""
+
     file: str
     jobs: int
     keep_going: bool
@@ -145,6 +161,8 @@ class BatchOptions(ClusterOptions, ShownOptions):
 
 @dataclass(frozen=True)
 class BenchOptions(QuietOptions):
+    """gpumerge bench."""
+
     results: tuple[str, ...]
     render: bool
     kernels: str | None
@@ -164,6 +182,8 @@ class BenchOptions(QuietOptions):
 
 @dataclass(frozen=True)
 class PathOptions(OrderOptions, LaunchOptions):
+    """gpumerge path."""
+
     files: tuple[str, ...]
     items: tuple[str, ...]
     rank: int | None
@@ -177,6 +197,8 @@ class PathOptions(OrderOptions, LaunchOptions):
 
 @dataclass(frozen=True)
 class GenerateOptions(RecordOptions):
+    """gpumerge generate."""
+
     files: tuple[str, ...]
     count: int
     shape: Shape
@@ -186,6 +208,8 @@ class GenerateOptions(RecordOptions):
 
 @dataclass(frozen=True)
 class InfoOptions(Options):
+    """gpumerge info."""
+
     json: bool
     measure: bool
     config: bool

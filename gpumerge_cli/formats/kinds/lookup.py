@@ -20,6 +20,11 @@ def format_names() -> tuple[str, ...]:
     return tuple(FORMATS)
 
 
+def format_named(name: str) -> Format:
+    """The format of that name, which must be one of format_names()."""
+    return FORMATS[name]
+
+
 def format_of(suffix: str) -> Format | None:
     """The format that a suffix says, in lower case and with its dot; "" for none."""
     return next((one for one in FORMATS.values() if suffix in one.suffixes), None)
@@ -31,12 +36,17 @@ def dtype_of(suffix: str) -> str:
     return "" if one is None else one.suffixes[suffix]
 
 
+def is_known(suffix: str) -> bool:
+    """True if a suffix names a format."""
+    return format_of(suffix) is not None
+
+
 def holds_lines(name: str) -> bool:
     """True if the items of the format of that name are lines of text."""
-    return FORMATS[name].items == "lines"
+    return FORMATS[name].holds == "lines"
 
 
 def is_binary(suffix: str) -> bool:
     """True if a suffix names a format whose items are not lines of text."""
     one = format_of(suffix)
-    return one is not None and one.items != "lines"
+    return one is not None and one.holds != "lines"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import threading
 import warnings
+from collections.abc import Callable, Mapping
 from tokenize import TokenError
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import InputError, OutputError, UsageError
-from gpumerge_cli.formats.format import Content, Format, register
+from gpumerge_cli.formats.format import Format, Layout, register
 from gpumerge_cli.order.key_types import of_dtype
 
 if TYPE_CHECKING:
@@ -21,27 +22,51 @@ _no_warnings = threading.Lock()
 """Threads share Python's setting for warnings, so one thread at a time may change it."""
 
 
-def _open(file: SeekableInput, content: Content) -> FixedSource:
-    from gpumerge_cli.formats.record_options import item_name, order_of
+class Npy(Format):
+    """Items of the dtype that the header says."""
 
-    source = _open_array(file)
-    assert source.dtype is not None
-    if content.dtype is not None and not _same_layout(source.dtype, content.dtype):
-        raise InputError(
-            f"the array holds {item_name(source.dtype)}, the options say {item_name(content.dtype)}",
-            where=file.name,
-            way_out="leave them to the file's header",
-        )
-    try:
-        order_of(source.dtype, content.key)
-    except UsageError as error:
-        given = content.key is not None or source.dtype.kind in "SV"
-        what = error.what if given else f"items of type {source.dtype} have no order here"
-        raise InputError(what, where=file.name, way_out=error.way_out) from None
-    return source
+    name = "npy"
+    holds = "typed"
+    suffixes: Mapping[str, str] = {".npy": ""}
+    begins = rb"\x93NUMPY"
+    about = "NumPy, 1-D"
+
+    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> FixedSource:
+        """See Format."""
+        from gpumerge_cli.formats.record_options import item_name, order_of
+
+        source = _open_array(file)
+        assert source.dtype is not None
+        if layout.dtype is not None and not _same_items(source.dtype, layout.dtype):
+            raise InputError(
+                f"the array holds {item_name(source.dtype)}, the options say {item_name(layout.dtype)}",
+                where=file.name,
+                way_out="leave them to the file's header",
+            )
+        try:
+            order_of(source.dtype, layout.key)
+        except UsageError as error:
+            given = layout.key is not None or source.dtype.kind in "SV"
+            what = error.what if given else f"items of type {source.dtype} have no order here"
+            raise InputError(what, where=file.name, way_out=error.way_out) from None
+        return source
+
+    def header(self, dtype: Dtype, count: int) -> bytes:
+        """See Format. Raises OutputError for records whose fields it cannot say."""
+        import numpy as np
+        from numpy.lib import format as npy
+
+        head = io.BytesIO()
+        said = {"descr": npy.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (count,)}
+        try:
+            npy.write_array_header_1_0(head, said)
+        except ValueError:
+            what = "the names of the records' fields do not fit into a header of .npy"
+            raise OutputError(what, way_out="write raw records, or give fields other names") from None
+        return head.getvalue()
 
 
-def _same_layout(there: Dtype, said: Dtype) -> bool:
+def _same_items(there: Dtype, said: Dtype) -> bool:
     if said.kind == "V" and said.names is None:
         return there.kind in "SV" and there.itemsize == said.itemsize
     if said.names is not None or there.kind in "SV":
@@ -98,19 +123,4 @@ def _open_array(file: SeekableInput) -> FixedSource:
     return FixedSource(file, of_dtype(dtype), header, size)
 
 
-def npy_header(dtype: Dtype, count: int) -> bytes:
-    """The header of a 1-D, C-order .npy file. Raises OutputError for records whose fields it cannot say."""
-    import numpy as np
-    from numpy.lib import format as npy
-
-    head = io.BytesIO()
-    said = {"descr": npy.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (count,)}
-    try:
-        npy.write_array_header_1_0(head, said)
-    except ValueError:
-        what = "the names of the records' fields do not fit into a header of .npy"
-        raise OutputError(what, way_out="write raw records, or give fields other names") from None
-    return head.getvalue()
-
-
-register(Format("npy", {".npy": ""}, "told", _open, begins=rb"\x93NUMPY", header=npy_header, about="NumPy, 1-D"))
+register(Npy())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import InputError
-from gpumerge_cli.formats.format import Content, Format, register
+from gpumerge_cli.formats.format import Format, Layout, register
 from gpumerge_cli.order.key_types import SUFFIXES
 
 if TYPE_CHECKING:
@@ -13,20 +14,29 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
 
 
-def _open(file: SeekableInput, content: Content) -> FixedSource:
-    from gpumerge_cli.formats.fixed_source import FixedSource
+class Raw(Format):
+    """Items of a dtype that options or the suffix say."""
 
-    dtype = content.dtype
-    assert dtype is not None
-    over = file.size % dtype.itemsize
-    if over:
-        of, option = (dtype.name, "--dtype") if dtype.kind != "V" else ("a record", "the record's size")
-        raise InputError(
-            f"{file.size} bytes are no multiple of {dtype.itemsize}, the size of {of}: {over} left over",
-            where=file.name,
-            way_out=f"check {option}, or whether the file is whole",
-        )
-    return FixedSource(file, dtype, 0, file.size)
+    name = "raw"
+    holds = "untyped"
+    suffixes = SUFFIXES
+    about = "raw"
+
+    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> FixedSource:
+        """See Format."""
+        from gpumerge_cli.formats.fixed_source import FixedSource
+
+        dtype = layout.dtype
+        assert dtype is not None
+        over = file.size % dtype.itemsize
+        if over:
+            of, option = (dtype.name, "--dtype") if dtype.kind != "V" else ("a record", "the record's size")
+            raise InputError(
+                f"{file.size} bytes are no multiple of {dtype.itemsize}, the size of {of}: {over} left over",
+                where=file.name,
+                way_out=f"check {option}, or whether the file is whole",
+            )
+        return FixedSource(file, dtype, 0, file.size)
 
 
-register(Format("raw", SUFFIXES, "said", _open, about="raw"))
+register(Raw())

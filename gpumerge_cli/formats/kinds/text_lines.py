@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.formats.format import Content, Format, register
+from gpumerge_cli.formats.format import Format, Layout, register
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
+    from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
 
 
-def _open(file: SeekableInput, content: Content) -> LineSource:
-    from gpumerge_cli.formats.line_source import LineSource
+class Text(Format):
+    """Lines that are written as they are read."""
 
-    return LineSource(file, content.terminator, content.header_lines, marked=content.csv or not content.plain)
+    name = "text"
+    holds = "lines"
+    suffixes = dict.fromkeys(("", ".txt", ".text", ".csv", ".tsv", ".log", ".lst"), "")
+    about = "lines of text"
+    word = "text"
+
+    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> LineSource:
+        """See Format."""
+        from gpumerge_cli.formats.line_source import LineSource
+
+        items = layout.items
+        return LineSource(file, items.terminator, items.header_lines, marked=not items.plain)
+
+    def refuse(self, name: str, start: bytes, items: Items) -> None:
+        """See Format."""
+        from gpumerge_cli.formats.beginnings import refuse_binary, refuse_wide
+
+        if not items.tells_format:
+            refuse_binary(name, start, plain=items.plain)
+            if not items.plain:
+                refuse_wide(name, start, in_fields=False)
 
 
-_SUFFIXES = ("", ".txt", ".text", ".csv", ".tsv", ".log", ".lst")
-register(Format("text", dict.fromkeys(_SUFFIXES, ""), "lines", _open, about="lines of text"))
+register(Text())

@@ -1,4 +1,4 @@
-"""Launches that begin while the kernel ahead of them still runs, which CUDA calls programmatic dependent launches.
+"""Programmatic dependent launches: they begin while the kernel ahead of them still runs.
 
 CuPy has no call for them, so the driver is called itself. The kernel decides what must wait (see beside.cuh).
 """
@@ -22,8 +22,8 @@ class _Attribute(ctypes.Structure):
     _fields_ = (("id", ctypes.c_int), ("unused", ctypes.c_int), ("value", ctypes.c_int), ("rest", ctypes.c_char * 60))
 
 
-class Beside(ctypes.Structure):
-    """CUlaunchConfig of a launch beside the kernel that was queued ahead of it on the same stream."""
+class DependentLaunch(ctypes.Structure):
+    """CUlaunchConfig of a launch that may begin before the kernel ahead of it on the same stream ends."""
 
     _fields_ = (
         ("blocks", ctypes.c_uint),
@@ -36,12 +36,12 @@ class Beside(ctypes.Structure):
     )
 
 
-_BESIDE = ctypes.pointer(_Attribute(_SERIALIZATION, 0, 1, b""))
+_ATTRIBUTE = ctypes.pointer(_Attribute(_SERIALIZATION, 0, 1, b""))
 
 
-def beside_of(threads: int, shared: int) -> Beside:
+def dependent_launch(threads: int, shared: int) -> DependentLaunch:
     """For launches of so many threads a block, with so many bytes of dynamic shared memory."""
-    return Beside(0, (1, 1), (threads, 1, 1), shared, None, _BESIDE, 1)
+    return DependentLaunch(0, (1, 1), (threads, 1, 1), shared, None, _ATTRIBUTE, 1)
 
 
 @cache
@@ -51,22 +51,22 @@ def _launcher() -> Any:
         launcher = ctypes.CDLL(_LIBRARY).cuLaunchKernelEx
     except (OSError, AttributeError):
         return None
-    launcher.argtypes = (ctypes.POINTER(Beside), ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    launcher.argtypes = (ctypes.POINTER(DependentLaunch), ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     return launcher
 
 
-def launch_beside(launch: Beside, pointer: int, blocks: int, stream: int, told: int) -> None:
-    """Queue a kernel on a stream, beside the kernel that was queued there last.
+def launch_dependent(launch: DependentLaunch, pointer: int, blocks: int, stream: int, extra: int) -> None:
+    """Queue a kernel on a stream. It may begin before the kernel that was queued there last ends.
 
-    launch: no other thread uses it meanwhile. pointer: the driver's function. told: the address of what cuLaunchKernel
-    is told of the arguments. If the driver has no such launch, the kernel begins behind that one, as usual.
+    launch: no other thread uses it meanwhile. pointer: the driver's function. extra: the address of cuLaunchKernel's
+    parameter for the arguments. If the driver has no such launch, the kernel begins behind that one, as usual.
     """
     launcher = _launcher()
     if launcher is None:
         threads, shared = launch.block[0], launch.shared
-        cupy.cuda.driver.launchKernel(pointer, blocks, 1, 1, threads, 1, 1, shared, stream, 0, told)
+        cupy.cuda.driver.launchKernel(pointer, blocks, 1, 1, threads, 1, 1, shared, stream, 0, extra)
         return
     launch.blocks, launch.stream = blocks, stream
-    status = launcher(launch, pointer, None, told)
+    status = launcher(launch, pointer, None, extra)
     if status:
         raise cupy.cuda.driver.CUDADriverError(status)

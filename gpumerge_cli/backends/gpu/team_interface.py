@@ -14,7 +14,7 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.order.kinds import Order
 
 
-class Room(Protocol):
+class Memory(Protocol):
     """Memory of a device, as long as something refers to it."""
 
     @property
@@ -29,7 +29,7 @@ class Devices(Protocol):
     def __len__(self) -> int: ...
     def on(self, member: int) -> AbstractContextManager[object]: ...
     def way(self, source: int, to: int) -> AbstractContextManager[object]: ...
-    def room(self, nbytes: int) -> Room: ...
+    def room(self, nbytes: int) -> Memory: ...
     def event(self) -> Any: ...
     def wait(self, event: Any) -> None: ...
     def fetch(self, source: int, address: int, to: int, target: int, nbytes: int) -> None: ...
@@ -38,7 +38,7 @@ class Devices(Protocol):
     def synchronize(self) -> None: ...
 
 
-class Hands(Protocol):
+class TeamKernels(Protocol):
     """The kernels for items on the current device of the team, on the current stream.
 
     fan_in: the most runs that a merge takes at once. most_cut: the most runs that `cuts` takes.
@@ -54,7 +54,7 @@ class Hands(Protocol):
 
 
 @dataclass(frozen=True)
-class Place:
+class DeviceItems:
     """`count` items at an address of a device of the team."""
 
     member: int
@@ -63,7 +63,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExchangePlan:
     """The plan of a sort.
 
     pieces: the number of parts of a share, which are sorted one behind the other. If one device alone gets all results,

@@ -1,4 +1,4 @@
-"""The kernels' side of the exchange of several devices: see asked.Hands."""
+"""The kernels' side of the exchange of several devices: see team_interface.TeamKernels."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from gpumerge_cli.launch import FAN_INS, LaunchRequest, SortPolicy
 from gpumerge_cli.order.kinds import Order
 
 
-class GpuHands:
-    """See asked.Hands: the kernels for one order on the devices of a team. limits: those that hold for all of them."""
+class GpuTeamKernels:
+    """The kernels for one order on the devices of a team. limits: those that hold for all of them."""
 
     most_cut = FAN_INS[-1]
 
@@ -35,20 +35,18 @@ class GpuHands:
         self.checks = [Checks(kernels) for kernels in self._kernels]
 
     def sort(self, member: int, items: Run, out: int) -> None:
-        """See Hands."""
+        """See TeamKernels."""
         sort = sort_of(self._kernels[member], self._sorting)
-        nbytes = sort.room(items[1])
-        room = cupy.empty(nbytes + 16, cupy.uint8).data if nbytes else None
-        queue(sort.steps(items, out, 0 if room is None else room.ptr, scratch), current_stream())
+        queue(sort.steps(items, out, scratch), current_stream())
 
     def merge(self, member: int, runs: Sequence[Run], out: int) -> None:
-        """See Hands."""
+        """See TeamKernels."""
         launch = next(launch for launch in self._launches if launch.fan_in >= len(runs))
         if any(count for _, count in runs):
             queue(merge_of(self._kernels[member], launch).table(runs, out, scratch), current_stream())
 
     def cuts(self, member: int, runs: Sequence[Run], rank: int) -> Callable[[], list[int]]:
-        """See Hands."""
+        """See TeamKernels."""
         found = cuts_at(self._kernels[member], runs, rank)
         stream, where = cupy.cuda.get_current_stream(), cupy.cuda.Device()
 

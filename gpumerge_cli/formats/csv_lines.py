@@ -23,6 +23,7 @@ from gpumerge_cli.formats.compressed import Beginning, compression_of
 from gpumerge_cli.formats.csv_parser import END, MARK, Parser, write_fields
 from gpumerge_cli.formats.csv_quotes import shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.order.rules import NUL, SEPARATOR, LineKey, LineOrder
@@ -97,25 +98,20 @@ def order_of_fields(order: LineOrder) -> LineOrder:
     return replace(order, keys=keys, separator=SEPARATOR, terminator=NUL, of_records=order)
 
 
-def header_fields(
-    name: str, separator: int | None, number: int, *, plain: bool = False, implied: bool = False
-) -> list[str] | None:
-    """The fields of the record `number`, counted from 1, of the file `name`; None if the file is empty.
+def header_fields(name: str, items: Items) -> list[str] | None:
+    """The fields of the record `header_lines`, counted from 1, of the file `name`; None if the file is empty.
 
-    plain: as of SeekableInput. implied: as Items.csv_implied. Raises InputError if a file that is not empty has no such
-    record.
+    Raises InputError if a file that is not empty has no such record, or is no CSV.
     """
+    number, plain = items.header_lines, items.plain
     packed = not plain and not is_url(name) and compression_of(name) != ""
     file = Beginning(name) if packed else open_input(name, plain=plain)
     try:
         start = file.read(0, LOOKED_AT)
-        refuse_binary(name, start, plain=plain)
-        refuse_wide(name, start, csv=True)
-        if implied:
-            refuse_records(name, start)
+        refuse(name, start, items)
         if start in (b"", BOM):
             return None
-        parser = Parser(file, separator_of(LineOrder(separator=separator)))
+        parser = Parser(file, separator_of(items.line_order))
         records = chain.from_iterable(map(parser.records, parser.blocks))
         for _, fields in islice(records, number - 1, None):
             return [os.fsdecode(field) for field in fields]
@@ -127,6 +123,29 @@ def header_fields(
 def same_fields(header: bytes, other: bytes, separator: int) -> bool:
     """True if two headers (records, each with a newline) have the same fields, however they are quoted."""
     return _parsed(header, separator) == _parsed(other, separator)
+
+
+def refuse(name: str, start: bytes, items: Items) -> None:
+    """Raise InputError if a file that begins with `start` is no CSV."""
+    if not items.tells_format:
+        refuse_binary(name, start, plain=items.plain)
+    refuse_wide(name, start, in_fields=True)
+    if items.certainty == "implied":
+        refuse_records(name, start)
+
+
+def as_line(record: bytes, order: LineOrder) -> bytes:
+    """The line of a record of a file, without its end. order: that of the lines. Raises UsageError for no record."""
+    if order.quoted:
+        if record.count(b'"') % 2:
+            raise UsageError("it is no record of CSV: a quote is not closed", way_out="check its quotes")
+        return record
+    separator = chr(separator_of(order.of_records or order))
+    try:
+        fields = next(csv.reader([record.decode("latin-1")], delimiter=separator, strict=True), [""])
+    except csv.Error as error:
+        raise UsageError(f"it is no record of CSV: {error}", way_out="check its quotes") from None
+    return MARK.join([record, *(field.encode("latin-1") for field in fields)])
 
 
 def without_fields(lines: bytes) -> bytes:

@@ -8,12 +8,12 @@ _DEVICE_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")
 """Files of GPU drivers: on Linux, in Windows' subsystem for Linux, and on boards with a GPU of their own."""
 
 
-def in_sight() -> bool:
+def is_present() -> bool:
     """True if the system shows a GPU, usable or not. If it shows none, messages do not mention GPUs."""
     return any(map(os.path.exists, _DEVICE_FILES))
 
 
-def numbered(count: int) -> str:
+def gpu_numbers(count: int) -> str:
     """The machine's GPUs, in words."""
     if count == 0:
         return "none is there"

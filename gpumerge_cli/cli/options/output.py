@@ -1,0 +1,200 @@
+"""The options about the output, and about what is said of the work."""
+
+from __future__ import annotations
+
+from gpumerge_cli.cli.options.model import COMBINING, Needs, NotWith, Option
+from gpumerge_cli.order.equals import SETS
+
+_FILES = ("merge", *COMBINING, "join", "sort", "check")
+_OF_ALL = NotWith(
+    ("unique", "count", "count-to", "plan", "compare"),
+    "{option} counts the items of a merge of all, so it does not go with {other}",
+    "leave one of them out",
+)
+_RANGE = Needs(
+    ("range",), "{option} is for the items of --range", "add --range, or leave {option} out", settings=False,
+)  # fmt: skip
+
+OUTPUT = (
+    Option(
+        "output", "Output", ("merge", *COMBINING, "sort"),
+        "Write the output to FILE, by default to standard output. FILE may be an input. It appears whole or not "
+        "at all.",
+        letter="o", kind="file", written=True, gnu=True,
+    ),
+    Option(
+        "output", "Output", ("rank",),
+        "Write the answers, or the items of --range, to FILE, by default to standard output. It appears whole or not "
+        "at all.",
+        letter="o", kind="file", written=True,
+    ),
+    Option(
+        "output", "Output", ("join",),
+        "Write the output to FILE, by default to standard output. FILE may be an input. It appears whole or not "
+        "at all.",
+        kind="file", written=True,
+    ),
+    Option(
+        "output", "Output", ("bench",),
+        "Write the results: .json, .csv, .md or .html; may be given more than once. A table on standard output if "
+        "neither this nor --figures is given.",
+        letter="o", kind="file", written=True, multiple=True, shared=False,
+    ),
+    Option(
+        "output", "Output", ("path",),
+        "Draw a figure: .svg or .png. Needs gpumerge[plot]. In the terminal if not said.",
+        letter="o", kind="file", written=True, shared=False,
+    ),
+    Option(
+        "figures", "Output", ("bench",),
+        "Draw figures, PNG and SVG, in this folder. Needs gpumerge[plot].",
+        kind="folder", written=True,
+    ),
+    Option(
+        "head", "Output", ("merge",),
+        "Write only the first N items of the merge: 10, 1e6 or 2^20. Little more than these is read, and only that is "
+        "checked for order.",
+        kind="count", settable=False,
+        not_with=(
+            NotWith(
+                ("tail",), "{option} and {other} are both given", "use one of them, or gpumerge rank --range A:B",
+            ),
+            _OF_ALL,
+        ),
+    ),
+    Option(
+        "tail", "Output", ("merge",),
+        "Write only the last N items of the merge; see --head.",
+        kind="count", settable=False, not_with=(_OF_ALL,),
+    ),
+    Option(
+        "parts", "Output", ("merge", *SETS, "sort"),
+        "Write the output as N files, its consecutive ranges. They appear at the end, all or none, unless the program "
+        "is killed in that moment. Each is an Nth of the bytes, but for an item or a line; sizes differ more where "
+        "equal items are left out. {part} in the name of -o stands for the number, from 0: with -o 'out.{part}.txt', "
+        "12 parts are out.00.txt to out.11.txt.",
+        kind="number", least=1, settable=False,
+    ),
+    Option(
+        "count", "Output", ("merge", *SETS),
+        "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
+        "--count=after at its end, behind a tab.",
+        kind="text", choices=("ahead", "after"), value_is_optional=True,
+    ),
+    Option(
+        "count", "Output", ("sort",),
+        "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
+        "--count=after at its end, behind a tab. Lines are equal if all their bytes are; with -u or -s, if their keys "
+        "are. With -m, disorder is an error.",
+        kind="text", choices=("ahead", "after"), value_is_optional=True,
+    ),
+    Option(
+        "count-to", "Output", ("merge", *SETS, "sort"),
+        "Write equal items once, and to FILE the number of equals of each item, in the same order. For lines, numbers "
+        "and records. The numbers are little-endian uint64, raw or in a .npy file as the suffix of FILE says. Output "
+        "and FILE appear together or not at all.",
+        kind="file", written=True, settable=False,
+        not_with=(
+            NotWith(("count",), "{other} and {option} put the numbers in two places", "use one of the two"),
+            NotWith(("parts",), "{option} writes the counts of one output", "leave {other} out"),
+        ),
+    ),
+    Option(
+        "without-first", "Output", ("compare",), "Leave out the lines that only the first file holds.", letter="1",
+        project=True,
+    ),
+    Option(
+        "without-second", "Output", ("compare",), "Leave out the lines that only the second file holds.", letter="2",
+        project=True,
+    ),
+    Option(
+        "without-both", "Output", ("compare",), "Leave out the lines that both files hold.", letter="3", project=True,
+    ),
+    Option(
+        "output-delimiter", "Output", ("compare",),
+        "The text between columns; by default a tab.",
+        kind="text", default="\\t", project=True,
+    ),
+    Option(
+        "total", "Output", ("compare",), "Write a last line that says how many lines each column has.", project=True,
+    ),
+    Option(
+        "fsync", "Output", ("merge", *COMBINING, "join", "sort", "rank"),
+        "Force the output to storage before it is renamed to its name, and the name afterwards.",
+        neutral=True,
+    ),
+    Option(
+        "fsync", "Output", ("batch",),
+        "Force the outputs of all jobs to storage, as merge --fsync does; fsync = false in a job takes it back.",
+    ),
+    Option(
+        "joblog", "Output", ("batch",),
+        "Log every job when it ends, in the columns of GNU parallel, and Bytes, Backend and Kernel. Replaces an "
+        "earlier log, unless --resume goes on with it.",
+        kind="file", written=True,
+    ),
+    Option(
+        "report", "Output", ("merge", *SETS, "sort"),
+        "Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.",
+        kind="file", written=True, neutral=True,
+    ),
+    Option(
+        "report", "Output", ("compare", "join"),
+        "Write a report to FILE that says what took the time: .json, .md or .html.",
+        kind="file", written=True, neutral=True,
+    ),
+    Option(
+        "report", "Output", ("rank",),
+        "With --range, write a report to FILE that says what took the time: .json, .md or .html.",
+        kind="file", written=True, neutral=True, needs=_RANGE,
+    ),
+    Option(
+        "report", "Output", ("batch",),
+        "Write a line of JSON for every job that ends, or fails since another has, to FILE, .jsonl; --resume goes on "
+        "with it.",
+        kind="file", written=True, shared=False,
+    ),
+    Option(
+        "progress", "Output", ("merge", *COMBINING, "join", "rank", "batch"),
+        "Show on a terminal how far the work is, or do not.",
+        default=True, off="no-progress", project=True,
+    ),
+    Option(
+        "progress", "Output", ("sort", "check"), "Show on a terminal how far the work is.", neutral=True, project=True,
+    ),
+    Option(
+        "quiet", "Output", (*_FILES, "rank", "batch", "bench"),
+        "Print nothing but errors and warnings on standard error.",
+        letter="q", neutral=True, project=True,
+    ),
+    Option(
+        "verbose", "Output", ("merge", *COMBINING, "sort"),
+        "Print a table on standard error that says what took the time.",
+        letter="v", neutral=True, aliases=("stats",), project=True,
+    ),
+    Option(
+        "verbose", "Output", ("rank",),
+        "With --range, print a table on standard error that says what took the time.",
+        letter="v", neutral=True, aliases=("stats",), project=True, needs=_RANGE,
+    ),
+    Option(
+        "verbose", "Output", ("join",),
+        "Print a table on standard error that says what took the time.",
+        neutral=True, aliases=("stats",), project=True,
+    ),
+    Option(
+        "verbose", "Output", ("batch",),
+        "Print a table of the slowest jobs on standard error.",
+        letter="v", aliases=("stats",), project=True,
+    ),
+    Option(
+        "verbose", "Output", ("bench",),
+        "Print the table of results on standard error, also where they go to files.",
+        letter="v", aliases=("stats",), project=True,
+    ),
+    Option(
+        "verbose", "Output", ("check",),
+        "Print a line for each file on standard error that says what it holds.",
+        letter="v", aliases=("stats",), project=True,
+    ),
+)  # fmt: skip

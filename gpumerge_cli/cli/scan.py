@@ -1,0 +1,183 @@
+"""Takes a command line apart into options and operands, as GNU's getopt_long does, by the rows of the command."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gpumerge_cli.cli.options.commands import COMMANDS
+from gpumerge_cli.cli.options.model import Command, Option
+from gpumerge_cli.cli.values import OptionValue, read_values, unknown_option
+from gpumerge_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpumerge_cli.cli.options.groups import Options
+    from gpumerge_cli.cli.settings import Settings
+
+ENDING = ("help", "version", "show-completion")
+"""The options that end the reading of a command line, because all that they do is show a text."""
+_MOST_NAMED = 8
+"""Options that the error for an ambiguous beginning names."""
+_GNU = "sort"
+"""The command whose options are GNU's: no --no-NAME, and only GNU's own long names may be shortened."""
+
+
+class Operand(NamedTuple):
+    """A word that is no option. behind: it stands behind "--"."""
+
+    text: str
+    behind: bool
+
+
+def scan(row: Command, left: deque[str]) -> Iterator[OptionValue | Operand]:
+    """Options and operands one by one, in their order.
+
+    An option with an optional value that is not given comes with its first choice. Words are taken off `left`; the
+    caller may take some itself. Raises UsageError when it comes to an unknown option.
+    """
+    while left:
+        word = left.popleft()
+        if word == "--":
+            while left:
+                yield Operand(left.popleft(), True)
+        elif word.startswith("--"):
+            yield _long(row, word, left)
+        elif word.startswith("-") and word != "-":
+            yield from _letters(row, word, left)
+        else:
+            yield Operand(word, False)
+
+
+def read_words(row: Command, words: Sequence[str], settings: Settings | None = None) -> Options | None:
+    """The options that the words behind the name of any command but sort give it; None if they ask for help.
+
+    settings: those of options that the words leave out. Raises UsageError for words that the command does not take,
+    InputError for a file of settings.
+    """
+    told: list[OptionValue] = []
+    operands: list[str] = []
+    for one in scan(row, deque(words)):
+        if isinstance(one, Operand):
+            operands.append(one.text)
+        else:
+            told.append(one)
+    if any(one.option.name in ENDING for one in told):
+        return None
+    way_out = f"see {row.path} --help"
+    most = sum(len(operands) if argument.many else 1 for argument in row.arguments)
+    if len(operands) > most:
+        raise UsageError(f"unexpected argument {operands[most]!r}", way_out=way_out)
+    for argument in row.arguments:
+        if argument.required and not operands:
+            raise UsageError(f"{argument.metavar} is missing", way_out=way_out)
+    return read_values(row, told, operands, settings)
+
+
+def last_state(row: Command, words: Sequence[str], option: Option) -> bool | None:
+    """Whether the words, right or wrong, turn a switch on or off at last; None if they do not name it."""
+    left = deque(words)
+    state = None
+    while left:
+        with suppress(UsageError):  # the words behind the mistake count, too
+            for one in scan(row, left):
+                if not isinstance(one, Operand) and one.option is option:
+                    state = bool(one.value)
+    return state
+
+
+def _letters(row: Command, word: str, left: deque[str]) -> Iterator[OptionValue]:
+    """Options by their letters, written together; what follows one that needs a value is its value."""
+    for at, letter in enumerate(word[1:], 2):
+        name = f"-{letter}"
+        option = row.by_written_name.get(name)
+        if option is None and letter == "y" and row.name == _GNU:
+            _skip_old_option(row, word[at:], left)
+            return
+        if option is None:
+            raise unknown_option(row, name)
+        if _needs_value(option):
+            yield OptionValue(option, word[at:] or _next(row, name, left), name)
+            return
+        yield OptionValue(option, _implied(option), name)
+
+
+def _needs_value(option: Option) -> bool:
+    return option.takes_value and not option.value_is_optional
+
+
+def _implied(option: Option) -> Any:
+    return option.choices[0] if option.value_is_optional else True
+
+
+def _skip_old_option(row: Command, attached: str, left: deque[str]) -> None:
+    """Skip -y of other systems' sorts, with the digits behind it."""
+    if not attached:
+        follows = _next(row, "-y", left)
+        if follows.strip("0123456789"):
+            left.appendleft(follows)
+
+
+def _long(row: Command, word: str, left: deque[str]) -> OptionValue:
+    written, equals, value = word.partition("=")
+    names = _long_names(row)
+    name = written if written in names else _completed(row, written)
+    option, is_on = names[name]
+    if not option.takes_value:
+        if equals:
+            raise UsageError(f"{written} takes no value", way_out=f"see {row.path} --help")
+        return OptionValue(option, is_on, name)
+    if not equals:
+        value = _next(row, written, left) if _needs_value(option) else _implied(option)
+    return OptionValue(option, value, name)
+
+
+@cache
+def _long_names(row: Command) -> Mapping[str, tuple[Option, bool]]:
+    """By each long name, with its dashes: the option, and False if the name turns off a switch."""
+    found = {}
+    for option in row.options:
+        longs = [name for name in option.names if name.startswith("--")]
+        found.update(dict.fromkeys(longs, (option, True)))
+        if row.name != _GNU and not option.takes_value and option.name not in ENDING:
+            off = [*option.off_names, *(f"--no-{name[2:]}" for name in longs)]
+            found.update(dict.fromkeys(off, (option, False)))
+    return found
+
+
+def _completed(row: Command, written: str) -> str:
+    """The long name that begins as `written`. Raises UsageError if it is not clear which option is meant."""
+    found = {name: meant for name, meant in _shortened(row).items() if name.startswith(written)}
+    meant = {*found.values()}
+    if len(meant) > 1:
+        more = ", ..." * (len(found) > _MOST_NAMED)
+        way_out = f"write one of {', '.join([*found][:_MOST_NAMED])}{more}"
+        raise UsageError(f"{written} may be several options", way_out=way_out)
+    if not meant or _is_of_another(row, written, *meant):
+        raise unknown_option(row, written)
+    return next(iter(found))
+
+
+def _shortened(row: Command) -> Mapping[str, tuple[Option, bool]]:
+    """The long names that may be shortened while they stay unique."""
+    if row.name != _GNU:
+        return _long_names(row)
+    gnu = sorted((f"--{option.gnu_name}", (option, True)) for option in row.options if option.gnu_name)
+    return dict(gnu)
+
+
+def _is_of_another(row: Command, written: str, meant: tuple[Option, bool]) -> bool:
+    """Whether an option of any command has this whole name and is written in the same way.
+
+    It must not be taken for the beginning of another name: `union --head 3` does not mean --header 3.
+    """
+    others = (other for one in COMMANDS for other in one.options if written in other.names)
+    return row.name != _GNU and any(other.takes_value == meant[0].takes_value for other in others)
+
+
+def _next(row: Command, option: str, left: deque[str]) -> str:
+    if not left:
+        raise UsageError(f"{option} needs a value", way_out=f"see {row.path} --help")
+    return left.popleft()

@@ -1,0 +1,47 @@
+"""The launch of a pass on a backend, and the pace that it has by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpumerge_cli.backends.base import Backend, Pace
+from gpumerge_cli.dataclass import replace
+from gpumerge_cli.engine.memory import Shares
+from gpumerge_cli.engine.outcome import About
+from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.launch import FAN_INS, LaunchPolicy, SortPolicy, SortRequest
+
+
+def policy_of(backend: Backend, work: Pass) -> LaunchPolicy | SortPolicy:
+    """The launch by which the backend carries out the pass; a merge of many runs may sort each chunk again.
+
+    Raises UsageError for a wish that it cannot meet.
+    """
+    launch = work.job.operation.launch
+    if not isinstance(launch, SortRequest):
+        return backend.resolve(launch, work.order, len(work.sources), work.equals)
+    if work.sorts or 0 < backend.sort_pace(work.order, work.mean_bytes).resorts < len(work.sources):
+        policy = backend.resolve_sort(launch, work.order, work.nbytes)
+        if work.sorts or policy.algorithm == "radix":
+            return policy
+    # Who asked for a sort that merges gets no digits: they are for more runs than a pass merges.
+    most = len(work.sources) if launch.algorithm in ("auto", "radix") else FAN_INS[-1]
+    return backend.resolve(launch.launch, work.order, min(most, len(work.sources)))
+
+
+def pace_of(backend: Backend, work: Pass, policy: LaunchPolicy | SortPolicy) -> Pace:
+    """The pace of the backend in the pass, with the room that it takes to sort chunks again if it does."""
+    pace = backend.pace(work.order, len(work.sources), work.mean_bytes)
+    if work.sorts or not isinstance(policy, SortPolicy):
+        return pace
+    return replace(pace, footprint=pace.footprint + backend.sort_pace(work.order, work.mean_bytes).room)
+
+
+Feed = Callable[[Backend, LaunchPolicy | SortPolicy], Shares]
+"""Gives the share of a backend that carries out a pass by a launch."""
+
+
+def about(device: str, policy: LaunchPolicy | SortPolicy, shrunk_to: int = 0) -> About:
+    """A device and a launch, as reports tell them."""
+    kernel = policy.algorithm if isinstance(policy, SortPolicy) else policy.kernel
+    return About(device, kernel, policy.describe(), policy.why, shrunk_to)

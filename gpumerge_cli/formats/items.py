@@ -1,0 +1,66 @@
+"""The items of a job: the way to read them from its inputs, and to compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from gpumerge_cli.dataclass import dataclass, field
+from gpumerge_cli.extents import Copy
+from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.order.rules import NEWLINE, LineOrder
+
+Certainty = Literal["said", "asked", "implied"]
+"""said: the format is named. asked: an option for its files is given, and the names of other files deny it. implied:
+only fields are named, and the first bytes of other files deny it, too."""
+
+
+@dataclass(frozen=True)
+class Items:
+    """The way to read items and to compare them."""
+
+    format: str | None = None
+    """The name of a format: formats.kinds.format_names() has all. None goes by the file's suffix."""
+    dtype: str | None = None
+    """NumPy's name (byte order and fields allowed); None goes by suffix or header."""
+    lines: LineOrder | None = None
+    """The order of lines; None for bytewise."""
+    reverse: bool = False
+    """Descending order of items that are no lines, and of lines if `lines` is None."""
+    header_lines: int = 0
+    """Lines at the start of each input that are not items; those of the first stay ahead of the output."""
+    certainty: Certainty = "said"
+    """The reason to believe in `format`, if it is not None."""
+    records: RecordRequest = field(default_factory=RecordRequest)
+    """The options of fixed-size records."""
+    plain: bool = False
+    """The names of files say nothing about their content, so none is compressed; for lines alone."""
+    shown: Callable[[bytes], bytes] | None = None
+    """Turns whole lines into the text to write, not compressed; for the format text alone."""
+    others: tuple[RecordRequest, ...] = ()
+    """In place of `records`, for the inputs behind the first one; () if it holds for all."""
+    lines_of_others: LineOrder | None = None
+    """In place of `lines`, for the inputs behind the first one; None if they hold for all."""
+    copies: tuple[Copy | None, ...] = ()
+    """The decompressed content of each input that others have made, None where there is none; () if there are none."""
+
+    @property
+    def records_of(self) -> tuple[RecordRequest, ...]:
+        """The options of records for each input in turn; the last ones hold for all that follow."""
+        return (self.records, *self.others)
+
+    @property
+    def line_order(self) -> LineOrder:
+        """The order of lines, which is bytewise if nothing else is said."""
+        return LineOrder(reverse=self.reverse) if self.lines is None else self.lines
+
+    @property
+    def terminator(self) -> int:
+        """The byte that ends a line."""
+        return NEWLINE if self.lines is None else self.lines.terminator
+
+    @property
+    def tells_format(self) -> bool:
+        """Whether options say the format of files, so that their names and first bytes need not."""
+        named = self.format is not None and self.certainty == "said"
+        return named or self.dtype is not None or any(one.size is not None for one in self.records_of)

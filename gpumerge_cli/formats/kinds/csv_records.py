@@ -1,0 +1,86 @@
+"""CSV: lines whose fields may be quoted, and may hold ends of lines then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.format import Column, Format, Layout, Prepared, Written, register
+from gpumerge_cli.order.rules import NUL, LineOrder
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.base import Source
+    from gpumerge_cli.formats.input import SeekableInput
+    from gpumerge_cli.formats.items import Items
+    from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.order.key_types import Dtype
+    from gpumerge_cli.order.kinds import Order
+
+
+class Csv(Format):
+    """See formats/csv_lines.py, which turns records into lines. No suffix says it: plain lines are merged faster."""
+
+    name = "csv"
+    holds = "lines"
+    word = "CSV"
+    option = "--csv"
+    readings = 1
+    names_in_header = True
+
+    def judge(self, items: Items) -> None:
+        """See Format."""
+        if items.terminator == NUL:
+            raise UsageError("--csv: records end in newlines", way_out="leave -z out")
+
+    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> LineSource:
+        """See Format. The source has the lines of the file; `prepared` makes records of them."""
+        from gpumerge_cli.formats.line_source import LineSource
+
+        return LineSource(file, layout.items.terminator, layout.items.header_lines, marked=True)
+
+    def refuse(self, name: str, start: bytes, items: Items) -> None:
+        """See Format."""
+        from gpumerge_cli.formats.csv_lines import refuse
+
+        refuse(name, start, items)
+
+    def order(self, layout: Layout, dtype: Dtype | None) -> Order:
+        """See Format."""
+        from gpumerge_cli.formats.csv_lines import order_of_fields
+        from gpumerge_cli.order.kinds import Order
+
+        return Order.lines(order_of_fields(layout.items.line_order))
+
+    def prepared(self, sources: Sequence[Source], layout: Layout, told: Callable[[int, float], None]) -> Prepared:
+        """See Format."""
+        from gpumerge_cli.formats.csv_lines import records_of
+        from gpumerge_cli.formats.line_source import LineSource
+        from gpumerge_cli.order.kinds import Order
+
+        lines = [source for source in sources if isinstance(source, LineSource)]
+        records = records_of(lines, layout.items.line_order, told)
+        copied = records.shown is not None
+        return Prepared(tuple(records.sources), Order.lines(records.order), Written(records.shown), is_copied=copied)
+
+    def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
+        """See Format. Record number `header_lines` has the names. Raises InputError if there is no such record."""
+        from gpumerge_cli.formats.csv_lines import header_fields
+
+        names = header_fields(name, items)
+        return None if names is None else tuple(map(Column, names))
+
+    def same_header(self, header: bytes, other: bytes, items: Items) -> bool:
+        """See Format. Quotes are no difference either."""
+        from gpumerge_cli.formats.csv_lines import same_fields, separator_of
+
+        return same_fields(header, other, separator_of(items.line_order))
+
+    def item_of(self, line: bytes, order: Order) -> bytes:
+        """See Format."""
+        from gpumerge_cli.formats.csv_lines import as_line
+
+        return as_line(line, order.text or LineOrder())
+
+
+register(Csv())
