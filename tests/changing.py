@@ -117,7 +117,7 @@ def unaligned(array: np.ndarray) -> np.ndarray:
 def main(seed: int, seconds: float) -> None:
     if os.environ.get(VARIABLE):
         file = Path(os.environ[VARIABLE])
-        watched = loader.load(file.parent, file.stem.removeprefix("gpumerge-"))
+        watched = loader.load_library(file.parent, file.stem.removeprefix("gpumerge-"))
         loader._loaded = lambda: watched  # type: ignore[assignment]
     until = time.monotonic() + seconds
     turn = 0

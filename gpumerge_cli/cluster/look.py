@@ -17,7 +17,7 @@ _MOST_LOOKS = 16
 
 def judge_stores(inputs: Sequence[Seen]) -> None:
     """Raise ClusterError if this worker cannot read the first object of a store, for lack of credentials or such."""
-    from gpumerge_cli.formats.stored_input import look_at_url
+    from gpumerge_cli.formats.stored_input import size_of_url
 
     first: dict[str, str] = {}
     for one in inputs:
@@ -25,7 +25,7 @@ def judge_stores(inputs: Sequence[Seen]) -> None:
             first.setdefault(one.path.rpartition("/")[0], one.path)
     for url in list(first.values())[:_MOST_LOOKS]:
         try:
-            look_at_url(url)
+            size_of_url(url)
         except GpumergeError as error:
             raise _told("read", error, shown(url)) from None
 
@@ -33,7 +33,7 @@ def judge_stores(inputs: Sequence[Seen]) -> None:
 def judge_upload(spot: PartsSpot) -> None:
     """Raise ClusterError if this worker does not reach the upload of an object, for lack of credentials or such."""
     try:
-        spot.upload.judge()
+        spot.upload.check()
     except StoreError as error:
         raise _told("write", error, spot.name) from None
 

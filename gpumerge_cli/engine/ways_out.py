@@ -63,7 +63,7 @@ def order_way(
     leaving = [other for other in held if other.leaves_ties]
     if order.item_word and not leaving:
         held = _plausible(held, order, by, samples)
-    return next((other.told for other in leaving or held if first_in(other.order) is None), "")
+    return next((other.way_out for other in leaving or held if first_in(other.order) is None), "")
 
 
 def join_way(

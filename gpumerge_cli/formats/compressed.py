@@ -36,7 +36,7 @@ def suffix_of(name: str) -> str:
     return os.path.splitext(inner_name(name))[1].lower()
 
 
-def opened(stream: IO[bytes], name: str) -> Reader:
+def open_reader(stream: IO[bytes], name: str) -> Reader:
     """The content of the compressed `stream`, to be read in order.
 
     Raises UsageError if the library is missing, and for other data what `damaged` takes, as reading from it does.
@@ -62,7 +62,7 @@ class Beginning:
         self.name = name
         self._data = b""
         try:
-            with open(name, "rb") as raw, contextlib.closing(opened(raw, name)) as plain:
+            with open(name, "rb") as raw, contextlib.closing(open_reader(raw, name)) as plain:
                 while more := plain.read(1 << 20):
                     self._data += more
                     if len(self._data) >= 1 << 20 and b"\n" in self._data:
@@ -86,18 +86,18 @@ class Beginning:
         """Nothing is open."""
 
 
-def unpack(raw: IO[bytes], out: Writable, name: str, size: int, told: Callable[[float], None]) -> None:
+def unpack(raw: IO[bytes], out: Writable, name: str, size: int, progress: Callable[[float], None]) -> None:
     """Write the content of the compressed stream `raw`, of `size` bytes, to `out`. Raises InputError, UsageError.
 
-    told: called with the share of the stream that was gone through, again and again.
+    progress: called with the share of the stream that was gone through, again and again.
     """
     try:
-        with contextlib.closing(opened(raw, name)) as plain:
+        with contextlib.closing(open_reader(raw, name)) as plain:
             gone = 0
             while data := plain.read(1 << 20):
                 out.write(data)
                 gone, before = raw.tell(), gone
-                told((gone - before) / max(1, size))
+                progress((gone - before) / max(1, size))
     except Exception as error:
         if isinstance(error, GpumergeError) or (isinstance(error, OSError) and error.errno):
             raise

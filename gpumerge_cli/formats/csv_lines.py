@@ -21,7 +21,7 @@ from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_records, refuse_wide
 from gpumerge_cli.formats.compressed import Beginning, compression_of
 from gpumerge_cli.formats.csv_parser import END, MARK, Parser, write_fields
-from gpumerge_cli.formats.csv_quotes import shape_of, write_records
+from gpumerge_cli.formats.csv_quotes import csv_shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import BOM, LineSource
@@ -45,23 +45,23 @@ class CsvRecords:
 
 
 def records_of(
-    sources: Sequence[LineSource], order: LineOrder, told: Callable[[int, float], None] = lambda number, share: None
+    sources: Sequence[LineSource], order: LineOrder, progress: Callable[[int, float], None] = lambda number, share: None
 ) -> CsvRecords:
     """The records of sources that show the lines of files, each of which is closed if its records are copied.
 
-    order: counts fields. told: called with (number of the source, share of it gone through), again and again while it
-    is copied. Raises InputError for what is not CSV.
+    order: counts fields. progress: called with (number of the source, share of it gone through), again and again while
+    it is copied. Raises InputError for what is not CSV.
     """
     separator = separator_of(order)
     within = order_within_fields(order)
-    shape = None if within is None else reduce(or_, (shape_of(source.file, separator) for source in sources))
+    shape = None if within is None else reduce(or_, (csv_shape_of(source.file, separator) for source in sources))
     counted = any(key.start_char or key.compare == "random" for key in order.keys)  # then a quote written twice counts
     if within is None or shape is None or not shape.proper or (shape.doubled and counted):
-        copied = [_copied(source, number, write_fields, order, told) for number, source in enumerate(sources)]
+        copied = [_copied(source, number, write_fields, order, progress) for number, source in enumerate(sources)]
         return CsvRecords(copied, order_of_fields(order), without_fields)
     if shape.lines:
         return CsvRecords(list(sources), within, None)
-    copied = [_copied(source, number, write_records, order, told) for number, source in enumerate(sources)]
+    copied = [_copied(source, number, write_records, order, progress) for number, source in enumerate(sources)]
     return CsvRecords(copied, replace(within, terminator=NUL), with_newlines)
 
 
@@ -134,7 +134,7 @@ def refuse(name: str, start: bytes, items: Items) -> None:
         refuse_records(name, start)
 
 
-def as_line(record: bytes, order: LineOrder) -> bytes:
+def line_of_record(record: bytes, order: LineOrder) -> bytes:
     """The line of a record of a file, without its end. order: that of the lines. Raises UsageError for no record."""
     if order.quoted:
         if record.count(b'"') % 2:
@@ -173,9 +173,9 @@ def _copied(
     number: int,
     write: Callable[[SeekableInput, int, IO[bytes], Callable[[float], None]], None],
     order: LineOrder,
-    told: Callable[[int, float], None],
+    progress: Callable[[int, float], None],
 ) -> LineSource:
     """The source of what `write` makes of a file's records, NUL behind each; `source` is closed."""
     separator = separator_of(order)
-    file = source.file.replaced(lambda out: write(source.file, separator, out, lambda share: told(number, share)))
+    file = source.file.replaced(lambda out: write(source.file, separator, out, lambda share: progress(number, share)))
     return LineSource(file, NUL, source.header_asked, marked=True)

@@ -47,13 +47,13 @@ class Format:
     names_in_header: bool = False
     """Whether keys may be names in the header of files, so that all headers must be alike."""
 
-    def judge(self, items: Items) -> None:
+    def check_items(self, items: Items) -> None:
         """Raise UsageError if options of the items do not go with the format."""
 
-    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> Source:
+    def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> Source:
         """The source of an opened file. Raises InputError.
 
-        told: called with the share of the file that was gone through, again and again, if all of it is read.
+        progress: called with the share of the file that was gone through, again and again, if all of it is read.
         """
         raise NotImplementedError
 
@@ -69,13 +69,15 @@ class Format:
             return Order.lines(layout.items.line_order)
         return order_of(dtype, layout.key, descending=layout.items.reverse)
 
-    def prepared(self, sources: Sequence[Source], layout: Layout, told: Callable[[int, float], None]) -> Prepared:
+    def prepared(
+        self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
+    ) -> PreparedSources:
         """The opened sources of all files of a job as they are worked on. Sources that are replaced are closed.
 
-        layout: that of the first. told: called with (number of the source, share of it gone through), again and again
-        while files are read or copied. Raises InputError.
+        layout: that of the first. progress: called with (number of the source, share of it gone through), again and
+        again while files are read or copied. Raises InputError.
         """
-        return Prepared(tuple(sources), self.order(layout, sources[0].dtype), Written(layout.items.shown))
+        return PreparedSources(tuple(sources), self.order(layout, sources[0].dtype), Written(layout.items.shown))
 
     def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
         """The columns of the file `name`; () if the format has none, None if the file is empty. Raises InputError."""
@@ -116,7 +118,7 @@ class Layout:
     dtype: Dtype | None = None
     """With its byte order; None if the file says it."""
     key: Key | None = None
-    """The part of an item that is its key, if anything was said of that."""
+    """The part of an item that is its key, if options give it."""
 
     @property
     def copy(self) -> Copy | None:
@@ -135,7 +137,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedSources:
     """The inputs of a job as they are worked on."""
 
     sources: tuple[Source, ...]
@@ -149,7 +151,7 @@ FORMATS: dict[str, Format] = {}
 """By name. Import it from formats.kinds, which has all of them registered."""
 
 
-def register(format: Format) -> None:
+def register_format(format: Format) -> None:
     """Make a format known. Its name and suffixes must be new."""
     taken = {suffix for other in FORMATS.values() for suffix in other.suffixes}
     assert format.name not in FORMATS, f"there is a format {format.name} already"

@@ -31,7 +31,7 @@ class SeekableInput:
     Descriptors are few: once this process has few left, further files are opened when they are read, one a thread at a
     time, so any number of inputs can be merged in one pass.
 
-    plain: whatever its name says, it is not compressed. told: called with the share of a compressed file that was
+    plain: whatever its name says, it is not compressed. progress: called with the share of a compressed file that was
     decompressed, again and again. folder: for a copy of what cannot be read in place; None for the system's. copy: its
     content, decompressed by others, which is read in its place.
     """
@@ -44,7 +44,7 @@ class SeekableInput:
         name: str,
         *,
         plain: bool = False,
-        told: Callable[[float], None] = lambda share: None,
+        progress: Callable[[float], None] = lambda share: None,
         folder: str | None = None,
         copy: Copy | None = None,
     ) -> None:
@@ -61,7 +61,7 @@ class SeekableInput:
             in_place = not packed and _can_be_read_in_place(descriptor, status)
             self.start = _taken_from_here(descriptor) if in_place and name == STDIO else 0
             if not in_place:
-                spool = _spooled(descriptor, name, packed, told, folder)
+                spool = _spooled(descriptor, name, packed, progress, folder)
                 os.close(descriptor)
                 descriptor = spool
                 status = os.fstat(descriptor)
@@ -187,7 +187,7 @@ class SeekableInput:
             raise changed_error(self.name)
 
 
-def look_at(name: str) -> None:
+def check_readable(name: str) -> None:
     """Raise the InputError that opening the input would, as far as that is known without opening it.
 
     Opening or reading a pipe or a device may take for ever.
@@ -310,34 +310,34 @@ def _not_spooled(error: OSError, name: str, folder: str | None) -> GpumergeError
     return input_error(error, f"{name} (spooled to {folder or tempfile.gettempdir()})")
 
 
-def _spooled(descriptor: int, name: str, packed: str, told: Callable[[float], None], folder: str | None) -> int:
+def _spooled(descriptor: int, name: str, packed: str, progress: Callable[[float], None], folder: str | None) -> int:
     """The descriptor of an unnamed temporary file that holds all `descriptor` gives, decompressed if it is `packed`."""
     with _new_spool(name, folder) as spool:
         with os.fdopen(os.dup(descriptor), "rb", buffering=0) as raw:
             before = os.fstat(descriptor)
-            _copy(raw, spool, name, packed, told)
+            _copy(raw, spool, name, packed, progress)
             if stat.S_ISREG(before.st_mode) and _state_of(os.fstat(descriptor)) != _state_of(before):
                 raise changed_error(name)
         spool.flush()
         return os.dup(spool.fileno())
 
 
-def unpack_file(name: str, out: compressed.Writable, told: Callable[[float], None]) -> None:
+def unpack_file(name: str, out: compressed.Writable, progress: Callable[[float], None]) -> None:
     """Write the decompressed content of a file to `out`. See naming.unpack_input."""
-    look_at(name)
+    check_readable(name)
     try:
         with open(name, "rb", buffering=0) as raw:
             before = os.fstat(raw.fileno())
-            compressed.unpack(raw, out, name, before.st_size, told)
+            compressed.unpack(raw, out, name, before.st_size, progress)
             if _state_of(os.fstat(raw.fileno())) != _state_of(before):
                 raise changed_error(name)
     except OSError as error:
         raise input_error(error, name) from None
 
 
-def _copy(raw: IO[bytes], spool: IO[bytes], name: str, packed: str, told: Callable[[float], None]) -> None:
+def _copy(raw: IO[bytes], spool: IO[bytes], name: str, packed: str, progress: Callable[[float], None]) -> None:
     if packed:
-        compressed.unpack(raw, spool, name, os.fstat(raw.fileno()).st_size, told)
+        compressed.unpack(raw, spool, name, os.fstat(raw.fileno()).st_size, progress)
     else:
         import shutil
 

@@ -111,7 +111,7 @@ class OutputFile:
             with contextlib.suppress(OSError):  # then it is written by calls
                 self._mapping = Mapping(self._made.descriptor, nbytes)
 
-    def judge(self, nbytes: int) -> None:
+    def check_uncut(self, nbytes: int) -> None:
         """Raise OutputError if the file, of `nbytes` at least, was cut by others since it was written.
 
         Later writes make it as long again, but they give back no room that was reserved for what was lost.
@@ -256,7 +256,7 @@ _placed: dict[str, Path] = {}
 """Outputs that were committed, by their names."""
 
 
-def remove_unfinished() -> list[tuple[Path, str]]:
+def remove_unfinished_outputs() -> list[tuple[Path, str]]:
     """Remove the temporary files of all unfinished outputs. The program calls it as it ends.
 
     Returns the files that stay, because they cannot be removed, with the reasons.
@@ -307,7 +307,7 @@ def open_output(name: str, most: int = 0) -> OutputFile | OutputStream | StoredO
     return OutputFile(name, most) if stat.S_ISREG(kind) or stat.S_ISDIR(kind) else OutputStream(name)
 
 
-def look_at(name: str) -> None:
+def check_output(name: str) -> None:
     """Raise the OutputError that opening the output would, and leave it as it is.
 
     Pipes and devices are not opened: that may wait for a reader.
@@ -320,7 +320,7 @@ def look_at(name: str) -> None:
         raise output_error(PermissionError(errno.EACCES, ""), name)
 
 
-def same_place(name: str, other: str) -> bool:
+def same_output(name: str, other: str) -> bool:
     """Whether two outputs go to the same file, or to the same open file or pipe."""
     numbers = [descriptor_named(one) for one in (name, other)]
     if any(number is None for number in numbers):

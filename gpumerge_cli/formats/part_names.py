@@ -30,13 +30,13 @@ def part_names(name: str, parts: int | None) -> tuple[str, ...]:
     if not 1 <= parts <= MOST_PARTS:
         raise UsageError(f"--parts {parts}: an output has 1 to {MOST_PARTS} parts", way_out="choose such a number")
     if FIELD not in name:
-        told = "the output is standard output" if name == STDIO else f"{name} is one file"
-        raise UsageError(f"--parts {parts}: {told}", way_out=f"name the parts, for example -o 'out.{FIELD}.txt'")
+        reason = "the output is standard output" if name == STDIO else f"{name} is one file"
+        raise UsageError(f"--parts {parts}: {reason}", way_out=f"name the parts, for example -o 'out.{FIELD}.txt'")
     width = len(str(parts - 1))
     return tuple(name.replace(FIELD, f"{number:0{width}}") for number in range(parts))
 
 
-def judge_parts(names: Sequence[str]) -> None:
+def check_part_names(names: Sequence[str]) -> None:
     """Raise OutputError if one of these names of parts is a stream, or the same file as another one."""
     taken: dict[str, str] = {}
     for name in names:

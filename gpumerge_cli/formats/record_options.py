@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_types import ItemType, of_dtype
-from gpumerge_cli.order.kinds import DTYPES, Fields, Order, Records
+from gpumerge_cli.order.kinds import DTYPES, FieldsOrder, Order, RecordOrder
 from gpumerge_cli.words import did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class RecordRequest:
     fields: tuple[str, ...] = ()
 
     @property
-    def said(self) -> str:
+    def first_option(self) -> str:
         """The first option that says something, or ""."""
         given = (
             ("--record-size", self.size),
@@ -119,7 +119,7 @@ def record_format(dtype: str | None, request: RecordRequest) -> tuple[Dtype | No
         key = Key(fields=request.fields)
         order_of(given, key)
         return given, key
-    if not request.said:
+    if not request.first_option:
         return None, None
     if request.fields:
         _refuse(request, ("size", "offset", "width"), "--field says where the key lies")
@@ -149,7 +149,7 @@ def _refuse(request: RecordRequest, names: tuple[str, ...], why: str) -> None:
 
 
 def order_of(items: Dtype, key: Key | None, *, descending: bool = False) -> Order:
-    """The order of items of a dtype, by their key. key None: nothing is said of it.
+    """The order of items of a dtype, by their key. key None: no option gives it.
 
     S and V items are bytes, by default their own key. Raises UsageError for items without an order, for a key that is
     not in them, and if structured items have no key.
@@ -167,7 +167,7 @@ def order_of(items: Dtype, key: Key | None, *, descending: bool = False) -> Orde
     if place.fields:
         named = [one for text in place.fields for one in _named(items, text)]
         _refuse_twice(named)
-        return Fields.by([_order_of_field(items, name, turned or descending) for name, turned in named])
+        return FieldsOrder.by([_order_of_field(items, name, turned or descending) for name, turned in named])
     if items.names is not None and key in (None, Key()):
         fields = ", ".join(items.names)
         raise UsageError("records need a key", way_out=f"name one of their fields as the key (--field): {fields}")
@@ -183,8 +183,8 @@ def _named(items: Dtype, text: str) -> list[tuple[str, bool]]:
     Raises UsageError for a text that can be read in two ways, and for letters that records do not take.
     """
     words = text.split(",")
-    whole = [one for one in dict.fromkeys((_turned(text), (text, False))) if _place(items, one[0]) is not None]
-    split = len(words) > 1 and all(_place(items, _turned(word)[0]) is not None for word in words)
+    whole = [one for one in dict.fromkeys((_turned(text), (text, False))) if _field_at(items, one[0]) is not None]
+    split = len(words) > 1 and all(_field_at(items, _turned(word)[0]) is not None for word in words)
     if len(whole) + split > 1:
         meanings = [f"the field {name!r}{', reversed' if turned else ''}" for name, turned in whole]
         meanings += [f"the fields {' and '.join(map(repr, words))}"] * split
@@ -196,9 +196,9 @@ def _named(items: Dtype, text: str) -> list[tuple[str, bool]]:
         return whole
     for word in words:
         name, colon, letters = word.rpartition(":")
-        if colon and letters != "r" and _place(items, word) is None and _place(items, name) is not None:
+        if colon and letters != "r" and _field_at(items, word) is None and _field_at(items, name) is not None:
             raise UsageError(f"--field {word}: records take no {letters!r}", way_out="write NAME or NAME:r")
-    return [(word, False) if _place(items, word) is not None else _turned(word) for word in words]
+    return [(word, False) if _field_at(items, word) is not None else _turned(word) for word in words]
 
 
 def _turned(word: str) -> tuple[str, bool]:
@@ -213,7 +213,7 @@ def _refuse_twice(named: Sequence[tuple[str, bool]]) -> None:
         raise UsageError(f"--field {','.join(names)}: {twice} is named twice", way_out="name each field once")
 
 
-def _place(items: Dtype, field: str) -> tuple[np.dtype[Any], int] | None:
+def _field_at(items: Dtype, field: str) -> tuple[np.dtype[Any], int] | None:
     """(the dtype of a field, where it starts in the items); None if there is none of that name."""
     inside: Any = items
     offset, rest = 0, field
@@ -227,8 +227,8 @@ def _place(items: Dtype, field: str) -> tuple[np.dtype[Any], int] | None:
     return inside, offset
 
 
-def _order_of_field(items: Dtype, field: str, descending: bool) -> Records:
-    found = _place(items, field)
+def _order_of_field(items: Dtype, field: str, descending: bool) -> RecordOrder:
+    found = _field_at(items, field)
     if found is None:
         names = _names(items)
         there = f"its fields are {', '.join(items.names)}" if items.names else "it has no fields"
@@ -247,7 +247,7 @@ def _order_of_field(items: Dtype, field: str, descending: bool) -> Records:
             f"--field {field}: the field has fields", way_out=f"name one, for example {field}.{inside.names[0]}"
         )
     try:
-        return Records.of_key(items.itemsize, offset, inside, descending=descending, name=field)
+        return RecordOrder.of_key(items.itemsize, offset, inside, descending=descending, name=field)
     except UsageError:
         raise UsageError(
             f"--field {field}: a field of type {inside.str} has no order here",

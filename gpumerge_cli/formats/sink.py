@@ -97,9 +97,9 @@ class ItemSink:
         if self.exact:
             self._output.reserve(self._start + nbytes, threads)
 
-    def judge(self, nbytes: int) -> None:
+    def check_uncut(self, nbytes: int) -> None:
         """See Sink."""
-        self._output.judge(self._start + nbytes if self.exact else 0)
+        self._output.check_uncut(self._start + nbytes if self.exact else 0)
 
     def cut(self, nbytes: int) -> None:
         """See Sink."""

@@ -68,7 +68,7 @@ class StoredOutput:
         self._end = 0
         self._lock = threading.Lock()
         self._state = "open"
-        with self._told():
+        with self._output_errors():
             self._upload = _begun(lambda: place.upload(self._part_bytes))
         unfinished.add(self)
 
@@ -77,7 +77,7 @@ class StoredOutput:
         """Whether the first bytes may be written again at the end: the first part is kept until then."""
         return self._upload.any_order
 
-    def judge(self, nbytes: int) -> None:
+    def check_uncut(self, nbytes: int) -> None:
         """Raise OutputError if parts that other processes were to send are missing. nbytes: of the whole object."""
         end = 0
         for start in sorted(self._lent):
@@ -143,7 +143,7 @@ class StoredOutput:
                 return
             self._sent.add(number)
             del self._parts[number]
-        with self._told():
+        with self._output_errors():
             self._upload.send(number, part.data)
 
     def finish(self, *, durable: bool = False) -> None:
@@ -152,7 +152,7 @@ class StoredOutput:
             return
         with self._lock:
             left, self._parts = sorted(self._parts.items()), {}
-        with self._told():
+        with self._output_errors():
             for number, part in left:
                 size = min(self._part_bytes, self._end - number * self._part_bytes)
                 if any(start < size for start, _ in part.missing):
@@ -167,7 +167,7 @@ class StoredOutput:
     def commit(self, *, durable: bool = False, keep: bool = False) -> None:
         """Have the store show the object, in one step. What it replaces cannot be kept."""
         self.finish(durable=durable)
-        with self._told():
+        with self._output_errors():
             self._upload.complete()
         self._state = "placed"
         placed.append(self.name)
@@ -201,11 +201,11 @@ class StoredOutput:
             what = f"no answer in {_LAST:.0f} seconds"
         from logging import getLogger
 
-        told = f"{self.name}: warning: its unfinished upload stays ({what}); remove it by the store's own tools"
-        getLogger("gpumerge").warning("gpumerge: %s", told)
+        message = f"{self.name}: warning: its unfinished upload stays ({what}); remove it by the store's own tools"
+        getLogger("gpumerge").warning("gpumerge: %s", message)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _output_errors(self) -> Iterator[None]:
         try:
             yield
         except StoreError as error:

@@ -1,4 +1,4 @@
-"""Chunks that a backend takes from their first read to their last write in one call, and what that is told."""
+"""Chunks that a backend takes from their first read to their last write in one call, and the arguments of that call."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def library() -> Any:
     Raises DeviceError if it is missing, of another version or for another processor; UsageError for a forced level that
     this processor lacks.
     """
-    # Two threads would make two types of each structure, and functions take only those of their own.
+    # Two threads would make two types of each structure, and functions take only those of their lib.
     with _loading:
         return _loaded()
 
@@ -50,10 +50,10 @@ _loading = threading.Lock()
 
 @cache
 def _loaded() -> Any:
-    return load(_PACKAGE / "lib", chosen_level(_PACKAGE / "lib"))
+    return load_library(_PACKAGE / "lib", chosen_level(_PACKAGE / "lib"))
 
 
-def load(folder: Path, level: str) -> Any:
+def load_library(folder: Path, level: str) -> Any:
     """The library of `level` in `folder`. See `library`."""
     path = folder / f"gpumerge-{level}.so"
     try:
@@ -134,10 +134,10 @@ def processor_levels() -> tuple[str, ...]:
             raise
         lines = []
     flags = next((line.split() for line in lines if line.startswith("flags")), [])
-    return levels_of(frozenset(flags))
+    return levels_of_flags(frozenset(flags))
 
 
-def levels_of(flags: frozenset[str]) -> tuple[str, ...]:
+def levels_of_flags(flags: frozenset[str]) -> tuple[str, ...]:
     """The levels of x86-64 that a processor with these flags has, the least first."""
     found: list[str] = []
     for level, needed in _FLAGS.items():

@@ -41,25 +41,25 @@ class Meant(NamedTuple):
     """
 
     order: Order
-    told: str
+    way_out: str
     by: int | None = None
     leaves_ties: bool = False
 
 
 class Of(Protocol):
-    """See Keys.of."""
+    """See KeyOrder.of_dtype."""
 
     def __call__(self, dtype: Dtype | str, *, descending: bool = False) -> Order: ...
 
 
 class OfRecords(Protocol):
-    """See Records.of."""
+    """See RecordOrder.of_key."""
 
     def __call__(self, size: int, offset: int, key: Dtype | int, *, descending: bool = False) -> Order: ...
 
 
 class OfLines(Protocol):
-    """See Lines.of."""
+    """See TextOrder.by."""
 
     def __call__(
         self,
@@ -72,7 +72,7 @@ class OfLines(Protocol):
 
 
 @dataclass(frozen=True)
-class Layout:
+class OrderLayout:
     """An order as numbers for compiled code. The names are those of OrderSpec in kernels/cpu/entries.h.
 
     kind, key_kind: an ItemKind. table: LineOrder.table(), or the fields of a key of several; it must outlive every use.
@@ -102,11 +102,11 @@ class Order(ABC):
     descending: bool = False
 
     of: ClassVar[Of]
-    """The order of keys: see Keys.of."""
+    """The order of keys: see KeyOrder.of_dtype."""
     records: ClassVar[OfRecords]
-    """The order of records: see Records.of."""
+    """The order of records: see RecordOrder.of_key."""
     lines: ClassVar[OfLines]
-    """The order of lines: see Lines.of."""
+    """The order of lines: see TextOrder.by."""
 
     is_rows: ClassVar[bool] = True
     """True if items merge as rows (a prefix and a number each) and are gathered at the end. False for keys."""
@@ -190,7 +190,7 @@ class Order(ABC):
         """The items of a run by their numbers, each without its end."""
 
     @abstractmethod
-    def layout(self) -> Layout:
+    def layout(self) -> OrderLayout:
         """The order for compiled code on the host."""
 
     @abstractmethod
@@ -235,7 +235,7 @@ class Order(ABC):
         """For each key that the user named the order by it alone."""
         return ()
 
-    def key_said(self, number: int) -> str:
+    def key_option(self, number: int) -> str:
         """Key `number` of by_key() as a command line has it, "-k 2n" or "--field id:r"."""
         raise IndexError(number)
 

@@ -85,15 +85,15 @@ class Join:
 
     def sorting(self, source: int) -> str:
         """The options of gpumerge sort for A (0) or B (1)."""
-        said = [key.said for key in self.rules[source].keys]
+        keys = [key.option_text for key in self.rules[source].keys]
         separator = self.separator
         if self.quoted:
-            said, separator = ["--csv", *said], None if separator == ord(",") else separator
+            keys, separator = ["--csv", *keys], None if separator == ord(",") else separator
         options = ["-s", *(["-z"] if self.key.terminator == NUL and not self.quoted else [])]
-        options += [] if separator is None else [f"-t {shlex.quote(_shown(separator))}"]
-        return " ".join(options + said)
+        options += [] if separator is None else [f"-t {shlex.quote(_separator_text(separator))}"]
+        return " ".join(options + keys)
 
-    def said(self, keys: Sequence[LineKey], headers: Sequence[bytes]) -> str:
+    def options_for(self, keys: Sequence[LineKey], headers: Sequence[bytes]) -> str:
         """The options that join the same fields, compared as `keys` are. Fields have names where the headers tell them.
 
         headers: the first lines of A and B where names stand for fields; none if fields have numbers alone.
@@ -143,6 +143,6 @@ class Join:
         return (*((0, number) for number in range(len(self.fields[0]))), *others)
 
 
-def _shown(separator: int) -> str:
+def _separator_text(separator: int) -> str:
     """The byte as -t takes it."""
     return {NUL: "\\0", 9: "\\t"}.get(separator, chr(separator))

@@ -1,7 +1,7 @@
 """The order of text lines: GNU sort's keys, options and rules in the C locale, as plain data.
 
-A line is its bytes without the terminator. `LineOrder.table` is what compiled code on both backends reads; the layout
-is said there and nowhere else. Source of the rules: POSIX sort and GNU coreutils' manual of sort and of version sort.
+A line is its bytes without the terminator. `LineOrder.table` is what compiled code on both backends reads; its
+docstring describes the layout. Source of the rules: POSIX sort and GNU coreutils' manual of sort and of version sort.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class LineKey:
         return start + end + letters + "b" * self.skip_end
 
     @property
-    def said(self) -> str:
+    def option_text(self) -> str:
         """The key with its option: "-k 2,2nr", or "--field amount:nr"."""
         if self.name:
             letters = self._letters + "b" * self.skip_start
@@ -197,7 +197,9 @@ class LineOrder:
             name = "numeric" if self.numeric else "bytewise"
             name += ", descending" if self.reverse else ""
         else:
-            options = [f"-{text}" if text.isalpha() else key.said for key in self.keys for text in [key.describe()]]
+            options = [
+                f"-{text}" if text.isalpha() else key.option_text for key in self.keys for text in [key.describe()]
+            ]
             options += ["-r"] * ((self.reverse and not self._one_way) or (self.reverse and not self.keys))
             options += [] if self.separator is None else [f"-t {chr(self.separator)!r}"]
             options += ["-z"] * (self.terminator == NUL)

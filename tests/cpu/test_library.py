@@ -23,12 +23,12 @@ x86_64 = pytest.mark.skipif(loader.LEVELS[0] != "x86-64-v2", reason="levels are 
 @x86_64
 def test_a_processor_has_the_levels_whose_flags_it_has() -> None:
     v2, v3, v4 = (frozenset(FLAGS[level].split()) for level in ("v2", "v3", "v4"))
-    assert loader.levels_of(v2 | v3 | v4) == loader.LEVELS
-    assert loader.levels_of(v2 | v3) == loader.LEVELS[:2]
-    assert loader.levels_of(v2 | v4) == loader.LEVELS[:1]
-    assert loader.levels_of(v3 | v4) == ()
+    assert loader.levels_of_flags(v2 | v3 | v4) == loader.LEVELS
+    assert loader.levels_of_flags(v2 | v3) == loader.LEVELS[:2]
+    assert loader.levels_of_flags(v2 | v4) == loader.LEVELS[:1]
+    assert loader.levels_of_flags(v3 | v4) == ()
     for missing in v3:
-        assert loader.levels_of((v2 | v3 | v4) - {missing}) == loader.LEVELS[:1]
+        assert loader.levels_of_flags((v2 | v3 | v4) - {missing}) == loader.LEVELS[:1]
 
 
 @x86_64
@@ -65,16 +65,16 @@ def test_a_library_that_does_not_fit_is_told_with_the_way_out(tmp_path: Path, mo
     level = loader.LEVELS[0]
     path = tmp_path / f"gpumerge-{level}.so"
     with pytest.raises(DeviceError, match="is missing from this installation; reinstall gpumerge"):
-        loader.load(tmp_path, level)
+        loader.load_library(tmp_path, level)
     path.write_bytes(b"\x7fELF of another kind")
     with pytest.raises(DeviceError, match=r"cannot be loaded: .*; reinstall gpumerge"):
-        loader.load(tmp_path, level)
+        loader.load_library(tmp_path, level)
     real = next((loader.entries_file().parents[2] / "gpumerge_cli" / "lib").glob("*.so"))
     path.unlink()
     path.write_bytes(real.read_bytes())
     monkeypatch.setattr(loader, "__version__", "99.0")
     with pytest.raises(DeviceError, match=r"is of version .*, the program of 99\.0-.*; reinstall gpumerge"):
-        loader.load(tmp_path, level)
+        loader.load_library(tmp_path, level)
 
 
 @x86_64

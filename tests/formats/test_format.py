@@ -17,7 +17,7 @@ from gpumerge_cli.engine.inputs import known_ahead
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 from gpumerge_cli.formats.fixed_source import FixedSource
-from gpumerge_cli.formats.format import FORMATS, Format, Layout, register
+from gpumerge_cli.formats.format import FORMATS, Format, Layout, register_format
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import format_names, is_binary
@@ -52,7 +52,7 @@ class Other(Counted):
 @pytest.fixture
 def counted() -> Iterator[Format]:
     made = Counted()
-    register(made)
+    register_format(made)
     yield made
     del FORMATS["counted"]
 
@@ -99,7 +99,7 @@ def test_its_contradictions_are_told(counted: Format, tmp_path: Path) -> None:
     run(job)
     assert (tmp_path / "out").read_bytes() == written([1])
     with pytest.raises(AssertionError):
-        register(Other())
+        register_format(Other())
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_lines_by_position(tmp_path_factory: pytest.TempPathFactory, data: bytes
     for number, (start, line) in enumerate(zip(starts, lines, strict=True)):
         assert source.item_at(start) == line
         assert source.item_end(start) == start + len(line) + 1
-        assert source.place(start) == f"{path}:{number + 1}"
+        assert source.location(start) == f"{path}:{number + 1}"
         if number:
             assert source.item_before(start) == lines[number - 1]
     assert content(source) == whole

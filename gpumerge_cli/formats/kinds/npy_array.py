@@ -10,7 +10,7 @@ from tokenize import TokenError
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import InputError, OutputError, UsageError
-from gpumerge_cli.formats.format import Format, Layout, register
+from gpumerge_cli.formats.format import Format, Layout, register_format
 from gpumerge_cli.order.key_types import of_dtype
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Npy(Format):
     begins = rb"\x93NUMPY"
     about = "NumPy, 1-D"
 
-    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> FixedSource:
+    def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> FixedSource:
         """See Format."""
         from gpumerge_cli.formats.record_options import item_name, order_of
 
@@ -57,21 +57,21 @@ class Npy(Format):
         from numpy.lib import format as npy
 
         head = io.BytesIO()
-        said = {"descr": npy.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (count,)}
+        fields = {"descr": npy.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (count,)}
         try:
-            npy.write_array_header_1_0(head, said)
+            npy.write_array_header_1_0(head, fields)
         except ValueError:
             what = "the names of the records' fields do not fit into a header of .npy"
             raise OutputError(what, way_out="write raw records, or give fields other names") from None
         return head.getvalue()
 
 
-def _same_items(there: Dtype, said: Dtype) -> bool:
-    if said.kind == "V" and said.names is None:
-        return there.kind in "SV" and there.itemsize == said.itemsize
-    if said.names is not None or there.kind in "SV":
-        return there == said
-    return there.newbyteorder("=") == said.newbyteorder("=")
+def _same_items(found: Dtype, expected: Dtype) -> bool:
+    if expected.kind == "V" and expected.names is None:
+        return found.kind in "SV" and found.itemsize == expected.itemsize
+    if expected.names is not None or found.kind in "SV":
+        return found == expected
+    return found.newbyteorder("=") == expected.newbyteorder("=")
 
 
 def _open_array(file: SeekableInput) -> FixedSource:
@@ -98,8 +98,8 @@ def _open_array(file: SeekableInput) -> FixedSource:
             shape, fortran, dtype = read_header(head)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError, TokenError) as error:
         # Messages about damaged headers speak of NumPy's parser. Messages about other files help.
-        told = isinstance(error, ValueError) and str(error) and "<ast" not in str(error)
-        reason = str(error).splitlines()[0] if told else "damaged header"
+        is_readable = isinstance(error, ValueError) and str(error) and "<ast" not in str(error)
+        reason = str(error).splitlines()[0] if is_readable else "damaged header"
         raise InputError(
             f"not a readable .npy file ({reason})", where=file.name, way_out="say --format raw --dtype ... if it is raw"
         ) from None
@@ -123,4 +123,4 @@ def _open_array(file: SeekableInput) -> FixedSource:
     return FixedSource(file, of_dtype(dtype), header, size)
 
 
-register(Npy())
+register_format(Npy())

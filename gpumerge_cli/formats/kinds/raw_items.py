@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import InputError
-from gpumerge_cli.formats.format import Format, Layout, register
+from gpumerge_cli.formats.format import Format, Layout, register_format
 from gpumerge_cli.order.key_types import SUFFIXES
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Raw(Format):
     suffixes = SUFFIXES
     about = "raw"
 
-    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> FixedSource:
+    def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> FixedSource:
         """See Format."""
         from gpumerge_cli.formats.fixed_source import FixedSource
 
@@ -39,4 +39,4 @@ class Raw(Format):
         return FixedSource(file, dtype, 0, file.size)
 
 
-register(Raw())
+register_format(Raw())

@@ -36,8 +36,8 @@ _READ_ONLY = ("http", "https")
 
 
 def object_of(url: str, *, written: bool = False) -> StoredObject:
-    """The object that a URL names; nothing is asked of its store. written: it is an output. Raises UsageError."""
-    _judge(url, written=written)
+    """The object that a URL names; no request is sent. written: it is an output. Raises UsageError."""
+    _check_url(url, written=written)
     try:
         return SCHEMES[scheme_of(url)](url)
     except ImportError as error:
@@ -48,7 +48,7 @@ def object_of(url: str, *, written: bool = False) -> StoredObject:
         raise UsageError(f"{shown(url)}: {error.what}", way_out=error.way_out) from None
 
 
-def _judge(url: str, *, written: bool) -> None:
+def _check_url(url: str, *, written: bool) -> None:
     """Raise UsageError for a URL that names no object of a store."""
     scheme, name = scheme_of(url), shown(url)
     if scheme not in SCHEMES:

@@ -1,4 +1,4 @@
-"""Variables of the environment that libraries of stores read: judged first, and never shown, since many are secret."""
+"""Variables of the environment that libraries of stores read: checked first, and never shown, since many are secret."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def is_store(value: str) -> bool:
         return False
 
 
-def judge_others(prefix: str) -> None:
+def check_variables(prefix: str) -> None:
     """Raise StoreError for values of Google's or Azure's variables that the library would fail with.
 
     prefix: GOOGLE_ or AZURE_. The library ends some of its threads for such values, or repeats them in its errors.
@@ -52,10 +52,10 @@ def judge_others(prefix: str) -> None:
             "AZURE_STORAGE_ACCOUNT_NAME is not the name of an account", "write its small letters and digits"
         )
     if prefix == "GOOGLE_" and "GOOGLE_SERVICE_ACCOUNT_KEY" in os.environ:
-        _judge_key(os.environ["GOOGLE_SERVICE_ACCOUNT_KEY"])
+        _check_key(os.environ["GOOGLE_SERVICE_ACCOUNT_KEY"])
 
 
-def _judge_key(text: str) -> None:
+def _check_key(text: str) -> None:
     try:
         account = json.loads(text)
     except (ValueError, RecursionError):
@@ -66,7 +66,7 @@ def _judge_key(text: str) -> None:
         raise StoreError(what, "set GOOGLE_SERVICE_ACCOUNT to the name of its file")
 
 
-def names_of(prefixes: tuple[str, ...]) -> list[str]:
+def secret_variables(prefixes: tuple[str, ...]) -> list[str]:
     """The variables with these prefixes whose values no error shows, the longest value first.
 
     A value of few letters is no secret, and occurs in other words.
@@ -77,6 +77,6 @@ def names_of(prefixes: tuple[str, ...]) -> list[str]:
 
 def without_values(text: str, prefixes: tuple[str, ...]) -> str:
     """A text with the names of variables in place of their values."""
-    for name in names_of(prefixes):
+    for name in secret_variables(prefixes):
         text = text.replace(os.environ[name], f"${name}")
     return text
