@@ -16,7 +16,7 @@ from gpumerge_cli.native.specs import order_spec
 from gpumerge_cli.order.kinds import DTYPES, KeyOrder, Order, RecordOrder, TextOrder
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 from tests.linekeys import item_key
-from tests.strategies import RecordOrder as RecordCase
+from tests.strategies import Records as RecordCase
 from tests.strategies import record_runs
 
 LINES = [Order.lines(), Order.lines(numeric=True), Order.lines(LineOrder(terminator=NUL))]

@@ -33,19 +33,20 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class Codec:
-    """One compression.
-
-    name: what messages call it. suffix: of its files. begins: a regular expression for how its data begin. magic: bytes
-    that they always begin with, b"" if there are several. reader, compressor: what reads a stream of it, and what
-    compresses a chunk; both raise UsageError where a library is missing.
-    """
+    """One compression."""
 
     name: str
+    """Its name in messages."""
     suffix: str
+    """The suffix of its files."""
     begins: bytes
+    """A regular expression for the first bytes of its data."""
     magic: bytes
+    """Bytes that its data always begin with; b"" if there are several."""
     reader: Callable[[IO[bytes]], Reader]
+    """Makes a reader of a compressed stream. Raises UsageError if its library is missing."""
     compressor: Callable[[], Callable[[Any], bytes]]
+    """Makes a function that compresses a chunk. Raises UsageError if its library is missing."""
 
 
 class _Streams:

@@ -34,14 +34,14 @@ _COMMA = 0x2C
 
 @dataclass(frozen=True)
 class CsvRecords:
-    """Records as lines: sources of them, their order, and what makes of whole lines the records that are written.
-
-    shown: None if lines are records.
-    """
+    """The records of CSV as lines."""
 
     sources: list[LineSource]
+    """They show the lines."""
     order: LineOrder
+    """The order of the lines."""
     shown: Callable[[bytes], bytes] | None
+    """Turns whole lines into the records to write; None if lines are records."""
 
 
 def records_of(

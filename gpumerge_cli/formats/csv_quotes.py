@@ -27,15 +27,15 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class CsvShape:
-    """The traits of the records of one file or of several.
-
-    proper: quotes enclose whole fields, and carriage returns stand ahead of newlines alone; otherwise the rest says
-    nothing. lines: no quotes enclose a newline. doubled: there are quotes within quotes.
-    """
+    """The traits of the records of one file or of several."""
 
     proper: bool = True
+    """Whether quotes enclose whole fields, and carriage returns stand only before newlines. If not, the other traits
+    mean nothing."""
     lines: bool = True
+    """Whether no quotes enclose a newline."""
     doubled: bool = False
+    """Whether there are quotes within quotes."""
 
     def __or__(self, other: CsvShape) -> CsvShape:
         return CsvShape(self.proper and other.proper, self.lines and other.lines, self.doubled or other.doubled)

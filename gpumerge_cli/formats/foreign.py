@@ -7,18 +7,18 @@ from gpumerge_cli.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Foreign:
-    """One of them.
-
-    name: as in "its suffix says NAME". suffixes: of its files. begins: a regular expression for how they begin, b"" if
-    nothing tells. way_out: what makes something that is read here of the file FILE. text: it is lines of text, which
-    are read.
-    """
+    """A format of other programs."""
 
     name: str
+    """As in "its suffix says NAME"."""
     suffixes: tuple[str, ...]
+    """The suffixes of its files."""
     begins: bytes = b""
+    """A regular expression for how its files begin; b"" if nothing identifies them."""
     way_out: str = "convert it first"
+    """The way to convert the file FILE to a format that is read here."""
     text: bool = False
+    """Whether its files are lines of text, which can be read as such."""
 
     def way_out_for(self, name: str) -> str:
         """The way out, about the file `name`."""

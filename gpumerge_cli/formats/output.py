@@ -256,7 +256,7 @@ _placed: dict[str, Path] = {}
 """Outputs that were committed, by their names."""
 
 
-def remove_unfinished_outputs() -> list[tuple[Path, str]]:
+def remove_unfinished() -> list[tuple[Path, str]]:
     """Remove the temporary files of all unfinished outputs. The program calls it as it ends.
 
     Returns the files that stay, because they cannot be removed, with the reasons.

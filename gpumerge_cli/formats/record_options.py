@@ -26,15 +26,16 @@ _SHOWN = 60
 
 @dataclass(frozen=True)
 class RecordRequest:
-    """The options of records; None and () for options that were not given.
-
-    size: bytes of a record. offset, width: where its key starts and how many bytes it has. fields: see Key.
-    """
+    """The options of records; None and () for options that were not given."""
 
     size: int | None = None
+    """The bytes of a record."""
     offset: int | None = None
+    """The key's first byte in a record."""
     width: int | None = None
+    """The bytes of the key."""
     fields: tuple[str, ...] = ()
+    """See Key."""
 
     @property
     def first_option(self) -> str:
@@ -52,16 +53,17 @@ class RecordRequest:
 class Key:
     """The part of an item that is its key: `field`, or `fields`, or the bytes from `offset` on.
 
-    field: the name of a field of a structured dtype; a field inside another stands behind a dot. fields: fields as
-    --field has them, each text one or several names between commas, ":r" behind a name for the reverse order. The bytes
-    from `offset` on are a number of `dtype`, or `width` bytes; if both are None, they go to the item's end.
+    The bytes from `offset` on are a number of `dtype`, or `width` bytes. If both are None, they go to the item's end.
     """
 
     field: str | None = None
+    """The name of a field of a structured dtype; a dot stands between a field and one inside it."""
     offset: int = 0
     width: int | None = None
     dtype: Dtype | None = None
     fields: tuple[str, ...] = ()
+    """Texts as --field has them: each is one or several names between commas, with ":r" behind a name for the reverse
+    order."""
 
     @property
     def named(self) -> str:

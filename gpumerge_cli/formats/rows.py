@@ -45,11 +45,14 @@ class RowTable(Protocol):
 
 @dataclass(frozen=True)
 class Group:
-    """A group of an output. start: its first byte in the file. size: its bytes. rows: in it."""
+    """A group of an output."""
 
     start: int
+    """Its first byte in the file."""
     size: int
+    """Its bytes."""
     rows: int
+    """The number of its rows."""
 
 
 class Writer(Protocol):
@@ -209,9 +212,10 @@ class RowFooter:
 
 
 class Piece(bytes):
-    """The bytes of groups, which tell what a footer needs. sizes: bytes and rows of each."""
+    """The bytes of groups, with their sizes for the footer."""
 
     sizes: Sequence[tuple[int, int]]
+    """(bytes, rows) of each group."""
 
     def __new__(cls, data: bytes, sizes: Sequence[tuple[int, int]]) -> Piece:
         made = super().__new__(cls, data)

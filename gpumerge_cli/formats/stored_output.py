@@ -35,10 +35,11 @@ _T = TypeVar("_T")
 
 @dataclass
 class _Part:
-    """A part that is begun. missing: the ranges of it that are still to come, in order."""
+    """A part that is begun."""
 
     data: bytearray
     missing: list[tuple[int, int]] = field(default_factory=list)
+    """The ranges of it that are still to come, in order."""
 
     def take(self, low: int, data: memoryview) -> None:
         """Put data at byte `low` of the part; again changes nothing but its bytes."""

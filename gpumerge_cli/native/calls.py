@@ -62,15 +62,14 @@ class Disordered(Exception):  # noqa: N818 - for who reads the chunk to say
 
 
 class ChunkWorker(Protocol):
-    """Works on one chunk at a time, for one thread.
-
-    counts: items of each source in the last chunk. dropped: those left out of it. merged_bytes: of its result; negative
-    if it is made while `outputs` is read, and only then counted.
-    """
+    """Works on one chunk at a time, for one thread."""
 
     counts: list[int]
+    """The items of each source in the last chunk."""
     dropped: int
+    """The number of those that were left out."""
     merged_bytes: int
+    """The bytes of its result. Negative if the result is made while `outputs` is read, and counted only then."""
     spans: list[Span]
 
     def run(self, ranges: Sequence[tuple[int, int]], part: int, offset: int) -> None:

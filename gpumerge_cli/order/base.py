@@ -34,16 +34,15 @@ PREFIX_BYTES = 8
 
 
 class Meant(NamedTuple):
-    """An order that a user may have meant instead, and what to do if the items are in it.
-
-    by: the key that told the items apart, and must do so in this order, too; None if that does not matter. leaves_ties:
-    it is the same order but that it leaves items with equal keys as they are.
-    """
+    """An order that a user may have meant instead."""
 
     order: Order
     way_out: str
+    """What to do if the items are in it."""
     by: int | None = None
+    """The key that orders the items differently, and must do so in this order, too; None if that does not matter."""
     leaves_ties: bool = False
+    """Whether it is the same order, but leaves items with equal keys as they are."""
 
 
 class Of(Protocol):
@@ -73,33 +72,32 @@ class OfLines(Protocol):
 
 @dataclass(frozen=True)
 class OrderLayout:
-    """An order as numbers for compiled code. The names are those of OrderSpec in kernels/cpu/entries.h.
-
-    kind, key_kind: an ItemKind. table: LineOrder.table(), or the fields of a key of several; it must outlive every use.
-    """
+    """An order as numbers for compiled code. The fields are those of OrderSpec in kernels/cpu/entries.h."""
 
     kind: int
+    """An ItemKind."""
     width: int = 0
     descending: bool = False
     record: int = 0
     offset: int = 0
     key_kind: int = 0
+    """An ItemKind."""
     big_endian: bool = False
     terminator: int = 0
     table: array[int] | None = field(default=None, compare=False)
+    """LineOrder.table(), or the fields of a key of several. It must outlive every use."""
 
 
 @dataclass(frozen=True)
 class Order(ABC):
-    """An order of items.
-
-    kind: "int", "uint" or "float" for keys that are numbers, "bytes" for keys of records that are bytes, or "lines".
-    width: the bytes of a key, 0 for lines. descending: the order is the complement; lines have it in their rules.
-    """
+    """An order of items."""
 
     kind: Kind
+    """"int", "uint" or "float" for keys that are numbers, "bytes" for keys of records that are bytes, or "lines"."""
     width: int = 0
+    """The bytes of a key; 0 for lines."""
     descending: bool = False
+    """Whether the order is the complement. Lines have this in their rules."""
 
     of: ClassVar[Of]
     """The order of keys: see KeyOrder.of_dtype."""

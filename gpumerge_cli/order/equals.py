@@ -109,20 +109,20 @@ _LEAST_COUNT = 8  # bytes of a count and its blank; a longer count has many more
 
 @dataclass(frozen=True)
 class Margin:
-    """Text beside each line that goes out, or numbers apart from the items.
-
-    count: of equal items the first goes out with their number: "ahead" of a line as uniq -c has it, "after" it behind a
-    tab, or "apart", for items of every kind; None for no count. file: takes the numbers that are apart, little-endian
-    uint64, one for each item of the output, raw or .npy as its suffix says. columns: for a union of two
-    inputs, the texts ahead of a line of both, of the first alone, and of the second alone, None where such lines stay
-    out; () for no columns. total: a last line says how many lines the columns have, the first input's ahead, with this
-    text between the numbers; None for no such line.
-    """
+    """Text beside each line of the output, or numbers in a file beside the output."""
 
     count: Literal["ahead", "after", "apart"] | None = None
+    """The first of equal items is written with their number: "ahead" of a line as in uniq -c, "after" it behind a tab,
+    or "apart", for items of every kind. None for no count."""
     columns: tuple[bytes | None, ...] = ()
+    """For a union of two inputs: the texts before a line of both, of the first alone, and of the second alone; None
+    leaves such lines out. () for no columns."""
     total: bytes | None = None
+    """The text between the numbers of a last line, which counts the lines of each column, the first input's first. None
+    for no such line."""
     file: str | None = None
+    """The file of the numbers that are apart: little-endian uint64, one for each item of the output; raw or .npy as its
+    suffix says."""
 
     def most(self, nbytes: int, items: int) -> int:
         """The most bytes that lines of `nbytes` have with their text, if there are at most so many."""

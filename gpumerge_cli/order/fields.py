@@ -20,13 +20,14 @@ _SHOWN = 40
 
 @dataclass(frozen=True)
 class FieldsOrder(Order):
-    """The order of records by their fields: each decides where all ahead of it are equal.
+    """The order of records by their fields: each decides where all before it are equal.
 
-    parts: the order by each field alone, the first one first. Their key is bytes: the images of all fields, one after
-    the other, the most significant byte first. `width` is the number of these bytes.
+    The key is bytes: the images of all fields, one after the other, the most significant byte first. `width` is the
+    number of these bytes.
     """
 
     parts: tuple[RecordOrder, ...] = ()
+    """The order by each field alone, the first one first."""
 
     @classmethod
     def by(cls, parts: Sequence[RecordOrder]) -> Order:

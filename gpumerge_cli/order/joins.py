@@ -32,27 +32,29 @@ _SPACE = 0x20
 
 @dataclass(frozen=True)
 class Join:
-    """A join of two inputs of lines, A and B.
-
-    fields: the join fields of A and those of B, as many, counted from 0. key: the order of keys; of one field it is as
-    if each key were a line, of several it has a LineKey for each of them. separator: the byte between fields; None for
-    blanks. between: the byte that goes out between fields. quoted: fields are those of CSV. shows: a sum of PAIRS and
-    the others. columns: the fields that go out, as (0, number) for a field of the key and (1 or 2, field from 0) for
-    those of A or B; None for the key, the other fields of A and the other fields of B. auto: `columns` is to be made
-    from the first lines of the inputs. filler: stands for fields that are empty or not there. header_of_a: the header
-    that goes out is that of A, with its key first.
-    """
+    """A join of two inputs of lines, A and B."""
 
     fields: tuple[tuple[int, ...], tuple[int, ...]] = ((0,), (0,))
+    """The join fields of A and those of B, as many, counted from 0."""
     key: LineOrder = LineOrder()
+    """The order of keys. For one field, it compares each key as a line; for several, it has a LineKey for each."""
     separator: int | None = None
+    """The byte between fields; None for blanks."""
     between: int = _SPACE
+    """The byte between the fields of the output."""
     quoted: bool = False
+    """Whether fields are those of CSV."""
     shows: int = PAIRS
+    """A sum of PAIRS and the others."""
     columns: tuple[tuple[int, int], ...] | None = None
+    """The fields of the output: (0, number) for a field of the key, (1 or 2, field from 0) for those of A or B. None
+    for the key, the other fields of A and the other fields of B."""
     auto: bool = False
+    """Whether `columns` is to be made from the first lines of the inputs."""
     filler: bytes = b""
+    """Stands for fields that are empty or missing."""
     header_of_a: bool = False
+    """Whether the output's header is that of A, with its key first."""
 
     @property
     def rules(self) -> tuple[LineOrder, LineOrder]:

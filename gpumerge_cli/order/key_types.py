@@ -39,15 +39,14 @@ _LETTERS = {letter: kind for kind, (letter, _, _) in TYPES.items()}
 
 @dataclass(frozen=True)
 class ItemType:
-    """The type of items in a file, without NumPy, whose dtypes have attributes of the same names.
-
-    kind: NumPy's letter of numbers (i, u, f), or S or V for records without fields; those with fields have a dtype.
-    itemsize: the bytes of an item. isnative: whether a number has this machine's byte order.
-    """
+    """The type of items in a file, without NumPy, whose dtypes have attributes of the same names."""
 
     kind: str
+    """NumPy's letter of numbers (i, u, f), or S or V for records without fields; those with fields have a dtype."""
     itemsize: int
+    """The bytes of an item."""
     isnative: bool = True
+    """Whether a number has this machine's byte order."""
 
     names: ClassVar[None] = None
     fields: ClassVar[None] = None

@@ -23,15 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RecordJoin:
-    """A join of two inputs of records, A and B. A record of A goes out ahead of the rest of B's: its bytes but the key.
+    """A join of two inputs of records, A and B.
 
-    shows: a sum of PAIRS and the others of Join. filler: the byte in place of a record that is not there. orders: those
-    of A and B, by keys of the same types; () until the inputs are opened.
+    The output has a record of A, then the rest of B's: its bytes but the key.
     """
 
     shows: int = PAIRS
+    """A sum of PAIRS and the others of joins.py."""
     filler: bytes = b"\0"
+    """The byte in place of a missing record."""
     orders: tuple[Order, ...] = ()
+    """The orders of A and B, by keys of the same types; () until the inputs are opened."""
 
     columns = None
     between = 0

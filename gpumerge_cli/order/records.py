@@ -23,16 +23,16 @@ RECORDS = 3  # ItemKind of kernels/cpu/entries.h
 
 @dataclass(frozen=True)
 class RecordOrder(Order):
-    """The order of records.
-
-    size: bytes of a record. offset: where in it the key starts. swapped: the key's bytes are in foreign byte order;
-    records are never changed. name: the key's field, "" if it was not named.
-    """
+    """The order of records."""
 
     size: int = 0
+    """The bytes of a record."""
     offset: int = 0
+    """The first byte of the key in it."""
     swapped: bool = False
+    """Whether the key's bytes are in foreign byte order. Records are never changed."""
     name: str = field(default="", compare=False)
+    """The key's field; "" if it was not named."""
 
     @classmethod
     def of_key(

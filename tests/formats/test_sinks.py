@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.formats.output import OutputFile, given, remove_unfinished_outputs
+from gpumerge_cli.formats.output import OutputFile, given, remove_unfinished
 from gpumerge_cli.formats.registry import open_sink
 from tests.layouts import layout
 
@@ -212,7 +212,7 @@ def test_a_device_is_written_in_order() -> None:
 
 def test_a_stream_has_a_part_of_the_output_once_something_was_written() -> None:
     """Chunks of a set may be empty, and several jobs may write to one stream."""
-    remove_unfinished_outputs()
+    remove_unfinished()
     for said in ("no output was written", "/dev/null has a part of the output"):
         sink = open_sink("/dev/null", layout("text"), None, 0)
         for _ in range(3):
@@ -222,7 +222,7 @@ def test_a_stream_has_a_part_of_the_output_once_something_was_written() -> None:
         sink.write_at(6, DATA)
         assert given() == "/dev/null has a part of the output"
         sink.commit()
-    remove_unfinished_outputs()
+    remove_unfinished()
     assert given() == "no output was written"
 
 
@@ -320,7 +320,7 @@ def test_what_was_not_brought_to_an_end_is_removed_at_the_end(tmp_path: Path) ->
     done.commit()
     dropped.abort()
     assert len(os.listdir(tmp_path)) == 2
-    remove_unfinished_outputs()
+    remove_unfinished()
     assert os.listdir(tmp_path) == ["done"]
     left.abort()
 
@@ -339,5 +339,5 @@ def test_room_is_taken_ahead(tmp_path: Path) -> None:
     output.abort()
     with pytest.raises(OutputError, match=r"no space left|file too large"):
         OutputFile(str(tmp_path / "out")).reserve(1 << 60)
-    remove_unfinished_outputs()
+    remove_unfinished()
     assert os.listdir(tmp_path) == []

@@ -29,11 +29,12 @@ _LOOKS = 3
 
 @dataclass(frozen=True)
 class Multipart:
-    """A multipart upload under way, which any process may send parts of. upload_id: the store's name of it."""
+    """A multipart upload under way. Any process may send parts of it."""
 
     bucket: str
     key: str
     upload_id: str
+    """The store's name of it."""
 
     @classmethod
     def begun(cls, bucket: str, key: str) -> Multipart:
