@@ -147,5 +147,5 @@ def test_a_type_without_a_row_is_one_line(
     np.save("a.npy", np.array([False, True]))
     assert run(["merge", "a.npy", "-o", "b.npy"]) == 2
     told = capsys.readouterr().err
-    assert told.startswith("gpumerge: a.npy: items of type bool have no order here; use one of int8, ")
+    assert told.startswith("gpumerge: a.npy: items of type bool cannot be ordered; use one of int8, ")
     assert told.count("\n") == 1

@@ -59,7 +59,7 @@ class ArrayKeys:
         path = () if field is None else _path(dtype, field)
         items, leaf = _as_items(dtype, path)
         if leaf.kind not in "biufmMSV" or leaf.isbuiltin == _REGISTERED:
-            raise UsageError(f"{str(leaf)!r} is no dtype of keys", way_out=_WAY_OUT)
+            raise UsageError(f"{str(leaf)!r} is not a dtype of keys", way_out=_WAY_OUT)
         is_number = field is None and leaf.kind not in "SV"
         order = Order.of(items, descending=descending) if is_number else _order_of_records(items, field, descending)
         return cls(dtype, items, order, field, path, leaf.kind in "mM")

@@ -51,9 +51,9 @@ def refuse_records(name: str, start: bytes) -> None:
     """Raise InputError if bytes 0 are in `start`, the beginning of a file that only named fields say is CSV."""
     if b"\0" in start:
         raise InputError(
-            "it holds bytes 0, so it is no CSV, and the type of its records is not known",
+            "it holds bytes 0, so it is not CSV, and the type of its records is not known",
             where=name,
-            way_out="say --dtype with their fields, if it holds records",
+            way_out="use --dtype with their fields, if it holds records",
         )
 
 
@@ -62,12 +62,12 @@ def _kind(start: bytes, name: str, plain: bool) -> tuple[str, str] | None:
     for codec in CODECS.values():
         if _begins(start, codec.begins):
             if plain and compression_of(name) == codec.suffix:
-                return codec.name, "say --compressed"
-            rename = f", or name it {codec.suffix}" + (" and say --compressed" if plain else "")
+                return codec.name, "use --compressed"
+            rename = f", or name it {codec.suffix}" + (" and use --compressed" if plain else "")
             return codec.name, "decompress it first" + (rename if name != STDIO else "")
     for format in FORMATS.values():
         if _begins(start, format.begins):
-            return next(iter(format.suffixes)), f"say --format {format.name}"
+            return next(iter(format.suffixes)), f"use --format {format.name}"
     for foreign in FOREIGN:
         if _begins(start, foreign.begins):
             return foreign.name, foreign.way_out_for(name)
@@ -91,7 +91,7 @@ def doubt_of(start: bytes, order: Order, header_lines: int, *, plain: bool = Tru
         )
     if plain and start.startswith(BOM) and order.begins_with_number and not header_lines:
         return (
-            "a UTF-8 byte order mark stands ahead of the first line's number and hides it; "
+            "a UTF-8 byte order mark stands before the first line's number and hides it; "
             "remove it, for example with tail -c +4"
         )
     return ""

@@ -97,7 +97,7 @@ class _Streams:
                 break
             rest = self._raw.read(_READ_AT_ONCE)
         if zeros % _XZ_PADDING:
-            raise ValueError(f"{zeros} zeros follow a stream, which is no multiple of {_XZ_PADDING}")
+            raise ValueError(f"{zeros} zeros follow a stream, which is not a multiple of {_XZ_PADDING}")
         return rest
 
     def close(self) -> None:

@@ -69,7 +69,9 @@ def separator_of(order: LineOrder) -> int:
     """The byte between fields. Raises UsageError for one that cannot be."""
     separator = _COMMA if order.separator is None else order.separator
     if separator in (0, 10, 13, 34):
-        raise UsageError("--csv: quotes, ends of lines and NUL separate no fields", way_out="use another byte with -t")
+        raise UsageError(
+            "--csv: quotes, ends of lines and NUL cannot separate fields", way_out="use another byte with -t"
+        )
     return separator
 
 
@@ -138,13 +140,13 @@ def line_of_record(record: bytes, order: LineOrder) -> bytes:
     """The line of a record of a file, without its end. order: that of the lines. Raises UsageError for no record."""
     if order.quoted:
         if record.count(b'"') % 2:
-            raise UsageError("it is no record of CSV: a quote is not closed", way_out="check its quotes")
+            raise UsageError("it is not a record of CSV: a quote is not closed", way_out="check its quotes")
         return record
     separator = chr(separator_of(order.of_records or order))
     try:
         fields = next(csv.reader([record.decode("latin-1")], delimiter=separator, strict=True), [""])
     except csv.Error as error:
-        raise UsageError(f"it is no record of CSV: {error}", way_out="check its quotes") from None
+        raise UsageError(f"it is not a record of CSV: {error}", way_out="check its quotes") from None
     return MARK.join([record, *(field.encode("latin-1") for field in fields)])
 
 

@@ -54,7 +54,7 @@ FOREIGN: tuple[Foreign, ...] = (
     Foreign("a workbook", (".xlsx",), way_out="save its sheet as CSV first"),
     Foreign("MATLAB", (".mat",), rb"MATLAB 5\.0 MAT-file.{105}[\x00-\x02]{2}(?:IM|MI)", _NUMPY),
     Foreign("SQLite", (".sqlite",), rb"SQLite format 3\x00", "convert it first, for example with sqlite3 -csv"),
-    Foreign("PDF", (".pdf",), rb"%PDF-\d\.\d\s{1,3}%[\x80-\xff]{2}", "take its text out first"),
+    Foreign("PDF", (".pdf",), rb"%PDF-\d\.\d\s{1,3}%[\x80-\xff]{2}", "extract its text first"),
     Foreign("PNG", (".png",), rb"\x89PNG\r\n\x1a\n"),
     Foreign("JSON", (".json", ".jsonl"), text=True),
     Foreign("HTML", (".html",), text=True),

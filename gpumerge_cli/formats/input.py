@@ -160,7 +160,7 @@ class SeekableInput:
 
     def _open(self) -> int:
         if not self.name:
-            raise InputError("'' is no name of a file", way_out="name a file, or - for standard input")
+            raise InputError("'' is not a file name", way_out="name a file, or - for standard input")
         if self.name == STDIO and sys.stdin is None:
             raise InputError("it is closed", where="standard input", way_out="name a file")
         try:

@@ -295,7 +295,7 @@ def open_output(name: str, most: int = 0) -> OutputFile | OutputStream | StoredO
 
         return StoredOutput(name, most)
     if not name or name.endswith("/"):
-        raise OutputError(f"{name!r} is no name of a file", way_out="name a file, or - for standard output")
+        raise OutputError(f"{name!r} is not a file name", way_out="name a file, or - for standard output")
     if descriptor_named(name) is not None:
         return OutputStream(name)
     try:
@@ -346,5 +346,5 @@ def refuse_inputs(name: str, inputs: Sequence[str]) -> None:
             if os.path.samestat(os.fstat(0) if one == STDIO else os.stat(one), written):
                 what = "standard output" if name == STDIO else name
                 raise OutputError(
-                    f"it is the input {one}, too", where=what, way_out="name it with -o, or use another file"
+                    f"it is also the input {one}", where=what, way_out="name it with -o, or use another file"
                 )

@@ -42,7 +42,7 @@ def check_part_names(names: Sequence[str]) -> None:
     for name in names:
         if descriptor_named(name) is not None or is_stream(name):
             way_out = "name files, or leave --parts out"
-            raise OutputError("it is a pipe or a device, which is no part", where=name, way_out=way_out)
+            raise OutputError("a part cannot be a pipe or a device", where=name, way_out=way_out)
         other = taken.setdefault(os.path.realpath(name), name)
         if other != name:
             raise OutputError(f"it is the same file as the part {other}", where=name, way_out="remove the link")

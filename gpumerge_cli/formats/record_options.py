@@ -99,12 +99,12 @@ def parse_dtype(text: str) -> Dtype:
             dtype = None
     if dtype is None or dtype.names is None:
         raise UsageError(
-            f"--dtype {text!r} is no structured dtype",
+            f"--dtype {text!r} is not a structured dtype",
             way_out="write for example u4,f8 or \"[('id','<u4'),('x','f8')]\"",
         )
     if dtype.hasobject or not 0 < dtype.itemsize <= LARGEST:
         raise UsageError(
-            f"--dtype {text!r} is no dtype of records in a file", way_out="use fields of numbers and bytes"
+            f"--dtype {text!r} is not a dtype of records in a file", way_out="use fields of numbers and bytes"
         )
     return dtype
 
@@ -162,7 +162,7 @@ def order_of(items: Dtype, key: Key | None, *, descending: bool = False) -> Orde
             raise UsageError(f"{what}: the items are {item_name(items)}, not records", way_out="leave it out")
         return Order.of(items, descending=descending)
     if items.itemsize == 0 or items.hasobject:
-        raise UsageError(f"{item_name(items)} have no order here", way_out="use fields of numbers and bytes")
+        raise UsageError(f"{item_name(items)} cannot be ordered", way_out="use fields of numbers and bytes")
     place = key or Key()
     if place.field is not None:
         return _order_of_field(items, place.field, descending)
@@ -252,7 +252,7 @@ def _order_of_field(items: Dtype, field: str, descending: bool) -> RecordOrder:
         return RecordOrder.of_key(items.itemsize, offset, inside, descending=descending, name=field)
     except UsageError:
         raise UsageError(
-            f"--field {field}: a field of type {inside.str} has no order here",
+            f"--field {field}: a field of type {inside.str} cannot be ordered",
             way_out="name a field of numbers or of bytes",
         ) from None
 

@@ -25,7 +25,7 @@ from gpumerge_cli.order.key_types import ItemType
 if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
 
-_RECORDS_WAY_OUT = "say --csv if it holds CSV; --record-size, or --dtype with fields, if it holds records"
+_RECORDS_WAY_OUT = "use --csv if it holds CSV; --record-size, or --dtype with fields, if it holds records"
 
 
 def layout_of(name: str, items: Items, number: int = 0) -> Layout:
@@ -75,7 +75,7 @@ def _dtype_of(name: str, one: Format, suffix: str, dtype: str | None) -> Dtype |
     if wanted is not None and named and ItemType.of(named) != wanted.newbyteorder("="):
         raise UsageError(f"{name}: its suffix says {named}, --dtype says {dtype}", way_out="leave one of them out")
     if wanted is None and not named:
-        raise UsageError(f"{name}: {one.name} items need a dtype", way_out="say --dtype, for example --dtype int32")
+        raise UsageError(f"{name}: {one.name} items need a dtype", way_out="use --dtype, for example --dtype int32")
     return ItemType.of(named) if wanted is None else wanted
 
 
@@ -87,8 +87,10 @@ def _of_options() -> Format:
 def _is_binary(name: str, items: Items, tentative: Format | None) -> UsageError:
     if tentative is not None or items.header_lines:
         option = "--header" if tentative is None else tentative.option
-        return UsageError(f"{name} is binary: {option} is for text", way_out=f"leave {option} out, or --format text")
-    what = f"{name} is binary: how lines compare means nothing to it"
+        return UsageError(
+            f"{name} is binary: {option} applies to text", way_out=f"leave {option} out, or --format text"
+        )
+    what = f"{name} is binary: options that compare lines do not apply"
     return UsageError(what, way_out="leave -n and the like out, or --format text")
 
 
@@ -96,12 +98,12 @@ def _unknown(name: str, suffix: str) -> UsageError:
     foreign = foreign_of(suffix)
     if foreign is None:
         return UsageError(
-            f"{name}: what the suffix {suffix!r} holds is not known",
-            way_out="say --format text, or --dtype or --record-size for raw binary items",
+            f"{name}: the suffix {suffix!r} names no known format",
+            way_out="use --format text, or --dtype or --record-size for raw binary items",
         )
     if foreign.text:
-        what = f"{name}: its suffix says {foreign.name}, which is read as lines alone"
-        return UsageError(what, way_out="say --format text")
+        what = f"{name}: its suffix says {foreign.name}, which is read only as lines"
+        return UsageError(what, way_out="use --format text")
     what = f"{name}: its suffix says {foreign.name}, which is not read here"
     return UsageError(what, way_out=foreign.way_out_for(name))
 
@@ -171,7 +173,7 @@ def checked_suffix(name: str, layout: Layout, dtype: Dtype | None) -> str:
         if is_binary(suffix):
             if layout.items.plain and layout.items.tells_format:
                 return ""
-            way_out = "name it .txt" + (", or say --format text" if layout.items.plain else "")
+            way_out = "name it .txt" + (", or use --format text" if layout.items.plain else "")
             raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out=way_out)
         foreign = foreign_of(suffix)
         is_given = layout.items.plain or layout.items.tells_format
@@ -287,7 +289,7 @@ def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int) 
     if named is not None and not isinstance(named, RowFormat):
         raise OutputError(f"rows cannot be written as {suffix}", where=name, way_out=f"name it {usual}")
     if named is None and name != STDIO and _keeps_bytes(name) and not layout.items.tells_format:
-        way_out = f"name it {usual}, or say --format {layout.format.name}"
+        way_out = f"name it {usual}, or use --format {layout.format.name}"
         raise OutputError("its suffix does not say a format of rows", where=name, way_out=way_out)
     if is_terminal(name):
         raise OutputError("rows are not written to a terminal", way_out="use --output FILE or a pipe")

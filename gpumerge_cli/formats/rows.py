@@ -257,7 +257,7 @@ def _value(type: str, word: bytes) -> Any:
         value: Any = word if type == BYTES else float(word) if type == "float64" else int(word)
         image_of(type, value)
     except ValueError:
-        raise UsageError(f"{word.decode(errors='replace')!r} is no {type}", way_out="write a number") from None
+        raise UsageError(f"{word.decode(errors='replace')!r} is not a valid {type}", way_out="write a number") from None
     return value
 
 

@@ -108,14 +108,14 @@ def chosen_level(folder: Path) -> str:
     if forced:
         found = [level for level in LEVELS if forced in (level, level.rpartition("-")[2])]
         if not found:
-            raise UsageError(f"{VARIABLE}: it names no level", way_out=f"use one of {', '.join(LEVELS)}")
+            raise UsageError(f"{VARIABLE}: it is not a level", way_out=f"use one of {', '.join(LEVELS)}")
         if found[0] not in has:
             best = f"use {has[-1]} at most, or unset it" if has else "unset it"
-            raise UsageError(f"{VARIABLE}: this processor has not what {found[0]} takes", way_out=best)
+            raise UsageError(f"{VARIABLE}: this processor lacks instructions that {found[0]} needs", way_out=best)
         return found[0]
     if not has:
         raise DeviceError(
-            f"this processor has not what {LEVELS[0]}, the least level of the CPU's library, takes",
+            f"this processor lacks instructions that {LEVELS[0]}, the lowest level of the CPU's library, needs",
             way_out="install gpumerge from its sources with CXX and CXXFLAGS set to a compiler and flags for it",
         )
     return next((level for level in reversed(has) if (folder / f"gpumerge-{level}.so").exists()), has[-1])

@@ -195,4 +195,4 @@ def record_macros(order: Order, layout: OrderLayout, *, rows: bool) -> Macros:
 
 
 def _unknown_dtype(name: str) -> UsageError:
-    return UsageError(f"{name!r} is no dtype of keys", way_out=f"use one of {', '.join(DTYPES)}")
+    return UsageError(f"{name!r} is not a dtype of keys", way_out=f"use one of {', '.join(DTYPES)}")

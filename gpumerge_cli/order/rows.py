@@ -90,7 +90,7 @@ def image_of(type: str, value: Any) -> bytes:
     else:
         bits = int(value) + (_TOP if type == "int64" else 0)
         if not 0 <= bits < 2 * _TOP:
-            raise ValueError(f"{value} is no {type}")
+            raise ValueError(f"{value} is not a valid {type}")
     return _VALUE + bits.to_bytes(8, "big")
 
 

@@ -224,7 +224,7 @@ PARTS = GOOD.replace("o.txt", "o{part}.txt")
         ('{"operation": "merge", "inputs": "\\ud800*", "output": "\\udfff"}', [(1, "ud800"), (1, "udfff")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "-"', [(4, "a job writes a file")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "/dev/stdout"', [(4, "a job writes a file")]),
-        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = ""', [(4, "is no name of a file")]),
+        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = ""', [(4, "is not a file name")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = 4', [(4, "output 4 is no name")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "sub"', [(4, "sub: is a directory")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "no/o"', [(4, "no such folder")]),

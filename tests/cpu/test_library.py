@@ -50,10 +50,12 @@ def test_the_best_level_that_is_there_is_taken(tmp_path: Path, monkeypatch: pyte
 def test_a_level_that_cannot_be_forced_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loader, "processor_levels", lambda: loader.LEVELS[:2])
     monkeypatch.setenv(loader.VARIABLE, "v5")
-    with pytest.raises(UsageError, match="it names no level; use one of x86-64-v2, x86-64-v3, x86-64-v4"):
+    with pytest.raises(UsageError, match="it is not a level; use one of x86-64-v2, x86-64-v3, x86-64-v4"):
         loader.chosen_level(tmp_path)
     monkeypatch.setenv(loader.VARIABLE, "v4")
-    with pytest.raises(UsageError, match="this processor has not what x86-64-v4 takes; use x86-64-v3 at most"):
+    with pytest.raises(
+        UsageError, match="this processor lacks instructions that x86-64-v4 needs; use x86-64-v3 at most"
+    ):
         loader.chosen_level(tmp_path)
     monkeypatch.delenv(loader.VARIABLE)
     monkeypatch.setattr(loader, "processor_levels", lambda: ())
@@ -85,7 +87,7 @@ def test_the_command_ends_with_one_line(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env=told, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert (
-        done.stderr == "gpumerge: GPUMERGE_CPU_LEVEL: it names no level; use one of x86-64-v2, x86-64-v3, x86-64-v4\n"
+        done.stderr == "gpumerge: GPUMERGE_CPU_LEVEL: it is not a level; use one of x86-64-v2, x86-64-v3, x86-64-v4\n"
     )
 
 

@@ -36,7 +36,7 @@ def test_structured_dtypes_in_numpys_spellings(text: str) -> None:
     ["[", "[('a','zz')]", "[('a',)]", "[(1,2,3,4)]", "[('a','u4'),('a','u4')]", "[open('x')]", "," * 9999],
 )
 def test_what_is_no_structured_dtype(text: str) -> None:
-    with pytest.raises(UsageError, match="is no structured dtype; write for example u4,f8"):
+    with pytest.raises(UsageError, match="is not a structured dtype; write for example u4,f8"):
         parse_dtype(text)
 
 

@@ -47,7 +47,7 @@ class Npy(Format):
             order_of(source.dtype, layout.key)
         except UsageError as error:
             given = layout.key is not None or source.dtype.kind in "SV"
-            what = error.what if given else f"items of type {source.dtype} have no order here"
+            what = error.what if given else f"items of type {source.dtype} cannot be ordered"
             raise InputError(what, where=file.name, way_out=error.way_out) from None
         return source
 
@@ -92,7 +92,7 @@ def _open_array(file: SeekableInput) -> FixedSource:
             )
         read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
         if read_header is None:
-            raise ValueError(f"version {version[0]}.{version[1]} of the format is not known here")
+            raise ValueError(f"version {version[0]}.{version[1]} of the format is not supported")
         with _no_warnings, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of the header's syntax, NumPy of its age
             shape, fortran, dtype = read_header(head)
@@ -101,7 +101,7 @@ def _open_array(file: SeekableInput) -> FixedSource:
         is_readable = isinstance(error, ValueError) and str(error) and "<ast" not in str(error)
         reason = str(error).splitlines()[0] if is_readable else "damaged header"
         raise InputError(
-            f"not a readable .npy file ({reason})", where=file.name, way_out="say --format raw --dtype ... if it is raw"
+            f"not a readable .npy file ({reason})", where=file.name, way_out="use --format raw --dtype ... if it is raw"
         ) from None
     if dtype.hasobject:
         raise InputError("the array holds pickled objects", where=file.name, way_out="save it as numbers")
@@ -118,7 +118,7 @@ def _open_array(file: SeekableInput) -> FixedSource:
         raise InputError(
             f"the header says {shape[0]} items, {item_name(dtype)}, {size} bytes, but {there} bytes follow it",
             where=file.name,
-            way_out="the file is truncated" if there < size else "the file has been added to; save it again",
+            way_out="the file is truncated" if there < size else "the file has grown; save it again",
         )
     return FixedSource(file, of_dtype(dtype), header, size)
 

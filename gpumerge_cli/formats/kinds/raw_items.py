@@ -32,7 +32,7 @@ class Raw(Format):
         if over:
             of, option = (dtype.name, "--dtype") if dtype.kind != "V" else ("a record", "the record's size")
             raise InputError(
-                f"{file.size} bytes are no multiple of {dtype.itemsize}, the size of {of}: {over} left over",
+                f"{file.size} bytes are not a multiple of {dtype.itemsize}, the size of {of}: {over} left over",
                 where=file.name,
                 way_out=f"check {option}, or whether the file is whole",
             )

@@ -71,7 +71,7 @@ def check_answer(
     if (tag and found.tag and tag != found.tag) or (given and given[2] not in (-1, found.size)):
         raise ChangedError
     if given is None or given[:2] != requested:
-        raise WrongAnswerError("the store answered for another range than it was asked for", "try later")
+        raise WrongAnswerError("the store answered with a range other than the requested one", "try later")
     wanted = requested[1] - requested[0]
     if length != wanted:
         gave = f"{length} bytes of {wanted}" if length < wanted else f"more than the {wanted} bytes of the range"
@@ -99,7 +99,7 @@ def state_of(stat: Callable[[], Found], *, size: int = -1, tag: str = "", before
     except MissingError:
         return State("no object is there")
     except StoreError as error:
-        return State(f"whether the new object is in place is not known (a look at it: {error.what})")
+        return State(f"whether the new object is in place is unknown (reading its state: {error.what})")
     there = f"{found.size} bytes, " + ("no ETag" if found.dated else f"ETag {cut(found.tag)}")
     given = "" if found.dated else found.tag.strip('"')
     if tag and given == tag:

@@ -53,12 +53,12 @@ def _check_url(url: str, *, written: bool) -> None:
     scheme, name = scheme_of(url), shown(url)
     if scheme not in SCHEMES:
         way_out = f"use {', '.join(SCHEMES)}, or ./{name} for a file"
-        raise UsageError(f"{name}: stores of the scheme {scheme!r} are not known here", way_out=way_out)
+        raise UsageError(f"{name}: unsupported scheme {scheme!r}", way_out=way_out)
     if written and scheme in _READ_ONLY:
         way_out = "write to s3://, gs://, az:// or a file, and upload that"
-        raise UsageError(f"{name}: {scheme} URLs are inputs alone", way_out=way_out)
+        raise UsageError(f"{name}: {scheme} URLs can only be inputs", way_out=way_out)
     if not url.isprintable() or (scheme in _READ_ONLY and " " in url):
-        raise UsageError(f"{name}: it has characters that no URL has", way_out="write them as %20 and the like")
+        raise UsageError(f"{name}: it has characters that a URL cannot have", way_out="write them as %20 and the like")
     place, _, key = name.partition("://")[2].partition("/")
     if scheme in _READ_ONLY:
         if not place:

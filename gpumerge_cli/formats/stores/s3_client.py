@@ -65,7 +65,7 @@ def _check_files(found: Any) -> None:
         return
     for name in ("access_key", "secret_key", "token"):
         if getattr(found, name) and not _KEY.fullmatch(getattr(found, name)):
-            what = f"the {name.replace('_', ' ')} in a file of AWS has characters that no key has"
+            what = f"the {name.replace('_', ' ')} in a file of AWS has characters that a key cannot have"
             raise StoreError(what, _AS_KEYS_ARE)
 
 
@@ -76,10 +76,10 @@ def _check_variables() -> None:
             raise StoreError(f"{name} is not the URL of a store", "write for example http://HOST:9000")
     attempts = os.environ.get("AWS_MAX_ATTEMPTS")
     if attempts is not None and not (attempts.strip().isdecimal() and 0 < len(attempts) < 10 and int(attempts)):
-        raise StoreError("AWS_MAX_ATTEMPTS is not a number of tries", "write a whole number from 1 on, or unset it")
+        raise StoreError("AWS_MAX_ATTEMPTS is not a number of tries", "write a whole number, at least 1, or unset it")
     for name in _KEYS:  # they become fields of every request, which the library could not send
         if os.environ.get(name) and not _KEY.fullmatch(os.environ[name]):
-            raise StoreError(f"{name} has characters that no key has", _AS_KEYS_ARE)
+            raise StoreError(f"{name} has characters that a key cannot have", _AS_KEYS_ARE)
     for name in _TEXTS:
         if not os.environ.get(name, "").isprintable():
             raise StoreError(f"{name} has characters that cannot be printed", "write it in one line")

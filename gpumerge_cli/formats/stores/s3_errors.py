@@ -62,7 +62,7 @@ def store_errors() -> Iterator[None]:
         what = f"the store does not answer ({type(error).__name__})"
         raise UncertainError(what, "check the network, AWS_REGION and AWS_ENDPOINT_URL") from None
     except ResponseParserError:
-        raise UncertainError("the store's answer is no whole XML", "try later") from None
+        raise UncertainError("the store's answer is incomplete XML", "try later") from None
     except failures.BotoCoreError as error:
         text = cut(without_values(" ".join(str(error).split()).rstrip("."), PREFIXES))
         raise StoreError(text[:1].lower() + text[1:], SETTINGS) from None
@@ -84,7 +84,7 @@ def _answered(error: failures.ClientError) -> StoreError:
     code = cut(str(error.response.get("Error", {}).get("Code", "")))
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
     if code == "NoSuchUpload":
-        return GoneError("the upload is not there any more")
+        return GoneError("the upload no longer exists")
     if code == "NoSuchBucket":
         return StoreError("there is no such bucket", "check its name, and AWS_ENDPOINT_URL if it is not at AWS")
     if code in _REFUSED:

@@ -68,7 +68,7 @@ class Multipart:
                 if 0 <= (last - moment).total_seconds() <= seconds:
                     replace(self, upload_id=other).abort()
         except (StoreError, ValueError, TypeError) as error:
-            what = error.what if isinstance(error, StoreError) else "the store does not tell its time"
+            what = error.what if isinstance(error, StoreError) else "the store's answer has no time"
             message = f"s3://{self.bucket}/{self.key}: warning: unfinished uploads of it may stay ({what})"
             getLogger("gpumerge").warning("gpumerge: %s; remove them by the store's own tools", message)
 
@@ -107,7 +107,7 @@ class Multipart:
             # A first answer may have been lost: then the request that was sent again finds no upload.
             there = self._state(tags, size)
             if not there.ours:
-                what = f"the upload vanished ahead of its end; {there.message}"
+                what = f"the upload vanished before its end; {there.message}"
                 raise StoreError(what, "write it again") from error
         except UncertainError as error:
             raise StoreError(f"{error.what}; {self._state(tags, size).message}", error.way_out) from None

@@ -43,7 +43,7 @@ def check_variables(prefix: str) -> None:
         if not name.startswith(prefix):
             continue
         if name.startswith(_ONE_LINE) and not (value.isprintable() and value.isascii()):
-            raise StoreError(f"{name} has characters that no such value has", "write it in one line, in ASCII")
+            raise StoreError(f"{name} has characters that such a value cannot have", "write it in one line, in ASCII")
         if name in _URLS and not is_store(value):
             raise StoreError(f"{name} is not the URL of a store", "write for example https://HOST")
     account = os.environ.get("AZURE_STORAGE_ACCOUNT_NAME", "a")
