@@ -88,7 +88,7 @@ def test_keys_lie_within_their_records(size: int, offset: int, key: np.dtype | i
 
 @pytest.mark.parametrize("dtype", ["U2", "M8[s]", "?", "c8"])
 def test_keys_of_records_without_an_order(dtype: str) -> None:
-    with pytest.raises(UsageError, match="no dtype of keys"):
+    with pytest.raises(UsageError, match="is not a dtype of keys"):
         Order.records(100, 0, np.dtype(dtype))
 
 

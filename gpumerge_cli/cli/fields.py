@@ -72,7 +72,7 @@ def format_of(
     from gpumerge_cli.formats.kinds.lookup import holds_lines
 
     if not holds_lines(named):
-        raise UsageError(f"{files[0]} is binary: --csv is for text", way_out="leave --csv out, or --format text")
+        raise UsageError(f"{files[0]} is binary: --csv applies to text", way_out="leave --csv out, or --format text")
     return "csv", "named"
 
 

@@ -200,7 +200,7 @@ def _says_otherwise(name: str, layout: Layout, dtype: Dtype, foreign: Foreign | 
     if suffix_of(name):
         detail = f"its suffix says {'nothing' if foreign is None else foreign.name}"
     usual, option = _usual_name(layout, dtype)
-    way_out = f"name it {usual}" + (f", or say {option}" if foreign is None else "")
+    way_out = f"name it {usual}" + (f", or use {option}" if foreign is None else "")
     return OutputError(f"{detail}, the items are {item_name(dtype)}", where=name, way_out=way_out)
 
 

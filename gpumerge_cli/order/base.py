@@ -38,7 +38,7 @@ class Meant(NamedTuple):
 
     order: Order
     way_out: str
-    """What to do if the items are in it."""
+    """The way out for the user, if the items are in it."""
     by: int | None = None
     """The key that orders the items differently, and must do so in this order, too; None if that does not matter."""
     leaves_ties: bool = False

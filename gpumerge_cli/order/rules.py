@@ -133,7 +133,7 @@ class LineOrder:
     of_records: LineOrder | None = field(default=None, compare=False)
     """For fields of CSV: the requested order of its records."""
     stable_by: str = field(default="leave --last-resort out", compare=False)
-    """How a user makes this order stable."""
+    """The way for a user to make this order stable."""
 
     @property
     def compared(self) -> int:

@@ -59,7 +59,7 @@ def test_a_level_that_cannot_be_forced_is_told(tmp_path: Path, monkeypatch: pyte
         loader.chosen_level(tmp_path)
     monkeypatch.delenv(loader.VARIABLE)
     monkeypatch.setattr(loader, "processor_levels", lambda: ())
-    with pytest.raises(DeviceError, match="x86-64-v2, the least level"):
+    with pytest.raises(DeviceError, match="x86-64-v2, the lowest level"):
         loader.chosen_level(tmp_path)
 
 

@@ -108,7 +108,7 @@ NPY_FAULTS = {
     "Fortran": (np.asfortranarray(np.zeros((2, 3))), "Fortran order"),
     "no dimension": (np.array(3), "0 dimensions"),
     "records": (np.zeros(2, [("a", "i4")]), "records need a key; name one of their fields as the key"),
-    "complex": (np.zeros(2, complex), "no order here"),
+    "complex": (np.zeros(2, complex), "cannot be ordered"),
 }
 
 
