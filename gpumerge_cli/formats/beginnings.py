@@ -1,4 +1,4 @@
-"""The first bytes of a file: they tell data that are no text, and text whose order will surprise."""
+"""The first bytes of a file: they identify data that are not text, and text whose order may surprise."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.kinds import Order
 
 LOOKED_AT = 512
-"""Bytes at a file's start that tell."""
+"""The bytes at a file's start that are examined."""
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 """The byte order marks of texts of two and of four bytes a unit."""
 _MANY = 4  # at least one byte of so many is 0
 
 
 def refuse_binary(name: str, start: bytes, *, plain: bool) -> None:
-    """Raise InputError if a file of lines begins with `start` and that is how compressed or other binary files begin.
+    """Raise InputError if `start`, the first bytes of a file of lines, is how compressed or other binary files begin.
 
     plain: as of SeekableInput.
     """
@@ -58,7 +58,7 @@ def refuse_records(name: str, start: bytes) -> None:
 
 
 def _kind(start: bytes, name: str, plain: bool) -> tuple[str, str] | None:
-    """(what data begin so, what to do about it); None for text."""
+    """(the kind of data that begin so, the way out); None for text."""
     for codec in CODECS.values():
         if _begins(start, codec.begins):
             if plain and compression_of(name) == codec.suffix:

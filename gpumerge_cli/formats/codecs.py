@@ -1,4 +1,4 @@
-"""Compressions: what each is called, how its data begin, what reads and writes them. CODECS is the one list of them.
+"""Compressions: their names, the first bytes of their data, their readers and compressors. CODECS lists them all.
 
 gzip, bzip2 and xz need nothing beyond Python's standard library; isal, of the extra `compressed`, is faster at gzip.
 Zstandard needs Python 3.14 or that extra. Each chunk is written as one member, stream or frame, so that chunks are
@@ -181,7 +181,7 @@ def _zstandard() -> Any:
 
 @contextmanager
 def _of_python(module: str) -> Iterator[None]:
-    """Say it if the Python at hand was built without a module."""
+    """Report it if this Python was built without a module."""
     try:
         yield
     except ImportError:

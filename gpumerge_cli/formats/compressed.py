@@ -20,7 +20,7 @@ class Writable(Protocol):
 
 
 def compression_of(name: str) -> str:
-    """The suffix that says how `name` is compressed, in lower case, or ""."""
+    """The suffix of the compression of `name`, in lower case; "" if it is not compressed."""
     suffix = os.path.splitext(shown(name))[1].lower()
     return suffix if suffix in CODECS else ""
 
@@ -39,7 +39,7 @@ def suffix_of(name: str) -> str:
 def open_reader(stream: IO[bytes], name: str) -> Reader:
     """The content of the compressed `stream`, to be read in order.
 
-    Raises UsageError if the library is missing, and for other data what `damaged` takes, as reading from it does.
+    Raises UsageError if the library is missing, and for invalid data an error that `damaged` takes, as reading does.
     """
     codec = CODECS[compression_of(name)]
     reader = codec.reader(stream)
@@ -53,7 +53,7 @@ def open_reader(stream: IO[bytes], name: str) -> Reader:
 
 
 class Beginning:
-    """The whole lines at the beginning of the compressed file `name`: a look at them makes no copy of the file.
+    """The whole lines at the beginning of the compressed file `name`, read without a copy of the file.
 
     size: their bytes, decompressed, at least 1 MiB if the file has more. Raises InputError, UsageError.
     """

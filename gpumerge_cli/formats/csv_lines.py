@@ -1,4 +1,4 @@
-"""CSV: records whose keys are fields as they mean, quotes undone. Records become lines in one of three ways.
+"""CSV: records whose keys are the values of fields, without quotes. Records become lines in one of three ways.
 
 - As they stand, if quotes enclose whole fields and no newlines: compiled code finds the fields. Nothing is copied.
 - With NUL behind each in place of its newline, if newlines lie within quotes.
@@ -103,7 +103,7 @@ def order_of_fields(order: LineOrder) -> LineOrder:
 def header_fields(name: str, items: Items) -> list[str] | None:
     """The fields of the record `header_lines`, counted from 1, of the file `name`; None if the file is empty.
 
-    Raises InputError if a file that is not empty has no such record, or is no CSV.
+    Raises InputError if a file that is not empty has no such record, or is not CSV.
     """
     number, plain = items.header_lines, items.plain
     packed = not plain and not is_url(name) and compression_of(name) != ""
@@ -128,7 +128,7 @@ def same_fields(header: bytes, other: bytes, separator: int) -> bool:
 
 
 def refuse(name: str, start: bytes, items: Items) -> None:
-    """Raise InputError if a file that begins with `start` is no CSV."""
+    """Raise InputError if a file that begins with `start` is not CSV."""
     if not items.tells_format:
         refuse_binary(name, start, plain=items.plain)
     refuse_wide(name, start, in_fields=True)
@@ -137,7 +137,10 @@ def refuse(name: str, start: bytes, items: Items) -> None:
 
 
 def line_of_record(record: bytes, order: LineOrder) -> bytes:
-    """The line of a record of a file, without its end. order: that of the lines. Raises UsageError for no record."""
+    """The line of a record of a file, without its end.
+
+    order: that of the lines. Raises UsageError for an invalid record.
+    """
     if order.quoted:
         if record.count(b'"') % 2:
             raise UsageError("it is not a record of CSV: a quote is not closed", way_out="check its quotes")
@@ -158,7 +161,7 @@ def without_fields(lines: bytes) -> bytes:
 
 
 def with_newlines(lines: bytes) -> bytes:
-    """The same of lines that are records with NUL behind them."""
+    """The records of lines that are records with NUL behind them, each with a newline."""
     return lines.replace(END, b"\n")
 
 

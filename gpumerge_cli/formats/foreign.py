@@ -1,4 +1,4 @@
-"""Formats that are known by name or beginning and neither read nor written here: FOREIGN is the one list of them."""
+"""Formats that are recognised by suffix or first bytes, but not supported. FOREIGN lists them all."""
 
 from __future__ import annotations
 

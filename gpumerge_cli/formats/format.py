@@ -1,4 +1,4 @@
-"""Formats of files, and the register of them. Each format is one file in formats/kinds.
+"""Formats of files, and their registry. Each format is one file in formats/kinds.
 
 NumPy is imported neither here nor there until a file is opened, since help lists all suffixes.
 """
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.kinds import Order
 
 Holds = Literal["lines", "untyped", "typed", "rows"]
-"""lines: take the options that say how lines compare. untyped: items whose dtype options and the suffix say. typed:
-items whose type the file says. rows: columns with types and nulls, see formats/rows.py."""
+"""lines: lines of text, which options for lines compare. untyped: items whose dtype comes from options or the suffix.
+typed: items whose type the file states. rows: columns with types and nulls, see formats/rows.py."""
 
 
 class Format:
-    """A format of files. All that is known of one format is in its subclass."""
+    """A format of files. A subclass holds everything about one format."""
 
     name: str
     """Its name for --format."""
     holds: Holds
     suffixes: Mapping[str, str] = {}
-    """The suffixes of its files, each with the name of the dtype that it says, or ""."""
+    """The suffixes of its files, each with the name of its dtype, or ""."""
     begins: bytes = b""
-    """A regular expression for how its files begin; b"" if nothing tells."""
+    """A regular expression for how its files begin; b"" if nothing identifies them."""
     about: str = ""
     """A note for the list of suffixes in help."""
     word: str = "binary"
@@ -84,16 +84,16 @@ class Format:
         return ()
 
     def same_header(self, header: bytes, other: bytes, items: Items) -> bool:
-        """Whether two headers say the same. A byte order mark and how lines end are no difference."""
+        """Whether two headers are the same, but for a byte order mark and the ends of lines."""
         bare, bare_other = (each.removeprefix(b"\xef\xbb\xbf").replace(b"\r", b"") for each in (header, other))
         return bare == bare_other
 
     def item_of(self, line: bytes, order: Order) -> bytes:
-        """The item, without its end, that a line of a file is. Raises UsageError for what is no line of a file."""
+        """The item, without its end, that a line of a file holds. Raises UsageError for an invalid line."""
         return line
 
     def header(self, dtype: Dtype, count: int) -> bytes:
-        """The bytes ahead of `count` items of a dtype, always of one length; b"" if there are none."""
+        """The bytes before `count` items of a dtype, always of one length; b"" if there are none."""
         return b""
 
 
@@ -116,7 +116,7 @@ class Layout:
     number: int = 0
     """The number of the file among the inputs."""
     dtype: Dtype | None = None
-    """With its byte order; None if the file says it."""
+    """With its byte order; None if the file states it."""
     key: Key | None = None
     """The part of an item that is its key, if options give it."""
 
@@ -131,7 +131,7 @@ class Written:
     """The way from lines to the bytes of an output."""
 
     shown: Callable[[bytes], bytes] | None = None
-    """Makes of whole lines what is written; None if they are written as they are."""
+    """Turns whole lines into the bytes to write; None if they are written as they are."""
     columns: tuple[Column, ...] = ()
     """Those of rows, which go to an output of a format of rows."""
 

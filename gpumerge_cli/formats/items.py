@@ -26,7 +26,7 @@ class Items:
     lines: LineOrder | None = None
     """The order of lines; None for bytewise."""
     reverse: bool = False
-    """Descending order of items that are no lines, and of lines if `lines` is None."""
+    """Descending order of items that are not lines, and of lines if `lines` is None."""
     header_lines: int = 0
     """Lines at the start of each input that are not items; those of the first stay ahead of the output."""
     certainty: Certainty = "named"
@@ -34,9 +34,9 @@ class Items:
     records: RecordRequest = field(default_factory=RecordRequest)
     """The options of fixed-size records."""
     plain: bool = False
-    """The names of files say nothing about their content, so none is compressed; for lines alone."""
+    """Whether the names of files are ignored, so none is compressed; only for lines."""
     shown: Callable[[bytes], bytes] | None = None
-    """Turns whole lines into the text to write, not compressed; for the format text alone."""
+    """Turns whole lines into the text to write, not compressed; only for the format text."""
     others: tuple[RecordRequest, ...] = ()
     """In place of `records`, for the inputs behind the first one; () if it holds for all."""
     lines_of_others: LineOrder | None = None
@@ -61,6 +61,6 @@ class Items:
 
     @property
     def tells_format(self) -> bool:
-        """Whether options say the format of files, so that their names and first bytes need not."""
+        """Whether options give the format of files, whatever their names and first bytes are."""
         named = self.format is not None and self.certainty == "named"
         return named or self.dtype is not None or any(one.size is not None for one in self.records_of)

@@ -22,7 +22,7 @@ def open_input(
     folder: str | None = None,
     copy: Copy | None = None,
 ) -> SeekableInput:
-    """Open the input that `name` says. The arguments are SeekableInput's. Raises InputError, UsageError."""
+    """Open the input `name`. The arguments are SeekableInput's. Raises InputError, UsageError."""
     if copy is not None:
         return SeekableInput(shown(name), folder=folder, copy=copy)
     if is_url(name):
@@ -33,7 +33,7 @@ def open_input(
 
 
 def unpack_input(name: str, out: Writable, progress: Callable[[float], None]) -> str:
-    """Write the decompressed content of an input to `out`. Returns the tag of its state, "" if nobody knows it.
+    """Write the decompressed content of an input to `out`. Returns the tag of its state, "" if it is unknown.
 
     progress: called with the share that was gone through, again and again. Raises InputError, UsageError, and what
     `out` and `progress` do.
@@ -48,7 +48,7 @@ def unpack_input(name: str, out: Writable, progress: Callable[[float], None]) ->
 
 
 def check_input(name: str) -> None:
-    """Raise the error that opening the input would, as far as that is known without asking a store or a pipe."""
+    """Raise the error of opening the input, as far as it is known without a request to a store or a read of a pipe."""
     if is_url(name):
         from gpumerge_cli.formats.stores.lookup import object_of
 
@@ -67,7 +67,7 @@ def size_of(name: str) -> int:
 
 
 def known_size(name: str) -> int:
-    """Bytes of the file or object, for progress; 0 if nobody knows them, or opening it will fail."""
+    """Bytes of the file or object, for progress; 0 if they are unknown, or opening it will fail."""
     try:
         return 0 if name == STDIO else size_of(name)
     except (OSError, ValueError, GpumergeError):

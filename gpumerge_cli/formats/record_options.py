@@ -39,7 +39,7 @@ class RecordRequest:
 
     @property
     def first_option(self) -> str:
-        """The first option that says something, or ""."""
+        """The first option that was given, or ""."""
         given = (
             ("--record-size", self.size),
             ("--key-offset", self.offset),
@@ -72,7 +72,7 @@ class Key:
 
 
 def parse_dtype(text: str) -> Dtype:
-    """The dtype that NumPy's spelling says: "int32", "u4,f8", "[('id', '<u4'), ('name', 'S10')]".
+    """The dtype of NumPy's spelling: "int32", "u4,f8", "[('id', '<u4'), ('name', 'S10')]".
 
     Raises UsageError if it is neither one of keys nor a structured one.
     """
@@ -110,9 +110,9 @@ def parse_dtype(text: str) -> Dtype:
 
 
 def record_format(dtype: str | None, request: RecordRequest) -> tuple[Dtype | None, Key | None]:
-    """(the dtype of a record, its key) as options say them; (None, None) if they say nothing of records.
+    """(the dtype of a record, its key) as options give them; (None, None) if no option is about records.
 
-    The first is None if it is for a header to say. dtype: as --dtype has it. Raises UsageError for options that do not
+    The first is None if a header states it. dtype: as --dtype has it. Raises UsageError for options that do not
     fit together.
     """
     given = None if dtype is None else parse_dtype(dtype)
@@ -266,7 +266,7 @@ def _names(items: Any, ahead: str = "") -> list[str]:
 
 
 def item_name(dtype: Any) -> str:
-    """The name of items of a dtype in messages. It tells the byte order for records alone."""
+    """The name of items of a dtype in messages. It states the byte order only for records."""
     if dtype.kind not in "SV":
         return str(dtype.newbyteorder("=").name)
     fields = ", ".join(f"{name} {dtype[name].str}" for name in dtype.names or ())

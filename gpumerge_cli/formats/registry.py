@@ -31,7 +31,7 @@ _RECORDS_WAY_OUT = "use --csv if it holds CSV; --record-size, or --dtype with fi
 def layout_of(name: str, items: Items, number: int = 0) -> Layout:
     """The layout of the file `name`. number: of the file among the inputs.
 
-    Raises UsageError if neither options nor suffix say the format, or if they disagree.
+    Raises UsageError if neither options nor suffix give the format, or if they disagree.
     """
     if items.format is not None and items.format not in FORMATS:
         raise UsageError(f"--format {items.format}: no such format", way_out=f"use {' or '.join(format_names())}")
@@ -64,7 +64,7 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
 
 
 def _dtype_of(name: str, one: Format, suffix: str, dtype: str | None) -> Dtype | None:
-    """The dtype of the items of a file that are no lines; None if the file says it. dtype: that of options."""
+    """The dtype of the items of a file that are not lines; None if the file states it. dtype: that of options."""
     wanted = None if dtype is None else parse_dtype(dtype)
     if one.holds in ("typed", "rows"):
         return wanted
@@ -80,7 +80,7 @@ def _dtype_of(name: str, one: Format, suffix: str, dtype: str | None) -> Dtype |
 
 
 def _of_options() -> Format:
-    """The format of files of which options say all."""
+    """The format of files that options describe completely."""
     return next(one for one in FORMATS.values() if one.holds == "untyped")
 
 
@@ -158,7 +158,7 @@ def open_source(
 
 
 def checked_suffix(name: str, layout: Layout, dtype: Dtype | None) -> str:
-    """The suffix of an output, "" if it means nothing.
+    """The suffix of an output; "" if it has no meaning.
 
     dtype: of the items, None for lines. Raises OutputError for a name that says something other than that.
     """
@@ -214,7 +214,7 @@ def _keeps_bytes(name: str) -> bool:
 
 
 def _usual_name(layout: Layout, dtype: Dtype) -> tuple[str, str]:
-    """The suffix that says what the items of a file are, and the option that does."""
+    """The suffix for the items of a file, and the option with the same meaning."""
     one = layout.format
     if one.holds == "typed":
         return next(iter(one.suffixes)), f"--format {one.name}"
@@ -236,7 +236,7 @@ def open_sink(
 ) -> Sink:
     """Open an output for `count` items (None: known only at `commit`) of `dtype` (V, S: records; None: lines).
 
-    written: see Prepared. line_end: ends each line. head: bytes ahead of all lines. most: about the bytes of all
+    written: see PreparedSources. line_end: ends each line. head: bytes ahead of all lines. most: about the bytes of all
     items, 0 if nobody knows.
 
     Its suffix says the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix

@@ -1,8 +1,8 @@
 """Formats of rows: columns with types and nulls, whose rows are read and written by groups.
 
 Each file is turned, group by group, into a temporary file of lines, whose order is order.rows. An output turns lines
-into rows again: each piece of lines becomes groups, and what a footer has to say of them is kept until the end. A
-format of rows subclasses RowFormat.
+into rows again: each piece of lines becomes groups, and the facts that a footer states about them are kept until the
+end. A format of rows subclasses RowFormat.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Writer(Protocol):
     """The bytes of an output of rows."""
 
     head: bytes
-    """The bytes ahead of all groups."""
+    """The bytes before all groups."""
 
     def group(self, columns: Sequence[Values]) -> bytes:
         """The bytes of a group; from any thread. See Table.group."""
@@ -137,7 +137,7 @@ class RowSource(EndedSource):
 
 
 def keys_of(columns: Sequence[Column], layout: Layout) -> tuple[RowKey, ...]:
-    """The columns by which rows compare. Raises UsageError for options that say no columns, or others."""
+    """The columns by which rows compare. Raises UsageError for options that name no columns, or others."""
     there = ", ".join(column.name for column in columns)
     if layout.dtype is not None or (layout.key is not None and not layout.key.fields):
         raise UsageError("its columns have their own types and places", way_out=f"name a column with --field: {there}")

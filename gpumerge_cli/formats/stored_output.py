@@ -1,4 +1,4 @@
-"""Outputs that are objects of stores: uploads in parts, shown when everything is right, and dropped otherwise.
+"""Outputs that are objects of stores: uploads in parts, shown when everything is complete, and dropped otherwise.
 
 Pieces of the output may come in any order and of any size. Each lies in the memory of its part until the part is
 whole, and is then sent. Chunks are handed out in order, so few parts are begun at a time, however large the output.
@@ -23,7 +23,7 @@ from gpumerge_cli.urls import shown
 LEAST_PART, MOST_PART = 8 << 20, 5 << 30
 _UNKNOWN = 64 << 20
 _LAST = 15.0
-"""Seconds in which a store must drop an upload: the program that waits for it may have been told to end."""
+"""Seconds in which a store must drop an upload: the program that waits for it may have been asked to end."""
 _PARTS = 9_000  # of the 10,000 that S3 allows: headers and data that do not compress add to what is expected
 
 placed: list[str] = []
@@ -192,7 +192,7 @@ class StoredOutput:
             raise
 
     def _await(self, dropping: Future[None]) -> None:
-        """Wait until the upload is dropped; a warning tells if it is not."""
+        """Wait until the upload is dropped; a warning reports if it is not."""
         try:
             dropping.result(_LAST)
             return

@@ -21,7 +21,7 @@ class Readable(Protocol):
 
     @property
     def extent(self) -> Extent | None:
-        """The place of its bytes; None if only `read_into` gets at them."""
+        """The place of its bytes; None if only `read_into` can read them."""
 
     def read_into(self, start: int, out: Bytes) -> None:
         """Fill `out` from `start` on."""
@@ -53,7 +53,7 @@ class ChunkWork(Protocol):
     def join(self) -> JoinRules | None: ...
 
 
-class Disordered(Exception):  # noqa: N818 - for who reads the chunk to say
+class Disordered(Exception):  # noqa: N818 - the reader of the chunk reports it
     """An input is not in order. source: its number."""
 
     def __init__(self, source: int) -> None:
@@ -79,7 +79,7 @@ class ChunkWorker(Protocol):
         """
 
     def outputs(self) -> Iterable[Bytes]:
-        """The result of the last `run` by parts, each valid until the next one is asked for."""
+        """The result of the last `run` by parts, each valid until the next one is taken."""
 
     def close(self) -> None:
         """Give its memory back."""

@@ -101,7 +101,7 @@ class CpuChunkWorker:
 
     def _tell(self, result: Any, nbytes: int, stopped: float) -> None:
         self.spans = []
-        if not self._chunks.check:  # then no more was looked at than which of equal items goes out
+        if not self._chunks.check:  # then the check has only found which of equal items is written
             result.kernel_ns, result.check_ns = result.kernel_ns + result.check_ns, 0
         for stage in reversed(_STAGES):
             seconds = getattr(result, f"{stage}_ns") / 1e9

@@ -64,7 +64,7 @@ class Heads:
 
     @property
     def dropped(self) -> int:
-        """The lines of them that were left out."""
+        """The number of lines that were left out."""
         return int(self._result.dropped)
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from gpumerge_cli.order.kinds import Order
 
 @lru_cache(maxsize=16)
 def order_spec(order: Order) -> Any:
-    """The OrderSpec of an order, one for all who ask. It keeps the table alive that it points to."""
+    """The OrderSpec of an order, the same object for equal orders. It keeps the table alive that it points to."""
     layout = order.layout()
     numbers = {name: getattr(layout, name) for name in names_of(OrderLayout) if name != "table"}
     spec = library().OrderSpec(**numbers)

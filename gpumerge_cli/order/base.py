@@ -1,7 +1,7 @@
 """The protocol of orders: how items compare, how they lie in memory, and what messages call them.
 
 There are orders of keys that are their own items, of records by one key, of records by several fields, and of lines.
-Code that works on items asks the order what it needs to know. It never asks which kind of order it has.
+Code that works on items calls the methods of the order. It never tests which kind of order it has.
 """
 
 from __future__ import annotations
@@ -256,10 +256,10 @@ class Order(ABC):
 
     @abstractmethod
     def others(self, *, keys_equal: bool) -> Sequence[Order]:
-        """Orders by other options. keys_equal: no key tells apart the items that are out of this order."""
+        """Orders by other options. keys_equal: all keys of the items that are out of this order are equal."""
 
     def meant(self, by: int | None) -> Sequence[Meant]:
-        """Orders that a user may have meant instead. by: the key of by_key() that tells items apart, if one does."""
+        """Orders that a user may have meant instead. by: the key of by_key() in which the items differ."""
         return [self._by_options(other) for other in self.others(keys_equal=by is None)]
 
     def _by_options(self, other: Order) -> Meant:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass
 
-# The bits of kernels/equals.h, which says what they mean.
+# The bits of kernels/equals.h, which explains them.
 EQUAL, ONLY_A, ONLY_B, SET, DISTINCT, FIRST, CONTINUED = 1, 2, 4, 8, 16, 32, 64
 _JOIN = 128  # no kernel of merges or sorts sees it
 
@@ -50,7 +50,7 @@ class Equals(Enum):
 
     @property
     def keeps_all(self) -> bool:
-        """Whether as many bytes go out as come in, so that each chunk's place in the output is known ahead."""
+        """Whether all items are written, so that each chunk's place in the output is known ahead."""
         return self is Equals.ALL
 
     @property
@@ -74,7 +74,7 @@ class Equals(Enum):
         return Equals(self.value & ~DISTINCT).name.lower() if self.groups else "merge"
 
     def most(self, counts: Sequence[int]) -> int:
-        """The most items that go out of one or more runs of so many items."""
+        """The most items that are written from one or more runs of so many items."""
         if not self.is_set:
             return sum(counts)
         most, *others = counts
@@ -84,7 +84,7 @@ class Equals(Enum):
         return most
 
     def kept(self, counts: Sequence[int]) -> list[tuple[int, int]]:
-        """The items that go out of a group of equal ones, as a range for each input: from the first one to the last.
+        """The items that are written from a group of equal ones, as a range for each input.
 
         counts: the number of these items that each input holds, one or more inputs. This is the plain form of the
         rules.

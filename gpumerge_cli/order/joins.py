@@ -1,4 +1,4 @@
-"""The rules of a join of lines as plain data: where each input has its keys, how they compare, and what goes out."""
+"""The rules of a join of lines as plain data: where each input has its keys, how they compare, and what is written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.kinds import Order
 
 PAIRS, ONLY_A, ONLY_B, PAIRED_A = 1, 2, 4, 8
-"""The items that go out, as bits: one for each pair of items with equal keys; the items of A, and of B, without a
+"""The items that are written, as bits: one for each pair of items with equal keys; the items of A, and of B, without a
 partner; each item of A that has one, once. They are JoinShows of kernels/cpu/entries.h."""
 TYPES = {
     "inner": PAIRS,

@@ -1,4 +1,4 @@
-"""The types of keys: TYPES is the one list of them. NumPy is not imported here: help lists types and their suffixes."""
+"""The types of keys: TYPES lists them all. NumPy is not imported here: help lists types and their suffixes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ItemType:
 
     @classmethod
     def of(cls, name: str) -> ItemType | None:
-        """The type of a key that a text says in a plain way, "int32" or "<i4"; None for any other text."""
+        """The type of a key in a plain spelling, "int32" or "<i4"; None for any other text."""
         if name in DTYPES:
             return _NAMED[name]
         order, letter = (name[:1], name[1:]) if name[:1] in ("<", ">", "=") else ("=", name)
@@ -66,7 +66,7 @@ class ItemType:
 
     @property
     def name(self) -> str:
-        """NumPy's name, which does not tell the byte order."""
+        """NumPy's name, which does not state the byte order."""
         return type_name(_LETTERS[self.kind], self.itemsize) if self.kind in _LETTERS else str(self.dtype.name)
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class ItemType:
 
 
 def of_dtype(dtype: np.dtype[Any]) -> Dtype:
-    """The type that says the same as a dtype; the dtype itself if there is none."""
+    """The type that equals a dtype; the dtype itself if there is none."""
     if dtype.kind not in "iufSV" or dtype.subdtype is not None or dtype.names is not None:
         return dtype
     return ItemType(dtype.kind, dtype.itemsize, dtype.isnative)

@@ -53,7 +53,7 @@ class RecordJoin:
 
     @property
     def has_rest(self) -> bool:
-        """Whether the rest of B's records goes out."""
+        """Whether the rest of B's records is written."""
         return bool(self.shows & (PAIRS | ONLY_B))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Csv(Format):
-    """See formats/csv_lines.py, which turns records into lines. No suffix says it: plain lines are merged faster."""
+    """See formats/csv_lines.py, which turns records into lines. No suffix selects it: plain lines are merged faster."""
 
     name = "csv"
     holds = "lines"

@@ -26,12 +26,12 @@ def format_named(name: str) -> Format:
 
 
 def format_of_suffix(suffix: str) -> Format | None:
-    """The format that a suffix says, in lower case and with its dot; "" for none."""
+    """The format of a suffix, in lower case and with its dot; "" for none."""
     return next((one for one in FORMATS.values() if suffix in one.suffixes), None)
 
 
 def dtype_of(suffix: str) -> str:
-    """The name of the dtype that a suffix says, "" if it says none."""
+    """The name of the dtype of a suffix; "" if it has none."""
     one = format_of_suffix(suffix)
     return "" if one is None else one.suffixes[suffix]
 

@@ -23,7 +23,7 @@ _no_warnings = threading.Lock()
 
 
 class Npy(Format):
-    """Items of the dtype that the header says."""
+    """Items of the dtype in the header."""
 
     name = "npy"
     holds = "typed"
@@ -52,7 +52,7 @@ class Npy(Format):
         return source
 
     def header(self, dtype: Dtype, count: int) -> bytes:
-        """See Format. Raises OutputError for records whose fields it cannot say."""
+        """See Format. Raises OutputError for records whose fields it cannot hold."""
         import numpy as np
         from numpy.lib import format as npy
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Raw(Format):
-    """Items of a dtype that options or the suffix say."""
+    """Items of a dtype that options or the suffix give."""
 
     name = "raw"
     holds = "untyped"

@@ -22,7 +22,7 @@ class MissingError(StoreError):
 
 
 class UncertainError(StoreError):
-    """No answer tells whether the store did what was requested."""
+    """No answer shows whether the store did what was requested."""
 
 
 class ChangedError(StoreError):
@@ -63,11 +63,11 @@ def check_answer(
 ) -> None:
     """Raise WrongAnswerError or ChangedError unless an answer holds the requested range of the object.
 
-    requested: start and stop. given: start, stop and the object's size as the answer tells them; None if it does not.
+    requested: start and stop. given: start, stop and the object's size as the answer states them; None if it does not.
     tag: the answer's, "" if it has none. length: the bytes that came; readers stop at one too many.
     """
     if given is None and requested == (0, found.size):
-        given = (*requested, found.size)  # an answer of all bytes need not tell its range
+        given = (*requested, found.size)  # an answer of all bytes need not state its range
     if (tag and found.tag and tag != found.tag) or (given and given[2] not in (-1, found.size)):
         raise ChangedError
     if given is None or given[:2] != requested:
@@ -89,7 +89,7 @@ class State:
 
 
 def state_of(stat: Callable[[], Found], *, size: int = -1, tag: str = "", before: Found | None = None) -> State:
-    """The state of an object, for when no answer tells whether it was written.
+    """The state of an object, for when no answer shows whether it was written.
 
     stat: asks the store for it. size, tag: of what was written, -1 and "" if unknown. before: the object that it
     replaces.
@@ -117,7 +117,7 @@ class Sendable(Protocol):
         """Send part `number`, counted from 0, in place of an earlier one of this number; the store's tag of it."""
 
     def check(self) -> None:
-        """See whether this process reaches the store, and the store knows the upload."""
+        """Check that this process reaches the store, and that the store knows the upload."""
 
 
 class Upload(Protocol):

@@ -1,4 +1,4 @@
-"""Objects in stores, by the schemes of their URLs: SCHEMES is the one list of them.
+"""Objects in stores, by the schemes of their URLs: SCHEMES lists them all.
 
 Libraries of stores are imported when the first URL is opened.
 """

@@ -153,7 +153,7 @@ class OtherUpload:
             self._changed.notify_all()
 
     def arrive(self) -> None:
-        """The writer tells only at its end which parts have arrived."""
+        """The writer reports only at its end which parts have arrived."""
 
     def complete(self) -> None:
         assert not self._waiting, "every part was sent"
@@ -215,7 +215,7 @@ def _at_most(answer: Any, limit: int) -> bytes:
 
 
 def _found(meta: Any) -> Found:
-    changed = meta["last_modified"]  # 1970 where the server does not tell
+    changed = meta["last_modified"]  # 1970 where the server does not state it
     tag = meta["e_tag"] or ""
     return Found(meta["size"], tag or (str(changed) if changed.timestamp() else ""), dated=not tag)
 

@@ -83,7 +83,7 @@ def _at_most(body: Any, limit: int) -> bytes:
 
 
 def _range_of(header: str) -> tuple[int, int, int] | None:
-    """Start, stop and size (-1 if unknown) of a Content-Range; None if it tells no range."""
+    """Start, stop and size (-1 if unknown) of a Content-Range; None if it holds no range."""
     parts = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+|\*)", header.strip())
     if parts is None:
         return None

@@ -18,7 +18,7 @@ from gpumerge_cli.urls import shown
 _CREDENTIALS = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 SETTINGS = "check the name and the settings of AWS"
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
-"""The variables that tell the store's address, the first one first."""
+"""The variables that hold the store's address, the first one first."""
 PREFIXES = ("AWS_",)
 """The beginnings of the names of variables whose values no error shows."""
 _REFUSED = (
@@ -69,12 +69,12 @@ def store_errors() -> Iterator[None]:
     except MemoryError:
         raise
     except Exception as error:
-        what = f"{_place()} gives an answer that makes no sense ({type(error).__name__})"
+        what = f"{_store_name()} gives an answer that makes no sense ({type(error).__name__})"
         raise UncertainError(what, "see whether AWS_ENDPOINT_URL is a store's, and the network leads to it") from error
 
 
-def _place() -> str:
-    """The store, by its address if a variable tells it. A user and a password in that are left out."""
+def _store_name() -> str:
+    """The store, by its address if a variable holds it, without a user and a password."""
     found = [os.environ[name] for name in ENDPOINTS if os.environ.get(name)]
     return f"the store at {cut(shown(found[0]).partition('://')[2])}" if found else "the store"
 
