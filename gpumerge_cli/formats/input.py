@@ -51,7 +51,7 @@ class SeekableInput:
         self.name = name
         self.tag = copy.tag if copy is not None else ""
         self._folder = folder
-        self._place = copy.path if copy is not None else name
+        self._path = copy.path if copy is not None else name
         packed = "" if plain or copy is not None else compressed.compression_of(name)
         descriptor = self._open()
         try:
@@ -92,7 +92,7 @@ class SeekableInput:
         status = os.fstat(descriptor)
         copy.name, copy.start, copy.size, copy._folder = self.name, 0, status.st_size, self._folder
         copy._state, copy._descriptor, copy._shared = _state_of(status), descriptor, None
-        copy.tag, copy._place = self.tag, self.name
+        copy.tag, copy._path = self.tag, self.name
         return copy
 
     def extent(self, start: int, held: int, swap: int = 0) -> Extent | None:
@@ -166,7 +166,7 @@ class SeekableInput:
         try:
             if self.name == STDIO:
                 return os.dup(sys.stdin.fileno())
-            return os.open(self._place, os.O_RDONLY | os.O_CLOEXEC)
+            return os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         except (OSError, ValueError) as error:
             raise input_error(as_os_error(error), self.name) from None
 

@@ -105,13 +105,13 @@ class OtherObject:
 class OtherUpload:
     """See Upload. The writer makes parts of its own of what it is given in order, and sends several at once.
 
-    place: the object that it writes. before: the one that is there, None if there is none.
+    target: the object that it writes. before: the one that is there, None if there is none.
     """
 
     any_order = False
 
-    def __init__(self, writer: Any, place: OtherObject, before: Found | None) -> None:
-        self._place = place
+    def __init__(self, writer: Any, target: OtherObject, before: Found | None) -> None:
+        self._object = target
         self._before = before
         self._size = 0
         self._stack = ExitStack()
@@ -162,7 +162,7 @@ class OtherUpload:
                 self._stack.close()
         except StoreError as error:
             # The store may have done what it was asked for, and only its answer be lost.
-            state = state_of(self._place.stat, size=self._size, before=self._before)
+            state = state_of(self._object.stat, size=self._size, before=self._before)
             error = _with_upload(error)
             raise StoreError(f"{error.what}; {state.message}", error.way_out) from None
         self._ended = True

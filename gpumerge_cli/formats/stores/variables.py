@@ -28,8 +28,8 @@ _ACCOUNT = re.compile(r"[a-z0-9-]+")
 def is_store(value: str) -> bool:
     """Whether a value is the http or https URL of a server."""
     try:
-        place = urlsplit(value)
-        return place.scheme in ("http", "https") and bool(place.hostname) and place.port != 0 and " " not in value
+        address = urlsplit(value)
+        return address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0 and " " not in value
     except ValueError:
         return False
 
@@ -60,8 +60,8 @@ def _check_key(text: str) -> None:
         account = json.loads(text)
     except (ValueError, RecursionError):
         account = None
-    place = account.get("gcs_base_url") if isinstance(account, Mapping) else None
-    if not isinstance(account, Mapping) or not (place is None or (isinstance(place, str) and is_store(place))):
+    base = account.get("gcs_base_url") if isinstance(account, Mapping) else None
+    if not isinstance(account, Mapping) or not (base is None or (isinstance(base, str) and is_store(base))):
         what = "GOOGLE_SERVICE_ACCOUNT_KEY is not the JSON of a service account"
         raise StoreError(what, "set GOOGLE_SERVICE_ACCOUNT to the name of its file")
 
@@ -76,7 +76,7 @@ def secret_variables(prefixes: tuple[str, ...]) -> list[str]:
 
 
 def without_values(text: str, prefixes: tuple[str, ...]) -> str:
-    """A text with the names of variables in place of their values."""
+    """A text with the names of variables in base of their values."""
     for name in secret_variables(prefixes):
         text = text.replace(os.environ[name], f"${name}")
     return text
