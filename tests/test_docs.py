@@ -363,6 +363,18 @@ def test_contributing_names_files_that_exist() -> None:
     assert [path for path in paths if not (ROOT / path).exists() and not (PACKAGE / path).exists()] == []
 
 
+def test_the_map_has_all_rooms() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text().split("## The map")[1].split("\n## ")[0]
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert {room for room in rooms if f"| `{room}/` |" not in text} == set()
+
+
+def test_the_kernels_readme_names_each_of_their_files() -> None:
+    text = (ROOT / "kernels" / "README.md").read_text()
+    files = [path for folder in (".", "gpu") for path in (ROOT / "kernels" / folder).glob("*.[ch]*")]
+    assert [file.name for file in files if f"`{file.name}`" not in text] == []
+
+
 def test_the_glossary_names_the_file_of_each_term() -> None:
     rows = _rows((ROOT / "CONTRIBUTING.md").read_text().split("## Glossary")[1].split("\n## ")[0])[2:]
     assert len(rows) > 30
