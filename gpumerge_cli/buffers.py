@@ -44,7 +44,7 @@ def address_of(held: Any) -> int:
     return address or 0
 
 
-def view(address: int | None, nbytes: int) -> memoryview:
+def memory_at(address: int | None, nbytes: int) -> memoryview:
     """`nbytes` at an address, without a copy. The memory must outlive the view."""
     if not nbytes or address is None:
         return memoryview(bytearray())
@@ -52,7 +52,7 @@ def view(address: int | None, nbytes: int) -> memoryview:
     return found
 
 
-def room(nbytes: int) -> memoryview:
+def allocate(nbytes: int) -> memoryview:
     """New memory of `nbytes`, all zero. Raises MemoryError."""
     if nbytes < _LARGE:
         return memoryview(bytearray(nbytes))

@@ -30,7 +30,7 @@ _take: list[Callable[[Span], None]] = []
 
 
 @contextmanager
-def told(listener: Callable[[Notice], None]) -> Iterator[None]:
+def notifying(listener: Callable[[Notice], None]) -> Iterator[None]:
     """Until the body ends, call `listener` for each compilation that takes a while, from any thread."""
     _tell.append(listener)
     try:

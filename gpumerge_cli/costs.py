@@ -9,8 +9,8 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpumerge_cli.cache import cache_folder, read_own, write_own
-from gpumerge_cli.dataclass import dataclass, field, names_of
+from gpumerge_cli.cache import cache_folder, read_cached, write_cached
+from gpumerge_cli.dataclass import dataclass, field, field_names
 
 BACKENDS = ("cpu", "gpu")
 _ADDED = ("written", "mapped", "cpu_sorted_keys", "cpu_sorted_lines", "gpu_sorted_keys", "gpu_sorted_lines")
@@ -141,11 +141,11 @@ def costs_file() -> Path:
     return Path(cache_folder()) / "costs.json"
 
 
-def load(path: Path | None = None) -> Costs:
+def load_costs(path: Path | None = None) -> Costs:
     """The costs measured on this machine; the built-in constants if those cannot be read or make no sense."""
-    names = set(names_of(Costs))
+    names = set(field_names(Costs))
     try:
-        data = read_own(path or costs_file())
+        data = read_cached(path or costs_file())
         import json
 
         # The built-in constants stand for anything that older versions did not measure.
@@ -158,11 +158,11 @@ def load(path: Path | None = None) -> Costs:
     return Costs()
 
 
-def save(costs: Costs, path: Path | None = None) -> Path:
+def save_costs(costs: Costs, path: Path | None = None) -> Path:
     """Keep measured costs for `load`. Raises OSError."""
     import json
     from dataclasses import asdict
 
     place = path or costs_file()
-    write_own(place, (json.dumps(asdict(costs), indent=2) + "\n").encode())
+    write_cached(place, (json.dumps(asdict(costs), indent=2) + "\n").encode())
     return place

@@ -37,10 +37,10 @@ else:
         return kind(**changes)
 
 
-__all__ = ["dataclass", "field", "names_of", "replace"]
+__all__ = ["dataclass", "field", "field_names", "replace"]
 
 
-def names_of(kind: type[Any]) -> tuple[str, ...]:
+def field_names(kind: type[Any]) -> tuple[str, ...]:
     """The names of a dataclass's fields."""
     return tuple(kind._fields_)
 

@@ -144,7 +144,7 @@ MOST_RECURSED = 1 << 16
 """The most items that a recursive sort takes. It launches a merge for almost every item, one after the other."""
 
 
-def judge_recursion(items: int) -> None:
+def check_recursion(items: int) -> None:
     """Raises UsageError for more items than a recursive sort takes."""
     if items > MOST_RECURSED:
         raise UsageError(

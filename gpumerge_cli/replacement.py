@@ -251,7 +251,7 @@ _unfinished: dict[Path, _Identity | None] = {}
 """Temporary files that are neither committed nor aborted, or that could not be removed; None: not made yet."""
 
 
-def remove_unfinished() -> list[tuple[Path, str]]:
+def remove_temporaries() -> list[tuple[Path, str]]:
     """Remove the temporary files of all unfinished replacements. The program calls it as it ends.
 
     Returns those that stay, because they cannot be removed, with the reasons.
@@ -281,7 +281,7 @@ def _remove(path: Path) -> str | None:
     return None
 
 
-def judge_name(path: Path, descriptor: int) -> None:
+def check_name(path: Path, descriptor: int) -> None:
     """Raise PlacementError if the name is not that of the open file."""
     if _identity_of(path) != _identity(os.fstat(descriptor)):
         raise PlacementError(f"another program replaced {path} while it was written", "run again")
@@ -364,7 +364,7 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
-def sweep(names: Iterable[str | Path]) -> None:
+def remove_leftovers(names: Iterable[str | Path]) -> None:
     """Do for many places, whose replacements come next, what each would do alone: look for what killed runs left.
 
     Each folder is read once, so it may take in thousands of files.

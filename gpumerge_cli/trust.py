@@ -21,7 +21,7 @@ def distrusted(place: str, status: os.stat_result, *, by_root: bool = False) -> 
 
 
 @lru_cache(maxsize=256)
-def tell_once(line: str) -> None:
+def warn_once(line: str) -> None:
     """Print the line on standard error, once for each different line."""
     from gpumerge_cli.units import visible
 

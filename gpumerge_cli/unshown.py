@@ -24,7 +24,7 @@ _names: dict[str, str] = {}
 _pattern: re.Pattern[str] | None = None
 
 
-def begin(arguments: Iterable[str]) -> None:
+def start_concealing(arguments: Iterable[str]) -> None:
     """Forget all values. arguments: of the command line: whoever wrote them may see them again."""
     global _pattern
     _forms.clear()

@@ -12,7 +12,7 @@ import pytest
 import gpumerge_cli
 from gpumerge_cli.arrays import remembered
 from gpumerge_cli.arrays.call import Call
-from gpumerge_cli.arrays.options import judge_out, same_side
+from gpumerge_cli.arrays.options import check_out, same_side
 from gpumerge_cli.errors import UsageError
 
 _DTYPES = ["int32", "int64", "uint8", "float32", "float64", "float16", "bool"]
@@ -144,13 +144,13 @@ def test_outputs_that_a_gpu_cannot_write(monkeypatch: pytest.MonkeyPatch) -> Non
     keys = fake(400, 3)
     for at in (4097, 4098, 4099):
         with pytest.raises(UsageError, match="out does not lie at multiples of its items' size; give a copy of it"):
-            judge_out(fake(at, 3), keys.dtype, 3, [keys])
+            check_out(fake(at, 3), keys.dtype, 3, [keys])
         with pytest.raises(UsageError, match="out does not lie at multiples"):
             gpumerge_cli.sort(keys, values=fake(800, 3), out=fake(at, 3))
         with pytest.raises(UsageError, match="an array does not lie at multiples of its items' size"):
             Call.of([keys, fake(at, 3)], None, False)
-    judge_out(fake(4100, 3), keys.dtype, 3, [keys])
-    judge_out(fake(4097, 0), keys.dtype, 0, [fake(400, 0)])
+    check_out(fake(4100, 3), keys.dtype, 3, [keys])
+    check_out(fake(4097, 0), keys.dtype, 0, [fake(400, 0)])
 
 
 @pytest.mark.usefixtures("recorder")
@@ -225,7 +225,7 @@ def test_other_gpus_are_named() -> None:
     with pytest.raises(UsageError, match="arrays lie on different devices: GPUs 0, 1 and 2; move them to one"):
         same_side([here, there, fake(0, 1, device=2)])
     with pytest.raises(UsageError, match="out lies on GPU 1, and the arrays on GPU 0; give an array on the arrays"):
-        judge_out(there, here.dtype, 3, [here])
+        check_out(there, here.dtype, 3, [here])
 
 
 def test_functions_are_looked_up_once() -> None:

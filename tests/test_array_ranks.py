@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import gpumerge_cli
 from gpumerge_cli.arrays import ranking, searching
-from gpumerge_cli.arrays.searching import co_ranks_of_images, ranks_of
+from gpumerge_cli.arrays.searching import co_ranks_of_images, search_ranks
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.keys import Keys
@@ -98,7 +98,7 @@ def test_searches_in_images_give_the_same_ranks(
         assert np.array_equal(found, gpumerge_cli.rank(runs, ranks, descending=descending))
         keys = np.concatenate(runs)
         for side in ("left", "right"):
-            found = ranks_of(np, images, order.image(keys), side)  # type: ignore[arg-type]
+            found = search_ranks(np, images, order.image(keys), side)  # type: ignore[arg-type]
             expected = gpumerge_cli.rank_of(runs, keys, side=side, descending=descending)  # type: ignore[arg-type]
             assert np.array_equal(found, expected)
 

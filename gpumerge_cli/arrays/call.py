@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import judge_aligned, judge_count, judge_out, judge_place, same_side
+from gpumerge_cli.arrays.options import check_aligned, check_backend, check_count, check_out, same_side
 from gpumerge_cli.arrays.payload import payload
-from gpumerge_cli.arrays.taking import taken
+from gpumerge_cli.arrays.taking import as_array
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
@@ -53,23 +53,23 @@ class Call:
 
         Raises UsageError for what does not fit, DeviceError for memory of a GPU if CuPy is missing.
         """
-        given = [taken(array) for array in arrays]
+        given = [as_array(array) for array in arrays]
         keys = ArrayKeys.of(given, key, descending)
         on_device = same_side(given)
         if threads is not None:
-            judge_count("threads", threads)
+            check_count("threads", threads)
         rows = None if values is None else payload(values, given, on_device=on_device)
         if out is not None:
             most = equals.most([len(array) for array in given])
-            judge_out(out, keys.dtype, most, [*given, *(rows or ())], longer=equals is not Equals.ALL)
+            check_out(out, keys.dtype, most, [*given, *(rows or ())], longer=equals is not Equals.ALL)
         if not on_device:
-            judge_place(backend, device)
+            check_backend(backend, device)
         elif backend not in ("auto", "gpu"):
             raise UsageError(f"backend {backend!r} cannot work on CuPy arrays", way_out='use "gpu", or NumPy arrays')
         else:
             keys.judge_for_gpu()
             for array in given:
-                judge_aligned(array, "an array")
+                check_aligned(array, "an array")
         return cls(given, keys, on_device, rows, out, backend, device, threads)
 
     @property

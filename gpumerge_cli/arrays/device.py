@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.arrays.call import Call
-from gpumerge_cli.arrays.payload import contiguous, gathered, joined, moves_along, readable
+from gpumerge_cli.arrays.payload import concatenated, contiguous, gathered, moves_along, readable
 from gpumerge_cli.arrays.remembered import again, kind_of, remember, remembered
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.launch import LaunchRequest, SortRequest
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _USUAL = SortRequest()
 
 
-class Device:
+class DeviceCall:
     """Carries out a call on CuPy arrays, as Host does on NumPy's. Raises DeviceError for an unavailable GPU."""
 
     def __init__(self, call: Call) -> None:
@@ -45,10 +45,10 @@ class Device:
                 return out
             # A stable sort of sorted runs is their merge.
             if request == _USUAL.launch:
-                return out, self._sort_along(joined(runs), _USUAL, rows, out)
-            ranks = self._ranks(joined(runs), SortRequest("auto", request))
+                return out, self._sort_along(concatenated(runs), _USUAL, rows, out)
+            ranks = self._ranks(concatenated(runs), SortRequest("auto", request))
             moved = gathered(rows, ranks)
-            out.view(self._call.keys.items)[:] = joined(runs)[ranks]
+            out.view(self._call.keys.items)[:] = concatenated(runs)[ranks]
             return out, self.kept(moved)
 
     def sort(self, request: SortRequest) -> Any:
@@ -164,7 +164,7 @@ class Device:
     def _sort_along(self, run: Any, request: SortRequest, values: Sequence[Any], out: Any) -> Any:
         """Sort a run into `out`, which is as long. Returns the rows of its values, in the order of their keys."""
         policy = self._backend.resolve_sort(request, self._order, run.nbytes)
-        rows, items = joined(values), out.view(self._call.keys.items)
+        rows, items = concatenated(values), out.view(self._call.keys.items)
         if policy.algorithm == "radix" and moves_along(rows):
             return self.kept(self._backend.sort_pairs(run, self._order, rows, items))
         ranks = self._backend.sort_ranks(run, self._order, policy)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.payload import gathered, joined
+from gpumerge_cli.arrays.payload import concatenated, gathered
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.select import host, select
 from gpumerge_cli.dataclass import dataclass
@@ -26,7 +26,7 @@ Ranks = NDArray[np.int64]
 _KEY, _PLACE = "key", "place"
 
 
-class Host:
+class HostCall:
     """Carries out a call on NumPy arrays, as Device does on CuPy's. Raises DeviceError for an unavailable GPU."""
 
     def __init__(self, call: Call) -> None:
@@ -129,7 +129,7 @@ class HostRuns:
         if self._in_place():
             # A stable sort of sorted runs is their merge. For 10 M numbers, sorting the ranks took a tenth to all of
             # the time of a merge of records of number and index.
-            return self._of([joined(self.arrays)], self.keys).sorted_ranks(SortRequest("auto", request))
+            return self._of([concatenated(self.arrays)], self.keys).sorted_ranks(SortRequest("auto", request))
         pairs = self._numbered()
         out = np.empty(sum(map(len, pairs.arrays)), pairs.arrays[0].dtype)
         pairs.merge(request, out)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.arrays.options import as_line, in_native_order
-from gpumerge_cli.arrays.taking import judge_mask
+from gpumerge_cli.arrays.options import in_native_order, short_repr
+from gpumerge_cli.arrays.taking import check_unmasked
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.record_options import Key, order_of
@@ -46,9 +46,9 @@ class ArrayKeys:
     def of(cls, arrays: Sequence[Any], field: str | None, descending: bool) -> ArrayKeys:
         """The keys of NumPy or CuPy arrays. Raises UsageError if they have no order, or different orders."""
         if field is not None and not isinstance(field, str):
-            raise UsageError(f"key={as_line(field)} is no field's name", way_out="name a field of the arrays' dtype")
+            raise UsageError(f"key={short_repr(field)} is no field's name", way_out="name a field of the arrays' dtype")
         for array in arrays:
-            judge_mask(array)
+            check_unmasked(array)
             if array.ndim != 1:
                 raise UsageError(f"an array has {array.ndim} dimensions", way_out="merge 1-D arrays")
         dtypes = [in_native_order(array.dtype) for array in arrays]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.options import as_line, is_aligned, same_side
-from gpumerge_cli.arrays.taking import is_cupy, taken
+from gpumerge_cli.arrays.options import is_aligned, same_side, short_repr
+from gpumerge_cli.arrays.taking import as_array, is_cupy
 from gpumerge_cli.errors import UsageError
 
 _LISTED = 8
@@ -21,9 +21,9 @@ def payload(values: Any, keys: Sequence[Any], *, on_device: bool) -> list[Any]:
     on_device: whether the keys are CuPy's.
     """
     if not isinstance(values, Iterable):
-        what = f"values={as_line(values)} is no list of arrays"
+        what = f"values={short_repr(values)} is no list of arrays"
         raise UsageError(what, way_out="give one array for each array of keys")
-    found = [taken(each, payload=True) for each in values]
+    found = [as_array(each, payload=True) for each in values]
     if len(found) != len(keys):
         raise UsageError(
             f"{len(found)} arrays of values for {len(keys)} of keys", way_out="give a list of one array for each"
@@ -70,10 +70,10 @@ def moves_along(rows: Any) -> bool:
 
 def gathered(values: Sequence[Any], ranks: Any) -> Any:
     """The rows `ranks` of all values, laid one behind the other."""
-    return joined(values)[ranks]
+    return concatenated(values)[ranks]
 
 
-def joined(arrays: Sequence[Any]) -> Any:
+def concatenated(arrays: Sequence[Any]) -> Any:
     """Arrays of one dtype, laid one behind the other; a single array comes back itself."""
     if len(arrays) == 1:
         return arrays[0]

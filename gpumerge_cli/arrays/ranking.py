@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.call import Call
-from gpumerge_cli.arrays.device import Device
+from gpumerge_cli.arrays.device import DeviceCall
 from gpumerge_cli.arrays.keys import ArrayKeys, keys_in
-from gpumerge_cli.arrays.options import as_line, flag, judge_aligned, same_side
-from gpumerge_cli.arrays.searching import Side, co_ranks_of_images, ranks_of
-from gpumerge_cli.arrays.taking import is_cupy, judge_mask, lies_on_gpu, taken
+from gpumerge_cli.arrays.options import check_aligned, flag, same_side, short_repr
+from gpumerge_cli.arrays.searching import Side, co_ranks_of_images, search_ranks
+from gpumerge_cli.arrays.taking import as_array, check_unmasked, is_cupy, lies_on_gpu
 from gpumerge_cli.engine.ranks import FixedRanks
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import Extent
@@ -54,9 +54,9 @@ def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: 
     DeviceError: a GPU that cannot be had.
     """
     call = _judged(arrays, key, descending)
-    ranks = _as_array(at, f"at={as_line(at)} is no array of ranks")
+    ranks = _as_array(at, f"at={short_repr(at)} is no array of ranks")
     if ranks.size and ranks.dtype.kind not in "iu":
-        raise UsageError(f"at={as_line(at)} is no rank", way_out="give whole numbers")
+        raise UsageError(f"at={short_repr(at)} is no rank", way_out="give whole numbers")
     if ranks.size and not 0 <= int(ranks.min()) <= int(ranks.max()) <= call.total:
         raise UsageError(f"a rank lies outside of 0 to {call.total}", way_out="the merge has no more items")
     ranks = ranks.astype(np.int64)
@@ -106,16 +106,16 @@ def rank_of(
     """
     call = _judged(arrays, key, descending)
     if not isinstance(side, str) or side not in ("left", "right"):
-        raise UsageError(f"side={as_line(side)} is no side", way_out='use "left" or "right"')
-    items = taken(items) if lies_on_gpu(items) or hasattr(items, "__array__") else items
+        raise UsageError(f"side={short_repr(side)} is no side", way_out='use "left" or "right"')
+    items = as_array(items) if lies_on_gpu(items) or hasattr(items, "__array__") else items
     if call.on_device:
         if is_cupy(items):
             same_side([*call.arrays, items])
-            judge_aligned(items, "the array of items")
+            check_aligned(items, "the array of items")
         return _ranks_on_device(call, items, side)
     runs = [keys_in(array, call.keys.path) for array in call.arrays]
     wanted = _as_keys(np, items.get() if is_cupy(items) else items, runs[0].dtype)
-    return ranks_of(np, runs, wanted, side, descending=call.keys.order.descending)
+    return search_ranks(np, runs, wanted, side, descending=call.keys.order.descending)
 
 
 def _judged(arrays: Sequence[Any], key: str | None, descending: bool) -> Call:
@@ -130,7 +130,7 @@ def _judged(arrays: Sequence[Any], key: str | None, descending: bool) -> Call:
 def _co_ranks_on_device(call: Call, ranks: NDArray[np.int64]) -> Any:
     import cupy
 
-    device = Device(call)
+    device = DeviceCall(call)
     with device.current():
         images = [device.images(array) for array in call.arrays]
         found = co_ranks_of_images(cupy, images, cupy.asarray(ranks.reshape(-1)))
@@ -140,17 +140,17 @@ def _co_ranks_on_device(call: Call, ranks: NDArray[np.int64]) -> Any:
 def _ranks_on_device(call: Call, items: Any, side: Side) -> Any:
     import cupy
 
-    device = Device(call)
+    device = DeviceCall(call)
     with device.current():
         wanted = _as_keys(cupy, items, call.keys.dtype)
         images = [device.images(array) for array in call.arrays]
-        found = ranks_of(cupy, images, device.images(wanted.reshape(-1)), side)
+        found = search_ranks(cupy, images, device.images(wanted.reshape(-1)), side)
         return device.kept(found.reshape(wanted.shape))
 
 
 def _as_array(given: Any, what: str) -> Array:
     """The items of anything that NumPy takes, or of a CuPy array. Raises UsageError, that says `what`, for others."""
-    judge_mask(given)
+    check_unmasked(given)
     try:
         return np.asarray(given.get() if is_cupy(given) else given)
     except ValueError as error:  # lists of different lengths

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.taking import lies_on_gpu, taken
+from gpumerge_cli.arrays.taking import as_array, lies_on_gpu
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.prepared import Operation
@@ -59,9 +59,9 @@ def again(operation: Operation, arrays: Sequence[Any], descending: bool, out: An
     if type(arrays[0]) is not ndarray:
         if isinstance(arrays[0], np.ndarray) or not lies_on_gpu(arrays[0]):
             return None
-        arrays = [taken(array) for array in arrays]
+        arrays = [as_array(array) for array in arrays]
         if type(values) in (list, tuple):
-            values = [taken(each, payload=True) for each in values]
+            values = [as_array(each, payload=True) for each in values]
     if values is not None and not _could_fit(values, arrays, ndarray):
         return None
     device = cupy.cuda.runtime.getDevice()

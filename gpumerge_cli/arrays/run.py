@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.counting import counted
-from gpumerge_cli.arrays.device import Device
-from gpumerge_cli.arrays.host import Host
+from gpumerge_cli.arrays.device import DeviceCall
+from gpumerge_cli.arrays.host import HostCall
 from gpumerge_cli.arrays.options import flag
 from gpumerge_cli.arrays.remembered import again
 from gpumerge_cli.order.equals import Equals
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def run_call(
     arrays: Sequence[Any],
-    work: Callable[[Host | Device], Any],
+    work: Callable[[HostCall | DeviceCall], Any],
     *,
     usual: Operation | None,
     counts: bool = False,
@@ -47,5 +47,5 @@ def run_call(
         arrays, key, descending,
         equals=equals, values=values, out=out, backend=backend, device=device, threads=threads,
     )  # fmt: skip
-    found = work(Device(call) if call.on_device else Host(call))
+    found = work(DeviceCall(call) if call.on_device else HostCall(call))
     return counted(found, call.keys.path, moved=values is not None) if counts else found

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import flag, judge_aligned, judge_out, same_side
+from gpumerge_cli.arrays.options import check_aligned, check_out, flag, same_side
 from gpumerge_cli.arrays.payload import contiguous
-from gpumerge_cli.arrays.taking import taken
+from gpumerge_cli.arrays.taking import as_array
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.engine.parallel import for_each
@@ -34,13 +34,13 @@ def sort_by_several(
     if in_shares(array):
         if devices is not None:
             raise UsageError("the shares of an array lie on their devices", way_out="leave devices out")
-        return _of_shares([taken(part) for part in array], request, key, descending, out)
+        return _of_shares([as_array(part) for part in array], request, key, descending, out)
     if devices is None or not len(devices):
         raise UsageError("devices names no GPU", way_out="give their numbers, as in devices=[0, 1]")
-    given = taken(array)
+    given = as_array(array)
     keys = ArrayKeys.of([given], key, descending)
     if out is not None:
-        judge_out(out, keys.dtype, len(given), [given])
+        check_out(out, keys.dtype, len(given), [given])
     if not same_side([given]):
         return _of_host(given, keys, gpu.create(devices), request, out)
     keys.judge_for_gpu()
@@ -60,7 +60,7 @@ def _of_shares(given: Sequence[Any], request: SortRequest, key: str | None, desc
         if not isinstance(out, list | tuple) or len(out) != len(given):
             raise UsageError(f"out is no list of {len(given)} arrays", way_out="give one for each share")
         for one, part in zip(out, given, strict=True):
-            judge_out(one, keys.dtype, len(part), [part])
+            check_out(one, keys.dtype, len(part), [part])
     numbers = [int(part.device.id) for part in given]
     if len(set(numbers)) < len(numbers):
         raise UsageError("two shares lie on one GPU", way_out="give one share for each GPU")
@@ -76,7 +76,7 @@ def _on_gpus(
 
     parts, targets = [], []
     for number, part in enumerate(given):
-        judge_aligned(part, "an array")
+        check_aligned(part, "an array")
         with part.device:
             judge_waiting(current_stream(), "a sort by several GPUs")
             parts.append(contiguous(part).view(keys.items))

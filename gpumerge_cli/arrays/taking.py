@@ -32,7 +32,7 @@ def is_cupy(array: Any) -> bool:
     return cupy is not None and isinstance(array, cupy.ndarray)
 
 
-def taken(given: Any, *, payload: bool = False) -> Any:
+def as_array(given: Any, *, payload: bool = False) -> Any:
     """A NumPy or CuPy array with the items of `given`. It is a view of the same memory if possible.
 
     payload: they are no keys, so that their nulls need no order, but a NumPy array has none.
@@ -49,7 +49,7 @@ def taken(given: Any, *, payload: bool = False) -> Any:
         return _from_device(given) if lies_on_gpu(given) else _from_host(given)
 
 
-def judge_mask(array: Any) -> None:
+def check_unmasked(array: Any) -> None:
     """Raises UsageError for a masked array."""
     masked = sys.modules.get("numpy.ma")  # who has such an array has imported it; NumPy itself does not
     if masked is not None and isinstance(array, masked.MaskedArray):

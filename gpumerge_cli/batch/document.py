@@ -47,7 +47,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Table:
+class JobTable:
     """A job, or the defaults. line: its first line."""
 
     line: int = 1
@@ -58,8 +58,8 @@ class Table:
 class Document:
     """The tables of a job file, and its mistakes of form."""
 
-    defaults: Table = field(default_factory=Table)
-    jobs: list[Table] = field(default_factory=list)
+    defaults: JobTable = field(default_factory=JobTable)
+    jobs: list[JobTable] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
 
 
@@ -128,9 +128,9 @@ def _lines(text: str) -> dict[KeyPath, int]:
     return lines
 
 
-def _table(values: dict[str, Any], path: KeyPath, lines: dict[KeyPath, int]) -> Table:
+def _table(values: dict[str, Any], path: KeyPath, lines: dict[KeyPath, int]) -> JobTable:
     line = lines.get(path) or lines.get(path[:1], 1)
-    return Table(line, {key: Entry(value, lines.get((*path, key), line)) for key, value in values.items()})
+    return JobTable(line, {key: Entry(value, lines.get((*path, key), line)) for key, value in values.items()})
 
 
 def _json_lines(data: bytes, mistakes: list[Mistake]) -> tuple[dict[str, Any], dict[KeyPath, int]]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from gpumerge_cli.batch.document import Document, Entry, Mistake, Table
+from gpumerge_cli.batch.document import Document, Entry, JobTable, Mistake
 from gpumerge_cli.batch.expand import Folder, fields_of, variables_in, with_fields, with_variables
 from gpumerge_cli.batch.spec import JobCommand, JobOption
 from gpumerge_cli.dataclass import dataclass, field, replace
@@ -89,7 +89,7 @@ class Drafting:
                     raise UsageError(told, way_out="rename one of them")
         return [draft for draft in drafts if draft.operation]
 
-    def _entries(self, table: Table, draft: Draft) -> dict[str, Entry]:
+    def _entries(self, table: JobTable, draft: Draft) -> dict[str, Entry]:
         """The entries by the names of options, with variables replaced. Entries with mistakes are left out."""
         found: dict[str, Entry] = {}
         for written, entry in table.entries.items():
@@ -116,7 +116,7 @@ class Drafting:
             raise UsageError(f"{text!r} is no text for a command line", way_out="leave NUL and lone surrogates out")
         return text
 
-    def _fill(self, draft: Draft, table: Table, defaults: Mapping[str, Entry]) -> None:
+    def _fill(self, draft: Draft, table: JobTable, defaults: Mapping[str, Entry]) -> None:
         own = self._entries(table, draft)
         given = {written.replace("_", "-") for written in table.entries}
         entries = {**defaults, **own}

@@ -53,9 +53,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if asked is not None:
         print(help_text(asked), end="")
         return 0
-    from gpumerge_cli.unshown import begin
+    from gpumerge_cli.unshown import start_concealing
 
-    begin(arguments)
+    start_concealing(arguments)
     settings = None
     if anything_set():
         from gpumerge_cli.cli.settings import Settings

@@ -44,7 +44,7 @@ def _measure(options: BenchOptions) -> BenchReport:
     from gpumerge_cli import __version__
     from gpumerge_cli.backends.ladder import NAMES as KERNELS
     from gpumerge_cli.backends.select import select
-    from gpumerge_cli.compare.bench import bench as run_bench
+    from gpumerge_cli.compare.bench import run_bench
     from gpumerge_cli.compare.bench_cases import preset
     from gpumerge_cli.compare.contest import Effort
     from gpumerge_cli.engine.resources import cores
@@ -108,7 +108,7 @@ def _silent(done: int, total: int, case: Case, rows: Sequence[BenchRow]) -> None
 
 
 def _read(paths: Sequence[str]) -> list[BenchReport]:
-    from gpumerge_cli.report.combine import combined
+    from gpumerge_cli.report.combine import combine_reports
     from gpumerge_cli.report.json import parse_bench
 
     reports = []
@@ -118,7 +118,7 @@ def _read(paths: Sequence[str]) -> list[BenchReport]:
                 reports.append(parse_bench(file.read(), path))
         except OSError as error:
             raise input_error(error, path) from error
-    return combined(reports)
+    return combine_reports(reports)
 
 
 def _drawing(folder: str | None) -> Callable[[Sequence[BenchReport]], list[str]] | None:

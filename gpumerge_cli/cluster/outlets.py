@@ -21,7 +21,7 @@ from gpumerge_cli.formats.sink import in_order_of
 from gpumerge_cli.formats.stored_output import part_number
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.measure import Span
-from gpumerge_cli.replacement import judge_name
+from gpumerge_cli.replacement import check_name
 
 _LARGEST_WRITE = 1 << 30
 _BLOCK = 1 << 22
@@ -174,14 +174,14 @@ def name_once(path: Path, descriptor: int, final: Path, stays: Callable[[], bool
 
     descriptor: the file, still open; a file of another program that took its name meanwhile is refused.
     """
-    judge_name(path, descriptor)
+    check_name(path, descriptor)
     try:
         os.link(path, final)
     except OSError:  # there is one, or the file system has no links
         if final.exists() and stays():
             return
         os.replace(path, final)
-    judge_name(final, descriptor)
+    check_name(final, descriptor)
 
 
 def run_name(number: int) -> str:

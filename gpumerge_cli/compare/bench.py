@@ -24,17 +24,17 @@ from gpumerge_cli.results.compared import CCCL, BenchReport, BenchRow, Measured
 from gpumerge_cli.units import format_bytes
 
 _SORTS: tuple[Algorithm, ...] = ("merge", "radix")
-Told = Callable[[int, int, Case, Sequence[BenchRow]], None]
+OnCase = Callable[[int, int, Case, Sequence[BenchRow]], None]
 """Called after each case: how many are done, how many there are, the case and its rows."""
 
 
-def bench(
+def run_bench(
     cases: Sequence[Case],
     backend: ComparedBackend,
     effort: Effort,
     *,
     kernels: Sequence[KernelName] = KERNELS,
-    told: Told = lambda done, total, case, rows: None,
+    told: OnCase = lambda done, total, case, rows: None,
 ) -> BenchReport:
     """Run every case: the variants of `kernels` and all library baselines.
 

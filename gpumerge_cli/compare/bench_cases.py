@@ -12,7 +12,7 @@ import numpy as np
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.compare.cases import SHAPES, Family
 from gpumerge_cli.compare.oracle import SORTED
-from gpumerge_cli.compare.records import blocks_of
+from gpumerge_cli.compare.records import record_blocks
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.kinds import Order
@@ -133,7 +133,7 @@ class Case:
         def make(number: int) -> None:
             start = 0
             family = families[number]
-            for block in blocks_of(family, number, order):
+            for block in record_blocks(family, number, order):
                 runs[number][start : start + block.nbytes] = block.view(np.uint8)
                 start += block.nbytes
 

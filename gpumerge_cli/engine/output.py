@@ -22,7 +22,7 @@ from gpumerge_cli.formats.part_names import judge_parts, part_names
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_types import ItemType
-from gpumerge_cli.replacement import sweep
+from gpumerge_cli.replacement import remove_leftovers
 from gpumerge_cli.results.run import OutputPart
 from gpumerge_cli.urls import is_url
 
@@ -63,7 +63,7 @@ class Output:
         most = most if margin is None else margin.most(most, items)
         try:
             if len(names) > 1:
-                sweep(name for name in names if not is_url(name))
+                remove_leftovers(name for name in names if not is_url(name))
             for number, name in enumerate(names):
                 count = inputs.order.count(sizes[number]) if known else None
                 sink = open_sink(

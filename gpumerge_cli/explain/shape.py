@@ -25,7 +25,7 @@ class Shape:
     splits: Splits
 
 
-def shape_of(on: Resources, launch: LaunchRequest, order: Order, total: int, threads: int) -> Shape:
+def launch_shape(on: Resources, launch: LaunchRequest, order: Order, total: int, threads: int) -> Shape:
     """The shape for a merge of two runs with `total` items in all.
 
     If a launch shape is asked for without a backend, the GPU's rules hold, even without a GPU, with one block by
@@ -78,7 +78,7 @@ def cut_ranks(splits: Sequence[Split], total: int) -> Iterator[int]:
                 yield piece
 
 
-def pieces_of(splits: Sequence[Split], total: int) -> list[tuple[int, int]]:
+def piece_ranges(splits: Sequence[Split], total: int) -> list[tuple[int, int]]:
     """First and last rank of every piece of the last of `splits`."""
     edges = [(0, total)]
     for split in splits:

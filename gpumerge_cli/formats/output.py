@@ -242,7 +242,7 @@ def mapping_pays(nbytes: int, threads: int | None) -> bool:
     if forced is not None:
         return forced == "1"
     cores = len(os.sched_getaffinity(0))
-    return nbytes >= _LEAST_MAPPED and costs.load().maps(cores if threads is None else min(threads, cores))
+    return nbytes >= _LEAST_MAPPED and costs.load_costs().maps(cores if threads is None else min(threads, cores))
 
 
 @lru_cache(maxsize=1)
@@ -261,7 +261,7 @@ def remove_unfinished() -> list[tuple[Path, str]]:
 
     Returns the files that stay, because they cannot be removed, with the reasons.
     """
-    left = replacement.remove_unfinished()
+    left = replacement.remove_temporaries()
     _placed.clear()
     begun.clear()
     stored = _stored_outputs()

@@ -115,7 +115,7 @@ def _of_row(row: Measured | BenchRow) -> Contestant:
 _STYLES = {"kernel": "kernels", "library": "libraries", "copy": "copy"}
 
 
-def contest(found: Sequence[Contestant], ceiling_rate: float) -> Element:
+def contest_chart(found: Sequence[Contestant], ceiling_rate: float) -> Element:
     """Bars of GB/s: the median; every timing as a tick, from slowest to fastest; the copy's rate as the ceiling."""
     timed = [one for one in found if one.median > 0]
     rates = [one.nbytes / seconds for one in timed for seconds in one.seconds if seconds > 0]

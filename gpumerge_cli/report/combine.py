@@ -8,7 +8,7 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.results.compared import CCCL, BenchReport, BenchRow
 
 
-def combined(reports: Sequence[BenchReport]) -> list[BenchReport]:
+def combine_reports(reports: Sequence[BenchReport]) -> list[BenchReport]:
     """The reports of each backend and place (`BenchReport.place`) as one, in the order in which they come first.
 
     The last measurement of a row counts. Repeats and seed are those of the last report; `merged` says if they differ

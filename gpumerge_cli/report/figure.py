@@ -97,11 +97,11 @@ def draw(reports: Sequence[BenchReport], folder: str) -> list[str]:
 def _save(figure: Figure, folder: str, stem: str) -> list[str]:
     paths = [os.path.join(folder, stem + suffix) for suffix in _METADATA]
     for path in paths:
-        save(figure, path)
+        save_figure(figure, path)
     return paths
 
 
-def save(figure: Figure, path: str) -> str:
+def save_figure(figure: Figure, path: str) -> str:
     """Write a figure to a .png or .svg file, whole or not at all. Raises OutputError.
 
     Returns the letters that a .png shows as boxes because its font lacks them. An .svg keeps words as words.

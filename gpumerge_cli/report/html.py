@@ -11,12 +11,12 @@ from itertools import groupby
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from gpumerge_cli.report.bars import contest, of_case, of_compare, stage_bars, throughput
+from gpumerge_cli.report.bars import contest_chart, of_case, of_compare, stage_bars, throughput
 from gpumerge_cli.report.markup import Part, lane, listed, page, picture, rectangle, table, tag, upright
 from gpumerge_cli.report.merge_tables import (
     CLOCK_HEADER,
     PARTS_HEADER,
-    bound_told,
+    bound_text,
     busy_cells,
     busy_header,
     clock_cells,
@@ -24,14 +24,14 @@ from gpumerge_cli.report.merge_tables import (
     part_cells,
     summary,
 )
-from gpumerge_cli.report.notes import bench_notes, ceiling, differ, notes, rule
+from gpumerge_cli.report.notes import bench_notes, ceiling, compare_notes, differ, rule
 from gpumerge_cli.report.tables import (
     bench_title,
     compare_cells,
     compare_header,
     format_size,
 )
-from gpumerge_cli.report.timeline import idle_told, overlap_told, program, timeline, workers
+from gpumerge_cli.report.timeline import idle_text, overlap_text, program, timeline, workers
 from gpumerge_cli.results.compared import BenchReport, BenchRow, CompareReport, Report
 from gpumerge_cli.results.run import InputFile, MergeReport
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
@@ -61,7 +61,7 @@ def _merge(report: MergeReport) -> Iterator[Part]:
         (format_bytes(report.peak_memory) if report.peak_memory else "-", "peak memory"),
         (report.backend, report.device),
     )
-    yield tag("p", tag("b", "Bounded by "), f"{bound_told(report)}. {_against_ceilings(report)}", class_="bound")
+    yield tag("p", tag("b", "Bounded by "), f"{bound_text(report)}. {_against_ceilings(report)}", class_="bound")
     if report.timeline:
         yield _section(
             "What happened when",
@@ -71,8 +71,8 @@ def _merge(report: MergeReport) -> Iterator[Part]:
             + (" A pale stretch is several short ones." if any(s.spans > 1 for s in report.timeline) else ""),
             program(report),
             timeline(report),
-            overlap_told(report),
-            idle_told(report),
+            overlap_text(report),
+            idle_text(report),
         )
     if report.timeline and report.worker_reports:
         yield _section(
@@ -119,13 +119,13 @@ def _compare(report: CompareReport) -> Iterator[Part]:
         f"{format_count(report.items)} items ({report.order}) in {format_counted(len(report.inputs), 'input')}, "
         f"{report.backend}: {report.device}; median of {report.repeat}",
     )
-    yield listed(notes(report))
+    yield listed(compare_notes(report))
     copy = ceiling(report)
     yield _section(
         "Throughput beside a copy",
         _how_to_read(report.repeat, "a copy"),
         _legend(),
-        contest(of_compare(report), report.copy_nbytes / copy if copy > 0 else 0.0),
+        contest_chart(of_compare(report), report.copy_nbytes / copy if copy > 0 else 0.0),
         _sentence(rule(report.repeat, report.repeat)),
     )
     header = compare_header(report)
@@ -150,7 +150,7 @@ def _bench(report: BenchReport) -> Iterator[Part]:
         first = rows[0]
         best = next((row.nbytes / row.ceiling for row in rows if row.ceiling > 0), 0.0)
         opened = {"open": ""} if number < _OPEN_CASES else {}
-        yield tag("details", tag("summary", _case(first)), contest(of_case(rows), best), **opened)
+        yield tag("details", tag("summary", _case(first)), contest_chart(of_case(rows), best), **opened)
     yield table(("environment", ""), [*report.environment.items(), ("seed", str(report.seed))])
 
 

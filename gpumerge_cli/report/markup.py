@@ -61,7 +61,7 @@ def upright(place: float, style: str, top: str = "0", bottom: str = "100%") -> E
     return tag("line", x1=_percent(place), x2=_percent(place), y1=top, y2=bottom, class_=style)
 
 
-def written(place: float, text: str) -> Element:
+def text_label(place: float, text: str) -> Element:
     """Text of an SVG axis, about a share of the width of the picture and inside it."""
     anchor = "start" if place < 0.06 else "end" if place > 0.94 else "middle"
     return tag("text", text, x=_percent(place), y="12", text_anchor=anchor)

@@ -137,7 +137,7 @@ def bound_name(report: MergeReport) -> str:
     return _BOUNDS.get(report.bound, report.bound)
 
 
-def bound_told(report: MergeReport) -> str:
+def bound_text(report: MergeReport) -> str:
     """The bound of the run, and its share of the time."""
     name = bound_name(report)
     if report.bound == COMPILE:
@@ -172,7 +172,7 @@ def facts(report: MergeReport) -> list[tuple[str, str]]:
         ("output", "" if report.joined is None else f"{format_counted(report.joined, 'item')}"),
         ("order", "" if report.kind == "sort" else "checked" if report.checked else "not checked"),
         ("peak memory", format_bytes(report.peak_memory) if report.peak_memory else ""),
-        ("bounded by", bound_told(report)),
+        ("bounded by", bound_text(report)),
     ]
     return [(name, value) for name, value in told if value]
 

@@ -15,7 +15,7 @@ CHANCE = 0.1
 """A difference that chance makes more often than this does not count; it takes three timings each to show one."""
 
 
-def notes(report: CompareReport) -> tuple[str, ...]:
+def compare_notes(report: CompareReport) -> tuple[str, ...]:
     """Sentences without a full stop, the most important first."""
     told = [f"{row.name}: wrong: {row.problem}" for row in report.rows if not row.right]
     told += [f"{row.name}: not run: {row.problem}" for row in report.rows if row.right and row.problem]

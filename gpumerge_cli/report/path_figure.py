@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gpumerge_cli.report.drawing import Figure, Patch, Polygon, rc_context
-from gpumerge_cli.report.figure import save
+from gpumerge_cli.report.figure import save_figure
 from gpumerge_cli.report.rounds_figure import COLOURS, FAINT, INK, PAPER, rounds_figure
-from gpumerge_cli.results.path import Cut, CutLevel, InputAxis, PathReport, Search
+from gpumerge_cli.results.path import CutLevel, CutSearch, InputAxis, PathCut, PathReport
 from gpumerge_cli.units import format_count, format_counted, visible
 
 _STYLE = {"svg.hashsalt": "gpumerge", "svg.fonttype": "none", "font.size": 10.0, "font.family": "sans-serif"}
@@ -35,7 +35,7 @@ def draw(report: PathReport, path: str) -> str:
     """Draw the grid, or the rounds if there are any, to a .png or .svg file; as `save`. Raises OutputError."""
     with rc_context(_STYLE):
         figure = rounds_figure(report.rounds, _title(report)) if report.rounds else _figure(report)
-        return save(figure, path)
+        return save_figure(figure, path)
 
 
 def _figure(report: PathReport) -> Figure:
@@ -199,7 +199,7 @@ def _cuts(grid: Any, level: CutLevel, report: PathReport, per_item: float) -> li
     return [grid.plot([], [], mark + ("-" if known else ":"), label=told, **style)[0]]
 
 
-def _diagonal(grid: Any, cut: Cut, report: PathReport, *, reach: float | None, colour: str, style: str) -> None:
+def _diagonal(grid: Any, cut: PathCut, report: PathReport, *, reach: float | None, colour: str, style: str) -> None:
     """Draw the cross diagonal through a cut, from border to border or so many items to both sides."""
     left = float(cut.rank - min(report.a.count, cut.rank))
     right = float(min(report.b.count, cut.rank))
@@ -211,7 +211,7 @@ def _diagonal(grid: Any, cut: Cut, report: PathReport, *, reach: float | None, c
     )  # fmt: skip
 
 
-def _note(grid: Any, cut: Cut, text: str, colour: str) -> None:
+def _note(grid: Any, cut: PathCut, text: str, colour: str) -> None:
     left = cut.j > 0.75 * grid.get_xlim()[1]
     grid.annotate(
         text, (cut.j, cut.i), (-8, -12) if left else (8, 5), textcoords="offset points", ha="right" if left else "left",
@@ -220,7 +220,7 @@ def _note(grid: Any, cut: Cut, text: str, colour: str) -> None:
     )  # fmt: skip
 
 
-def _search(grid: Any, search: Search, report: PathReport) -> list[Any]:
+def _search(grid: Any, search: CutSearch, report: PathReport) -> list[Any]:
     """Draw the diagonal of the rank, a numbered point for each step, and the point that is found."""
     found = search.found
     _diagonal(grid, found, report, reach=None, colour=_FOUND, style="--")

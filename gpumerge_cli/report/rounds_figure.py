@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpumerge_cli.report.drawing import FancyBboxPatch, Figure, Line2D, Patch
-from gpumerge_cli.results.path import Buffer, Place, Round
+from gpumerge_cli.results.path import Buffer, BufferSlot, Round
 
 INK, FAINT, PAPER = "#1c1f24", "#5b6270", "#ffffff"
 COLOURS = {"A": "#2f6db5", "B": "#c8681a"}
@@ -68,7 +68,7 @@ def _buffer(panel: Any, part: Buffer, at: tuple[float, float], box: float, colou
         panel.plot(left + (part.head + 0.5) * box, top - 0.01, "v", color=INK, markersize=4, zorder=5)
 
 
-def _place(panel: Any, place: Place | None, at: tuple[float, float], box: float, colour: str, name: str) -> None:
+def _place(panel: Any, place: BufferSlot | None, at: tuple[float, float], box: float, colour: str, name: str) -> None:
     left, top = at
     shade = "none" if place is None else colour
     strength = _FRESH if place is not None and place.fresh else _HELD

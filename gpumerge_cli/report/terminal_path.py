@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.results.path import Buffer, Cut, CutLevel, InputAxis, PathReport, Round, Search
+from gpumerge_cli.results.path import Buffer, CutLevel, CutSearch, InputAxis, PathCut, PathReport, Round
 from gpumerge_cli.units import format_counted, visible
 
 _PATH, _AXIS, _FAINT, _SEARCH = "bold green", "cyan", "bright_black", "bold magenta"
@@ -185,7 +185,7 @@ def _draw(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs) -> 
     return {level.what for level in drawn}
 
 
-def _diagonal(canvas: _Canvas, grid: _Grid, cut: Cut, reach: int | None, glyph: str, style: str) -> None:
+def _diagonal(canvas: _Canvas, grid: _Grid, cut: PathCut, reach: int | None, glyph: str, style: str) -> None:
     """Draw the cross diagonal through a cut: up to `reach` lines above and below it, or all of it for None."""
     at, column = grid.at(cut.i, cut.j)
     high, wide = len(canvas.letters), len(canvas.letters[0])
@@ -223,7 +223,7 @@ def _told(level: CutLevel, drawn: bool, glyphs: _Glyphs) -> Text:
     return Text(f"{glyphs.coarse if known else glyphs.fine} {said}", _LEVELS.get(level.what, _FINEST))
 
 
-def _show_search(search: Search, glyphs: _Glyphs, console: Console) -> None:
+def _show_search(search: CutSearch, glyphs: _Glyphs, console: Console) -> None:
     found = search.found
     console.print()
     console.print(Text(f"co-rank of rank {search.rank}: i + j = {search.rank}", _SEARCH))
@@ -233,7 +233,7 @@ def _show_search(search: Search, glyphs: _Glyphs, console: Console) -> None:
     console.print(Text(f"{glyphs.found} found{least}: i = {found.i}, j = {found.j}", _SEARCH))
 
 
-def _steps(search: Search, width: int) -> Table:
+def _steps(search: CutSearch, width: int) -> Table:
     """The table of a search: a row for each step. A narrow table leaves out facts that the next row repeats."""
     names = ("step", "low", "high", "i", "j", "B[j-1]", "A[i]", "B first?")
     rows = []

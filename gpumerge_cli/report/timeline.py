@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 from xml.etree.ElementTree import Element
 
 from gpumerge_cli.measure import Stretch
-from gpumerge_cli.report.markup import lane, picture, rectangle, tag, upright, written
+from gpumerge_cli.report.markup import lane, picture, rectangle, tag, text_label, upright
 from gpumerge_cli.report.merge_tables import idle_share, stage_name
 from gpumerge_cli.results.run import AHEAD, MergeReport
 from gpumerge_cli.units import format_bytes, format_seconds
@@ -56,7 +56,7 @@ def timeline(report: MergeReport) -> Element:
         height = 4 + len(rows) * (each + 1)
         grid = [upright(place, "tick") for place in places]
         lanes.append(lane(stage_name(stage), told, picture(height, *grid, *drawn, told=f"{stage}: {told}")))
-    labels = [written(place, text) for place, text in places.items()]
+    labels = [text_label(place, text) for place, text in places.items()]
     lanes.append(lane("since the start", None, picture(16, *labels, told="since the program started"), "part"))
     return tag("div", *lanes, class_="chart timeline")
 
@@ -76,7 +76,7 @@ def workers(report: MergeReport) -> Element:
         grid = [upright(place, "tick") for place in places]
         chart = picture(4 + len(rows) * (each + 1), *grid, *drawn, told=f"{worker.name}: {told}")
         lanes.append(lane(worker.name, told, chart))
-    labels = [written(place, text) for place, text in places.items()]
+    labels = [text_label(place, text) for place, text in places.items()]
     lanes.append(lane("since the start", None, picture(16, *labels, told="since the program started"), "part"))
     return tag("div", *lanes, class_="chart timeline")
 
@@ -129,7 +129,7 @@ def overlap(stretches: Sequence[Stretch]) -> tuple[float, float, dict[tuple[str,
     return some, several, both
 
 
-def overlap_told(report: MergeReport) -> str:
+def overlap_text(report: MergeReport) -> str:
     """The stages that overlapped, in words."""
     some, several, both = overlap(report.timeline)
     if not both or some <= 0:
@@ -144,7 +144,7 @@ def overlap_told(report: MergeReport) -> str:
     return f"Two or more stages were at work during {share} of the time that any was: {', '.join(pairs)}."
 
 
-def idle_told(report: MergeReport) -> str:
+def idle_text(report: MergeReport) -> str:
     """In words, how much of the streaming went by while no stage was at work, if that was much."""
     some, _, _ = overlap(report.timeline)
     idle = report.busy - some

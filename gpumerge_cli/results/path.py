@@ -20,7 +20,7 @@ class InputAxis:
 
 
 @dataclass(frozen=True)
-class Cut:
+class PathCut:
     """The point where the path crosses the cross diagonal of rank i + j."""
 
     i: int
@@ -43,7 +43,7 @@ class CutLevel:
     what: str
     outputs: int
     count: int
-    cuts: tuple[Cut, ...]
+    cuts: tuple[PathCut, ...]
 
 
 @dataclass(frozen=True)
@@ -63,16 +63,16 @@ class SearchStep:
 
 
 @dataclass(frozen=True)
-class Search:
+class CutSearch:
     """The binary search for the cut at a rank."""
 
     rank: int
-    found: Cut
+    found: PathCut
     steps: tuple[SearchStep, ...]
 
 
 @dataclass(frozen=True)
-class Place:
+class BufferSlot:
     """A place of a buffer once a round is loaded, and the unread item there.
 
     index: the item's position in its input. fresh: this round loaded it. used: this round merges it.
@@ -92,7 +92,7 @@ class Buffer:
     the next one in the buffer. dropped: items that were loaded and are neither: they will be loaded again.
     """
 
-    places: tuple[Place | None, ...]
+    places: tuple[BufferSlot | None, ...]
     head: int
     loaded: int
     used: int
@@ -130,5 +130,5 @@ class PathReport:
     why: str
     points: tuple[tuple[int, int], ...]
     levels: tuple[CutLevel, ...]
-    search: Search | None = None
+    search: CutSearch | None = None
     rounds: tuple[Round, ...] = ()
