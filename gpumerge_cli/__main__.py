@@ -32,7 +32,7 @@ def main() -> None:
         from gpumerge_cli.cli.app import run
 
         code = run(sys.argv[1:], last=True)
-    except MemoryError:  # not even for the way that errors are told; Python's own exit code would mean disorder
+    except MemoryError:  # too little even for reporting errors; Python's own exit code would mean disorder
         _end_for_memory()
     # Everything is written and flushed. The interpreter's own end would take time, and wait for threads, one of which
     # may still wait for a pipe that never ends.
@@ -57,10 +57,10 @@ def _survive_limits() -> None:
 
     own = os.getpid()
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-    told = kind(lambda _: _end_for_memory() if os.getpid() == own else None)
-    _held.append(told)
+    handler = kind(lambda _: _end_for_memory() if os.getpid() == own else None)
+    _held.append(handler)
     linked = ctypes.CDLL(None)
-    linked.__cxa_atexit(told, None, None)
+    linked.__cxa_atexit(handler, None, None)
     linked.fopen.restype = ctypes.c_void_p
     nowhere = linked.fopen(os.devnull.encode(), b"w")
     if nowhere:

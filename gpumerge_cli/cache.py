@@ -20,8 +20,8 @@ def read_cached(path: Path) -> bytes:
     """The bytes of the file. Raises OSError, also if another user could have written the file; a line says so once."""
     with open(path, "rb", opener=_without_waiting) as file:  # first, because most often there is none
         for folder in _folders(path):
-            _judge(folder, folder.stat())
-        _judge(path, os.fstat(file.fileno()))
+            _check_trusted(folder, folder.stat())
+        _check_trusted(path, os.fstat(file.fileno()))
         return file.read()
 
 
@@ -37,7 +37,7 @@ def write_cached(path: Path, data: bytes) -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
     for folder in folders:
-        _judge(folder, folder.stat())
+        _check_trusted(folder, folder.stat())
     with replacing(path, 0o600) as file:
         file.write(data)
 
@@ -48,7 +48,7 @@ def _folders(path: Path) -> list[Path]:
     return [folder for folder in reversed(path.parents) if folder.is_relative_to(top)]
 
 
-def _judge(path: Path, status: os.stat_result) -> None:
+def _check_trusted(path: Path, status: os.stat_result) -> None:
     why = distrusted(str(path), status)
     if why:
         warn_once(f"the cache is not used: {why}")

@@ -58,12 +58,12 @@ class _Standard:
     def __get__(self, _: Any, kind: Any) -> Any:
         import dataclasses
 
-        told = []
+        specs = []
         for name, one in kind._fields_.items():
             value = {} if one.default is ... else {"default": one.default}
             value |= {} if one.factory is None else {"default_factory": one.factory}
-            told.append((name, object, dataclasses.field(init=one.init, compare=one.compare, kw_only=True, **value)))
-        found = dataclasses.make_dataclass(kind.__name__, told).__dataclass_fields__  # type: ignore[attr-defined]
+            specs.append((name, object, dataclasses.field(init=one.init, compare=one.compare, kw_only=True, **value)))
+        found = dataclasses.make_dataclass(kind.__name__, specs).__dataclass_fields__  # type: ignore[attr-defined]
         kind.__dataclass_fields__ = found
         return found
 
@@ -142,8 +142,8 @@ def _compare_by(kind: Any, names: list[str], hashed: bool) -> None:
 
 
 def _repr(self: Any) -> str:
-    told = ", ".join(f"{name}={getattr(self, name)!r}" for name, one in type(self)._fields_.items() if one.shown)
-    return f"{type(self).__qualname__}({told})"
+    values = ", ".join(f"{name}={getattr(self, name)!r}" for name, one in type(self)._fields_.items() if one.shown)
+    return f"{type(self).__qualname__}({values})"
 
 
 def _refuse(self: Any, name: str, _value: object = None) -> None:

@@ -17,7 +17,7 @@ def dumps(value: Any, indent: int | None = None) -> str:
     """
     import json
 
-    return json.dumps(_told(value), indent=indent)
+    return json.dumps(_plain(value), indent=indent)
 
 
 def restored(value: Any) -> Any:
@@ -25,7 +25,7 @@ def restored(value: Any) -> Any:
     return _mapped(value, lambda text: _WRITTEN.sub(lambda found: chr(0xDC00 + int(found[1], 16)), text))
 
 
-def _told(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     return _mapped(value, lambda text: _UNDECODED.sub(_digits, text))
 
 

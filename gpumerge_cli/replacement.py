@@ -91,10 +91,10 @@ class Replacement:
         try:
             if keep:
                 self._keep()
-            self._judge_temporary()
+            self._check_temporary()
             os.replace(self.temporary, self.place)
             self.in_place = True
-            self._judge_place()
+            self._check_place()
         except OSError:
             self.abort()
             raise
@@ -108,7 +108,7 @@ class Replacement:
                 "the new output is in place; compare it with its source before you use it",
             ) from error
 
-    def _judge_temporary(self) -> None:
+    def _check_temporary(self) -> None:
         """Raise PlacementError if the temporary file's name is that of another file, which stays as it is."""
         found = _identity_of(self.temporary)
         if found == self.identity:
@@ -120,7 +120,7 @@ class Replacement:
             f"what was there before is unchanged{stays}",
         )
 
-    def _judge_place(self) -> None:
+    def _check_place(self) -> None:
         """Raise PlacementError if another file has taken the place since the rename. That file is left alone."""
         if _identity_of(self.place) == self.identity:
             return

@@ -15,8 +15,7 @@ import pytest
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.cluster.outlets import name_once
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.formats.output import OutputFile
-from gpumerge_cli.formats.output import remove_temporaries as remove_outputs
+from gpumerge_cli.formats.output import OutputFile, remove_unfinished
 from gpumerge_cli.replacement import PlacementError, Replacement, remove_leftovers, remove_temporaries, replacing
 
 PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
@@ -235,13 +234,13 @@ def test_a_close_that_fails_after_the_rename_says_that_the_file_is_in_place(
     assert "the new output is in place" in str(caught.value)
     assert (tmp_path / "out").read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["out"]
-    remove_outputs()
+    remove_unfinished()
 
 
 def test_a_temporary_file_that_cannot_be_removed_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    remove_outputs()
+    remove_unfinished()
 
     def failing(path: Path) -> None:
         raise OSError(errno.EROFS, "")

@@ -67,7 +67,7 @@ class Call:
         elif backend not in ("auto", "gpu"):
             raise UsageError(f"backend {backend!r} cannot work on CuPy arrays", way_out='use "gpu", or NumPy arrays')
         else:
-            keys.judge_for_gpu()
+            keys.check_for_gpu()
             for array in given:
                 check_aligned(array, "an array")
         return cls(given, keys, on_device, rows, out, backend, device, threads)

@@ -29,12 +29,12 @@ def counted(found: Any, path: Sequence[str], *, moved: bool) -> Any:
 
 
 def _counted(xp: Any, keys: Any, values: list[Any], path: Sequence[str]) -> tuple[Any, ...]:
-    said = keys_in(keys, path)
-    new = xp.ones(len(said), bool)
-    here, ahead = said[1:], said[:-1]
+    compared = keys_in(keys, path)
+    new = xp.ones(len(compared), bool)
+    here, ahead = compared[1:], compared[:-1]
     new[1:] = here != ahead
-    if said.dtype.kind in "fmM":  # NaN and NaT do not equal themselves
+    if compared.dtype.kind in "fmM":  # NaN and NaT do not equal themselves
         new[1:] &= (here == here) | (ahead == ahead)
     first = xp.flatnonzero(new)
-    counts = xp.diff(xp.append(first, len(said)))
+    counts = xp.diff(xp.append(first, len(compared)))
     return (keys[first], *(rows[first] for rows in values), counts.astype(np.int64, copy=False))

@@ -64,7 +64,7 @@ class ArrayKeys:
         order = Order.of(items, descending=descending) if is_number else _order_of_records(items, field, descending)
         return cls(dtype, items, order, field, path, leaf.kind in "mM")
 
-    def judge_for_gpu(self) -> None:
+    def check_for_gpu(self) -> None:
         """Raise UsageError if GPUs know no such keys."""
         if self.dated or self.order.is_rows:
             raise UsageError(f"arrays of {self.dtype} cannot be sorted on a GPU", way_out="move them to the host")
@@ -127,8 +127,8 @@ def _order_of_records(items: np.dtype[Any], field: str | None, descending: bool)
     try:
         return order_of(items, None if field is None else Key(field=field), descending=descending)
     except UsageError as error:  # its words are those of the command line
-        told = error.what.replace("--field ", "key=")
-        raise UsageError(told, way_out=error.way_out.replace("(--field)", "(key=)")) from None
+        message = error.what.replace("--field ", "key=")
+        raise UsageError(message, way_out=error.way_out.replace("(--field)", "(key=)")) from None
 
 
 def _as_items(dtype: np.dtype[Any], path: tuple[str, ...]) -> tuple[np.dtype[Any], np.dtype[Any]]:

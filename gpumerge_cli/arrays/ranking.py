@@ -53,7 +53,7 @@ def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: 
     UsageError: arrays or ranks that do not fit. InputError: arrays in host memory that are not sorted, if it is met.
     DeviceError: a GPU that cannot be had.
     """
-    call = _judged(arrays, key, descending)
+    call = _call_of(arrays, key, descending)
     ranks = _as_array(at, f"at={short_repr(at)} is no array of ranks")
     if ranks.size and ranks.dtype.kind not in "iu":
         raise UsageError(f"at={short_repr(at)} is no rank", way_out="give whole numbers")
@@ -104,7 +104,7 @@ def rank_of(
     ------
     UsageError: arrays or items that do not fit. DeviceError: a GPU that cannot be had.
     """
-    call = _judged(arrays, key, descending)
+    call = _call_of(arrays, key, descending)
     if not isinstance(side, str) or side not in ("left", "right"):
         raise UsageError(f"side={short_repr(side)} is no side", way_out='use "left" or "right"')
     items = as_array(items) if lies_on_gpu(items) or hasattr(items, "__array__") else items
@@ -118,7 +118,7 @@ def rank_of(
     return search_ranks(np, runs, wanted, side, descending=call.keys.order.descending)
 
 
-def _judged(arrays: Sequence[Any], key: str | None, descending: bool) -> Call:
+def _call_of(arrays: Sequence[Any], key: str | None, descending: bool) -> Call:
     if not isinstance(arrays, Iterable) or getattr(arrays, "ndim", 2) < 2:  # a row of an array is an array
         raise UsageError("arrays is no list of arrays", way_out="give one in brackets, too: [array]")
     given = list(arrays)

@@ -43,7 +43,7 @@ def sort_by_several(
         check_out(out, keys.dtype, len(given), [given])
     if not same_side([given]):
         return _of_host(given, keys, gpu.create(devices), request, out)
-    keys.judge_for_gpu()
+    keys.check_for_gpu()
     home = int(given.device.id)
     if home not in devices:
         raise UsageError(f"the array lies on GPU {home}, which is none of {list(devices)}", way_out=f"name {home}, too")
@@ -55,7 +55,7 @@ def _of_shares(given: Sequence[Any], request: SortRequest, key: str | None, desc
     if not all(hasattr(part, "__cuda_array_interface__") for part in given):
         raise UsageError("shares lie partly in host memory", way_out="move all of them to GPUs")
     keys = ArrayKeys.of(given, key, descending)
-    keys.judge_for_gpu()
+    keys.check_for_gpu()
     if out is not None:
         if not isinstance(out, list | tuple) or len(out) != len(given):
             raise UsageError(f"out is no list of {len(given)} arrays", way_out="give one for each share")

@@ -42,7 +42,7 @@ def as_array(given: Any, *, payload: bool = False) -> Any:
     """
     if isinstance(given, np.ndarray) or is_cupy(given):
         return given
-    with _told_of(given):
+    with _as_usage_error(given):
         nulls = _nulls(given)
         if nulls:
             raise _payload_has_nulls(given) if payload else _has_nulls(given, nulls)
@@ -63,7 +63,7 @@ def name_of(given: Any) -> str:
 
 
 @contextmanager
-def _told_of(given: Any) -> Iterator[None]:
+def _as_usage_error(given: Any) -> Iterator[None]:
     """Turn the other library's errors into a UsageError of one line."""
     try:
         yield
@@ -71,9 +71,9 @@ def _told_of(given: Any) -> Iterator[None]:
         raise
     except Exception as error:
         lines = str(error).strip().splitlines()
-        said = lines[0].rstrip(".") if lines else type(error).__name__
+        detail = lines[0].rstrip(".") if lines else type(error).__name__
         raise UsageError(
-            f"{name_of(given)} cannot be read as an array: {said}", way_out="give a NumPy or a CuPy array"
+            f"{name_of(given)} cannot be read as an array: {detail}", way_out="give a NumPy or a CuPy array"
         ) from error
 
 

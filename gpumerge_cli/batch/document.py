@@ -79,8 +79,8 @@ def read_document(data: bytes) -> Document:
         elif name == "job" and isinstance(value, list) and all(isinstance(job, dict) for job in value):
             found.jobs = [_table(job, (name, number), lines) for number, job in enumerate(value)]
         else:
-            told = f"{name} is no table of a job file"
-            found.mistakes.append(Mistake(lines.get(place, 1), told, "write [defaults] or [[job]]"))
+            message = f"{name} is no table of a job file"
+            found.mistakes.append(Mistake(lines.get(place, 1), message, "write [defaults] or [[job]]"))
     if not found.jobs and not found.mistakes:
         found.mistakes = [Mistake(1, "it holds no job", "write one under [[job]], or as a JSON object on a line")]
     return found

@@ -58,7 +58,7 @@ class Drafting:
         self._environ = environ
 
     @contextmanager
-    def judging(self, draft: Draft, line: int) -> Iterator[None]:
+    def recording(self, draft: Draft, line: int) -> Iterator[None]:
         """Record an error that the body raises as a mistake of this line; then the draft is not sound."""
         try:
             yield
@@ -74,19 +74,19 @@ class Drafting:
         defaults = self._entries(document.defaults, shared)
         every = {key for operation in self.operations.values() for key in operation.options}
         for key, entry in defaults.items():
-            with self.judging(shared, entry.line):
+            with self.recording(shared, entry.line):
                 if key == "name":
                     raise UsageError("a name among the defaults", way_out="name every job by itself")
-                _judge_key(key, every)
+                _check_key(key, every)
         drafts = [Draft(number, table.line, str(number), shared.sound) for number, table in enumerate(document.jobs, 1)]
         named: dict[str, Draft] = {}
         for draft, table in zip(drafts, document.jobs, strict=True):
             self._fill(draft, table, defaults)
             first = named.setdefault(draft.name, draft)
-            with self.judging(draft, table.entries.get("name", table).line):
+            with self.recording(draft, table.entries.get("name", table).line):
                 if first is not draft:
-                    told = f"the job of line {first.line} is called {draft.name} too"
-                    raise UsageError(told, way_out="rename one of them")
+                    message = f"the job of line {first.line} is called {draft.name} too"
+                    raise UsageError(message, way_out="rename one of them")
         return [draft for draft in drafts if draft.operation]
 
     def _entries(self, table: JobTable, draft: Draft) -> dict[str, Entry]:
@@ -94,7 +94,7 @@ class Drafting:
         found: dict[str, Entry] = {}
         for written, entry in table.entries.items():
             key = written.replace("_", "-")
-            with self.judging(draft, entry.line):
+            with self.recording(draft, entry.line):
                 if key in found:
                     raise UsageError(f"{written} is given twice", way_out=f"leave that or {key} out")
                 found[key] = replace(entry, value=self._with_variables(entry.value))
@@ -124,12 +124,12 @@ class Drafting:
         for key in (given | _INPUT_KEYS if given & _INPUT_KEYS else given) - own.keys():
             entries.pop(key, None)
         for key in (*(key for key in _FIRST if key in entries), *(key for key in entries if key not in _FIRST)):
-            with self.judging(draft, entries[key].line):
+            with self.recording(draft, entries[key].line):
                 self._take(draft, key, entries[key], is_own=key in own)
         if draft.operation:
             for key, values in self.operations[draft.operation].defaults.items():
                 draft.options.setdefault(key, Entry(values, draft.line))
-        with self.judging(draft, table.line):
+        with self.recording(draft, table.line):
             # A wrong value is not reported as missing, too.
             if draft.sound and not draft.operation:
                 raise UsageError("the job has no operation", way_out=f"use {', '.join(self.operations)}")
@@ -153,7 +153,7 @@ class Drafting:
         elif key in _INPUT_KEYS:
             self._take_inputs(draft, key, entry)
         elif operation is None:
-            _judge_key(key, {name for each in self.operations.values() for name in each.options})
+            _check_key(key, {name for each in self.operations.values() for name in each.options})
         elif key == "output" and operation.writes:
             if not isinstance(entry.value, str):
                 raise UsageError(f"output {entry.value!r} is no name", way_out="write the name of a file")
@@ -163,7 +163,7 @@ class Drafting:
         elif key in operation.options:
             self._take_option(draft, key, entry, operation.options[key])
         elif is_own:
-            _judge_key(key, operation.options, operation.reserved)
+            _check_key(key, operation.options, operation.reserved)
 
     def _take_inputs(self, draft: Draft, key: str, entry: Entry) -> None:
         if draft.inputs.value:
@@ -205,7 +205,7 @@ class Drafting:
             raise UsageError(f"{key} takes a value, not {_shown(entry.value)}", way_out="write a number or a text")
         if option.file is not None:
             values = [self._filled(draft, str(each)) for each in values]
-        for name in values if option.file in ("written", "told") else ():
+        for name in values if option.file in ("written", "report") else ():
             draft.writes.append(replace(entry, value=name))
             if option.file == "written":
                 draft.results.append(replace(entry, value=name))
@@ -229,7 +229,7 @@ class Drafting:
         return with_fields(text, fields_of(draft.name, None if is_glob else first) | known)
 
 
-def _judge_key(key: str, options: Iterable[str], reserved: Collection[str] = ()) -> None:
+def _check_key(key: str, options: Iterable[str], reserved: Collection[str] = ()) -> None:
     if key in reserved:
         raise UsageError(f"{key} is not for jobs to say", way_out="leave it out; gpumerge batch has options of its own")
     if key not in (*OWN_KEYS, *options):

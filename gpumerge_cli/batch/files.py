@@ -31,7 +31,7 @@ class Files:
         if not os.path.exists(path) or os.path.isfile(path):  # any number of jobs may write to a device
             # Ahead of all that may be wrong with it: who reads a name that is refused has not made the mistake.
             other, first = self._writers.setdefault(real, (draft, line))
-        _judge_output(name, path)
+        _check_output(name, path)
         if real in self._folder.taken:
             raise UsageError(f"{path} is {self._folder.taken[real]}", way_out="name another file")
         if other is not draft:
@@ -53,11 +53,11 @@ class Files:
         """Refuse to replace one of several inputs: a job that is killed and runs again would merge it in twice."""
         real = self._folder.real(output)
         if len(inputs) > 1 and real in map(self._folder.real, inputs):
-            told = f"it replaces {real}, one of its inputs: run again, it would merge that twice"
-            raise UsageError(told, way_out="name another output")
+            message = f"it replaces {real}, one of its inputs: run again, it would merge that twice"
+            raise UsageError(message, way_out="name another output")
 
 
-def _judge_output(name: str, path: str) -> None:
+def _check_output(name: str, path: str) -> None:
     if not name or name.endswith("/"):
         raise OutputError(f"{name!r} is no name of a file", where="output", way_out="name a file")
     if _DESCRIPTOR.fullmatch(name):

@@ -22,8 +22,8 @@ class StoppedError(Exception):
 class JobError(Exception):
     """A job failed: the message, and its exit code."""
 
-    def __init__(self, told: str, exit_code: int) -> None:
-        super().__init__(told)
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
         self.exit_code = exit_code
 
 
@@ -39,7 +39,7 @@ class Work(Protocol):
         Calls `check` from time to time, and once before its output appears. Does not catch the errors of `check`.
         """
 
-    def told(self, result: Result) -> None:
+    def report(self, result: Result) -> None:
         """Take a result. Calls come one at a time; those of jobs that ran, from threads that no signal interrupts."""
 
 
@@ -136,8 +136,8 @@ class Runner:
     def _need(self, job: BatchJob) -> tuple[int, int]:
         """The bytes of memory and the threads that a job asks for, or its part of all."""
 
-        def part(whole: int, asked: int | None) -> int:
-            return min(whole, asked or max(1, whole // self._limits.at_once))
+        def part(whole: int, wanted: int | None) -> int:
+            return min(whole, wanted or max(1, whole // self._limits.at_once))
 
         memory, threads = (None, None) if job.job is None else (job.job.resources.memory, job.job.resources.threads)
         return part(self._limits.memory, memory), part(self._limits.threads or 0, threads)
@@ -148,8 +148,8 @@ class Runner:
         try:
             self._check()
             report = self._work.do(job, self._need(job)[0], self._check)
-            told = {name: getattr(report, name) for name in ("nbytes", "backend", "kernel") if hasattr(report, name)}
-            result = Result(job, "done", report=report, **told)
+            facts = {name: getattr(report, name) for name in ("nbytes", "backend", "kernel") if hasattr(report, name)}
+            result = Result(job, "done", report=report, **facts)
         except StoppedError:
             return
         except JobError as error:
@@ -168,6 +168,6 @@ class Runner:
 
     def _tell(self, result: Result) -> None:
         with self._lock:
-            self._work.told(result)
+            self._work.report(result)
             self.results[result.job.number] = replace(result, report=None)
             self._has_failed |= result.state == "failed" and result.started > 0

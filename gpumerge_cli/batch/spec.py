@@ -24,7 +24,7 @@ class JobOption:
 
     kind: Literal["switch", "value", "list"]
     off: str | None = None
-    file: Literal["read", "written", "told", "place"] | None = None
+    file: Literal["read", "written", "report", "place"] | None = None
     bare: str = ""
 
 

@@ -114,7 +114,7 @@ class _Batch:
             message, code = verdict(error)
             raise JobError(concealed(message), code) from error
 
-    def told(self, result: Result) -> None:
+    def report(self, result: Result) -> None:
         # The log comes last: jobs that it holds are not done again.
         if self._lines is not None and (result.started or result.state == "failed"):
             self._lines.write(_as_json(result))

@@ -62,7 +62,7 @@ def _measure(options: BenchOptions) -> BenchReport:
     if options.backend == "auto" and not options.quiet:
         _say(f"on {chosen.name}: {selected.why}")
     effort = Effort(options.repeat or found.repeat, options.threads or cores(), options.seed, __version__)
-    return run_bench(cases, chosen, effort, kernels=words, told=_silent if options.quiet else _tell)
+    return run_bench(cases, chosen, effort, kernels=words, on_case=_silent if options.quiet else _tell)
 
 
 def _cases(options: BenchOptions, found: Preset) -> list[Case]:

@@ -48,7 +48,7 @@ def _measure() -> None:
 
     found = {name: info for name, info, _ in available() if info is not None}
     devices = ", ".join(info.name for info in found.values())
-    measured = measure_costs(tuple(found), devices, told=lambda line: print(line, file=sys.stderr, flush=True))
+    measured = measure_costs(tuple(found), devices, progress=lambda line: print(line, file=sys.stderr, flush=True))
     try:
         place = costs.save_costs(measured)
     except OSError as error:

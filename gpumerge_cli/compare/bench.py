@@ -34,11 +34,11 @@ def run_bench(
     effort: Effort,
     *,
     kernels: Sequence[KernelName] = KERNELS,
-    told: OnCase = lambda done, total, case, rows: None,
+    on_case: OnCase = lambda done, total, case, rows: None,
 ) -> BenchReport:
     """Run every case: the variants of `kernels` and all library baselines.
 
-    A case that memory has no room for is told as not run, a wrong output as wrong. A signal ends the bench with the
+    A case that memory has no room for is reported as not run, a wrong output as wrong. A signal ends the bench with the
     cases done so far. Raises Interrupted if there is none.
     """
 
@@ -60,7 +60,7 @@ def run_bench(
             except (MemoryError, DeviceMemoryError) as error:
                 found = _not_run(case, policies, str(error) or "not enough memory")
             rows += found
-            told(done, len(cases), case, found)
+            on_case(done, len(cases), case, found)
     except Interrupted as error:
         if not rows:
             raise

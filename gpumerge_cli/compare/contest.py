@@ -75,7 +75,7 @@ def contest(
     contestants = [
         _Contestant(replace(row, nbytes=nbytes + truth.nbytes), work) for row, work in zip(rows, works, strict=True)
     ]
-    return _timed([_judged(contestant, workspace, truth) for contestant in contestants], workspace, repeat)
+    return _timed([_verified(contestant, workspace, truth) for contestant in contestants], workspace, repeat)
 
 
 def _work(workspace: ComparedWorkspace, policy: LaunchPolicy | SortPolicy, equals: Equals) -> Callable[[], None]:
@@ -100,7 +100,7 @@ def untimed(policy: LaunchPolicy | SortPolicy, nbytes: int) -> Measured:
     return Measured(policy.name, policy.describe(), True, nbytes=2 * nbytes)
 
 
-def _judged(contestant: _Contestant, workspace: ComparedWorkspace, truth: Oracle) -> _Contestant:
+def _verified(contestant: _Contestant, workspace: ComparedWorkspace, truth: Oracle) -> _Contestant:
     row = contestant.row
     try:
         workspace.poison()

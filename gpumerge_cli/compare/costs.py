@@ -35,20 +35,23 @@ _START = (  # with -m, Python would take the current folder's modules for its ow
 
 
 def measure_costs(
-    backends: tuple[str, ...], device: str, folder: str | None = None, told: Callable[[str], None] = lambda line: None
+    backends: tuple[str, ...],
+    device: str,
+    folder: str | None = None,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Costs:
     """Measure the costs of this machine. Backends that are not named keep the built-in costs.
 
     device: a name for the machine's devices. folder: the place of the files, on the storage to measure; it needs 4 GB.
-    told: called with a line before each step. Raises GpumergeError if a merge fails.
+    progress: called with a line before each step. Raises GpumergeError if a merge fails.
     """
     found: dict[str, float] = {}
     with tempfile.TemporaryDirectory(prefix="gpumerge-measure-", dir=folder) as work:
         for (backend, items), count in _COUNTS.items():
             if backend in backends:
-                told(f"{backend}: {items}, 2 x {count:,}")
+                progress(f"{backend}: {items}, 2 x {count:,}")
                 found |= _measured(Path(work), backend, items, count)
-        told(f"writing, {_WRITTEN / 1e9:.1f} GB")
+        progress(f"writing, {_WRITTEN / 1e9:.1f} GB")
         found |= _writing(Path(work))
     source = f"measured: {platform.node()}, {cores()} cores, {device}"
     built_in = [backend for backend in BACKENDS if backend not in backends]

@@ -105,7 +105,7 @@ def compare_sorts(
     """
     _refuse_empty(loaded)
     total = sum(run.size for run in loaded.runs)
-    policies, asked, refused = [], [], None
+    policies, requests, refused = [], [], None
     for name in ALGORITHMS if request.algorithm == "auto" else (request.algorithm,):
         # Algorithms that do not merge have no use for the launch that was asked for.
         launch = request.launch if name in ("merge", "bottom-up") else LaunchRequest()
@@ -113,7 +113,7 @@ def compare_sorts(
             if name == "recursive":  # the number of lines is known only here
                 check_recursion(sum(file.items for file in loaded.inputs))
             policies.append(backend.resolve_sort(SortRequest(name, launch), loaded.order, total))
-            asked.append(SortRequest(name, launch))
+            requests.append(SortRequest(name, launch))
         except UsageError as error:
             refused = error
     if not policies:
@@ -122,7 +122,7 @@ def compare_sorts(
     report = replace(_compared(loaded, backend, policies, effort), command="sort")
     if files is None:
         return report
-    return replace(report, rows=whole_sorts(files, backend, asked, report.rows, threads=effort.threads))
+    return replace(report, rows=whole_sorts(files, backend, requests, report.rows, threads=effort.threads))
 
 
 def _upload(workspace: ComparedWorkspace, runs: Sequence[Bytes]) -> None:

@@ -60,10 +60,10 @@ def _in_ranges(write: Callable[[int, int], object], threads: int, nbytes: int) -
             errors.append(error)
 
     edges = [nbytes * number // threads for number in range(threads + 1)]
-    crew = [threading.Thread(target=work, args=edge) for edge in pairwise(edges)]
-    for thread in crew:
+    workers = [threading.Thread(target=work, args=edge) for edge in pairwise(edges)]
+    for thread in workers:
         thread.start()
-    for thread in crew:
+    for thread in workers:
         thread.join()
     if errors:
         raise errors[0]

@@ -77,21 +77,21 @@ def draw(reports: Sequence[BenchReport], folder: str) -> list[str]:
             f"figures: results of several devices or numbers of threads ({places})",
             way_out="draw each in a folder of its own",
         )
-    told: list[str] = []
+    lines: list[str] = []
     with rc_context(_STYLE):
         for report in reports:
             for name, make in _FIGURES.items():
                 drawn = make(report)
                 stem = f"{name}-{report.backend}"
                 if drawn is None:
-                    told.append(f"{stem}: not drawn: the results hold {_NEEDS[name]}")
+                    lines.append(f"{stem}: not drawn: the results hold {_NEEDS[name]}")
                     continue
                 figure, of = drawn
                 shown = len(figure.axes)
                 figure.supxlabel(_caption(report), fontsize=8, color="#555555", x=0.01, ha="left", parse_math=False)
                 left_out = f"; shows {shown} of {of} parts, {of - shown} left out" if of > shown else ""
-                told.append(f"{stem}: {', '.join(_save(figure, folder, stem))}{left_out}")
-    return told
+                lines.append(f"{stem}: {', '.join(_save(figure, folder, stem))}{left_out}")
+    return lines
 
 
 def _save(figure: Figure, folder: str, stem: str) -> list[str]:

@@ -102,15 +102,15 @@ def _merge(report: MergeReport) -> Iterator[Part]:
 def _against_ceilings(report: MergeReport) -> str:
     """The seconds of the run beside those of the cost model."""
     bars = stage_bars(report)
-    told = [
+    texts = [
         f"{bar.name} reached {bar.rate / bar.ceiling:.0%} of its modelled ceiling"
         for bar in bars[:-1]
         if bar.ceiling > 0
     ]
     if report.expected > 0:
         took, expected = format_seconds(report.wall), format_seconds(report.expected)
-        told.append(f"the whole program took {took}, where the cost model expects {expected}")
-    return _sentence("; ".join(told)) if told else ""
+        texts.append(f"the whole program took {took}, where the cost model expects {expected}")
+    return _sentence("; ".join(texts)) if texts else ""
 
 
 def _compare(report: CompareReport) -> Iterator[Part]:
@@ -161,15 +161,15 @@ def _overview(cases: Sequence[Sequence[BenchRow]]) -> Element:
     for rows in cases:
         kernel, library = (_best(rows, role) for role in ("kernel", "library"))
         if kernel is None:
-            lanes.append(lane(_case(rows[0]), "no kernel was timed", picture(16, told="nothing")))
+            lanes.append(lane(_case(rows[0]), "no kernel was timed", picture(16, alt="nothing")))
             continue
-        told = f"{kernel.name} {kernel.share_of_copy:.2f}"
+        text = f"{kernel.name} {kernel.share_of_copy:.2f}"
         parts = [rectangle(0, kernel.share_of_copy / widest, 3, 10, "kernels"), upright(1 / widest, "ceiling")]
         if library is not None:
             parts.append(upright(library.share_of_copy / widest, "rival"))
-            told += f", {library.name} {library.share_of_copy:.2f}: {_verdict(kernel, library)}"
+            text += f", {library.name} {library.share_of_copy:.2f}: {_verdict(kernel, library)}"
         lost = library is not None and library.median < kernel.median and differ(kernel.seconds, library.seconds)
-        lanes.append(lane(_case(rows[0]), told, picture(16, *parts, told=told), "lost" if lost else ""))
+        lanes.append(lane(_case(rows[0]), text, picture(16, *parts, alt=text), "lost" if lost else ""))
     return tag("div", *lanes, class_="chart wide")
 
 
@@ -193,8 +193,8 @@ def _figures(*pairs: tuple[str, str]) -> Element:
 
 
 def _section(title: str, caption: str, *parts: Part) -> Element:
-    told = [tag("p", part, class_="quiet") if isinstance(part, str) and part else part for part in (caption, *parts)]
-    return tag("section", tag("h2", title), *told)
+    texts = [tag("p", part, class_="quiet") if isinstance(part, str) and part else part for part in (caption, *parts)]
+    return tag("section", tag("h2", title), *texts)
 
 
 def _how_to_read(repeat: int, dashed: str) -> str:

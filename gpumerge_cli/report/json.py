@@ -23,18 +23,18 @@ def render(report: Report) -> str:
 def parse_bench(text: str, where: str) -> BenchReport:
     """The report that `render` wrote. Raises InputError, naming the file `where`, if it is no bench's, or newer."""
     try:
-        told = restored(json.loads(text))
-        if not isinstance(told, dict) or told.get("kind") != "bench":
+        values = restored(json.loads(text))
+        if not isinstance(values, dict) or values.get("kind") != "bench":
             raise _DamageError("its kind is not bench")
-        if told.get("schema") != SCHEMA:
+        if values.get("schema") != SCHEMA:
             raise InputError(
-                f"has schema {told.get('schema')}, not {SCHEMA}", where=where, way_out="run the bench again"
+                f"has schema {values.get('schema')}, not {SCHEMA}", where=where, way_out="run the bench again"
             )
-        rows = told.get("rows")
+        rows = values.get("rows")
         if not isinstance(rows, list) or not rows:
             raise _DamageError("it has no rows")
         found = tuple(BenchRow(**_fields(BenchRow, row, f"rows[{number}]")) for number, row in enumerate(rows))
-        return BenchReport(**_fields(BenchReport, told | {"rows": found}, "the report"))
+        return BenchReport(**_fields(BenchReport, values | {"rows": found}, "the report"))
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"not the results of gpumerge bench ({error})",

@@ -35,8 +35,10 @@ def columns(stream: IO[str]) -> int | None:
     """Columns of the terminal that `stream` goes to; None if it goes elsewhere."""
     if not stream.isatty():
         return None
-    said = os.environ.get("COLUMNS", "")
-    return int(said) if said.isdecimal() and int(said) else os.get_terminal_size(stream.fileno()).columns or None
+    columns = os.environ.get("COLUMNS", "")
+    return (
+        int(columns) if columns.isdecimal() and int(columns) else os.get_terminal_size(stream.fileno()).columns or None
+    )
 
 
 def _folded(parts: list[str], width: int) -> str:

@@ -42,11 +42,13 @@ def listed(items: Iterable[str]) -> Element | None:
     return tag("ul", *parts) if parts else None
 
 
-def rectangle(start: float, stop: float, top: float, height: float, style: str, told: str = "", **more: str) -> Element:
-    """An SVG rectangle. start, stop: shares of the width of the picture. top, height: pixels. told: its tooltip."""
+def rectangle(
+    start: float, stop: float, top: float, height: float, style: str, tooltip: str = "", **more: str
+) -> Element:
+    """An SVG rectangle. start, stop: shares of the width of the picture. top, height: pixels. tooltip: its title."""
     return tag(
         "rect",
-        tag("title", told) if told else None,
+        tag("title", tooltip) if tooltip else None,
         x=_percent(start),
         width=_percent(max(0.0, stop - start)),
         y=f"{top:g}",
@@ -67,9 +69,9 @@ def text_label(place: float, text: str) -> Element:
     return tag("text", text, x=_percent(place), y="12", text_anchor=anchor)
 
 
-def picture(height: float, *parts: Part, told: str) -> Element:
-    """An SVG as wide as its place, and `height` pixels high. told: its content in words, for who cannot see it."""
-    return tag("svg", *parts, width="100%", height=f"{height:g}", role="img", aria_label=told)
+def picture(height: float, *parts: Part, alt: str) -> Element:
+    """An SVG as wide as its place, and `height` pixels high. alt: its content in words, for screen readers."""
+    return tag("svg", *parts, width="100%", height=f"{height:g}", role="img", aria_label=alt)
 
 
 def lane(name: Part, value: Part, track: Element, style: str = "") -> Element:

@@ -17,37 +17,39 @@ CHANCE = 0.1
 
 def compare_notes(report: CompareReport) -> tuple[str, ...]:
     """Sentences without a full stop, the most important first."""
-    told = [f"{row.name}: wrong: {row.problem}" for row in report.rows if not row.right]
-    told += [f"{row.name}: not run: {row.problem}" for row in report.rows if row.right and row.problem]
-    told += _left_out(report)
+    notes = [f"{row.name}: wrong: {row.problem}" for row in report.rows if not row.right]
+    notes += [f"{row.name}: not run: {row.problem}" for row in report.rows if row.right and row.problem]
+    notes += _left_out(report)
     fastest, library = _fastest(report, library=False), _fastest(report, library=True)
     if fastest and library:
-        told.append(_difference(fastest, library))
+        notes.append(_difference(fastest, library))
     shaky = [row.name for row in report.rows if row.spread > UNSTABLE]
     if shaky:
-        told.append(f"{', '.join(shaky)}: spread above {UNSTABLE:.0%}, may be unstable; raise --repeat")
+        notes.append(f"{', '.join(shaky)}: spread above {UNSTABLE:.0%}, may be unstable; raise --repeat")
     if report.command == "sort":
-        told.append("median: the sort alone, of items in memory; copies: how many copies of them take as long")
+        notes.append("median: the sort alone, of items in memory; copies: how many copies of them take as long")
         repeats = max((len(row.whole_seconds) for row in report.rows), default=0)
-        told.append(
+        notes.append(
             f"whole: reading, sorting and writing files, start-up aside; median of {repeats}"
             if repeats
             else "whole: not timed, as standard input is read once"
         )
-    return tuple(told)
+    return tuple(notes)
 
 
 def bench_notes(report: BenchReport) -> tuple[str, ...]:
     """Sentences without a full stop on rows that are missing, wrong, not run (with the reason), or unstable."""
-    told = ["stopped early: not all cases were run"] if report.stopped else []
-    told += [f"results of several runs, with {report.merged}"] if report.merged else []
-    told += [f"{_place(row)}: wrong: {row.problem}" for row in report.wrong]
-    told += [f"{_place(row)}: not run: {row.problem}" for row in report.rows if row.right and row.problem]
-    told += _left_out(report)
+    notes = ["stopped early: not all cases were run"] if report.stopped else []
+    notes += [f"results of several runs, with {report.merged}"] if report.merged else []
+    notes += [f"{_place(row)}: wrong: {row.problem}" for row in report.wrong]
+    notes += [f"{_place(row)}: not run: {row.problem}" for row in report.rows if row.right and row.problem]
+    notes += _left_out(report)
     shaky = sum(row.spread > UNSTABLE for row in report.rows)
     if shaky:
-        told.append(f"{shaky} of {len(report.rows)} rows: spread above {UNSTABLE:.0%}, may be unstable; raise --repeat")
-    return tuple(told)
+        notes.append(
+            f"{shaky} of {len(report.rows)} rows: spread above {UNSTABLE:.0%}, may be unstable; raise --repeat"
+        )
+    return tuple(notes)
 
 
 def _left_out(report: BenchReport | CompareReport) -> list[str]:

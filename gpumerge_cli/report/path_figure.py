@@ -177,13 +177,13 @@ def _cuts(grid: Any, level: CutLevel, report: PathReport, per_item: float) -> li
     """Draw the cuts of a level, unless they are too dense to be told apart. Returns their legend."""
     known = level.what in _CUTS
     colour, mark = _CUTS.get(level.what, _FINEST), _MARKS.get(level.what, "o")
-    told = (
+    label = (
         f"{format_counted(level.count, f'{level.what} cut')}, pieces of up to {format_counted(level.outputs, 'output')}"
     )
     if not level.count:
         return []
     if not level.cuts or level.outputs * per_item < 5:
-        return [grid.plot([], [], " ", label=f"{told}: too close to be drawn")[0]]
+        return [grid.plot([], [], " ", label=f"{label}: too close to be drawn")[0]]
     labelled = known and len(level.cuts) <= _LABELLED
     for cut in level.cuts:
         _diagonal(grid, cut, report, reach=None if known else 0.7, colour=colour, style="-" if known else ":")
@@ -196,7 +196,7 @@ def _cuts(grid: Any, level: CutLevel, report: PathReport, per_item: float) -> li
             _note(grid, cut, f"{cut.rank:,} = {cut.i:,} + {cut.j:,}", colour)
     face = colour if known else PAPER
     style = {"markersize": 5, "color": colour, "markerfacecolor": face, "linewidth": 1}
-    return [grid.plot([], [], mark + ("-" if known else ":"), label=told, **style)[0]]
+    return [grid.plot([], [], mark + ("-" if known else ":"), label=label, **style)[0]]
 
 
 def _diagonal(grid: Any, cut: PathCut, report: PathReport, *, reach: float | None, colour: str, style: str) -> None:
@@ -236,8 +236,8 @@ def _search(grid: Any, search: CutSearch, report: PathReport) -> list[Any]:
         found.j, found.i, "D", markersize=7, color=_FOUND, zorder=10, clip_on=False,
         gid=f"found-{search.rank}-{found.i}-{found.j}",
     )  # fmt: skip
-    told = f"co-rank of {search.rank}: i = {found.i}, j = {found.j}, {format_counted(len(search.steps), 'step')}"
-    return [grid.plot([], [], "D--", color=_FOUND, markersize=5, linewidth=1, label=told)[0]]
+    label = f"co-rank of {search.rank}: i = {found.i}, j = {found.j}, {format_counted(len(search.steps), 'step')}"
+    return [grid.plot([], [], "D--", color=_FOUND, markersize=5, linewidth=1, label=label)[0]]
 
 
 def _plain(text: str) -> str:

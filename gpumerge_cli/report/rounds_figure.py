@@ -44,8 +44,8 @@ def rounds_figure(rounds: Sequence[Round], title: str) -> Figure:
         panel.text(left[which] - 0.06, 0.42, name, fontsize=7.5, color=COLOURS[which], ha="right")
     for line, one in enumerate(rounds):
         top = 0.52 + line * _LINE
-        told = f"{f'block {one.block}, ' if several else ''}round {one.number}"
-        panel.text(0, top + 0.22, told, fontsize=9, color=INK, va="center")
+        heading = f"{f'block {one.block}, ' if several else ''}round {one.number}"
+        panel.text(0, top + 0.22, heading, fontsize=9, color=INK, va="center")
         for which, part in (("A", one.a), ("B", one.b)):
             _buffer(panel, part, (left[which], top), box, COLOURS[which], f"{one.block}-{one.number}-{which}")
         behind = left["B"] + boxes[1] * box + 0.2

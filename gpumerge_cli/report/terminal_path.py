@@ -106,7 +106,7 @@ def show_path(report: PathReport, console: Console) -> None:
     console.print()
     for level in report.levels:
         if level.count:
-            console.print(_told(level, level.what in drawn, glyphs))
+            console.print(_level_line(level, level.what in drawn, glyphs))
     if none := [f"no {level.what} cuts" for level in report.levels if not level.count]:
         console.print(Text(", ".join(none)))
     if len(none) == len(report.levels):
@@ -212,15 +212,15 @@ def _staircase(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs
     canvas.put(*nodes[-1], before or glyphs.coarse, _PATH)
 
 
-def _told(level: CutLevel, drawn: bool, glyphs: _Glyphs) -> Text:
+def _level_line(level: CutLevel, drawn: bool, glyphs: _Glyphs) -> Text:
     pieces = f"pieces of up to {format_counted(level.outputs, 'output')}"
-    said = f"{format_counted(level.count, f'{level.what} cut')}, {pieces}"
+    text = f"{format_counted(level.count, f'{level.what} cut')}, {pieces}"
     if not drawn:
-        return Text(f"{said}; not drawn: closer together than the grid shows")
+        return Text(f"{text}; not drawn: closer together than the grid shows")
     if len(level.cuts) <= _MOST_LISTED:
-        said += ": " + ", ".join(f"{cut.rank} = {cut.i}+{cut.j}" for cut in level.cuts)
+        text += ": " + ", ".join(f"{cut.rank} = {cut.i}+{cut.j}" for cut in level.cuts)
     known = level.what in _LEVELS
-    return Text(f"{glyphs.coarse if known else glyphs.fine} {said}", _LEVELS.get(level.what, _FINEST))
+    return Text(f"{glyphs.coarse if known else glyphs.fine} {text}", _LEVELS.get(level.what, _FINEST))
 
 
 def _show_search(search: CutSearch, glyphs: _Glyphs, console: Console) -> None:
@@ -238,8 +238,8 @@ def _steps(search: CutSearch, width: int) -> Table:
     names = ("step", "low", "high", "i", "j", "B[j-1]", "A[i]", "B first?")
     rows = []
     for number, step in enumerate(search.steps, start=1):
-        said = f"yes, high = {step.i}" if step.b_first else f"no, low = {step.i + 1}"
-        rows.append((*map(str, (number, step.low, step.high, step.i, step.j)), step.b, step.a, said))
+        text = f"yes, high = {step.i}" if step.b_first else f"no, low = {step.i + 1}"
+        rows.append((*map(str, (number, step.low, step.high, step.i, step.j)), step.b, step.a, text))
     if _wide(names, rows) > width:
         rows = [(*row[:-1], row[-1].partition(",")[0]) for row in rows]
     # If there is still too little room, keys are cut, not numbers.

@@ -139,7 +139,7 @@ def rows_of(backend: Backend, *cases: Case, **keywords: Any) -> list[BenchRow]:
 def test_every_contestant_is_right_and_timed(backend: Backend, shape: str, runs: int) -> None:
     case = Case(items_named("float32"), shape, runs, 3000)
     told: list[Any] = []
-    report = run_bench([case], backend, Effort(2, 2, 3, "1"), told=lambda *seen: told.append(seen))
+    report = run_bench([case], backend, Effort(2, 2, 3, "1"), on_case=lambda *seen: told.append(seen))
     assert report.backend == backend.name
     assert (report.repeat, report.seed, report.threads, report.version) == (2, 3, 2, "1")
     assert report.environment["numpy"] == np.__version__
@@ -326,7 +326,7 @@ def test_a_signal_ends_it_with_the_cases_so_far() -> None:
         if done == 2:
             raise Interrupted(15)
 
-    report = run_bench(cases, ReferenceBackend(), Effort(1), told=stop)
+    report = run_bench(cases, ReferenceBackend(), Effort(1), on_case=stop)
     assert report.stopped == 15
     assert {row.runs for row in report.rows} == {1, 2}
 
