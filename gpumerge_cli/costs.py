@@ -28,26 +28,25 @@ _AT_RATE = 1 << 40  # bytes, of which start-up is no part to speak of
 
 @dataclass(frozen=True)
 class Mix:
-    """The estimate of a run. seconds: of the whole program. alone: of each kind of worker, if it did all.
-
-    shares: the part of the bytes that each kind does. pays: whether the GPU should join the CPU.
-    """
+    """The estimate of a run."""
 
     seconds: float
+    """Seconds of the whole program."""
     alone: Mapping[str, float] = field(default_factory=dict)
+    """Seconds that each kind of worker would take for all of the work."""
     shares: Mapping[str, float] = field(default_factory=dict)
+    """The part of the bytes that each kind does."""
     pays: bool = False
+    """Whether the GPU should join the CPU."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds and bytes a second. See `predict` for how they go together.
+    """The constants of the cost model: seconds, and bytes a second. See `predict` for how they go together.
 
-    *_start_up: from the start of the process to the first byte. storage: what all threads together read and write by
-    calls. written: what they write to one file by calls. mapped: what each core writes to one that is mapped. *_keys,
-    *_lines: checking and merging, of the CPU by one core; records count as keys. *_sorted_keys, *_sorted_lines: the
-    same for sorting, which is never measured anew. link: to and from the device, each way. source: where they were
-    measured.
+    NAME_start_up: from the start of the process to the first byte. NAME_keys, NAME_lines: bytes a second that are
+    checked and merged, by one core for the CPU; records count as keys. NAME_sorted_keys, NAME_sorted_lines: the
+    same for sorting, which is never measured anew.
     """
 
     # The H200's machine, 16 cores, ext4: data/results/h200/workers.md.
@@ -61,14 +60,19 @@ class Costs:
     cpu_lines: float = 0.39e9
     # NVIDIA H200, 16 cores, ext4: data/results/h200/costs.json.
     storage: float = 4.4e9
+    """What all threads together read and write by calls."""
     # The same machine: 4.9 to 6.0 by two threads, 13.3 by eight.
     written: float = 6.0e9
+    """What all threads together write to one file by calls."""
     mapped: float = 1.6e9
+    """What each core writes to a mapped file."""
     gpu_start_up: float = 0.63
     gpu_keys: float = 35e9
     gpu_lines: float = 4.8e9
     link: float = 16.6e9
+    """To the device and from it, each way."""
     source: str = "built in"
+    """Where the constants were measured."""
 
     def predict(
         self, backend: str, items: str, nbytes: int, cores: int, sharing: int = 1, compiling: float = 0.0

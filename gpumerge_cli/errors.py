@@ -49,9 +49,10 @@ class InputError(GpumergeError):
 
 
 class DisorderError(InputError):
-    """An input that is not in the order asked for. item: the first line that is out of order; None for other items."""
+    """An input that is not in the order asked for."""
 
     item: bytes | None = None
+    """The first line that is out of order; None for other items."""
 
 
 class OutputError(GpumergeError):

@@ -28,19 +28,20 @@ _NAT = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class ArrayKeys:
-    """The order of the items of arrays.
-
-    dtype: the arrays' dtype, in native byte order, except for records, which stay as they are. items: the dtype of the
-    same size in which backends see the items. order: the order of those. field: the name of a record's key, None if
-    items are their own keys. path: the names that lead to the field, one inside the other. dated: keys may be NaT.
-    """
+    """The order of the items of arrays."""
 
     dtype: np.dtype[Any]
+    """The arrays' dtype, in native byte order, except for records, which stay as they are."""
     items: np.dtype[Any]
+    """The dtype of the same size in which backends see the items."""
     order: Order
+    """The order of `items`."""
     field: str | None
+    """The name of a record's key; None if items are their own keys."""
     path: tuple[str, ...]
+    """The names that lead to the field, one inside the other."""
     dated: bool
+    """Whether keys may be NaT."""
 
     @classmethod
     def of(cls, arrays: Sequence[Any], field: str | None, descending: bool) -> ArrayKeys:

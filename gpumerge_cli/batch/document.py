@@ -48,9 +48,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class JobTable:
-    """A job, or the defaults. line: its first line."""
+    """A job, or the defaults."""
 
     line: int = 1
+    """Its first line."""
     entries: dict[str, Entry] = field(default_factory=dict)
 
 

@@ -27,25 +27,28 @@ _NO_INPUTS = {"", "-", "/dev/stdin"}
 
 @dataclass
 class Draft:
-    """A job as its table describes it. sound: no mistake was found in it so far.
-
-    options: a list of values for each. inputs: names. has_globs: the names may be globs. output: as a command line has
-    it. outputs: the output's files, which are several if it has parts. results: these and files of counts. writes: all
-    files that the job writes, reports too.
-    """
+    """A job as its table describes it."""
 
     number: int
     line: int
     name: str
     sound: bool = True
+    """No mistake was found in it so far."""
     operation: str = ""
     options: dict[str, Entry] = field(default_factory=dict)
+    """A list of values for each option."""
     inputs: Entry = field(default_factory=lambda: Entry((), 0))
+    """Names of files."""
     has_globs: bool = True
+    """Whether the names may be globs."""
     output: Entry | None = None
+    """The output as a command line has it."""
     outputs: list[Entry] = field(default_factory=list)
+    """The output's files, several if it has parts."""
     results: list[Entry] = field(default_factory=list)
+    """`outputs`, and files of counts."""
     writes: list[Entry] = field(default_factory=list)
+    """All files that the job writes, reports included."""
 
 
 class Drafting:

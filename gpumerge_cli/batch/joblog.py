@@ -28,14 +28,17 @@ Standing = Literal["done", "failed"]
 
 @dataclass(frozen=True)
 class LogEntry:
-    """A job that ended. started: seconds since 1970. seconds: its duration. nbytes: of its inputs."""
+    """A job that ended."""
 
     number: int
     started: float
+    """Seconds since 1970."""
     seconds: float
+    """Its duration."""
     exit_code: int
     command: str
     nbytes: int = 0
+    """Bytes of its inputs."""
 
     @classmethod
     def parse(cls, line: str) -> LogEntry:

@@ -34,23 +34,21 @@ Positions = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Family:
-    """Runs of `count` keys of `dtype` (any byte order) each.
-
-    shape: "uniform": each run over the whole key range. "few": the same, 16 distinct keys. "equal": one key.
-    "disjoint": the runs lie one after the other. "blocky": the runs take turns, in stretches of 1 to 65,536 items.
-    "one-sided": the first run over the whole range, the others in a narrow part of its middle. shuffled: draws from the
-    same keys in no order. descending: in descending order.
-
-    Raises UsageError for a dtype without an order.
-    """
+    """Runs of `count` keys each. Raises UsageError for a dtype without an order."""
 
     shape: Shape
+    """"uniform": each run over the whole key range. "few": the same, 16 distinct keys. "equal": one key. "disjoint":
+    the runs lie one after the other. "blocky": the runs take turns, in stretches of 1 to 65,536 items. "one-sided": the
+    first run over the whole range, the others in a narrow part of its middle."""
     dtype: np.dtype[Any]
+    """Of any byte order."""
     count: int
     runs: int = 2
     seed: int = 0
     shuffled: bool = False
+    """Whether the same keys come in no order."""
     descending: bool = False
+    """Whether runs descend."""
 
     def __post_init__(self) -> None:
         Order.of(self.dtype)

@@ -24,16 +24,16 @@ from gpumerge_cli.results.compared import Measured
 
 @dataclass(frozen=True)
 class Effort:
-    """The effort of a comparison or bench.
-
-    repeat: timings of each contestant. threads: host threads that make runs, judge outputs and, on the CPU, merge.
-    seed: of synthetic runs. version: of the program, which the report names.
-    """
+    """The effort of a comparison or bench."""
 
     repeat: int = 5
+    """Timings of each contestant."""
     threads: int = 1
+    """Host threads that make runs, check outputs and, on the CPU, merge."""
     seed: int = 0
+    """The seed of synthetic runs."""
     version: str = ""
+    """The version of the program, for the report."""
 
 
 @dataclass(frozen=True)

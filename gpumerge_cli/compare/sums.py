@@ -28,18 +28,20 @@ _ALL = (1 << 64) - 1
 
 @dataclass(frozen=True)
 class _Traits:
-    """The traits of a stretch of keys. falls: some key goes before the one ahead of it.
-
-    first, last: images of its ends. images, bits: sums of the mixes of all images and of all keys' bits, modulo 2^64.
-    alike: bits of the keys that may compare equal to keys with other bits, in sequence.
-    """
+    """The traits of a stretch of keys."""
 
     falls: bool
+    """Whether some key goes before the one ahead of it."""
     first: int
+    """The image of the first key."""
     last: int
+    """The image of the last key."""
     images: int
+    """The sum of the mixes of all images, modulo 2^64."""
     bits: int
+    """The sum of the mixes of all keys' bits, modulo 2^64."""
     alike: NDArray[Any]
+    """Bits of the keys that may equal keys with other bits, in sequence."""
 
 
 class SumOracle:

@@ -14,15 +14,13 @@ from gpumerge_cli.order.kinds import Order
 
 @dataclass(frozen=True)
 class Shape:
-    """A decided launch, and its cuts by the rules of "GPU" or "CPU".
-
-    splits: for each level, the kind of worker that a piece is for, and the rule that cuts it.
-    """
+    """A decided launch, and its cuts by the rules of "GPU" or "CPU"."""
 
     policy: LaunchPolicy
     rules: str
     why: str
     splits: Splits
+    """For each level, the kind of worker that gets a piece, and the rule that cuts it."""
 
 
 def launch_shape(on: Resources, launch: LaunchRequest, order: Order, total: int, threads: int) -> Shape:

@@ -20,13 +20,16 @@ _MOST_ROOM = 2
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar of throughput. rate, ceiling: bytes a second, ceiling 0 if none is known. strong: no part of another."""
+    """A bar of throughput."""
 
     name: str
     rate: float
+    """Bytes a second."""
     style: str
     ceiling: float = 0.0
+    """Bytes a second; 0 if none is known."""
     strong: bool = True
+    """Whether it stands for itself, not for a part of another bar."""
 
 
 def stage_bars(report: MergeReport) -> list[Bar]:
@@ -83,15 +86,18 @@ def throughput(report: MergeReport) -> Element:
 
 @dataclass(frozen=True)
 class Contestant:
-    """One bar of a comparison. style: "kernels", "libraries" or "copy". seconds: every timing. result: "" if timed."""
+    """One bar of a comparison."""
 
     name: str
     style: str
+    """"kernels", "libraries" or "copy"."""
     seconds: tuple[float, ...]
+    """Every timing."""
     median: float
     nbytes: int
     share: float
     result: str = ""
+    """Why it was not timed; "" if it was."""
 
 
 def of_compare(report: CompareReport) -> list[Contestant]:

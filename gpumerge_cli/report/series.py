@@ -13,15 +13,14 @@ from gpumerge_cli.units import format_counted
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a figure.
-
-    of: a row's place on the axis. fixed: the rest of the row's case, as text for a title. in_order: places are sorted
-    as numbers; otherwise they stay in the order of the rows.
-    """
+    """An axis of a figure."""
 
     of: Callable[[BenchRow], Any]
+    """A row's place on the axis."""
     fixed: Callable[[BenchRow], tuple[str, ...]]
+    """The rest of the row's case, as text for a title."""
     in_order: bool
+    """Whether places are sorted as numbers; otherwise they stay in the order of the rows."""
 
 
 def contestant(row: BenchRow) -> str:

@@ -29,22 +29,26 @@ _NUMBERS = "123456789abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True)
 class _Glyphs:
-    """The characters of a drawing.
-
-    right, down: along the path. turns: down then right, right then down. coarse, fine: cuts. found: the result of the
-    search. mark: below a key.
-    """
+    """The characters of a drawing."""
 
     dot: str
     right: str
+    """A step of the path to the right."""
     down: str
+    """A step of the path down."""
     turn_right: str
+    """The path turns from down to right."""
     turn_down: str
+    """The path turns from right to down."""
     diagonal: str
     coarse: str
+    """A cut of a coarse level."""
     fine: str
+    """A cut of a fine level."""
     found: str
+    """The result of the search."""
     mark: str
+    """Stands below a key."""
 
 
 _UNICODE = _Glyphs("·", "━", "┃", "┗", "┓", "╱", "●", "○", "◆", "╷")
@@ -53,12 +57,16 @@ _ASCII = _Glyphs(".", "-", "|", "+", "+", "/", "@", "o", "#", "|")
 
 @dataclass(frozen=True)
 class _Grid:
-    """The places of nodes. a, b: items to a row and to a column. wide, high: characters from one node to the next."""
+    """The places of nodes."""
 
     a: int
+    """Items of A to a row."""
     b: int
+    """Items of B to a column."""
     wide: int
+    """Characters from one node to the next in a row."""
     high: int
+    """Lines from one node to the next in a column."""
 
     def at(self, i: float, j: float) -> tuple[int, int]:
         """Line and column of the node at a point of the path, or of the last one before it."""
