@@ -60,19 +60,19 @@ class Costs:
     cpu_lines: float = 0.39e9
     # NVIDIA H200, 16 cores, ext4: data/results/h200/costs.json.
     storage: float = 4.4e9
-    """What all threads together read and write by calls."""
+    """The bytes that all threads together read and write by calls."""
     # The same machine: 4.9 to 6.0 by two threads, 13.3 by eight.
     written: float = 6.0e9
-    """What all threads together write to one file by calls."""
+    """The bytes that all threads together write to one file by calls."""
     mapped: float = 1.6e9
-    """What each core writes to a mapped file."""
+    """The bytes that each core writes to a mapped file."""
     gpu_start_up: float = 0.63
     gpu_keys: float = 35e9
     gpu_lines: float = 4.8e9
     link: float = 16.6e9
     """To the device and from it, each way."""
     source: str = "built in"
-    """Where the constants were measured."""
+    """The machine that the constants were measured on."""
 
     def predict(
         self, backend: str, items: str, nbytes: int, cores: int, sharing: int = 1, compiling: float = 0.0

@@ -59,7 +59,7 @@ class PartsSpot:
     part_bytes: int
     """The least bytes of every part but the last."""
     dtype: Any = None
-    """As in Spot."""
+    """See Spot."""
 
 
 @dataclass(frozen=True)

@@ -35,12 +35,12 @@ class LaunchRequest:
 
     def __post_init__(self) -> None:
         if self.tile_load not in (None, "full", "exact"):
-            raise UsageError(f"{self.tile_load!r} is no way to load a tile", way_out="use full or exact")
+            raise UsageError(f"{self.tile_load!r} is not a way to load a tile", way_out="use full or exact")
         if self.transfer not in (None, "bulk", "vector"):
-            raise UsageError(f"{self.transfer!r} is no way to move a tile", way_out="use bulk or vector")
+            raise UsageError(f"{self.transfer!r} is not a way to move a tile", way_out="use bulk or vector")
         if self.fan_in not in (None, *FAN_INS):
             raise UsageError(
-                f"--fan-in {self.fan_in} is no number of runs that a pass can merge",
+                f"--fan-in {self.fan_in} is not a number of runs that a pass can merge",
                 way_out=f"use one of {', '.join(map(str, FAN_INS))}",
             )
 
@@ -112,7 +112,7 @@ class SortRequest:
 
     def __post_init__(self) -> None:
         if self.algorithm not in ("auto", *ALGORITHMS):
-            raise UsageError(f"{self.algorithm!r} is no algorithm", way_out=f"use auto, {', '.join(ALGORITHMS)}")
+            raise UsageError(f"{self.algorithm!r} is not an algorithm", way_out=f"use auto, {', '.join(ALGORITHMS)}")
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class Span:
     nbytes: int = 0
     """The bytes that it moved; 0 if it moved none."""
     stopped: float = field(default_factory=time.perf_counter)
-    """When it ended, in seconds of time.perf_counter; by default now, for a span that is made when it ends."""
+    """Its end, in seconds of time.perf_counter; by default now, for a span that is made when it ends."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Stretch:
     stop: float
     """Seconds since the run began."""
     seconds: float
-    """How long the thread was busy between start and stop; all of the time if `spans` is 1."""
+    """The time that the thread was busy between start and stop; all of the time if `spans` is 1."""
     nbytes: int
     """The bytes that were moved."""
     spans: int = 1

@@ -118,7 +118,7 @@ def test_the_cost_model_counts_it(monkeypatch: pytest.MonkeyPatch) -> None:
         Costs().predict("cpu", "keys", 10**9, 2) + 3.0
     )
     assert Costs().predict("cpu", "keys", 0, 2, 3, 3.0) == pytest.approx(Costs().predict("cpu", "keys", 0, 2, 3) + 1.0)
-    monkeypatch.setattr(costs, "load", Costs)
+    monkeypatch.setattr(costs, "load_costs", Costs)
     monkeypatch.setattr(presence, "is_present", lambda: True)
     monkeypatch.setattr(backends_select, "compile_seconds", lambda: 1000.0)
     keys = Order.of("int32")

@@ -22,7 +22,7 @@ _USUAL = SortRequest()
 
 
 class DeviceCall:
-    """Carries out a call on CuPy arrays, as Host does on NumPy's. Raises DeviceError for an unavailable GPU."""
+    """Carries out a call on CuPy arrays, as HostCall does on NumPy's. Raises DeviceError for an unavailable GPU."""
 
     def __init__(self, call: Call) -> None:
         self._call = call

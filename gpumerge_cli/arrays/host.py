@@ -27,7 +27,7 @@ _KEY, _PLACE = "key", "place"
 
 
 class HostCall:
-    """Carries out a call on NumPy arrays, as Device does on CuPy's. Raises DeviceError for an unavailable GPU."""
+    """Carries out a call on NumPy arrays, as DeviceCall does on CuPy's. Raises DeviceError for an unavailable GPU."""
 
     def __init__(self, call: Call) -> None:
         self._call = call

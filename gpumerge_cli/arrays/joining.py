@@ -60,10 +60,10 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False, thread
 
     Raises
     ------
-    UsageError: arrays that do not fit, or a word that is no kind of join. DeviceError: a GPU that cannot be had.
+    UsageError: arrays that do not match, or a word that is no kind of join. DeviceError: an unavailable GPU.
     """
     if not isinstance(how, str) or how not in HOWS:
-        raise UsageError(f"how={short_repr(how)} is no kind of join", way_out=f"use {', '.join(HOWS)}")
+        raise UsageError(f"how={short_repr(how)} is not a kind of join", way_out=f"use {', '.join(HOWS)}")
     given = [as_array(a), as_array(b)]
     for array in given:
         if array.dtype.names:

@@ -47,7 +47,9 @@ class ArrayKeys:
     def of(cls, arrays: Sequence[Any], field: str | None, descending: bool) -> ArrayKeys:
         """The keys of NumPy or CuPy arrays. Raises UsageError if they have no order, or different orders."""
         if field is not None and not isinstance(field, str):
-            raise UsageError(f"key={short_repr(field)} is no field's name", way_out="name a field of the arrays' dtype")
+            raise UsageError(
+                f"key={short_repr(field)} is not the name of a field", way_out="name a field of the arrays' dtype"
+            )
         for array in arrays:
             check_unmasked(array)
             if array.ndim != 1:
@@ -60,7 +62,7 @@ class ArrayKeys:
         path = () if field is None else _path(dtype, field)
         items, leaf = _as_items(dtype, path)
         if leaf.kind not in "biufmMSV" or leaf.isbuiltin == _REGISTERED:
-            raise UsageError(f"{str(leaf)!r} is no dtype of keys", way_out=_WAY_OUT)
+            raise UsageError(f"{str(leaf)!r} is not a dtype of keys", way_out=_WAY_OUT)
         is_number = field is None and leaf.kind not in "SV"
         order = Order.of(items, descending=descending) if is_number else _order_of_records(items, field, descending)
         return cls(dtype, items, order, field, path, leaf.kind in "mM")

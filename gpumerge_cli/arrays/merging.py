@@ -75,7 +75,7 @@ def merge(
 
     Raises
     ------
-    UsageError: arrays or options that do not fit, nulls, masked arrays. DeviceError: a GPU that cannot be had.
+    UsageError: arrays or options that do not match, nulls, masked arrays. DeviceError: an unavailable GPU.
     """
     if not arrays:
         raise UsageError("no arrays to merge", way_out="give at least one")

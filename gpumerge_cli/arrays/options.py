@@ -60,15 +60,15 @@ def wants_counts(counts: bool, **others: Any) -> bool:
 def check_backend(backend: Any, device: Any) -> None:
     """Raise UsageError unless these are the name of a backend and the number of a GPU."""
     if not isinstance(backend, str) or backend not in _BACKENDS:
-        raise UsageError(f"backend={short_repr(backend)} is no backend", way_out=f"use {', '.join(_BACKENDS)}")
+        raise UsageError(f"backend={short_repr(backend)} is not a backend", way_out=f"use {', '.join(_BACKENDS)}")
     if isinstance(device, bool) or not isinstance(device, _WHOLE) or device < 0:
-        raise UsageError(f"device={short_repr(device)} is no number of a GPU", way_out="give 0 or more")
+        raise UsageError(f"device={short_repr(device)} is not the number of a GPU", way_out="give 0 or more")
 
 
 def check_count(name: str, value: Any) -> None:
     """Raise UsageError for anything but None or a number of 1 or more."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, _WHOLE) or value < 1):
-        raise UsageError(f"{name}={short_repr(value)} is no number of 1 or more")
+        raise UsageError(f"{name}={short_repr(value)} is not a whole number of 1 or more")
 
 
 def short_repr(value: Any) -> str:

@@ -21,7 +21,7 @@ def payload(values: Any, keys: Sequence[Any], *, on_device: bool) -> list[Any]:
     on_device: whether the keys are CuPy's.
     """
     if not isinstance(values, Iterable):
-        what = f"values={short_repr(values)} is no list of arrays"
+        what = f"values={short_repr(values)} is not a list of arrays"
         raise UsageError(what, way_out="give one array for each array of keys")
     found = [as_array(each, payload=True) for each in values]
     if len(found) != len(keys):

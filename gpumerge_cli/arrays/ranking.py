@@ -50,13 +50,13 @@ def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: 
 
     Raises
     ------
-    UsageError: arrays or ranks that do not fit. InputError: arrays in host memory that are not sorted, if it is met.
-    DeviceError: a GPU that cannot be had.
+    UsageError: unusable arrays or ranks. InputError: arrays in host memory that are not sorted, if it is met.
+    DeviceError: an unavailable GPU.
     """
     call = _call_of(arrays, key, descending)
-    ranks = _as_array(at, f"at={short_repr(at)} is no array of ranks")
+    ranks = _as_array(at, f"at={short_repr(at)} is not an array of ranks")
     if ranks.size and ranks.dtype.kind not in "iu":
-        raise UsageError(f"at={short_repr(at)} is no rank", way_out="give whole numbers")
+        raise UsageError(f"at={short_repr(at)} is not a rank", way_out="give whole numbers")
     if ranks.size and not 0 <= int(ranks.min()) <= int(ranks.max()) <= call.total:
         raise UsageError(f"a rank lies outside of 0 to {call.total}", way_out="the merge has no more items")
     ranks = ranks.astype(np.int64)
@@ -102,11 +102,11 @@ def rank_of(
 
     Raises
     ------
-    UsageError: arrays or items that do not fit. DeviceError: a GPU that cannot be had.
+    UsageError: arrays or items that do not match. DeviceError: an unavailable GPU.
     """
     call = _call_of(arrays, key, descending)
     if not isinstance(side, str) or side not in ("left", "right"):
-        raise UsageError(f"side={short_repr(side)} is no side", way_out='use "left" or "right"')
+        raise UsageError(f"side={short_repr(side)} is not a side", way_out='use "left" or "right"')
     items = as_array(items) if lies_on_gpu(items) or hasattr(items, "__array__") else items
     if call.on_device:
         if is_cupy(items):
@@ -120,7 +120,7 @@ def rank_of(
 
 def _call_of(arrays: Sequence[Any], key: str | None, descending: bool) -> Call:
     if not isinstance(arrays, Iterable) or getattr(arrays, "ndim", 2) < 2:  # a row of an array is an array
-        raise UsageError("arrays is no list of arrays", way_out="give one in brackets, too: [array]")
+        raise UsageError("arrays is not a list of arrays", way_out="give one in brackets, too: [array]")
     given = list(arrays)
     if not given:
         raise UsageError("no arrays to rank", way_out="give at least one")
@@ -159,7 +159,7 @@ def _as_array(given: Any, what: str) -> Array:
 
 def _as_keys(xp: Any, items: Any, dtype: np.dtype[Any]) -> Any:
     """Items as an array of the dtype, of the module `xp`, NumPy or CuPy. Raises UsageError if it cannot hold them."""
-    found = items if is_cupy(items) else _as_array(items, "items are no array")
+    found = items if is_cupy(items) else _as_array(items, "items are not an array")
     if found.dtype.kind == "V" and dtype.kind == "S":
         found = found.view(f"S{found.dtype.itemsize}")
     if found.dtype == dtype:

@@ -64,7 +64,7 @@ def union(*arrays: Any, **options: Unpack[SetKeywords]) -> Any:
 
     Raises
     ------
-    UsageError: arrays that do not fit. DeviceError: a GPU that cannot be had.
+    UsageError: arrays that do not match. DeviceError: an unavailable GPU.
     """
     return _combined(Equals.UNION, arrays, **options)
 

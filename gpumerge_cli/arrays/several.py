@@ -46,7 +46,9 @@ def sort_by_several(
     keys.check_for_gpu()
     home = int(given.device.id)
     if home not in devices:
-        raise UsageError(f"the array lies on GPU {home}, which is none of {list(devices)}", way_out=f"name {home}, too")
+        raise UsageError(
+            f"the array lies on GPU {home}, which is not one of {list(devices)}", way_out=f"name {home}, too"
+        )
     with given.device:
         return _on_gpus([given], keys, devices, request, None if out is None else [out])[0]
 
@@ -58,7 +60,7 @@ def _of_shares(given: Sequence[Any], request: SortRequest, key: str | None, desc
     keys.check_for_gpu()
     if out is not None:
         if not isinstance(out, list | tuple) or len(out) != len(given):
-            raise UsageError(f"out is no list of {len(given)} arrays", way_out="give one for each share")
+            raise UsageError(f"out is not a list of {len(given)} arrays", way_out="give one for each share")
         for one, part in zip(out, given, strict=True):
             check_out(one, keys.dtype, len(part), [part])
     numbers = [int(part.device.id) for part in given]

@@ -63,7 +63,7 @@ def sort(
 
     Raises
     ------
-    UsageError: an array or options that do not fit, nulls, a masked array. DeviceError: a GPU that cannot be had.
+    UsageError: an array and options that do not match, nulls, a masked array. DeviceError: an unavailable GPU.
     """
     shares = in_shares(array)
     with_counts = wants_counts(counts, out=out, devices=devices, shares=shares)
@@ -119,7 +119,7 @@ def argsort(
 
     Raises
     ------
-    UsageError: an array or options that do not fit, nulls, a masked array. DeviceError: a GPU that cannot be had.
+    UsageError: an array and options that do not match, nulls, a masked array. DeviceError: an unavailable GPU.
     """
     request = _request(algorithm, kernel)
     return run_call(
@@ -152,7 +152,7 @@ def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -
 
     Raises
     ------
-    UsageError: an array that has no order, nulls, a masked array. DeviceError: a GPU that cannot be had.
+    UsageError: an array that has no order, nulls, a masked array. DeviceError: an unavailable GPU.
     """
     return bool(run_call((array,), lambda on: on.is_sorted(), usual="is_sorted", key=key, descending=descending))
 

@@ -204,7 +204,7 @@ def _from_host(given: Any) -> Any:
         return np.from_dlpack(given)
     if not of_arrow:
         raise UsageError(
-            f"{name_of(given)} is no array",
+            f"expected an array, got {name_of(given)}",
             way_out="give a NumPy or CuPy array, or what offers __array__, __dlpack__ or Arrow's C interface",
         )
     if not _has_pyarrow():

@@ -80,7 +80,7 @@ def read_document(data: bytes) -> Document:
         elif name == "job" and isinstance(value, list) and all(isinstance(job, dict) for job in value):
             found.jobs = [_table(job, (name, number), lines) for number, job in enumerate(value)]
         else:
-            message = f"{name} is no table of a job file"
+            message = f"{name} is not a table of a job file"
             found.mistakes.append(Mistake(lines.get(place, 1), message, "write [defaults] or [[job]]"))
     if not found.jobs and not found.mistakes:
         found.mistakes = [Mistake(1, "it holds no job", "write one under [[job]], or as a JSON object on a line")]
@@ -104,7 +104,7 @@ def parse_toml(data: bytes) -> tuple[dict[str, Any], dict[KeyPath, int]]:
         place = _BAD_PLACE.search(what)
         line = int(place[1]) if place and place[1] else text.rstrip().count("\n") + 1
         what = what[: place.start()] if place else what
-        raise Mistake(line, f"is no TOML: {what[:1].lower()}{what[1:]}", _TOML_OR_JSON) from None
+        raise Mistake(line, f"is not TOML: {what[:1].lower()}{what[1:]}", _TOML_OR_JSON) from None
     return values, _lines(text)
 
 
@@ -150,7 +150,7 @@ def _json_lines(data: bytes, mistakes: list[Mistake]) -> tuple[dict[str, Any], d
             lines["job", len(values["job"])] = number
             values["job"].append(table)
         elif "defaults" in values or not isinstance(table["defaults"], dict):
-            mistakes.append(Mistake(number, "defaults are no object, or given twice", "give one object of them"))
+            mistakes.append(Mistake(number, "defaults are not an object, or are given twice", "give one object"))
         else:
             lines["defaults",] = number
             values |= table
@@ -167,9 +167,9 @@ def _json_object(line: bytes, number: int) -> dict[str, Any]:
     except ValueError as error:
         if _LONG_NUMBER.search(line):
             raise Mistake(number, _TOO_LONG, _SHORTER) from None
-        raise Mistake(number, f"is no JSON: {getattr(error, 'msg', error)}", way_out) from None
+        raise Mistake(number, f"is not JSON: {getattr(error, 'msg', error)}", way_out) from None
     if not isinstance(values, dict):
-        raise Mistake(number, "is no JSON object", way_out)
+        raise Mistake(number, "is not a JSON object", way_out)
     return values
 
 

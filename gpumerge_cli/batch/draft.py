@@ -116,7 +116,7 @@ class Drafting:
         except UnicodeEncodeError:
             possible = False
         if not possible:
-            raise UsageError(f"{text!r} is no text for a command line", way_out="leave NUL and lone surrogates out")
+            raise UsageError(f"{text!r} cannot be text on a command line", way_out="leave NUL and lone surrogates out")
         return text
 
     def _fill(self, draft: Draft, table: JobTable, defaults: Mapping[str, Entry]) -> None:
@@ -146,12 +146,12 @@ class Drafting:
         operation = self.operations.get(draft.operation)
         if key == "name":
             if not isinstance(entry.value, str) or not entry.value or not entry.value.isprintable():
-                raise UsageError(f"{entry.value!r} is no name", way_out="write letters, digits and spaces")
+                raise UsageError(f"{entry.value!r} is not a name", way_out="write letters, digits and spaces")
             draft.name = entry.value
         elif key == "operation":
             if not isinstance(entry.value, str) or entry.value not in self.operations:
                 way_out = did_you_mean(str(entry.value), self.operations) or f"use {', '.join(self.operations)}"
-                raise UsageError(f"operation {entry.value!r} is none", way_out=way_out)
+                raise UsageError(f"there is no operation {entry.value!r}", way_out=way_out)
             draft.operation = entry.value
         elif key in _INPUT_KEYS:
             self._take_inputs(draft, key, entry)
@@ -159,7 +159,7 @@ class Drafting:
             _check_key(key, {name for each in self.operations.values() for name in each.options})
         elif key == "output" and operation.writes:
             if not isinstance(entry.value, str):
-                raise UsageError(f"output {entry.value!r} is no name", way_out="write the name of a file")
+                raise UsageError(f"output {entry.value!r} is not a name", way_out="write the name of a file")
             self._take_output(draft, entry)
         elif key == "output" and is_own:
             raise UsageError(f"{draft.operation} writes no output", way_out="leave output out")
@@ -173,7 +173,9 @@ class Drafting:
             raise UsageError("inputs are named by inputs already", way_out="leave inputs or files0-from out")
         names = [entry.value] if isinstance(entry.value, str) else entry.value
         if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-            raise UsageError(f"{key} is no list of names", way_out='write for example inputs = ["a.txt", "more/*.txt"]')
+            raise UsageError(
+                f"{key} is not a list of names", way_out='write for example inputs = ["a.txt", "more/*.txt"]'
+            )
         names = [with_fields(name, fields_of(draft.name, None)) for name in names]
         if key == "files0-from":
             self._keep(names[0])
@@ -237,7 +239,7 @@ def _check_key(key: str, options: Iterable[str], reserved: Collection[str] = ())
         raise UsageError(f"{key} is not for jobs to say", way_out="leave it out; gpumerge batch has options of its own")
     if key not in (*OWN_KEYS, *options):
         near = did_you_mean(key, {*OWN_KEYS, *options})
-        raise UsageError(f"there is no {key}", way_out=near or "see gpumerge batch --help")
+        raise UsageError(f"there is no key {key}", way_out=near or "see gpumerge batch --help")
 
 
 def _shown(value: Any) -> str:

@@ -56,7 +56,7 @@ def with_fields(text: str, fields: Mapping[str, str]) -> str:
         if name is not None and (name not in fields or form or conversion):
             known = ", ".join(f"{{{field}}}" for field in fields)
             way_out = "add parts = N" if name == "part" else f"use {known}, or {{{{ for a brace"
-            raise UsageError(f"{{{name}}} is no field here", way_out=way_out)
+            raise UsageError(f"{{{name}}} is not a field here", way_out=way_out)
     if any(name == "job" for _, name, _, _ in parts) and not _stays_below(fields["job"]):
         raise UsageError(
             f"the job's name {fields['job']!r} leads out of a folder, so {{job}} cannot stand for it",

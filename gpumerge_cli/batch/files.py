@@ -59,7 +59,7 @@ class Files:
 
 def _check_output(name: str, path: str) -> None:
     if not name or name.endswith("/"):
-        raise OutputError(f"{name!r} is no name of a file", where="output", way_out="name a file")
+        raise OutputError(f"{name!r} is not the name of a file", where="output", way_out="name a file")
     if _DESCRIPTOR.fullmatch(name):
         raise OutputError("a job writes a file", where=name, way_out="name one")
     if is_url(path):

@@ -83,7 +83,7 @@ def read_log(path: str) -> dict[str, LogEntry]:
                 found[entry.command] = entry
         except ValueError:
             where, way_out = f"{path}:{number}", "delete the line, or name another file"
-            raise InputError("is no log of jobs", where=where, way_out=way_out) from None
+            raise InputError("is not a log of jobs", where=where, way_out=way_out) from None
     return found
 
 

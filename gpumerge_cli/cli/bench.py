@@ -28,10 +28,10 @@ def bench(options: BenchOptions) -> None:
         reports = _read(options.results) if options.render else [_measure(options)]
         _deliver(reports, writers, draw, options.quiet)
     if options.verbose and not options.quiet and sys.stderr is not None and (outputs or draw is not None):
-        from gpumerge_cli.report.terminal import show
+        from gpumerge_cli.report.terminal import show_report
 
         for report in reports:
-            show(report)
+            show_report(report)
     stopped = next((report.stopped for report in reports if report.stopped), 0)
     if stopped and not options.render:
         raise Interrupted(stopped, way_out="the results so far are delivered")
@@ -167,7 +167,7 @@ def _deliver(
         told += ["not all figures are drawn"] if draw is not None else []
         raise Interrupted(error.signal_number, way_out=", ".join(told)) from error
     if not writers and draw is None:
-        from gpumerge_cli.report.terminal import PlainConsole, show
+        from gpumerge_cli.report.terminal import PlainConsole, show_report
 
         for report in reports:
-            show(report, PlainConsole())
+            show_report(report, PlainConsole())

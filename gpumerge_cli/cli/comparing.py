@@ -22,9 +22,9 @@ def compare(job: Job, options: ComparisonOptions) -> None:
         measured = _measured(job, options.repeat or _REPEAT)
         write(measured)
     if not options.quiet:
-        from gpumerge_cli.report.terminal import show
+        from gpumerge_cli.report.terminal import show_report
 
-        show(measured)
+        show_report(measured)
     wrong = [row.name for row in measured.rows if not row.right]
     if wrong:
         raise GpumergeError(f"wrong output: {', '.join(wrong)}", way_out="do not use these on this machine")

@@ -21,9 +21,9 @@ def say(text: object) -> None:
 def say_merged(report: MergeReport, *, stats: bool) -> None:
     """Print the report of a merge: a table if `stats`, otherwise one line, which needs no import of Rich."""
     if stats:
-        from gpumerge_cli.report.terminal import show
+        from gpumerge_cli.report.terminal import show_report
 
-        show(report)
+        show_report(report)
     elif sys.stderr is not None:
         from gpumerge_cli.report.line import columns, line
 

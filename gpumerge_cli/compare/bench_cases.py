@@ -57,12 +57,12 @@ def items_named(name: str) -> CaseItems:
     """
     key, plus, payload = name.partition("+")
     if not key:
-        raise UsageError(f"{name!r} names no key", way_out="say its dtype, for example int32+4")
+        raise UsageError(f"{name!r} has no key", way_out="begin with its dtype, for example int32+4")
     order = Order.of(key)
     if not plus:
         return CaseItems(order.dtype.name, order)
     if not payload.isdecimal() or int(payload) == 0:
-        raise UsageError(f"{name!r} names no payload", way_out="say its bytes, for example int32+4")
+        raise UsageError(f"{name!r} has no payload size", way_out="end with its bytes, for example int32+4")
     return CaseItems(f"{order.dtype.name}+{int(payload)}", Order.records(order.width + int(payload), 0, order.dtype))
 
 
@@ -81,7 +81,7 @@ class Case:
 
     def __post_init__(self) -> None:
         if self.shape not in BENCH_SHAPES:
-            raise UsageError(f"--shapes: {self.shape!r} is no shape", way_out=f"use {', '.join(BENCH_SHAPES)}")
+            raise UsageError(f"--shapes: {self.shape!r} is not a shape", way_out=f"use {', '.join(BENCH_SHAPES)}")
         if self.runs < 1:
             raise UsageError(f"{self.runs} runs cannot be merged", way_out="use 1 or more")
         if self.sorts and self.runs > 1:

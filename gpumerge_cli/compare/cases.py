@@ -41,7 +41,7 @@ class Family:
     the runs lie one after the other. "blocky": the runs take turns, in stretches of 1 to 65,536 items. "one-sided": the
     first run over the whole range, the others in a narrow part of its middle."""
     dtype: np.dtype[Any]
-    """Of any byte order."""
+    """The dtype of the keys, in any byte order."""
     count: int
     runs: int = 2
     seed: int = 0

@@ -107,7 +107,7 @@ def _verified(contestant: _Contestant, workspace: ComparedWorkspace, truth: Orac
         contestant.work()
         merged = np.asarray(workspace.download())
         right = truth.equal_by_key(merged) if row.library else truth.exact(merged)
-        verdict = replace(row, right=right, problem="" if right else "its output is not what it should be")
+        verdict = replace(row, right=right, problem="" if right else "its output is not correct")
     except (MemoryError, DeviceError) as error:
         verdict = replace(row, right=row.library, problem=str(error) or "not enough memory")
     except GpumergeError as error:

@@ -46,7 +46,7 @@ class PlainConsole(Console):
         raise BrokenPipeError
 
 
-def show(report: Report, console: Console | None = None) -> None:
+def show_report(report: Report, console: Console | None = None) -> None:
     """Print the report, on standard error unless a console is given."""
     console = console or PlainConsole(stderr=True)
     if isinstance(report, BenchReport):

@@ -75,7 +75,7 @@ class BenchRow:
     items: str
     """The name of the type of the items ("int32")."""
     shape: str
-    """How keys of the runs interleave."""
+    """The way in which keys of the runs interleave."""
     runs: int
     """The number of runs."""
     size: int
@@ -85,17 +85,17 @@ class BenchRow:
     nbytes: int
     """Bytes read plus bytes written by one merge."""
     name: str
-    """As in Measured."""
+    """See Measured."""
     role: Literal["kernel", "library", "copy"]
     """"copy" is a copy within the memory of the merge."""
     launch: str = ""
-    """As in Measured."""
+    """See Measured."""
     right: bool = True
     """Whether its output equals the oracle's; a wrong one is not timed."""
     problem: str = ""
     """Why it was not timed; "" if it was."""
     judged_by: str = ""
-    """How outputs were checked."""
+    """The way in which outputs were checked."""
     seconds: tuple[float, ...] = ()
     """Every timed repeat."""
     median: float = 0.0

@@ -125,7 +125,7 @@ class PathReport:
     a: InputAxis
     b: InputAxis
     order: str
-    """How items compare."""
+    """The order of the items, in words."""
     launch: str
     """The launch that makes the cuts."""
     rules: str

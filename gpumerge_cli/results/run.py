@@ -79,11 +79,11 @@ class WorkerReport:
     busy: float
     """Seconds during which its threads had a chunk, added up over the threads."""
     first: float
-    """When its first chunk began, in seconds since the run began; 0 if it did none."""
+    """The begin of its first chunk, in seconds since the run began; 0 if it did none."""
     last: float
-    """When its last chunk ended, in the same seconds."""
+    """The end of its last chunk, in the same seconds."""
     note: str = ""
-    """What kept it from working to the end, or ""."""
+    """The reason why it did not work to the end, or ""."""
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ class MergeReport:
     busy: float
     """Seconds that the streaming itself took."""
     stages: tuple[Stage, ...]
-    """Of "compile", "read", "upload", "index", "check", "sort", "kernel", "download", "spill", "compress" and "write"
-    those that happened. Stages of different chunks overlap, so they may add up to more than `busy`."""
+    """The stages that happened, among "compile", "read", "upload", "index", "check", "sort", "kernel", "download",
+    "spill", "compress" and "write". Stages of different chunks overlap, so they may add up to more than `busy`."""
     peak_memory: int
     version: str
     timeline: tuple[Stretch, ...] = ()

@@ -62,7 +62,7 @@ def test_ceilings_are_what_predictions_are_made_of() -> None:
 
 
 def test_auto_takes_the_shortest_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(costs, "load", lambda: MODEL)
+    monkeypatch.setattr(costs, "load_costs", lambda: MODEL)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
 
     def none(device: int) -> None:
@@ -118,7 +118,7 @@ def test_a_gpu_joins_where_it_helps() -> None:
 
 
 def test_auto_has_all_work_that_help(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(costs, "load", lambda: MODEL)
+    monkeypatch.setattr(costs, "load_costs", lambda: MODEL)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setattr(backends_select, "compile_seconds", lambda: 0.0)
     monkeypatch.setattr(presence, "is_present", lambda: True)

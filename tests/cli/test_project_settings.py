@@ -117,7 +117,7 @@ def test_a_project_file_that_others_may_have_written_is_not_read(
             assert used("merge", "threads") == (None, "")
             assert used("merge", "threads") == (None, "")
             told = capsys.readouterr().err
-            assert told == f"gpumerge: {file} is not read: others may write to {path}; chmod go-w mends that\n"
+            assert told == f"gpumerge: {file} is not read: others may write to {path}; use chmod go-w\n"
         path.chmod(before)
     assert used("merge", "threads") == (3, "gpumerge.toml:1")
     user = os.geteuid()

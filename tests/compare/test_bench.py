@@ -92,10 +92,10 @@ def test_a_key_with_a_payload_is_a_small_record() -> None:
     found = items_named("int32+8")
     assert (found.name, found.nbytes) == ("int32+8", 12)
     assert found.order == Order.records(12, 0, np.dtype("int32"))
-    with pytest.raises(UsageError, match="'\\+4' names no key"):
+    with pytest.raises(UsageError, match="'\\+4' has no key"):
         items_named("+4")
     for name in ("int32+", "int32+0", "int32+x"):
-        with pytest.raises(UsageError, match="names no payload"):
+        with pytest.raises(UsageError, match="has no payload size"):
             items_named(name)
 
 

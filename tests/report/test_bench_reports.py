@@ -93,9 +93,9 @@ def test_json_of_a_later_version_may_say_more() -> None:
         ({"rows": [{"items": "int32"}]}, r"rows\[0\] has no shape"),
         ({"rows": None}, "it has no rows"),
         ({"rows": []}, "it has no rows"),
-        ({"rows": [1]}, r"rows\[0\] is no object"),
-        ({"device": 7}, "device is no text"),
-        ({"threads": True}, "threads is no count"),
+        ({"rows": [1]}, r"rows\[0\] is not an object"),
+        ({"device": 7}, "device is not a text"),
+        ({"threads": True}, "threads is not a count"),
         ({"environment": {"a": 1}}, "environment does not hold text"),
     ],
 )
@@ -167,7 +167,7 @@ def test_markdown() -> None:
 
 def shown(one: BenchReport, width: int) -> str:
     out = io.StringIO()
-    terminal.show(one, Console(file=out, width=width, markup=False, emoji=False, highlight=False))
+    terminal.show_report(one, Console(file=out, width=width, markup=False, emoji=False, highlight=False))
     return out.getvalue()
 
 
@@ -437,7 +437,7 @@ def test_tables_hold_rows_against_cccl_where_it_was_timed() -> None:
     assert re.search(r"\| path \|[^\n]*\| 1.25 \| right \|", text)
     assert re.search(r"\| copy \|[^\n]*\| - \|  \|", text)
     console = Console(width=200, record=True, file=io.StringIO())
-    terminal.show(with_it, console)
+    terminal.show_report(with_it, console)
     assert "x cccl" in console.export_text()
     (first, *_) = csv.DictReader(io.StringIO(report_csv.render(with_it)))
     assert first["times_cccl"] == "1.25"

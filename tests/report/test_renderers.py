@@ -149,7 +149,7 @@ SORTS = replace(
 def shown(report: MergeReport | CompareReport, width: int = 80) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, markup=False, emoji=False, highlight=False, force_terminal=False)
-    terminal.show(report, console)
+    terminal.show_report(report, console)
     return out.getvalue()
 
 
