@@ -22,7 +22,7 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class Copy:
+class DecompressedCopy:
     """The decompressed content of an input, in the file at `path`."""
 
     path: str
@@ -31,7 +31,7 @@ class Copy:
 
 
 @dataclass(frozen=True)
-class Spot:
+class SinkLocation:
     """The place of a sink's bytes for another process: in the existing file at `path`, from byte `start` on."""
 
     name: str
@@ -47,7 +47,7 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class PartsSpot:
+class UploadLocation:
     """The place of a sink's bytes for other processes: an object of a store, of which each task sends one part."""
 
     name: str

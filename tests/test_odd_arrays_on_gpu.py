@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gpumerge_cli
-from gpumerge_cli.arrays.taking import as_array
+from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import DeviceMemoryError, UsageError
 from tests.host_work import counted, held

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import check_aligned, check_backend, check_count, check_out, same_side
 from gpumerge_cli.arrays.payload import payload
-from gpumerge_cli.arrays.taking import as_array
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gpumerge_cli.arrays.interchange import is_cupy
 from gpumerge_cli.arrays.keys import keys_in
-from gpumerge_cli.arrays.taking import is_cupy
 
 
 def counted(found: Any, path: Sequence[str], *, moved: bool) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.payload import concatenated, contiguous, gathered, moves_along, readable
-from gpumerge_cli.arrays.remembered import again, kind_of, remember, remembered
+from gpumerge_cli.arrays.prepared_calls import find_prepared, keep_prepared, kind_of, run_prepared
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
@@ -144,17 +144,17 @@ class DeviceCall:
 
         arrays = [contiguous(array) for array in self._call.arrays]
         kind = kind_of(operation, arrays, self._order.descending, values, self._device.id)
-        prepared = remembered(kind)
+        prepared = find_prepared(kind)
         if prepared is None:
             row = values[0].itemsize * prod(values[0].shape[1:]) if values is not None else None
             prepared = self._backend.prepared(operation, self._order, len(arrays), row)
             if prepared is None:
                 return None
-            remember(kind, prepared)
+            keep_prepared(kind, prepared)
         if values is not None:
             values = [each.copy() if each.data.ptr % prepared.unit else each for each in values]
         with lasting():
-            return again(operation, arrays, self._order.descending, self._call.out, values)
+            return run_prepared(operation, arrays, self._order.descending, self._call.out, values)
 
     def _ranks(self, run: Any, request: SortRequest) -> Any:
         """The indices that sort a run: int64."""

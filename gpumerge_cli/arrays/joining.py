@@ -9,10 +9,10 @@ import numpy as np
 
 from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.device import DeviceCall
+from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.arrays.keys import keys_in
 from gpumerge_cli.arrays.options import flag, short_repr
 from gpumerge_cli.arrays.searching import search_ranks
-from gpumerge_cli.arrays.taking import as_array
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import UsageError

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.arrays.interchange import check_unmasked
 from gpumerge_cli.arrays.options import in_native_order, short_repr
-from gpumerge_cli.arrays.taking import check_unmasked
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.record_options import Key, order_of

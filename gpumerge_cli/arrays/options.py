@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from gpumerge_cli.arrays.taking import check_unmasked, is_cupy
+from gpumerge_cli.arrays.interchange import check_unmasked, is_cupy
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import KernelName, LaunchRequest, TileLoad, Transfer
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gpumerge_cli.arrays.interchange import as_array, is_cupy
 from gpumerge_cli.arrays.options import is_aligned, same_side, short_repr
-from gpumerge_cli.arrays.taking import as_array, is_cupy
 from gpumerge_cli.errors import UsageError
 
 _LISTED = 8

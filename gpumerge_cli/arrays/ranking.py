@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.device import DeviceCall
+from gpumerge_cli.arrays.interchange import as_array, check_unmasked, is_cupy, lies_on_gpu
 from gpumerge_cli.arrays.keys import ArrayKeys, keys_in
 from gpumerge_cli.arrays.options import check_aligned, flag, same_side, short_repr
 from gpumerge_cli.arrays.searching import Side, co_ranks_of_images, search_ranks
-from gpumerge_cli.arrays.taking import as_array, check_unmasked, is_cupy, lies_on_gpu
 from gpumerge_cli.engine.ranks import FixedRanks
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import Extent

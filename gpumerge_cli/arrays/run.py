@@ -10,7 +10,7 @@ from gpumerge_cli.arrays.counting import counted
 from gpumerge_cli.arrays.device import DeviceCall
 from gpumerge_cli.arrays.host import HostCall
 from gpumerge_cli.arrays.options import flag
-from gpumerge_cli.arrays.remembered import again
+from gpumerge_cli.arrays.prepared_calls import run_prepared
 from gpumerge_cli.order.equals import Equals
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def run_call(
     if descending is not False:
         descending = flag("descending", descending)
     if usual is not None and key is None and threads is None and backend in ("auto", "gpu"):
-        found = again(usual, arrays, descending, out, values)
+        found = run_prepared(usual, arrays, descending, out, values)
         if found is not None:
             return counted(found, (), moved=values is not None) if counts else found
     call = Call.of(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from gpumerge_cli.arrays.multi_gpu import in_shares, sort_on_gpus
 from gpumerge_cli.arrays.options import wants_counts
 from gpumerge_cli.arrays.run import run_call
-from gpumerge_cli.arrays.several import in_shares, sort_by_several
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import Algorithm, KernelName, LaunchRequest, SortRequest
 
@@ -71,7 +71,7 @@ def sort(
     if devices is not None or shares:
         if values is not None or backend == "cpu":
             raise UsageError("several GPUs sort keys alone", way_out="leave devices, or values and backend, out")
-        return sort_by_several(array, devices, request, key=key, descending=descending, out=out)
+        return sort_on_gpus(array, devices, request, key=key, descending=descending, out=out)
     return run_call(
         (array,),
         lambda on: on.sort(request),

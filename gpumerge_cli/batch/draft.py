@@ -14,8 +14,8 @@ from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.engine.inputs import read_names
 from gpumerge_cli.errors import GpumergeError, UsageError
 from gpumerge_cli.formats.part_names import FIELD, part_names
-from gpumerge_cli.unshown import conceal
-from gpumerge_cli.words import did_you_mean
+from gpumerge_cli.secret_values import conceal
+from gpumerge_cli.suggestions import did_you_mean
 
 OWN_KEYS = ("name", "operation", "inputs", "output")
 _PARTS = "parts"

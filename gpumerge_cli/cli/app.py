@@ -53,7 +53,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if asked is not None:
         print(help_text(asked), end="")
         return 0
-    from gpumerge_cli.unshown import start_concealing
+    from gpumerge_cli.secret_values import start_concealing
 
     start_concealing(arguments)
     settings = None
@@ -107,7 +107,7 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
         if sys.stderr is None:
             return code
         try:
-            from gpumerge_cli.unshown import concealed
+            from gpumerge_cli.secret_values import concealed
 
             if _wants_traceback(arguments):
                 import traceback
@@ -128,8 +128,8 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
 
 def one_line(message: str) -> str:
     """`message` on one line, without values of variables, and with the escape sequences of file names made visible."""
+    from gpumerge_cli.secret_values import concealed
     from gpumerge_cli.units import visible
-    from gpumerge_cli.unshown import concealed
 
     return visible(concealed(message).replace("\n", " "))
 

@@ -32,7 +32,7 @@ def generate(options: GenerateOptions) -> None:
 
     import numpy as np
 
-    from gpumerge_cli.compare.cases import Family
+    from gpumerge_cli.compare.key_shapes import Family
     from gpumerge_cli.compare.lines import lines
     from gpumerge_cli.compare.records import key_dtype, record_blocks
     from gpumerge_cli.engine.write import write_array

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.words import did_you_mean
+from gpumerge_cli.suggestions import did_you_mean
 
 NUMBER = r"\s*\+?[0-9]+"
 """The pattern of a number as C's strtoumax takes it; use it with re.ASCII."""

@@ -99,13 +99,13 @@ def _words(words: list[str], items: Items) -> LoadedRuns:
 
 def _trace(loaded: LoadedRuns, on: Resources, launch: LaunchRequest, rank: int | None, rounds: bool) -> PathReport:
     from gpumerge_cli.engine.resources import cores
-    from gpumerge_cli.explain.items import two
+    from gpumerge_cli.explain.items import input_pair
     from gpumerge_cli.explain.path import axis_of, cut_levels, path_points, search_for
     from gpumerge_cli.explain.rounds import rounds_of
     from gpumerge_cli.explain.shape import launch_shape
     from gpumerge_cli.results.path import PathReport
 
-    a, b = two(loaded)
+    a, b = input_pair(loaded)
     search = None if rank is None else search_for(a, b, rank)
     shape = launch_shape(on, launch, loaded.order, a.size + b.size, on.threads or cores())
     axes = axis_of(a), axis_of(b)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.secret_values import concealed
 from gpumerge_cli.units import visible
-from gpumerge_cli.unshown import concealed
 
 if TYPE_CHECKING:
     from gpumerge_cli.results.run import MergeReport
@@ -25,6 +25,6 @@ def say_merged(report: MergeReport, *, stats: bool) -> None:
 
         show_report(report)
     elif sys.stderr is not None:
-        from gpumerge_cli.report.line import columns, line
+        from gpumerge_cli.report.line import columns, one_line
 
-        print(line(report, columns(sys.stderr)), file=sys.stderr)
+        print(one_line(report, columns(sys.stderr)), file=sys.stderr)

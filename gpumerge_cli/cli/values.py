@@ -12,7 +12,7 @@ from gpumerge_cli.cli.options.model import Command, Option
 from gpumerge_cli.cli.options.typed import OPTIONS
 from gpumerge_cli.dataclass import field_names
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.words import did_you_mean, nearest
+from gpumerge_cli.suggestions import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.options.groups import Options

@@ -14,7 +14,7 @@ from gpumerge_cli.engine.outlet import Merged, NoOutlet
 from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.task import Place
 from gpumerge_cli.errors import OutputError, output_error
-from gpumerge_cli.extents import PartsSpot
+from gpumerge_cli.extents import UploadLocation
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.fixed_source import foreign_keys
 from gpumerge_cli.formats.sink import in_order_of
@@ -72,7 +72,7 @@ class CountOutlet(RangeOutlet):
 class PartsOutlet(RangeOutlet):
     """Sends the result of each task to a store, as one part of an object. It lies in memory until it is whole."""
 
-    def __init__(self, spots: Sequence[PartsSpot]) -> None:
+    def __init__(self, spots: Sequence[UploadLocation]) -> None:
         super().__init__((), planned=False)
         self._spots = spots
         self._foreign = [None if spot.dtype is None else foreign_keys(spot.dtype) for spot in spots]

@@ -13,7 +13,7 @@ import numpy as np
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.compare.bench_cases import Case
-from gpumerge_cli.compare.contest import Effort, contest, environment, untimed, with_ratios
+from gpumerge_cli.compare.contest import Effort, contest, environment, untimed_row, with_ratios
 from gpumerge_cli.compare.launches import variants
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.dataclass import replace
@@ -148,4 +148,4 @@ def _row(case: Case, measured: Measured, ceiling: float, judged_by: str) -> Benc
 
 
 def _not_run(case: Case, policies: Sequence[LaunchPolicy | SortPolicy], problem: str) -> list[BenchRow]:
-    return _rows(case, (replace(untimed(policy, case.nbytes), problem=problem) for policy in policies), 0.0, "")
+    return _rows(case, (replace(untimed_row(policy, case.nbytes), problem=problem) for policy in policies), 0.0, "")

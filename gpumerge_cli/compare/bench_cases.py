@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.compare.cases import SHAPES, Family
+from gpumerge_cli.compare.key_shapes import SHAPES, Family
 from gpumerge_cli.compare.oracle import SORTED
 from gpumerge_cli.compare.records import record_blocks
 from gpumerge_cli.dataclass import dataclass, replace

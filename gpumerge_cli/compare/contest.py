@@ -67,7 +67,7 @@ def contest(
     if equals.is_set:
         rows = [Measured("walk", "", True) for _ in policies]
     else:
-        rows = [untimed(policy, nbytes) for policy in policies]
+        rows = [untimed_row(policy, nbytes) for policy in policies]
     works = [_work(workspace, policy, equals) for policy in policies]
     for name, work in _baselines(workspace, policies, equals).items():
         rows.append(Measured(name, "", True, library=True))
@@ -93,7 +93,7 @@ def _baselines(
     return workspace.sort_baselines() if sorts else workspace.baselines()
 
 
-def untimed(policy: LaunchPolicy | SortPolicy, nbytes: int) -> Measured:
+def untimed_row(policy: LaunchPolicy | SortPolicy, nbytes: int) -> Measured:
     """The row of a variant that merges or sorts `nbytes`, before anything is known of it."""
     if isinstance(policy, SortPolicy):
         return Measured(policy.algorithm, policy.describe(), True, nbytes=2 * nbytes)

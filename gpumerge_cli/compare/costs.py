@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import gpumerge_cli
-from gpumerge_cli.compare.writing import MAPPED, RESERVED, writing_seconds
+from gpumerge_cli.compare.write_speed import MAPPED, RESERVED, writing_seconds
 from gpumerge_cli.costs import BACKENDS, Costs
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.resources import cores

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.compare.sets import SetOracle
-from gpumerge_cli.compare.sums import SumOracle
+from gpumerge_cli.compare.set_oracle import SetOracle
+from gpumerge_cli.compare.sum_oracle import SumOracle
 from gpumerge_cli.native.comparison import key_by
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Keys, Order, Records
@@ -24,7 +24,7 @@ class Oracle(Protocol):
     """Knows the stable merge, or a set, of a few runs."""
 
     how: str
-    """The method: "stable sort", "order and sums" (see compare.sums) or "counts of equals" (see compare.sets)."""
+    """The method: "stable sort", "order and sums" (see sum_oracle) or "counts of equals" (see set_oracle)."""
     nbytes: int
     """Bytes of the right output."""
 

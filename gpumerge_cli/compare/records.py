@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.compare.cases import Family
+from gpumerge_cli.compare.key_shapes import Family
 from gpumerge_cli.order.kinds import Order, Records
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)

@@ -12,9 +12,9 @@ from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.backends.variants.lookup import NAMES
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.compare.contest import Effort, contest, environment, with_ratios
+from gpumerge_cli.compare.file_sorts import whole_sorts
 from gpumerge_cli.compare.launches import launches
 from gpumerge_cli.compare.oracle import oracle
-from gpumerge_cli.compare.whole import whole_sorts
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import ALGORITHMS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, check_recursion

@@ -13,7 +13,7 @@ from gpumerge_cli.engine.outlet import CountingOutlet, SinkOutlet
 from gpumerge_cli.engine.resources import available_memory, cores
 from gpumerge_cli.engine.task import Filled
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.extents import Spot
+from gpumerge_cli.extents import SinkLocation
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.items import Items
@@ -100,7 +100,7 @@ class Output:
         (1, 0) for several parts, which few workers share, and for what is no file.
         """
         spot = self.sinks[0].spot
-        if not isinstance(spot, Spot) or len(self.sinks) > 1:
+        if not isinstance(spot, SinkLocation) or len(self.sinks) > 1:
             return 1, 0
         return max(1, os.stat(spot.path).st_blksize), spot.start
 

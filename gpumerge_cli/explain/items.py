@@ -98,7 +98,7 @@ def _check(run: TracedRun) -> None:
             )
 
 
-def two(loaded: LoadedRuns) -> tuple[TracedRun, TracedRun]:
+def input_pair(loaded: LoadedRuns) -> tuple[TracedRun, TracedRun]:
     """A and B. Raises UsageError if there are more or fewer."""
     if len(loaded.runs) != 2:
         raise UsageError(f"a path has two inputs, not {len(loaded.runs)}", way_out="name A and B")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli import costs, replacement
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import OutputError, lost_output, output_error
-from gpumerge_cli.extents import Spot, Target
+from gpumerge_cli.extents import SinkLocation, Target
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.output_stream import FEW_CORES, LARGEST_WRITE, OutputStream, begun, descriptor_named
 from gpumerge_cli.native.mapping import Mapping
@@ -70,10 +70,10 @@ class OutputFile:
                 problem.way_out = f"outputs are made beside their place: {folder} must be writable, too"
             raise problem from None
 
-    def spot(self, start: int, dtype: Any) -> Spot:
+    def spot(self, start: int, dtype: Any) -> SinkLocation:
         """The temporary file, to which other processes can write items from byte `start` on."""
         mapped = 0 if self._mapping is None else self._mapping.nbytes
-        return Spot(self.name, str(self._made.temporary), start, dtype, mapped, self._made.identity)
+        return SinkLocation(self.name, str(self._made.temporary), start, dtype, mapped, self._made.identity)
 
     def sent(self, start: int, nbytes: int, tag: str) -> None:
         """Nobody sends parts of it."""

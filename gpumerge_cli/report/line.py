@@ -10,7 +10,7 @@ from gpumerge_cli.results.run import MergeReport
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
 
 
-def line(report: MergeReport, width: int | None = None) -> str:
+def one_line(report: MergeReport, width: int | None = None) -> str:
     """Items, bytes of input, seconds of the whole program, throughput, where it ran, what bounded it; no newline.
 
     width: columns of the terminal; a longer line is broken between two of its parts. None: the line is never broken.
@@ -35,10 +35,8 @@ def columns(stream: IO[str]) -> int | None:
     """Columns of the terminal that `stream` goes to; None if it goes elsewhere."""
     if not stream.isatty():
         return None
-    columns = os.environ.get("COLUMNS", "")
-    return (
-        int(columns) if columns.isdecimal() and int(columns) else os.get_terminal_size(stream.fileno()).columns or None
-    )
+    wide = os.environ.get("COLUMNS", "")
+    return int(wide) if wide.isdecimal() and int(wide) else os.get_terminal_size(stream.fileno()).columns or None
 
 
 def _folded(parts: list[str], width: int) -> str:

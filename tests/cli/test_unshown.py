@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.unshown import conceal, concealed, start_concealing
+from gpumerge_cli.secret_values import conceal, concealed, start_concealing
 
 HIDDEN = "hunter2"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import check_aligned, check_out, flag, same_side
 from gpumerge_cli.arrays.payload import contiguous
-from gpumerge_cli.arrays.taking import as_array
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.engine.parallel import for_each
@@ -26,7 +26,7 @@ def in_shares(array: Any) -> bool:
     return isinstance(array, list | tuple) and any(hasattr(part, "__cuda_array_interface__") for part in array)
 
 
-def sort_by_several(
+def sort_on_gpus(
     array: Any, devices: Sequence[int] | None, request: SortRequest, *, key: str | None, descending: bool, out: Any
 ) -> Any:
     """See arrays.sort, whose `array` comes in shares, or whose `devices` are given."""

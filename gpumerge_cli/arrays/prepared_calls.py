@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.taking import as_array, lies_on_gpu
+from gpumerge_cli.arrays.interchange import as_array, lies_on_gpu
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.prepared import Operation
@@ -35,19 +35,21 @@ def kind_of(operation: Operation, arrays: Sequence[Any], descending: bool, value
     return operation, arrays[0].dtype, descending, len(arrays), device, one.dtype, one.shape[1:]
 
 
-def remembered(kind: Kind) -> Any:
+def find_prepared(kind: Kind) -> Any:
     """The prepared call of this kind (see backends.gpu.prepared); None if there is none yet."""
     return _ready.get(kind)
 
 
-def remember(kind: Kind, prepared: Any) -> None:
+def keep_prepared(kind: Kind, prepared: Any) -> None:
     """From now on a call of this kind is launched by `prepared`, unless another thread has remembered one."""
     if len(_ready) >= _MOST_KINDS:
         _ready.clear()  # in one step, as other threads look things up
     _ready.setdefault(kind, prepared)  # the other one's kernels may run now, so they must stay loaded
 
 
-def again(operation: Operation, arrays: Sequence[Any], descending: bool, out: Any = None, values: Any = None) -> Any:
+def run_prepared(
+    operation: Operation, arrays: Sequence[Any], descending: bool, out: Any = None, values: Any = None
+) -> Any:
     """The result of a call of a known kind, in `out` if that is given; None for all others.
 
     values: a list of one array for each of `arrays`, or None. The result is an array, (keys, values), or an answer.

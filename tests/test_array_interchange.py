@@ -14,7 +14,7 @@ import pytest
 
 import gpumerge_cli
 from gpumerge_cli import DeviceError, UsageError
-from gpumerge_cli.arrays.taking import as_array
+from gpumerge_cli.arrays.interchange import as_array
 
 DAYS = [datetime.datetime(2020, 1, 2), datetime.datetime(2019, 1, 2)]
 
