@@ -28,7 +28,7 @@ class LineFile:
                         beginning = file.read(len(os.fsencode(begins)))
                     if not os.fsencode(begins).startswith(beginning):
                         way_out = "name another file, or delete it"
-                        raise InputError(f"is no {what}", where=f"{path}:1", way_out=way_out)
+                        raise InputError(f"is not a {what}", where=f"{path}:1", way_out=way_out)
                     self._file.truncate(len(whole_lines(path)) if keep else 0)
             except BaseException:
                 self.close()

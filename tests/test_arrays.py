@@ -91,7 +91,7 @@ def test_is_sorted_tells() -> None:
         ([[1, 2]], {}, "expected an array, got list"),
         ([np.zeros((2, 2))], {}, "2 dimensions"),
         ([np.zeros(1), np.zeros(1, np.float32)], {}, "float32, float64"),
-        ([np.array(["a"])], {}, "no dtype of keys"),
+        ([np.array(["a"])], {}, "not a dtype of keys"),
         ([np.zeros(1, ROWS)], {}, "records need a key; name one of their fields as the key .* id, x, name, in, many"),
         ([np.zeros(1, ROWS)], {"key": "y"}, "have no field 'y'; its fields are id, x, name, in, many"),
         ([np.zeros(1, ROWS)], {"key": "many"}, r"the field is an array of \(3,\)"),

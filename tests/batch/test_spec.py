@@ -181,7 +181,7 @@ PARTS = GOOD.replace("o.txt", "o{part}.txt")
         ('[[job]]\noperation = "merge"\noutput = "o"', [(1, "no inputs")]),
         ('[[job]]\noperation = "sort"\ninputs = "a.txt"', [(1, "no output")]),
         ('[[job]]\noperation = "check"\ninputs = "a.txt"\noutput = "o"', [(4, "check writes no output")]),
-        (f'[[job]]\n{GOOD}item-per-thread = 3', [(5, "there is no item-per-thread; did you mean items-per-thread?")]),
+        (f'[[job]]\n{GOOD}item-per-thread = 3', [(5, "there is no key item-per-thread; did you mean items-per-thread?")]),
         ('[[job]]\noperation = "merge"\ninputs = ["a.txt"]\noutput = "o{part}"',
          [(4, "{part} is not a field here; add parts = N")]),
         (f'[[job]]\n{GOOD}zzz = 3', [(5, "there is no key zzz; see gpumerge batch --help")]),
@@ -259,7 +259,7 @@ PARTS = GOOD.replace("o.txt", "o{part}.txt")
         ('[[job]]\noperation="merge"\ninputs="y"\noutput="x"\n[[job]]\noperation="merge"\ninputs="x"\noutput="y"',
          [(1, "jobs wait for each other")]),
         ('{"operation": "merge", "inputs": "a.txt"}\n{"operation": "merge", "inputs": "a.txt", "output": "o", "x": 1}',
-         [(1, "no output"), (2, "there is no x")]),
+         [(1, "no output"), (2, "there is no key x")]),
         # One mistake makes no other.
         ('[[job]]\noperation="merge"\ninputs="a.txt"\noutput="no/o"\n[[job]]\noperation="merge"\ninputs="no/o"\noutput="p"',
          [(4, "no such folder")]),

@@ -11,7 +11,7 @@ import pytest
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.variants.lookup import NAMES, RUNGS
-from gpumerge_cli.compare import run_bench as benches
+from gpumerge_cli.compare import bench as benches
 from gpumerge_cli.compare.bench import run_bench
 from gpumerge_cli.compare.bench_cases import MERGED_SHAPES, SHUFFLED, Axes, Case, items_named, preset
 from gpumerge_cli.compare.contest import Effort
