@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run the command line that the process was started with, and exit."""
-    # First of all, so that a signal ends in a line while things are imported, too. There is nothing to clean up yet.
+    # This comes first, so that a signal during imports ends in one line, too. There is nothing to clean up yet.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
@@ -25,7 +25,7 @@ def main() -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     # NumPy's library for linear algebra, which nothing here uses, would start a thread a core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Importing makes many objects and drops few, so the collector would look through them in vain, again and again.
+    # Importing makes many objects and drops few, so early collections would find nothing.
     gc.set_threshold(50_000)
     try:
         _survive_limits()
@@ -44,7 +44,7 @@ _held: list[object] = []
 
 
 def _survive_limits() -> None:
-    """Have an exit that a C library calls end in a line and exit 2, under a limit on address space (ulimit -v).
+    """Under a limit on address space (ulimit -v), turn a C library's call of exit into one line and exit code 2.
 
     OpenBLAS calls exit(1) where it gets no memory, and 1 would mean disorder. The program itself never calls exit.
     OpenBLAS writes a line of its own before that, to C's stderr, which nothing else here uses.

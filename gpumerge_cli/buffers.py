@@ -1,6 +1,6 @@
 """Memory by its address, and objects that hold bytes, for calls of compiled code: bytes, memoryviews, arrays.
 
-They say without NumPy what its arrays would: to load it takes longer than to merge small files.
+They replace NumPy's arrays where loading NumPy would take longer than merging small files.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 Bytes = Any
-"""A memoryview of bytes, or an array of uint8: what is asked of it are its length, items, slices and `tobytes`."""
+"""A memoryview of bytes, or an array of uint8: only its length, items, slices and `tobytes` are used."""
 _LARGE = 4 << 20
 """Bytes from which memory comes in large pages, whose first use is faster."""
 _WRITABLE = 0x200  # PyBUF_WRITE

@@ -1,4 +1,4 @@
-"""The cache: a folder for compiled code and the findings of `info --measure`, which the program can make again."""
+"""The cache: a folder for compiled code and the results of `info --measure`. The program can make all of it again."""
 
 from __future__ import annotations
 

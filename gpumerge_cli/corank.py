@@ -33,7 +33,7 @@ def bound(run: Run, key: Any, low: int, high: int, *, after_equals: bool) -> int
     """The first position in [low, high] whose item does not go before `key`: a binary search over bytes.
 
     after_equals: items equal to the key go before it too. Preconditions: low and high are cuts; items before low go
-    before the key, and items from high on do not. Looks at O(log(high - low)) items.
+    before the key, and items from high on do not. Reads O(log(high - low)) keys.
     """
     answer, limit = high, high
     while low < limit:

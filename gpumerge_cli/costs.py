@@ -18,12 +18,12 @@ _MERGING = ("index", "check", "kernel")
 
 
 _CLEARLY = 1.5
-"""A run of the CPU lasts clearly longer than a GPU's start-up if it lasts this many times as long."""
+"""A run on the CPU is clearly longer than a GPU's start-up if it takes this many times as long."""
 _SOONER = 0.85
-"""The GPU joins the CPU if the two are done within this share of the CPU's time."""
+"""The GPU joins the CPU if both together need at most this share of the CPU's time."""
 _SATURATED = 8
 """More cores than this hardly write more to a mapped file."""
-_AT_RATE = 1 << 40  # bytes, of which start-up is no part to speak of
+_AT_RATE = 1 << 40  # bytes, so many that start-up is negligible
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Costs:
         """Seconds for `nbytes` of input, and its part of a start-up that `sharing` runs share.
 
         items: "keys" or "lines", with "sorted_" ahead for a sort. compiling: seconds that kernels still have to be
-        compiled for, which is part of the start-up. Raises KeyError for a backend that is none.
+        compiled for, which is part of the start-up. Raises KeyError for an unknown backend.
         """
         start_up, rate = (getattr(self, f"{backend}_{name}") for name in ("start_up", items))
         start_up = (start_up + compiling) / sharing
@@ -105,10 +105,10 @@ class Costs:
         self, items: str, nbytes: int, cores: int, *, gpus: int, host: bool = True, sharing: int = 1,
         compiling: float = 0.0,
     ) -> Mix:  # fmt: skip
-        """The estimate for the CPU, if `host`, and so many GPUs on the chunks of one merge.
+        """The estimate for the CPU, if `host`, and `gpus` GPUs on the chunks of one merge.
 
-        A GPU starts while the CPU works. From then on each takes what it can, as far as the storage gives it. The other
-        arguments are predict's.
+        A GPU starts while the CPU works. From then on each works at its own rate, within the rate of the storage. The
+        other arguments are those of predict.
         """
         starts = {"cpu": self.cpu_start_up / sharing, "gpu": (self.gpu_start_up + compiling) / sharing}
         rates = {name: _AT_RATE / (self.predict(name, items, _AT_RATE, cores) - self.predict(name, items, 0, cores))
@@ -163,7 +163,7 @@ def load_costs(path: Path | None = None) -> Costs:
 
 
 def save_costs(costs: Costs, path: Path | None = None) -> Path:
-    """Keep measured costs for `load`. Raises OSError."""
+    """Keep measured costs for `load_costs`. Raises OSError."""
     import json
     from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""The places of bytes in files and memory, for compiled code that reads and writes them itself."""
+"""Locations of bytes in files and memory, for compiled code that reads and writes them itself."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SinkLocation:
     mapped: int = 0
     """Bytes of the file that this machine's processes write faster by a mapping; 0 if calls are faster."""
     identity: tuple[int, int] | None = None
-    """The device and the number of the file, which may have lost its name to another one. Device 0: of any device."""
+    """The device and the inode of the file, whose name another file may have taken since. Device 0: any device."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ OPTIONS = ("tile_size", "tile_load", "blocks", "fan_in", "transfer")
 
 @dataclass(frozen=True)
 class LaunchRequest:
-    """A launch as the user asked for it; None leaves a choice to the backend. The fields are those of LaunchPolicy."""
+    """The launch that the user requests; None leaves a choice to the backend. The fields are those of LaunchPolicy."""
 
     kernel: KernelName = "auto"
     """One of variants.NAMES, or "auto"."""
@@ -103,7 +103,7 @@ class LaunchPolicy:
 
 @dataclass(frozen=True)
 class SortRequest:
-    """The sort that the user asked for."""
+    """The sort that the user requests."""
 
     algorithm: Algorithm | Literal["auto"] = "auto"
     """See SortPolicy."""

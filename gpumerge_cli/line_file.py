@@ -1,4 +1,4 @@
-"""Files that lines are added to, such as logs from which later runs go on. A torn last line is cut off."""
+"""Files that lines are appended to, such as logs that later runs resume from. A torn last line is removed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gpumerge_cli.errors import InputError, OutputError, output_error
 class LineFile:
     """A file that lines are added to, each whole, by one process at a time.
 
-    path: a regular file, device or pipe. keep: keep the whole lines of the file; otherwise they are removed. begins,
-    what: the beginning of such a file, and its name in messages; a file that begins otherwise is left alone. Raises
-    OutputError, and InputError for a file that holds something else.
+    path: a regular file, device or pipe. keep: keep the whole lines of the file; otherwise they are removed.
+    begins: the beginning of such a file; another file is left unchanged. what: its description in messages. Raises
+    OutputError, and InputError for a file that begins otherwise.
     """
 
     def __init__(self, path: str, *, keep: bool, begins: str, what: str) -> None:

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 
 def distrusted(place: str, status: os.stat_result, *, by_root: bool = False) -> str:
-    """Says in words why another user could have written the file or folder `place`; "" if none could.
+    """The reason why another user could have written the file or folder `place`; "" if none could.
 
     status: the stat result of `place`. by_root: trust files of root too, because root can write everywhere anyway.
     """

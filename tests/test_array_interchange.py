@@ -87,7 +87,7 @@ def test_protocols_of_the_host(offer: Callable[[Any], Any]) -> None:
 )
 def test_no_arrays(given: Any) -> None:
     with pytest.raises(
-        UsageError, match=f"^expected an array, got {type(given).__name__}; give a NumPy or CuPy array, or what"
+        UsageError, match=f"^expected an array, got {type(given).__name__}; give a NumPy or CuPy array, or one"
     ):
         gpumerge_cli.sort(given)
 

@@ -1,4 +1,4 @@
-"""A call on arrays: what it was given, judged once."""
+"""A call on arrays: its arrays and options, checked once."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from gpumerge_cli.order.equals import Equals
 
 @dataclass(frozen=True)
 class Call:
-    """The arrays and the options of a call. Nothing below asks again whether they fit each other."""
+    """The arrays and the options of a call, which are valid together."""
 
     arrays: Sequence[Any]
     """One or more 1-D arrays of one dtype: NumPy's, or CuPy's on one device."""
     keys: ArrayKeys
-    """The order of their items."""
+    """The order of the items."""
     on_device: bool
-    """Whether they are CuPy's."""
+    """Whether the arrays are CuPy's."""
     rows: Sequence[Any] | None
-    """The values of each array's items, on the same side; None if keys go alone."""
+    """The values of each array's items, on the same side; None if there are keys only."""
     out: Any
     """The caller's array for the keys, on the same side; None for a new one."""
     backend: str
     """For arrays in host memory: "auto", "cpu" or "gpu"."""
     device: int
-    """The number of the GPU for these."""
+    """The number of the GPU for arrays in host memory."""
     threads: int | None
     """Threads of the host; None for one a core."""
 
@@ -49,9 +49,9 @@ class Call:
         device: int = 0,
         threads: int | None = None,
     ) -> Call:
-        """Take arrays of any library, and judge what users gave. equals: the items that go out. The rest: see merge.
+        """Take arrays of any library, and check all arguments. equals: the items of the result. The rest: see merge.
 
-        Raises UsageError for what does not fit, DeviceError for memory of a GPU if CuPy is missing.
+        Raises UsageError for invalid arguments, DeviceError for memory of a GPU if CuPy is missing.
         """
         given = [as_array(array) for array in arrays]
         keys = ArrayKeys.of(given, key, descending)

@@ -1,4 +1,4 @@
-"""Counts of equal keys: of several equal ones the first stays, with their number."""
+"""Counts of equal keys: the first of several equal keys stays, with their number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpumerge_cli.arrays.keys import keys_in
 
 
 def counted(found: Any, path: Sequence[str], *, moved: bool) -> Any:
-    """(keys, counts), or (keys, values, counts), of sorted keys, or if `moved` of (keys, values).
+    """(keys, counts), or (keys, values, counts), of sorted keys, or of (keys, values) if `moved`.
 
     found: NumPy's or CuPy's arrays; waits for a GPU. path: see ArrayKeys. Counts are int64.
     """

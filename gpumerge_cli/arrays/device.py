@@ -107,14 +107,14 @@ class DeviceCall:
 
     @staticmethod
     def kept(array: Any) -> Any:
-        """The array, or its copy if a graph that is captured takes its memory back. Needs `current`."""
+        """The array, or its copy if the graph that is being captured owns its memory. Needs `current`."""
         from gpumerge_cli.backends.gpu.streams import lasting
 
         with lasting() as is_temporary:
             return array.copy() if is_temporary else array
 
     def images(self, array: Any) -> Any:
-        """The images of an array of keys: unsigned integers, which ascend where keys are in order. Needs `current`."""
+        """The images of an array of keys: unsigned integers that ascend where keys are in order. Needs `current`."""
         assert isinstance(self._order, Keys), "a GPU takes numbers alone"
         return self._order.image_of_bits(contiguous(array).view(self._order.unsigned))
 
@@ -136,9 +136,9 @@ class DeviceCall:
             return cupy.empty(self._call.total, self._call.keys.dtype)
 
     def _prepared(self, operation: Operation, values: Sequence[Any] | None = None) -> Any:
-        """The result, as `again` has it, of a prepared call; None if none can be prepared for it.
+        """The result of a prepared call, as from `run_prepared`; None if this call cannot be prepared.
 
-        It is launched like all further calls of its kind, which find it prepared.
+        Further calls of the same kind find it prepared.
         """
         from gpumerge_cli.backends.gpu.streams import lasting
 

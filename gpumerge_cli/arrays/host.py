@@ -1,4 +1,4 @@
-"""Calls on NumPy arrays. The CPU works on numbers in place, all else needs a workspace."""
+"""Calls on NumPy arrays. The CPU works on numbers in place; other items, and GPUs, need a workspace."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 Found = Array | tuple[Array, Array]
 """The keys of a result, or with values (keys, values)."""
 Ranks = NDArray[np.int64]
-"""Indices into runs that are laid one behind the other."""
+"""Indices into the concatenated runs."""
 _KEY, _PLACE = "key", "place"
 
 
@@ -181,9 +181,9 @@ class HostRuns:
             workspace.close()
 
     def combine(self, equals: Equals, out: Array | None = None) -> Array:
-        """The items of a set of runs without NaTs, in an array of their own, or at the front of `out`.
+        """The items of a set of runs without NaTs, in a new array, or at the front of `out`.
 
-        out: has dtype ArrayKeys.items, and room for them.
+        out: has dtype ArrayKeys.items, and is long enough.
         """
         keys = self.keys
         if self._in_place():
@@ -233,9 +233,9 @@ class HostRuns:
         return workspace
 
     def _numbered(self) -> HostRuns:
-        """Records of an item and its index, laid one behind the other. Every backend merges and sorts them.
+        """Records of an item and its index, for all runs. Every backend merges and sorts them.
 
-        Their sizes are multiples of 4 bytes, so GPUs move those of numbers whole.
+        A record takes a multiple of 4 bytes, so that GPUs move records of numbers whole.
         """
         keys = self.keys
         place = -(-keys.dtype.itemsize // 4) * 4

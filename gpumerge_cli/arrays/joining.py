@@ -41,8 +41,8 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False, thread
     Parameters
     ----------
     a, b:
-        Sorted 1-D arrays of one dtype that `merge` takes without `key`, in host memory or on one GPU. That they are
-        sorted is not checked. To join tables, give their key columns, and use the indices for all columns.
+        Sorted 1-D arrays of one dtype that `merge` takes without `key`, in host memory or on one GPU. Their order is
+        not checked. To join tables, give their key columns, and use the indices for all columns.
     how:
         "inner" gives all pairs. "left", "right" and "outer" also give the items of `a`, of `b`, of both that have no
         partner. "anti" gives the items of `a` without a partner, "semi" those with one, each once.
@@ -60,7 +60,7 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False, thread
 
     Raises
     ------
-    UsageError: arrays that do not match, or a word that is no kind of join. DeviceError: an unavailable GPU.
+    UsageError: arrays that do not match, or an unknown kind of join. DeviceError: an unavailable GPU.
     """
     if not isinstance(how, str) or how not in HOWS:
         raise UsageError(f"how={short_repr(how)} is not a kind of join", way_out=f"use {', '.join(HOWS)}")
@@ -149,7 +149,7 @@ def _partners(xp: Any, a: Any, b: Any, descending: bool) -> tuple[Any, Any]:
     """For each item of `a`: the index of its first partner in `b`, or of the item behind; and how many it has."""
     low = search_ranks(xp, [b], a, "left", descending=descending)
     high = search_ranks(xp, [b], a, "right", descending=descending)
-    return low, (high - low).clip(0)  # data that changes meanwhile may have a lower end
+    return low, (high - low).clip(0)  # the end may be lower if the data changes during the call
 
 
 def _repeated(xp: Any, rows: Any, ends: Any, total: int) -> Any:
@@ -168,7 +168,7 @@ def _with_lone(xp: Any, pairs: tuple[Any, Any], starts: Any, of_b: tuple[Any, An
     place, partners = of_b
     lone = _indices(xp, partners == 0)
     ahead = starts[place[lone]]
-    # It ascends already, unless arrays are out of order or change meanwhile: no two items may get one row.
+    # It ascends already, unless arrays are out of order or change during the call: two items must not get one row.
     ahead = np.maximum.accumulate(ahead) if xp is np else xp.sort(ahead)
     at = ahead + xp.arange(len(lone))
     total = len(pairs[0]) + len(lone)

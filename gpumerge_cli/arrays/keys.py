@@ -1,8 +1,8 @@
 """Keys of arrays: the arrays' dtype, the order, and the dtype in which backends see the items.
 
 Backends know numbers, bytes, and records of them. They see a bool as a uint8, and a date or a time span as an int64.
-NaT is the smallest int64, but NumPy sorts it last (and first in descending order, as NaN). So NaTs are kept out of
-merges, and are put in their place afterwards.
+NaT is the smallest int64, but NumPy sorts it last (and first in descending order, as NaN). So NaTs are left out of
+merges, and are put in their places afterwards.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def merge(
         The arrays are in descending order, and so is the result.
     out:
         Array for the merged keys: NumPy's, or CuPy's for arrays on a GPU; contiguous, of the arrays' dtype in native
-        byte order and of their summed length. It shares no memory with them.
+        byte order and of their total length. It shares no memory with them.
     backend, device:
         "auto", "cpu" or "gpu", and the GPU's number, for arrays in host memory.
     threads:

@@ -17,8 +17,8 @@ from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import SortRequest
 
-_PART, _MOST_HANDS = 8 << 20, 8
-"""Bytes that go to a device or come from it at once, and threads that bring and fetch them."""
+_PART, _MOST_THREADS = 8 << 20, 8
+"""Bytes that are copied to or from a device at once, and threads that copy them."""
 
 
 def in_shares(array: Any) -> bool:
@@ -29,7 +29,7 @@ def in_shares(array: Any) -> bool:
 def sort_on_gpus(
     array: Any, devices: Sequence[int] | None, request: SortRequest, *, key: str | None, descending: bool, out: Any
 ) -> Any:
-    """See arrays.sort, whose `array` comes in shares, or whose `devices` are given."""
+    """See gpumerge_cli.sort, for an `array` in shares, or with `devices`."""
     descending = flag("descending", descending)
     if in_shares(array):
         if devices is not None:
@@ -95,7 +95,7 @@ def _on_gpus(
 
 
 def _of_host(given: Any, keys: ArrayKeys, backend: Backend, request: SortRequest, out: Any) -> Any:
-    """Sort an array of host memory through a workspace, brought and fetched by parts."""
+    """Sort an array of host memory through a workspace; parts are copied in and out."""
     run = keys.run(given)
     target = np.empty(len(given), keys.dtype) if out is None else out
     source, result = run.view(np.uint8), target.view(keys.items).view(np.uint8)
@@ -114,11 +114,11 @@ def _of_host(given: Any, keys: ArrayKeys, backend: Backend, request: SortRequest
 
     try:
         starts = range(0, run.nbytes, size)
-        for_each(starts, bring, min(_MOST_HANDS, max(1, len(starts))))
+        for_each(starts, bring, min(_MOST_THREADS, max(1, len(starts))))
         workspace.adopt([run.nbytes])
         workspace.sort(policy)
         workspace.synchronize()
-        for_each(starts, fetch, min(_MOST_HANDS, max(1, len(starts))))
+        for_each(starts, fetch, min(_MOST_THREADS, max(1, len(starts))))
     finally:
         workspace.close()
     turned = keys.turned(run, target.view(keys.items))

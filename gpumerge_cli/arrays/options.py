@@ -48,7 +48,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def wants_counts(counts: bool, **others: Any) -> bool:
-    """Whether counts are asked for. Raises UsageError if an option is given, too, that does not go with them."""
+    """Whether counts are wanted. Raises UsageError if an option is given that cannot be combined with them."""
     if counts is False or not flag("counts", counts):
         return False
     for name, value in others.items():
@@ -72,7 +72,7 @@ def check_count(name: str, value: Any) -> None:
 
 
 def short_repr(value: Any) -> str:
-    """The value for a message: its repr, in one line and not long."""
+    """The repr of a value for a message, in one line of limited length."""
     line = " ".join(repr(value).split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 
@@ -112,14 +112,14 @@ def in_native_order(dtype: np.dtype[Any]) -> np.dtype[Any]:
         return dtype
     try:
         return dtype.newbyteorder("=")
-    except TypeError:  # newer kinds of dtypes, as that of strings, have no byte order
+    except TypeError:  # newer kinds of dtypes, such as strings, have no byte order
         return dtype
 
 
 def check_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any], *, longer: bool = False) -> None:
     """Raises UsageError if `out` cannot take `total` items of the dtype, or shares memory with one of the arrays.
 
-    longer: it may have room for more.
+    longer: it may be longer.
     """
     check_unmasked(out)
     on_device = is_cupy(arrays[0])

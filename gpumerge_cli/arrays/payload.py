@@ -1,4 +1,4 @@
-"""Values that go along with keys: arrays of any dtype, a row for each key."""
+"""Values that stay beside their keys: arrays of any dtype, a row for each key."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gpumerge_cli.arrays.options import is_aligned, same_side, short_repr
 from gpumerge_cli.errors import UsageError
 
 _LISTED = 8
-"""The most arrays that CuPy joins without a list of their addresses in host memory, which a graph would not keep."""
+"""The most arrays that CuPy concatenates without a list of addresses in host memory, which a graph would not keep."""
 
 
 def payload(values: Any, keys: Sequence[Any], *, on_device: bool) -> list[Any]:
-    """The payload of each run of keys, as NumPy or CuPy arrays. Raises UsageError if values do not fit the keys.
+    """The payload of each run of keys, as NumPy or CuPy arrays. Raises UsageError if values do not match the keys.
 
     on_device: whether the keys are CuPy's.
     """
@@ -69,12 +69,12 @@ def moves_along(rows: Any) -> bool:
 
 
 def gathered(values: Sequence[Any], ranks: Any) -> Any:
-    """The rows `ranks` of all values, laid one behind the other."""
+    """The rows `ranks` of the concatenated values."""
     return concatenated(values)[ranks]
 
 
 def concatenated(arrays: Sequence[Any]) -> Any:
-    """Arrays of one dtype, laid one behind the other; a single array comes back itself."""
+    """The concatenation of arrays of one dtype; a single array is returned itself."""
     if len(arrays) == 1:
         return arrays[0]
     shape = (sum(len(each) for each in arrays), *arrays[0].shape[1:])

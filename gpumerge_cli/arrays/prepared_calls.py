@@ -1,8 +1,8 @@
-"""Calls on CuPy arrays of a kind that was called before: checked and launched, with nothing decided anew.
+"""Repeated calls on CuPy arrays: checked and launched, without deciding anything again.
 
 A kind is an operation, the dtype and number of arrays, a direction, a device, and the dtype and shape of the values.
-Whatever is out of the ordinary goes the long way round, which also finds the words for what is wrong. The long way ends
-here, too, once it has made plain arrays of what it was given, and has the kind prepared.
+Other calls take the general path, which also reports errors. The general path ends here, too: it converts its arguments
+to plain arrays and prepares the kind.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def find_prepared(kind: Kind) -> Any:
 
 
 def keep_prepared(kind: Kind, prepared: Any) -> None:
-    """From now on a call of this kind is launched by `prepared`, unless another thread has remembered one."""
+    """From now on a call of this kind is launched by `prepared`, unless another thread has kept one before."""
     if len(_ready) >= _MOST_KINDS:
         _ready.clear()  # in one step, as other threads look things up
     _ready.setdefault(kind, prepared)  # the other one's kernels may run now, so they must stay loaded
@@ -50,7 +50,7 @@ def keep_prepared(kind: Kind, prepared: Any) -> None:
 def run_prepared(
     operation: Operation, arrays: Sequence[Any], descending: bool, out: Any = None, values: Any = None
 ) -> Any:
-    """The result of a call of a known kind, in `out` if that is given; None for all others.
+    """The result of a call of a known kind, in `out` if that is given; None for all other calls.
 
     values: a list of one array for each of `arrays`, or None. The result is an array, (keys, values), or an answer.
     """

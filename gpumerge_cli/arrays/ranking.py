@@ -1,4 +1,4 @@
-"""gpumerge_cli.rank and rank_of: ranks of a merge of arrays that is not done."""
+"""gpumerge_cli.rank and rank_of: ranks in a merge of arrays, without merging them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: 
     Parameters
     ----------
     arrays:
-        Sorted 1-D arrays that `merge` takes, in host memory or on one GPU. That they are sorted is not checked.
+        Sorted 1-D arrays that `merge` takes, in host memory or on one GPU. Their order is not checked.
     at:
         A rank from 0 to the number of all items, or an array of ranks of any shape.
     key, descending:
@@ -45,12 +45,12 @@ def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: 
     -------
     int64, of the shape of `at` with one more dimension, of an item for each array. The items of the arrays ahead of a
     row, merged, are the first `at` items of `merge`. Rows are unique, since equal items go in the order of the arrays.
-    In host memory each looks at O(k log n) items. For arrays on a GPU it is a CuPy array, and all of their items are
-    looked at once.
+    In host memory each takes O(k log n) comparisons. For arrays on a GPU it is a CuPy array, and all of their items are
+    read once.
 
     Raises
     ------
-    UsageError: unusable arrays or ranks. InputError: arrays in host memory that are not sorted, if it is met.
+    UsageError: unusable arrays or ranks. InputError: unsorted arrays in host memory, if the search meets the disorder.
     DeviceError: an unavailable GPU.
     """
     call = _call_of(arrays, key, descending)
@@ -75,7 +75,7 @@ def rank_of(
     key: str | None = None,
     descending: bool = False,
 ) -> Any:
-    """The ranks that items have, or would have, in the merge of arrays, in the manner of NumPy's searchsorted.
+    """The ranks that items have, or would have, in the merge of arrays, as by NumPy's searchsorted.
 
     >>> import gpumerge_cli, numpy as np
     >>> runs = [np.array([1, 4, 9]), np.array([2, 4])]
@@ -87,12 +87,12 @@ def rank_of(
     Parameters
     ----------
     arrays:
-        Sorted 1-D arrays that `merge` takes, in host memory or on one GPU. That they are sorted is not checked.
+        Sorted 1-D arrays that `merge` takes, in host memory or on one GPU. Their order is not checked.
     items:
         A key or an array of keys of any shape, which the arrays' dtype can hold. For structured arrays, values of the
         field `key`.
     side:
-        "left" counts the items ahead of all that equal the key, "right" those and the equal ones.
+        "left" counts the items ahead of all that equal the key, "right" also counts the equal ones.
     key, descending:
         The same as for `merge`.
 
@@ -149,7 +149,7 @@ def _ranks_on_device(call: Call, items: Any, side: Side) -> Any:
 
 
 def _as_array(given: Any, what: str) -> Array:
-    """The items of anything that NumPy takes, or of a CuPy array. Raises UsageError, that says `what`, for others."""
+    """The items of anything that NumPy takes, or of a CuPy array. Raises UsageError(what) for others."""
     check_unmasked(given)
     try:
         return np.asarray(given.get() if is_cupy(given) else given)

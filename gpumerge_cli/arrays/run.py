@@ -1,4 +1,4 @@
-"""The three steps of a call on arrays: judge it, carry it out where its arrays lie, hand back the result."""
+"""The three steps of a call on arrays: check it, carry it out where its arrays lie, return the result."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def run_call(
 ) -> Any:
     """The result of a call, as users get it: the keys, (keys, values), or an answer; counts come last.
 
-    work: carries it out. usual: the operation, if it has no options but those below, so that a call of its kind may be
-    remembered. counts: see wants_counts. equals: the items that go out. The rest, and errors: see merge.
+    work: carries it out. usual: the operation, if it has only the options below, so that a prepared call may carry it
+    out. counts: see wants_counts. equals: the items of the result. The rest, and errors: see merge.
     """
     if descending is not False:
         descending = flag("descending", descending)

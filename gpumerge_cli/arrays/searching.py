@@ -1,4 +1,4 @@
-"""Ranks by searches in sorted arrays of NumPy or of CuPy, whose module `xp` is."""
+"""Ranks by searches in sorted arrays. `xp` is the module of the arrays, NumPy or CuPy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 Side = Literal["left", "right"]
 _FEW = 1024
-"""So many ranks at most are searched byte by byte, by 255 searches at once. More are searched bit by bit."""
+"""Up to so many ranks are searched byte by byte, by 255 searches at once; more are searched bit by bit."""
 
 
 def search_ranks(xp: Any, runs: Sequence[Any], wanted: Any, side: Side, *, descending: bool = False) -> Any:

@@ -43,7 +43,7 @@ def union(*arrays: Any, **options: Unpack[SetKeywords]) -> Any:
     distinct:
         Treat equal items of one array as one item. Then each item occurs at most once in the result.
     counts:
-        Keep the first of several equal keys, and say how many the result has. It goes neither with distinct nor with
+        Keep the first of several equal keys, and give the number of equal keys. It cannot be combined with distinct or
         out.
     values:
         One array for each of `arrays`, of the same length. Its rows stay beside their keys.

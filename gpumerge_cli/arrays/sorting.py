@@ -48,8 +48,8 @@ def sort(
     counts, key, descending, out, backend, device, threads:
         The same as for `merge`.
     devices:
-        Numbers of GPUs that sort one array together. An array that lies on a GPU lies on one of them. Keys go without
-        values then.
+        Numbers of GPUs that sort one array together. An array that lies on a GPU lies on one of them. Values are
+        not possible then.
     algorithm:
         "auto", "merge", "bottom-up", "iterative", "recursive" or "radix": the same as the option of `gpumerge sort`.
     kernel:
@@ -158,5 +158,5 @@ def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -
 
 
 def _request(algorithm: Algorithm | Literal["auto"], kernel: KernelName | Literal["auto"]) -> SortRequest:
-    """The request for these options. Raises UsageError for one that is no algorithm."""
+    """The request for these options. Raises UsageError for an unknown algorithm."""
     return _USUAL if algorithm == kernel == "auto" else SortRequest(algorithm, LaunchRequest(kernel))
