@@ -160,7 +160,7 @@ def _json_lines(data: bytes, mistakes: list[Mistake]) -> tuple[dict[str, Any], d
 def _json_object(line: bytes, number: int) -> dict[str, Any]:
     way_out = "write one object of plain values a line"
     try:
-        values = json.loads(line, object_pairs_hook=_without_twins)
+        values = json.loads(line, object_pairs_hook=_without_duplicates)
         _refuse_deep(values)
     except RecursionError:
         raise Mistake(number, _TOO_DEEP, way_out) from None
@@ -173,7 +173,7 @@ def _json_object(line: bytes, number: int) -> dict[str, Any]:
     return values
 
 
-def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for name, times in Counter(name for name, _ in pairs).items():
         if times > 1:
             raise ValueError(f"{name!r} is given twice")

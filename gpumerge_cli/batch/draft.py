@@ -1,4 +1,4 @@
-"""Drafts of jobs: each table of a job file, judged by itself, with defaults and variables filled in."""
+"""Drafts of jobs: each table of a job file, checked by itself, with defaults and variables filled in."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gpumerge_cli.formats.part_names import FIELD, part_names
 from gpumerge_cli.secret_values import conceal
 from gpumerge_cli.suggestions import did_you_mean
 
-OWN_KEYS = ("name", "operation", "inputs", "output")
+JOB_KEYS = ("name", "operation", "inputs", "output")
 _PARTS = "parts"
 _INPUT_KEYS = {"inputs", "files0-from"}
 _FIRST = ("name", "operation", "inputs", "files0-from", _PARTS, "output")
-"""Keys that others build on, in the order in which they are read."""
+"""Keys that other keys depend on, in the order in which they are read."""
 _NO_INPUTS = {"", "-", "/dev/stdin"}
 
 
@@ -52,7 +52,7 @@ class Draft:
 
 
 class Drafting:
-    """Makes drafts of the tables of a job file. mistakes: those found so far."""
+    """Makes drafts of the tables of a job file. mistakes: the mistakes found so far."""
 
     def __init__(self, folder: Folder, operations: Mapping[str, JobCommand], environ: Mapping[str, str]) -> None:
         self.mistakes: list[Mistake] = []
@@ -224,9 +224,9 @@ class Drafting:
         self.folder.taken.setdefault(self.folder.real(name), "read before any job runs")
 
     def _filled(self, draft: Draft, text: str, **more: str | None) -> str:
-        """`text` with its fields filled in. Matches of a glob give none: they may be other files the next time.
+        """`text` with its fields filled in. Matches of a glob give no fields: they may be other files in the next run.
 
-        more: further fields, but for those that are None.
+        more: further fields; a field that is None does not exist.
         """
         first = next(iter(draft.inputs.value), "x")  # any name will do if the inputs are wrong
         is_glob = draft.has_globs and self.folder.is_glob(first)
@@ -236,9 +236,11 @@ class Drafting:
 
 def _check_key(key: str, options: Iterable[str], reserved: Collection[str] = ()) -> None:
     if key in reserved:
-        raise UsageError(f"{key} is not for jobs to say", way_out="leave it out; gpumerge batch has options of its own")
-    if key not in (*OWN_KEYS, *options):
-        near = did_you_mean(key, {*OWN_KEYS, *options})
+        raise UsageError(
+            f"{key} is not an option of jobs", way_out="leave it out; gpumerge batch has options of its own"
+        )
+    if key not in (*JOB_KEYS, *options):
+        near = did_you_mean(key, {*JOB_KEYS, *options})
         raise UsageError(f"there is no key {key}", way_out=near or "see gpumerge batch --help")
 
 

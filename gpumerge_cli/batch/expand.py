@@ -19,7 +19,7 @@ _VARIABLE = re.compile(r"\$(\$?)\{([^}]*)\}")
 
 
 def with_variables(text: str, environ: Mapping[str, str]) -> str:
-    """`text` with every ${NAME} replaced by the environment's; $${NAME} stands for itself. Raises UsageError."""
+    """`text` with every ${NAME} replaced by the variable's value, and $${NAME} by ${NAME}. Raises UsageError."""
     try:
         return _VARIABLE.sub(lambda found: found[0][1:] if found[1] else environ[found[2]], text)
     except KeyError as error:
@@ -44,7 +44,7 @@ def fields_of(job: str, first_input: str | None) -> dict[str, str]:
 
 
 def with_fields(text: str, fields: Mapping[str, str]) -> str:
-    """`text` with every {field} replaced; {{ and }} stand for braces.
+    """`text` with every {field} replaced; {{ and }} become braces.
 
     Raises UsageError, also for a job's name that would lead out of the folder that the rest of `text` names.
     """
@@ -66,9 +66,9 @@ def with_fields(text: str, fields: Mapping[str, str]) -> str:
 
 
 def _stays_below(name: str) -> bool:
-    """Whether a path that holds `name` leads no higher than without it, whatever stands ahead of it.
+    """Whether a path that contains `name` stays in its folder, whatever precedes `name`.
 
-    A "." is refused, too: behind another dot it leads up.
+    A "." is refused, too: after another dot it leads up.
     """
     return not is_url(name) and not name.startswith("/") and not {".", ".."} & {*name.split("/")}
 
@@ -115,7 +115,7 @@ class Folder:
             raise UsageError(f"{self.path(name)} would be replaced: it is {what}", way_out="name another one")
 
     def is_glob(self, name: str) -> bool:
-        """Tell if `name` is a glob, and not the name of an existing file. A URL is none."""
+        """Tell if `name` is a glob, and not the name of an existing file. A URL is never one."""
         return not is_url(name) and glob.has_magic(name) and not os.path.lexists(self.path(name))
 
     def matches(self, pattern: str, to_come: Mapping[str, str]) -> list[str]:

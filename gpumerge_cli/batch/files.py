@@ -1,4 +1,4 @@
-"""The files that jobs read and write: impossible ones, those of two writers, and the order that they put jobs in."""
+"""The files that jobs read and write: finds unusable ones and ones with two writers, and the order of jobs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Files:
         path, real = self._folder.path(name), self._folder.real(name)
         other, first = draft, line
         if not os.path.exists(path) or os.path.isfile(path):  # any number of jobs may write to a device
-            # Ahead of all that may be wrong with it: who reads a name that is refused has not made the mistake.
+            # This comes before all checks: a job that reads a refused name has not made the mistake.
             other, first = self._writers.setdefault(real, (draft, line))
         _check_output(name, path)
         if real in self._folder.taken:

@@ -1,7 +1,7 @@
 """The log of a batch: a line for each job, in GNU parallel's columns and a few more, from which a batch can resume.
 
-A job is identified by its command, with absolute paths: a job that was changed is another one. A line is written whole
-once its job has ended. The last line of a run that was killed may be torn; it is then cut off.
+A job is identified by its command, with absolute paths: a changed job is a different job. A line is written whole
+once its job has ended. The last line of a run that was killed may be torn; it is then removed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class LogEntry:
 class JobLog(LineFile):
     """A log at `path`. resume: continue the log that is there; otherwise it is replaced, if it is a log of jobs.
 
-    entries: see read_log; empty without resume. Raises OutputError, and InputError for a file that is no such log.
+    entries: see read_log; empty without resume. Raises OutputError, and InputError for another file.
     """
 
     def __init__(self, path: str, *, resume: bool) -> None:
@@ -88,10 +88,10 @@ def read_log(path: str) -> dict[str, LogEntry]:
 
 
 def standing_of(job: BatchJob, entry: LogEntry | None, *, retry_failed: bool) -> Standing | None:
-    """The result of an earlier run of the job that still holds; None if the job is to run.
+    """The still valid result of an earlier run of the job; None if the job must run.
 
     "done": the log has it as done, no input was changed since it began, and the output is not older than any input and
-    was not changed since the job ended. "failed": the log has it as failed, and failed jobs are not to run again.
+    was not changed since the job ended. "failed": the log has it as failed, and failed jobs do not run again.
     """
     if entry is None:
         return None

@@ -1,4 +1,4 @@
-"""Judges a job file as a whole before any job runs, and finds the line of every mistake."""
+"""Checks a job file as a whole before any job runs, and finds the line of every mistake."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _matched(draft: Draft, drafting: Drafting, to_come: Mapping[str, str]) -> En
 
 
 def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> BatchJob:
-    """The job, judged by its files and by its command."""
+    """The job, once its files and its options are checked."""
     folder, operation = drafting.folder, drafting.operations[draft.operation]
     after: set[int] = set()
     nbytes = 0
@@ -129,7 +129,7 @@ def _absolute(path: str) -> str:
 
 
 def _parsed(operation: JobCommand, limits: Limits, inputs: Sequence[str], options: _Options) -> Job | GpumergeError:
-    """The job that the options ask for, or the error that they end with."""
+    """The job that the options describe, or the error that they cause."""
     try:
         job = operation.parse(options, inputs)
     except GpumergeError as error:

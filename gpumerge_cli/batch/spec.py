@@ -1,4 +1,4 @@
-"""Jobs as plain values: their options, the judged jobs, and their results."""
+"""Jobs as plain values: their options, the checked jobs, and their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bench: the contest of all variants and libraries over every one of its cases."""
+"""A bench: all variants and libraries, compared in each of its cases."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run_bench(
 ) -> BenchReport:
     """Run every case: the variants of `kernels` and all library baselines.
 
-    A case that memory has no room for is reported as not run, a wrong output as wrong. A signal ends the bench with the
+    A case that does not fit in memory is reported as not run, a wrong output as wrong. A signal ends the bench with the
     cases done so far. Raises Interrupted if there is none.
     """
 
@@ -88,7 +88,7 @@ def _policies(
         return variants(backend, order, kernels, case.runs)
     found = []
     for algorithm in _SORTS:
-        with suppress(UsageError):  # it takes no such keys
+        with suppress(UsageError):  # it does not sort such keys
             found.append(backend.resolve_sort(SortRequest(algorithm), order, case.nbytes))
     return found
 
@@ -112,7 +112,7 @@ def _run(
     finally:
         workspace.close()
     copy = Measured("copy", "", True, found.copies, 2 * case.nbytes)
-    # The merge's own memory is a place like the others.
+    # The merge's own memory is one more place.
     best = min(ceiling, median(found.copies))
     rows = _rows(case, found.rows, best, truth.how)
     return [*rows, replace(*_rows(case, [copy], best, ""), role="copy")]

@@ -58,11 +58,11 @@ def contest(
     repeat: int,
     equals: Equals = Equals.ALL,
 ) -> Contest:
-    """Judge and time `policies`, all of merges or all of sorts, and the baselines of `workspace`, `repeat` times each.
+    """Check and time `policies`, all of merges or all of sorts, and the baselines of `workspace`, `repeat` times each.
 
-    The runs must be uploaded to it. nbytes: of all runs. equals: the set that merges make, ALL for none. Medians and
-    ratios of the rows are left open. A wrong output is no error here: its row says so, and it is not timed. A library
-    that the machine has no room for is not run.
+    The runs must have been uploaded to it. nbytes: bytes of all runs. equals: the set that merges make, ALL for none.
+    Medians and ratios of the rows are not filled in. A wrong output raises nothing: its row says so, and it is not
+    timed. A library that lacks memory is not run.
     """
     if equals.is_set:
         rows = [Measured("walk", "", True) for _ in policies]
@@ -94,7 +94,7 @@ def _baselines(
 
 
 def untimed_row(policy: LaunchPolicy | SortPolicy, nbytes: int) -> Measured:
-    """The row of a variant that merges or sorts `nbytes`, before anything is known of it."""
+    """The row of a variant that merges or sorts `nbytes`, before it is run."""
     if isinstance(policy, SortPolicy):
         return Measured(policy.algorithm, policy.describe(), True, nbytes=2 * nbytes)
     return Measured(policy.name, policy.describe(), True, nbytes=2 * nbytes)
@@ -117,7 +117,7 @@ def _verified(contestant: _Contestant, workspace: ComparedWorkspace, truth: Orac
 
 
 def _timed(contestants: Sequence[_Contestant], workspace: ComparedWorkspace, repeat: int) -> Contest:
-    """Time each contestant without a problem, and the copy, `repeat` times; one round ahead of these warms up."""
+    """Time each contestant without a problem, and the copy, `repeat` times; a round before these warms up."""
     seconds: list[list[float]] = [[] for _ in contestants]
     copies: list[float] = []
     for _ in range(repeat + 1):
@@ -134,7 +134,7 @@ def with_ratios(row: Measured, ceiling: float, basic: float) -> Measured:
     """`row` with median, spread and ratios filled in from its `seconds`; unchanged if it was not timed.
 
     The spread is (slowest - fastest) / median. ceiling: seconds of a copy of the same bytes. basic: median seconds of
-    the basic kernel, 0 if it was not timed. A ratio that means nothing is 0.
+    the basic kernel, 0 if it was not timed. A ratio without a meaning is 0.
     """
     if not row.seconds:
         return row

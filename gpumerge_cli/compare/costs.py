@@ -84,7 +84,7 @@ def _measured(work: Path, backend: str, items: str, count: int) -> dict[str, flo
     if backend == "gpu":
         found["link"] = 2 * nbytes / (stages["upload"] + stages["download"])
     if items == "keys":
-        # A GPU merges meanwhile.
+        # A GPU merges at the same time.
         found["storage"] = nbytes / (
             busy if backend == "gpu" else max(busy - merging / min(workers, cores()), busy / 10)
         )
@@ -101,7 +101,7 @@ def _writing(work: Path) -> dict[str, float]:
 
 
 def _gpumerge(*words: str) -> None:
-    # Stages are told apart only where merging does not write.
+    # Stages are distinguished only where merging does not write.
     environment = os.environ | {FORCED: "0"}
     command = [sys.executable, "-P", "-c", _START, str(Path(gpumerge_cli.__file__).parent.parent), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)

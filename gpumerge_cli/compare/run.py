@@ -34,8 +34,8 @@ def compare_kernels(
 ) -> CompareReport:
     """Run and time every variant that `launch` leaves open on the runs of `loaded`.
 
-    The runs must be in order. Raises UsageError if there is nothing to merge or no kernel can be launched as asked. A
-    variant with a wrong output is no error here: its row says so, and it is not timed.
+    The runs must be in order. Raises UsageError if there is nothing to merge or no kernel can be launched as requested.
+    A variant with a wrong output raises nothing: its row says so, and it is not timed.
     """
     _refuse_empty(loaded)
     policies = launches(backend, loaded.order, launch, len(loaded.runs))
@@ -101,13 +101,13 @@ def compare_sorts(
     """Run and time every algorithm, or the one that `request` names, on all items of `loaded` in memory.
 
     files: the sort of the files that `loaded` comes from; whole sorts of these are timed, too. Algorithms that refuse
-    this size are not run. Raises UsageError as `compare` does.
+    this size are not run. Raises UsageError as `compare_kernels` does.
     """
     _refuse_empty(loaded)
     total = sum(run.size for run in loaded.runs)
     policies, requests, refused = [], [], None
     for name in ALGORITHMS if request.algorithm == "auto" else (request.algorithm,):
-        # Algorithms that do not merge have no use for the launch that was asked for.
+        # Algorithms that do not merge do not use the requested launch.
         launch = request.launch if name in ("merge", "bottom-up") else LaunchRequest()
         try:
             if name == "recursive":  # the number of lines is known only here

@@ -1,6 +1,6 @@
-"""Judges in one pass over blocks if an output is the stable merge, for more keys than are sorted quickly.
+"""Checks in one pass over blocks whether an output is the stable merge, for more keys than are sorted quickly.
 
-An output of keys that never falls, and that holds the same keys as the inputs, is their merge. The same keys have the
+An output of keys that never descends, and that holds the keys of the inputs, is their merge. The same keys have the
 same sum of 64-bit mixes, which does not depend on their order: a wrong output passes only if its sum happens to be
 equal, with a chance of about one in 2^64 for errors that are independent of the mix. Keys that compare equal and differ
 in their bytes, zeros and NaNs of floats, are also compared in sequence, which shows if the merge is stable. Items of
@@ -22,7 +22,7 @@ from gpumerge_cli.order.kinds import Keys
 
 Bytes = NDArray[np.uint8]
 _BLOCK = 1 << 17
-"""Items judged at once, few enough that a block and its mixes stay in a core's cache."""
+"""Items checked at once, few enough that a block and its mixes stay in a core's cache."""
 _ALL = (1 << 64) - 1
 
 

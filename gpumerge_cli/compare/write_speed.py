@@ -22,7 +22,7 @@ _PIECE = 1 << 20
 def writing_seconds(path: Path, way: str, threads: int, nbytes: int) -> float:
     """Seconds that so many threads take to write a new file `path` of `nbytes`, each its own range of it.
 
-    It is removed afterwards. Taking room for it counts, unmapping and closing too. Raises OutputError.
+    The file is removed afterwards. Reserving its space, unmapping and closing count. Raises OutputError.
     """
     data = np.full(_PIECE, 1, np.uint8)
     descriptor = -1

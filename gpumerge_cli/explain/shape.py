@@ -1,4 +1,4 @@
-"""The way in which a kernel shares out the output of a merge: the lengths of the pieces at every level."""
+"""The way in which a kernel divides the output of a merge: the lengths of the pieces at every level."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Shape:
 def launch_shape(on: Resources, launch: LaunchRequest, order: Order, total: int, threads: int) -> Shape:
     """The shape for a merge of two runs with `total` items in all.
 
-    If a launch shape is asked for without a backend, the GPU's rules hold, even without a GPU, with one block by
-    default. Raises UsageError for a wish that cannot be met, DeviceError for a GPU that is asked for and not there.
+    If sizes are requested without a backend, the GPU's rules hold, even without a GPU, with one block by default.
+    Raises UsageError for a launch that cannot be done, DeviceError for a requested GPU that is missing.
     """
     from gpumerge_cli.backends.variants.lookup import asked_for, named
 

@@ -1,7 +1,7 @@
 """Reports as one HTML page each, complete in itself: no script, nothing fetched, light and dark, any width.
 
-Charts are boxes and lines whose places are shares of whatever width there is, so the browser draws them: their words
-stay words, as large as the page's, and their colours follow the reader's theme, which a drawn picture's would not.
+Charts are boxes and lines with positions in percent of the width, which the browser draws. So their text
+is as large as the page's, and their colours follow the reader's theme.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def render(report: Report) -> str:
 
 
 def parse_bench(text: str, where: str) -> BenchReport:
-    """The report that `render` wrote. Raises InputError, naming the file `where`, if it is no bench's, or newer."""
+    """The report that `render` wrote. Raises InputError, naming the file `where`, for another or a newer report."""
     try:
         values = restored(json.loads(text))
         if not isinstance(values, dict) or values.get("kind") != "bench":

@@ -1,4 +1,4 @@
-"""HTML and SVG elements as trees, so that the written text is balanced and escaped whatever the names look like."""
+"""HTML and SVG elements as trees, so that the text is balanced and escaped, whatever names contain."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tag(name: str, *parts: Part, **attributes: str) -> Element:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()) -> Element:
-    """A table of text; the columns `right` are set to the right. It scrolls where there is no room for it."""
+    """A table of text; the columns `right` are set to the right. It scrolls where it is too wide."""
     to_the_right = set(right)
 
     def cells(kind: str, row: Sequence[str]) -> Element:

@@ -53,7 +53,7 @@ def stage_name(stage: str) -> str:
 
 
 def done(report: MergeReport) -> str:
-    """The verb of the line that tells the work, in the past."""
+    """The verb of the summary, in the past tense."""
     return {"sort": "sorted", "merge": "merged", "join": "joined", "compare": "compared"}.get(
         report.kind, f"{report.kind} of"
     )

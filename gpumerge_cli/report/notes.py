@@ -1,4 +1,4 @@
-"""Notes for the reader of a comparison: wrong outputs, unstable timings, differences that mean nothing."""
+"""Notes for the reader of a comparison: wrong outputs, unstable timings, differences without significance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNSTABLE = 0.2
 """A spread above this share of the median is called unstable."""
 
 CHANCE = 0.1
-"""A difference that chance makes more often than this does not count; it takes three timings each to show one."""
+"""A difference that occurs by chance more often than this does not count. Three timings each are the least."""
 
 
 def compare_notes(report: CompareReport) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def _fastest(report: CompareReport, *, library: bool) -> Measured | None:
 
 
 def differ(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Tell if two series of timings differ: every time of one is below every time of the other, and there are enough
+    """Whether two series of timings differ: every time of one is below every time of the other, and there are enough
     timings for that to mean something (`chance` is at most CHANCE)."""
     if not one or not other or chance(len(one), len(other)) > CHANCE:
         return False

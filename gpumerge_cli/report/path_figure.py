@@ -32,7 +32,7 @@ _LABELLED = 12
 
 
 def draw(report: PathReport, path: str) -> str:
-    """Draw the grid, or the rounds if there are any, to a .png or .svg file; as `save`. Raises OutputError."""
+    """Draw the grid, or the rounds if there are any, to a .png or .svg file; see `save_figure`. Raises OutputError."""
     with rc_context(_STYLE):
         figure = rounds_figure(report.rounds, _title(report)) if report.rounds else _figure(report)
         return save_figure(figure, path)
@@ -174,7 +174,7 @@ def _shown(axis: InputAxis) -> list[int]:
 
 
 def _cuts(grid: Any, level: CutLevel, report: PathReport, per_item: float) -> list[Any]:
-    """Draw the cuts of a level, unless they are too dense to be told apart. Returns their legend."""
+    """Draw the cuts of a level, unless they are too dense to distinguish. Returns their legend."""
     known = level.what in _CUTS
     colour, mark = _CUTS.get(level.what, _FINEST), _MARKS.get(level.what, "o")
     label = (

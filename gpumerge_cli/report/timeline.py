@@ -1,4 +1,4 @@
-"""A run over time: a lane for each stage, in it a row for each worker, so that what overlapped what is seen."""
+"""A run over time: a lane for each stage, with a row for each worker, so that overlaps are visible."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ORDER = (
 _HIGH, _LEAST_ROW, _MOST_ROW = 44, 2, 14
 _FAINTEST = 0.25
 _AHEAD = (*AHEAD, "compile", "plan")
-"""The spans that are no stage of the workers' time."""
+"""The spans outside the stages of the workers."""
 
 
 def timeline(report: MergeReport) -> Element:
@@ -109,7 +109,7 @@ def packed(stretches: Sequence[Stretch]) -> list[list[Stretch]]:
 
 
 def overlap(stretches: Sequence[Stretch]) -> tuple[float, float, dict[tuple[str, str], float]]:
-    """Seconds during which any stage was at work, and two or more were, and for each two of them, both."""
+    """Seconds during which any stage was active, two or more were, and, for each pair of stages, both were."""
     busy = {stage: list(_joined(part)) for stage, part in by_stage(stretches).items() if stage not in _AHEAD}
     edges = sorted({at for parts in busy.values() for part in parts for at in part})
     at_work = {stage: [False] * max(0, len(edges) - 1) for stage in busy}

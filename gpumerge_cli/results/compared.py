@@ -1,4 +1,4 @@
-"""Results of comparisons and benchmarks, as plain values with units: see model."""
+"""Results of comparisons and benchmarks, as plain values with units: see run."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class BenchRow:
     runs: int
     """The number of runs."""
     size: int
-    """Items asked for."""
+    """The requested number of items."""
     count: int
     """Items of the output: `size` rounded down to whole runs."""
     nbytes: int
@@ -154,7 +154,7 @@ class BenchReport:
 
     @property
     def wrong(self) -> tuple[BenchRow, ...]:
-        """Rows whose output was not right."""
+        """Rows whose output was wrong."""
         return tuple(row for row in self.rows if not row.right)
 
 

@@ -90,7 +90,7 @@ def test_what_holds_something_else_is_left_as_it_is(content: str, keep: bool, tm
     path.write_text(content)
     with pytest.raises(InputError, match="is not a log of jobs"):
         JobLog(str(path), resume=keep)
-    with pytest.raises(InputError, match="is no report"):
+    with pytest.raises(InputError, match="is not a report"):
         LineFile(str(path), keep=keep, begins='{"job": ', what="report")
     assert path.read_text() == content
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.batch.document import Mistake
-from gpumerge_cli.batch.draft import OWN_KEYS
+from gpumerge_cli.batch.draft import JOB_KEYS
 from gpumerge_cli.batch.expand import Folder
 from gpumerge_cli.batch.read import read_jobs
 from gpumerge_cli.batch.spec import BatchJob, Limits, quoted
@@ -205,9 +205,9 @@ PARTS = GOOD.replace("o.txt", "o{part}.txt")
         (f'[[job]]\n{GOOD}threads = 65', [(5, "more threads than all jobs have; raise --threads, or ask for less")]),
         (f'[[job]]\n{GOOD.replace("merge", "sort")}parallel = 65', [(5, "more threads than all jobs have")]),
         (f'[[job]]\n{GOOD}report = "r.pdf"', [(5, "r.pdf")]),
-        (f'[[job]]\n{GOOD}compare = true', [(5, "compare is not for jobs to say; leave it out")]),
-        (f'[[job]]\n{GOOD}plan = true', [(5, "plan is not for jobs to say; leave it out")]),
-        (f'[[job]]\n{GOOD}quiet = true', [(5, "quiet is not for jobs to say; leave it out")]),
+        (f'[[job]]\n{GOOD}compare = true', [(5, "compare is not an option of jobs; leave it out")]),
+        (f'[[job]]\n{GOOD}plan = true', [(5, "plan is not an option of jobs; leave it out")]),
+        (f'[[job]]\n{GOOD}quiet = true', [(5, "quiet is not an option of jobs; leave it out")]),
         (f'[[job]]\n{GOOD}month-sort = true\nnumeric-sort = true', [(6, "options -Mn are incompatible")]),
         (f'[[job]]\n{GOOD}key = "x"', [(5, "--field takes names")]),
         (f'[[job]]\n{GOOD}key = ["0"]\nfield-separator = "ab"', [(6, "more than one byte")]),
@@ -304,7 +304,7 @@ VALUES: list[object] = [
 
 def test_anything_is_a_job_or_a_mistake_with_its_line(read: Read, rng: np.random.Generator) -> None:
     options = {key for command in commands().values() for key in command.options}
-    keys = [*OWN_KEYS, *OWN_KEYS, *OWN_KEYS, *sorted(options), "x"]
+    keys = [*JOB_KEYS, *JOB_KEYS, *JOB_KEYS, *sorted(options), "x"]
     for _ in range(300):
         lines = []
         for number in range(rng.integers(1, 4)):
