@@ -36,10 +36,9 @@ def run(arguments: Sequence[str], *, last: bool = False) -> int:
 
 def _remove_unfinished() -> None:
     # Look only for a loaded module: --help pays for every import.
-    output = sys.modules.get("gpumerge_cli.formats.output") or sys.modules.get("gpumerge_cli.replacement")
-    if output is None:
-        return
-    for path, reason in output.remove_unfinished():
+    output, replacement = (sys.modules.get(f"gpumerge_cli.{name}") for name in ("formats.output", "replacement"))
+    left = output.remove_unfinished() if output else replacement.remove_temporaries() if replacement else []
+    for path, reason in left:
         if sys.stderr is not None:
             told = f"warning: {path}: this temporary file could not be removed ({reason}); remove it"
             with suppress(OSError):
