@@ -115,7 +115,7 @@ class Folder:
             raise UsageError(f"{self.path(name)} would be replaced: it is {what}", way_out="name another one")
 
     def is_glob(self, name: str) -> bool:
-        """Tell if `name` is a glob, and not the name of an existing file. A URL is never one."""
+        """Whether `name` is a glob, and not the name of an existing file. A URL is never one."""
         return not is_url(name) and glob.has_magic(name) and not os.path.lexists(self.path(name))
 
     def matches(self, pattern: str, to_come: Mapping[str, str]) -> list[str]:
@@ -144,7 +144,7 @@ class Folder:
 
 
 def _is_like(names: Sequence[str], patterns: Sequence[str]) -> bool:
-    """Tell if the parts of a path match those of a glob, by glob.glob's rules: a part that begins with a dot matches
+    """Whether the parts of a path match those of a glob, by glob.glob's rules: a part that begins with a dot matches
     only a pattern that begins with a dot.
     """
     if not patterns or not names:

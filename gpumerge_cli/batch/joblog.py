@@ -101,7 +101,7 @@ def standing_of(job: BatchJob, entry: LogEntry | None, *, retry_failed: bool) ->
 
 
 def _is_fresh(job: BatchJob, entry: LogEntry) -> bool:
-    """Tell if no other program has changed or replaced an input since the job began, or the output since it ended."""
+    """Whether no other program has changed or replaced an input since the job began, or the output since it ended."""
     try:
         outputs = [os.stat(name) for name in job.outputs]
         ended = entry.started + entry.seconds + 2 * _ROUNDING

@@ -39,7 +39,7 @@ def launch_shape(on: Resources, launch: LaunchRequest, order: Order, total: int,
             launch = replace(launch, blocks=launch.blocks or 1)
         policy = resolve(launch, order, gpu.limits_of(on.device))
         splits = named(policy.kernel).gpu.splits(policy, total)
-        return Shape(policy, "GPU", "the sizes are asked for", splits)
+        return Shape(policy, "GPU", "the options give sizes", splits)
     from gpumerge_cli.backends.select import select
 
     selected = select(on.backend, on.device, order, None)

@@ -49,7 +49,7 @@ BY_RUNS = Axis(lambda row: row.runs, lambda row: (row.items, row.shape, _size(ro
 
 @dataclass(frozen=True)
 class Slice:
-    """Timed rows along one axis. places: those that have rows. names: the contestants', kernels ahead of libraries."""
+    """Timed rows along one axis."""
 
     axis: Axis
     title: str
@@ -57,11 +57,13 @@ class Slice:
 
     @property
     def places(self) -> list[Any]:
+        """The places on the axis that have rows."""
         found = list(dict.fromkeys(self.axis.of(row) for row in self.rows))
         return sorted(found) if self.axis.in_order else found
 
     @property
     def names(self) -> list[str]:
+        """The names of the contestants, kernels ahead of libraries."""
         return list(dict.fromkeys((*kernels(self.rows), *map(contestant, self.rows))))
 
     def of(self, name: str) -> list[BenchRow]:

@@ -98,7 +98,7 @@ def show_path(report: PathReport, console: Console) -> None:
         console.print(Text(f"{way}: {name}{format_counted(axis.count, 'item')}, {report.order}", _AXIS))
     glyphs = _ASCII if console.options.ascii_only else _UNICODE
     margin = _widest(a) + 2
-    grid = _fit(report, console.width - margin)
+    grid = _finest_grid(report, console.width - margin)
     if grid.a > 1 or grid.b > 1:
         console.print(Text(f"scale: a row is {format_counted(grid.a, 'item')} of A, a column {grid.b:,} of B", _AXIS))
     console.print()
@@ -126,7 +126,7 @@ def show_path(report: PathReport, console: Console) -> None:
         show_rounds(report.rounds, console)
 
 
-def _fit(report: PathReport, room: int) -> _Grid:
+def _finest_grid(report: PathReport, room: int) -> _Grid:
     """The finest grid that fits, with space between the lines where there is little to draw."""
     a, b = report.a, report.b
     for wide in (max(4, _widest(b) + 1), 4):
