@@ -25,6 +25,6 @@ def say_merged(report: MergeReport, *, stats: bool) -> None:
 
         show_report(report)
     elif sys.stderr is not None:
-        from gpumerge_cli.report.line import columns, one_line
+        from gpumerge_cli.report.line import columns, summary_line
 
-        print(one_line(report, columns(sys.stderr)), file=sys.stderr)
+        print(summary_line(report, columns(sys.stderr)), file=sys.stderr)

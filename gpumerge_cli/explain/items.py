@@ -29,12 +29,15 @@ class TracedRun:
         self.size = len(self._items)
 
     def item_start(self, position: int) -> int:
+        """See corank.Run."""
         return position
 
     def item_end(self, start: int) -> int:
+        """See corank.Run."""
         return start + 1
 
     def key_at(self, start: int) -> Any:
+        """See corank.Run."""
         return self._key(self._items[start])
 
     def label(self, number: int) -> str:

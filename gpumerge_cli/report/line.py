@@ -10,7 +10,7 @@ from gpumerge_cli.results.run import MergeReport
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
 
 
-def one_line(report: MergeReport, width: int | None = None) -> str:
+def summary_line(report: MergeReport, width: int | None = None) -> str:
     """Items, bytes of input, seconds of the whole program, throughput, the backend, and the bound; no newline.
 
     width: columns of the terminal; a longer line is broken between two of its parts. None: the line is never broken.

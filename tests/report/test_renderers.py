@@ -20,7 +20,7 @@ from gpumerge_cli.json_text import restored
 from gpumerge_cli.report import csv as report_csv
 from gpumerge_cli.report import json as report_json
 from gpumerge_cli.report import markdown, terminal, timeline
-from gpumerge_cli.report.line import one_line
+from gpumerge_cli.report.line import summary_line
 from gpumerge_cli.report.merge_tables import bound_name, bound_text, busy_cells, busy_header, clock_cells, facts
 from gpumerge_cli.report.notes import ceiling, compare_notes
 from gpumerge_cli.report.write import COMPARE_SUFFIXES, MERGE_SUFFIXES, report_file
@@ -295,15 +295,15 @@ def test_what_bounded_a_run(changes: dict[str, object], bound: str) -> None:
 
 def test_the_line_says_how_much_how_fast_where_and_what_bounded_it() -> None:
     report = replace(MERGE, dropped=0)
-    assert one_line(report) == "merged 1,500 items, 6.00 kB in 500 ms, 12.0 kB/s, gpu, bounded by start-up"
-    assert one_line(report, 60) == "merged 1,500 items, 6.00 kB in 500 ms, 12.0 kB/s, gpu,\n  bounded by start-up"
-    assert one_line(MERGE).startswith("merged 1,500 items, 6.00 kB in 500 ms, 12.0 kB/s, 1 dropped, gpu, ")
+    assert summary_line(report) == "merged 1,500 items, 6.00 kB in 500 ms, 12.0 kB/s, gpu, bounded by start-up"
+    assert summary_line(report, 60) == "merged 1,500 items, 6.00 kB in 500 ms, 12.0 kB/s, gpu,\n  bounded by start-up"
+    assert summary_line(MERGE).startswith("merged 1,500 items, 6.00 kB in 500 ms, 12.0 kB/s, 1 dropped, gpu, ")
     nothing = replace(report, items=0, nbytes=0)
-    assert one_line(nothing) == "merged 0 items, 0 B in 500 ms, gpu, bounded by start-up"
+    assert summary_line(nothing) == "merged 0 items, 0 B in 500 ms, gpu, bounded by start-up"
     for width in range(len("  bounded by copies from the GPU"), 100):
-        rows = one_line(LONG, width).split("\n")
+        rows = summary_line(LONG, width).split("\n")
         assert max(map(len, rows)) <= width
-        assert " ".join(map(str.strip, rows)) == one_line(LONG)
+        assert " ".join(map(str.strip, rows)) == summary_line(LONG)
 
 
 @pytest.mark.parametrize("stage", [*timeline.ORDER, "start-up"])
