@@ -365,7 +365,7 @@ class TestFigures:
 
         names = [f"kernel {number}" for number in range(6)]
         rows = [replace(row(name, 1), role="kernel") for name in names]
-        looks = figure._Looks(report(*rows, row("cccl", 2)))
+        looks = figure._Styles(report(*rows, row("cccl", 2)))
         assert looks.best == names[-1]
         assert len({(looks.colour(name), looks.mark(name)) for name in [*names, "cccl", "unknown"]}) == 8
         more = [*rows, *(replace(row(f"{name}!", 1), role="kernel") for name in names)]
