@@ -84,9 +84,9 @@ class Planner:
         return Chunk(tuple((0, size) for size in self._sizes), 0)
 
     def parts(self, number: int, of: Chunk | None = None) -> list[Chunk]:
-        """All of the sources, or a chunk of them, cut into so many parts.
+        """All of the sources, or a chunk of them, cut into `number` parts.
 
-        Each is the equal share of the bytes but for an item or a line. With more parts than items some are empty.
+        Parts are equal in size to within one item or line. With more parts than items, some are empty.
         """
         chunk = of or self.whole()
         low, high = ends_of(chunk)
@@ -147,7 +147,7 @@ class Planner:
     def spans(self, chunk_bytes: int, parts: Sequence[Chunk] = ()) -> Iterator[list[list[Chunk]]]:
         """The chunks of each of the parts, in output order, some of all at a time. parts: the whole merge if empty.
 
-        They are cut when they are asked for: what is held meanwhile grows with the number of spans only.
+        They are cut as the caller iterates, so the memory in use grows only with the number of spans.
         """
         parts = parts or [self.whole()]
         size = max(_LEAST_SPAN, _SPAN // len(parts)) * chunk_bytes
@@ -172,7 +172,7 @@ def ends_of(chunk: Chunk) -> tuple[Cut, Cut]:
 
 
 def even_edges(nbytes: int, item: int, parts: int) -> list[int]:
-    """The edges of so many parts of `nbytes`, in bytes, from 0 to `nbytes`: each part has whole items of `item` bytes.
+    """The edges of `parts` parts of `nbytes`, in bytes, from 0 to `nbytes`; each part has whole items of `item` bytes.
 
     Their numbers of items differ by 1 at most.
     """
@@ -181,7 +181,7 @@ def even_edges(nbytes: int, item: int, parts: int) -> list[int]:
 
 
 def blocks_of(source: Source, block_bytes: int) -> list[tuple[int, int]]:
-    """The source cut into stretches of whole items, about `block_bytes` (at least 1) each, without looking at keys."""
+    """The source cut into stretches of whole items, about `block_bytes` (at least 1) each, without reading keys."""
     edges = [0]
     while edges[-1] < source.size:
         edges.append(max(source.item_start(min(source.size, edges[-1] + block_bytes)), edges[-1] + 1))

@@ -36,10 +36,9 @@ def run(arguments: Sequence[str], *, last: bool = False) -> int:
 
 def _remove_unfinished() -> None:
     # Look only for a loaded module: --help pays for every import.
-    output = sys.modules.get("gpumerge_cli.formats.output") or sys.modules.get("gpumerge_cli.replacement")
-    if output is None:
-        return
-    for path, reason in output.remove_unfinished():
+    output, replacement = (sys.modules.get(f"gpumerge_cli.{name}") for name in ("formats.output", "replacement"))
+    left = output.remove_unfinished() if output else replacement.remove_temporaries() if replacement else []
+    for path, reason in left:
         if sys.stderr is not None:
             told = f"warning: {path}: this temporary file could not be removed ({reason}); remove it"
             with suppress(OSError):
@@ -53,9 +52,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if asked is not None:
         print(help_text(asked), end="")
         return 0
-    from gpumerge_cli.unshown import begin
+    from gpumerge_cli.secret_values import start_concealing
 
-    begin(arguments)
+    start_concealing(arguments)
     settings = None
     if anything_set():
         from gpumerge_cli.cli.settings import Settings
@@ -107,7 +106,7 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
         if sys.stderr is None:
             return code
         try:
-            from gpumerge_cli.unshown import concealed
+            from gpumerge_cli.secret_values import concealed
 
             if _wants_traceback(arguments):
                 import traceback
@@ -128,8 +127,8 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
 
 def one_line(message: str) -> str:
     """`message` on one line, without values of variables, and with the escape sequences of file names made visible."""
+    from gpumerge_cli.secret_values import concealed
     from gpumerge_cli.units import visible
-    from gpumerge_cli.unshown import concealed
 
     return visible(concealed(message).replace("\n", " "))
 

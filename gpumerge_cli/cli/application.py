@@ -17,7 +17,7 @@ from gpumerge_cli.cli.options.commands import COMMANDS, NAMES, command
 from gpumerge_cli.cli.scan import Operand, scan
 from gpumerge_cli.cli.values import read_value
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.words import nearest
+from gpumerge_cli.suggestions import nearest
 
 Run = Callable[[Sequence[str]], int]
 """Runs a command line, the command's name first, and returns the exit code."""

@@ -102,7 +102,7 @@ def _options(operation: str) -> dict[str, JobOption]:
     for row in (row for row in options_of(operation) if row.name not in left_out):
         kind: Any = "list" if row.multiple else "value" if row.takes_value else "switch"
         off = None if row.takes_value or operation == "sort" else row.off or f"no-{row.name}"
-        file: Any = ("told" if row.neutral else "written") if row.written else _FILES.get(row.kind)
+        file: Any = ("report" if row.neutral else "written") if row.written else _FILES.get(row.kind)
         bare = row.choices[0] if row.value_is_optional else ""
         option = JobOption(kind, off, None if row.name == "files0-from" else file, bare)  # whose names are inputs
         found |= dict.fromkeys((row.name, *row.aliases), option)

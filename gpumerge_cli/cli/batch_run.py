@@ -22,9 +22,9 @@ from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import Interrupted
 from gpumerge_cli.json_text import dumps
 from gpumerge_cli.line_file import LineFile
-from gpumerge_cli.replacement import sweep
+from gpumerge_cli.replacement import remove_leftovers
+from gpumerge_cli.secret_values import concealed
 from gpumerge_cli.units import format_counted, visible_lines
-from gpumerge_cli.unshown import concealed
 from gpumerge_cli.urls import is_url, redacted
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class _Batch:
     def __init__(self, jobs: Sequence[BatchJob], wishes: Wishes, stack: ExitStack) -> None:
         self._wishes = wishes
         self._sharing = len(jobs)
-        sweep(name for job in jobs for name in job.outputs if not is_url(name))
+        remove_leftovers(name for job in jobs for name in job.outputs if not is_url(name))
         self._log = self._lines = None
         if wishes.joblog is not None:
             self._log = JobLog(wishes.joblog, resume=wishes.resume)
@@ -114,7 +114,7 @@ class _Batch:
             message, code = verdict(error)
             raise JobError(concealed(message), code) from error
 
-    def told(self, result: Result) -> None:
+    def report(self, result: Result) -> None:
         # The log comes last: jobs that it holds are not done again.
         if self._lines is not None and (result.started or result.state == "failed"):
             self._lines.write(_as_json(result))

@@ -16,8 +16,8 @@ from gpumerge_cli.cli.keyspec import WHOLE_KEY, KeySpec, parse_key
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.order.key_kinds import LETTERS
+from gpumerge_cli.suggestions import did_you_mean, nearest
 from gpumerge_cli.urls import is_url
-from gpumerge_cli.words import did_you_mean, nearest
 
 _CSV_NUMBER = re.compile(rf"([0-9]+):([{LETTERS}]*)", re.ASCII)
 _KEY_NUMBER = re.compile(rf"([0-9]+)(?::?([{LETTERS}]*))?", re.ASCII)

@@ -22,9 +22,9 @@ def compare(job: Job, options: ComparisonOptions) -> None:
         measured = _measured(job, options.repeat or _REPEAT)
         write(measured)
     if not options.quiet:
-        from gpumerge_cli.report.terminal import show
+        from gpumerge_cli.report.terminal import show_report
 
-        show(measured)
+        show_report(measured)
     wrong = [row.name for row in measured.rows if not row.right]
     if wrong:
         raise GpumergeError(f"wrong output: {', '.join(wrong)}", way_out="do not use these on this machine")
@@ -34,8 +34,7 @@ def _measured(job: Job, repeat: int) -> CompareReport:
     from gpumerge_cli import __version__
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.compare.contest import Effort
-    from gpumerge_cli.compare.run import compare as compare_merges
-    from gpumerge_cli.compare.run import compare_sets, compare_sorts
+    from gpumerge_cli.compare.run import compare_kernels, compare_sets, compare_sorts
     from gpumerge_cli.dataclass import replace
     from gpumerge_cli.engine.load import load_runs
     from gpumerge_cli.engine.resources import cores
@@ -50,4 +49,4 @@ def _measured(job: Job, repeat: int) -> CompareReport:
         return compare_sorts(loaded, backend, asked.launch, effort, job)
     if asked.equals.is_set:
         return compare_sets(loaded, backend, asked.equals, effort)
-    return compare_merges(loaded, backend, asked.launch, effort)
+    return compare_kernels(loaded, backend, asked.launch, effort)

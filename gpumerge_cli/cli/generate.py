@@ -32,9 +32,9 @@ def generate(options: GenerateOptions) -> None:
 
     import numpy as np
 
-    from gpumerge_cli.compare.cases import Family
+    from gpumerge_cli.compare.key_shapes import Family
     from gpumerge_cli.compare.lines import lines
-    from gpumerge_cli.compare.records import blocks_of, key_dtype
+    from gpumerge_cli.compare.records import key_dtype, record_blocks
     from gpumerge_cli.engine.write import write_array
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import order_of
@@ -54,7 +54,7 @@ def generate(options: GenerateOptions) -> None:
             raise UsageError(what, way_out="name one field")
         keys = key_dtype(order)
         family = Family(options.shape, keys, count, len(files), options.seed, not options.sorted, options.reverse)
-        blocks = lines(family, run, numeric=options.numeric_sort) if is_text else blocks_of(family, run, order)
+        blocks = lines(family, run, numeric=options.numeric_sort) if is_text else record_blocks(family, run, order)
         last = run == len(files) - 1
         settle = ignore_signals if last else lambda: None
         write_array(file, layout, None if is_text else stored, count, blocks, settle=settle)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from gpumerge_cli.cli.fields import Keys, find_keys
-from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_separator, parse_size
+from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_gnu_size, parse_separator
 from gpumerge_cli.cli.keyspec import (
     KeySpec,
     inheriting,
@@ -153,7 +153,7 @@ class _Reading:
             case "output" | "compress-program" | "random-source":
                 self._once(option, value, value)
             case "memory":
-                size = parse_size(value, written)
+                size = parse_gnu_size(value, written)
                 self.said["memory"] = max(self.said.get("memory", 0), size)
             case "batch-size":
                 self.said["batch_size"] = parse_batch_size(value)

@@ -48,9 +48,9 @@ def _measure() -> None:
 
     found = {name: info for name, info, _ in available() if info is not None}
     devices = ", ".join(info.name for info in found.values())
-    measured = measure_costs(tuple(found), devices, told=lambda line: print(line, file=sys.stderr, flush=True))
+    measured = measure_costs(tuple(found), devices, progress=lambda line: print(line, file=sys.stderr, flush=True))
     try:
-        place = costs.save(measured)
+        place = costs.save_costs(measured)
     except OSError as error:
         raise output_error(error, str(costs.costs_file())) from None
     print(f"kept in {place}", file=sys.stderr)
@@ -96,7 +96,7 @@ def _facts(*, measure: bool = False) -> dict[str, Any]:
         "libraries": {name: _version(name) for name in _LIBRARIES},
         "backends": backends,
         "gpus": _gpus(measure) if any(one["backend"] == "gpu" and one["available"] for one in backends) else [],
-        "costs": asdict(costs.load()),
+        "costs": asdict(costs.load_costs()),
         "auto": picks,
     }
 

@@ -15,7 +15,7 @@ def notices(*, quiet: bool) -> Iterator[None]:
     if quiet:
         yield
         return
-    with compiling.told(_Teller()):
+    with compiling.notifying(_Teller()):
         yield
 
 

@@ -99,15 +99,15 @@ def _words(words: list[str], items: Items) -> LoadedRuns:
 
 def _trace(loaded: LoadedRuns, on: Resources, launch: LaunchRequest, rank: int | None, rounds: bool) -> PathReport:
     from gpumerge_cli.engine.resources import cores
-    from gpumerge_cli.explain.items import two
-    from gpumerge_cli.explain.path import axis_of, levels_of, path_points, search_for
+    from gpumerge_cli.explain.items import input_pair
+    from gpumerge_cli.explain.path import axis_of, cut_levels, path_points, search_for
     from gpumerge_cli.explain.rounds import rounds_of
-    from gpumerge_cli.explain.shape import shape_of
+    from gpumerge_cli.explain.shape import launch_shape
     from gpumerge_cli.results.path import PathReport
 
-    a, b = two(loaded)
+    a, b = input_pair(loaded)
     search = None if rank is None else search_for(a, b, rank)
-    shape = shape_of(on, launch, loaded.order, a.size + b.size, on.threads or cores())
+    shape = launch_shape(on, launch, loaded.order, a.size + b.size, on.threads or cores())
     axes = axis_of(a), axis_of(b)
     return PathReport(
         *axes,
@@ -116,7 +116,7 @@ def _trace(loaded: LoadedRuns, on: Resources, launch: LaunchRequest, rank: int |
         rules=shape.rules,
         why=shape.why,
         points=path_points(a, b, axes[0].step, axes[1].step),
-        levels=levels_of(a, b, shape),
+        levels=cut_levels(a, b, shape),
         search=search,
         rounds=rounds_of(a, b, shape) if rounds else (),
     )

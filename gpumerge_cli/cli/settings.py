@@ -18,9 +18,9 @@ from gpumerge_cli.cli.options.model import Command, Option
 from gpumerge_cli.cli.places import PREFIX, project_file, set_variables, user_file
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.unshown import conceal
+from gpumerge_cli.secret_values import conceal
+from gpumerge_cli.suggestions import nearest, without_value
 from gpumerge_cli.urls import is_url
-from gpumerge_cli.words import nearest, without_value
 
 _NUMBER = re.compile(r"[0-9.^*,%]+ ?[A-Za-z]{0,3}")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")

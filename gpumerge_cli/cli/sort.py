@@ -158,9 +158,9 @@ def _perform(command: SortCommand) -> int:
     with progress(options.progress and not options.quiet) as advance:
         measured = perform(_job(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals)
     if options.verbose and not options.quiet:
-        from gpumerge_cli.report.terminal import show
+        from gpumerge_cli.report.terminal import show_report
 
-        show(measured)
+        show_report(measured)
     return 0
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpumerge_cli.cluster.shipment import Seen
 from gpumerge_cli.errors import ClusterError, GpumergeError
-from gpumerge_cli.extents import PartsSpot
+from gpumerge_cli.extents import UploadLocation
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.urls import is_url, shown
 
@@ -30,7 +30,7 @@ def judge_stores(inputs: Sequence[Seen]) -> None:
             raise _told("read", error, shown(url)) from None
 
 
-def judge_upload(spot: PartsSpot) -> None:
+def judge_upload(spot: UploadLocation) -> None:
     """Raise ClusterError if this worker does not reach the upload of an object, for lack of credentials or such."""
     try:
         spot.upload.judge()

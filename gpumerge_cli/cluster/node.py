@@ -34,7 +34,7 @@ from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.task import Task, TaskResult, UnfinishedError
 from gpumerge_cli.engine.workers import Setup, Slots
 from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, InputError
-from gpumerge_cli.extents import PartsSpot, Spot
+from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.formats.base import Sink, Source
 from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.formats.sink import ItemSink
@@ -71,7 +71,7 @@ class _Bench:
         _judge_files(shipment)
         sinks: list[Sink] = []
         spots = () if shipment.folder else shipment.spots
-        for spot in (one for one in spots if isinstance(one, Spot)):
+        for spot in (one for one in spots if isinstance(one, SinkLocation)):
             self._ranges.append(OutputRange(spot))
             self._stack.callback(self._ranges[-1].abort)
             sinks.append(ItemSink(self._ranges[-1], dtype=spot.dtype, start=spot.start))
@@ -79,7 +79,7 @@ class _Bench:
         if shipment.folder:
             self.outlet = FolderOutlet(shipment.folder, sums=shipment.known is not None)
         elif shipment.part_bytes:
-            self.outlet = PartsOutlet([spot for spot in spots if isinstance(spot, PartsSpot)])
+            self.outlet = PartsOutlet([spot for spot in spots if isinstance(spot, UploadLocation)])
         elif not sinks:
             self.outlet = CountOutlet()
         return replace(shipment.work, sources=self._sources(), outlet=self.outlet)
@@ -227,7 +227,7 @@ def probe(packed: Packed, dask_worker: Any = None) -> Standing | GpumergeError:
         _judge_files(shipment)
         judge_stores(shipment.inputs)
         for spot in shipment.spots:
-            if isinstance(spot, PartsSpot):
+            if isinstance(spot, UploadLocation):
                 judge_upload(spot)
                 continue
             _await(spot.path, "the output's folder", _SHARED)

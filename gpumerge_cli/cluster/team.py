@@ -26,7 +26,7 @@ from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.supply import Spans
 from gpumerge_cli.engine.task import Task
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.extents import PartsSpot, Spot
+from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.urls import is_url
@@ -110,7 +110,9 @@ class ClusterTeam:
         return self.cluster.task_bytes(source.size)
 
 
-def _shipment(work: Pass, job: Job, inputs: tuple[Seen, ...], spots: tuple[Spot | PartsSpot, ...]) -> Shipment:
+def _shipment(
+    work: Pass, job: Job, inputs: tuple[Seen, ...], spots: tuple[SinkLocation | UploadLocation, ...]
+) -> Shipment:
     run, sizes = os.urandom(8).hex(), tuple(source.size for source in work.sources)
     return Shipment(run, __version__, work.elsewhere(job), inputs, sizes, spots)
 
@@ -126,7 +128,7 @@ def note_part(output: Output, task: Task, answer: Answer) -> None:
         output.sinks[task.place.part].sent(task.place.offset, answer.result.written, answer.tag)
 
 
-def spots_of(output: Output, *, here: bool) -> tuple[Spot | PartsSpot, ...]:
+def spots_of(output: Output, *, here: bool) -> tuple[SinkLocation | UploadLocation, ...]:
     """The places of an output for other processes. Raises OutputError if they cannot write it.
 
     here: all of them are on this machine, so they may map a file together. Machines that share a file may not.
@@ -136,9 +138,9 @@ def spots_of(output: Output, *, here: bool) -> tuple[Spot | PartsSpot, ...]:
     if len(found) < len(spots):
         refused = output.sinks[0]
         raise not_written(refused.name) if refused.line_end is None else not_as_it_stands(refused.name)
-    return found if here else tuple(_from_afar(one) if isinstance(one, Spot) else one for one in found)
+    return found if here else tuple(_from_afar(one) if isinstance(one, SinkLocation) else one for one in found)
 
 
-def _from_afar(spot: Spot) -> Spot:
+def _from_afar(spot: SinkLocation) -> SinkLocation:
     """The place for other machines, where the same file system has another device."""
     return replace(spot, mapped=0, identity=None if spot.identity is None else (0, spot.identity[1]))

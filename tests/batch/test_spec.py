@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.batch.document import Mistake
-from gpumerge_cli.batch.draft import OWN_KEYS
+from gpumerge_cli.batch.draft import JOB_KEYS
 from gpumerge_cli.batch.expand import Folder
 from gpumerge_cli.batch.read import read_jobs
 from gpumerge_cli.batch.spec import BatchJob, Limits, quoted
@@ -175,17 +175,18 @@ PARTS = GOOD.replace("o.txt", "o{part}.txt")
     ("text", "expected"),
     [
         ('[[job]]\ninputs = "a.txt"\noutput = "o"', [(1, "the job has no operation; use merge, union")]),
-        ('[[job]]\noperation = "marge"\ninputs = "a.txt"', [(2, "operation 'marge' is none; did you mean merge?")]),
-        ('[[job]]\noperation = ["merge"]\ninputs = "a.txt"', [(2, "operation ['merge'] is none")]),
-        ('[[job]]\noperation = 3\ninputs = "a.txt"\noutput = "o"', [(2, "operation 3 is none")]),
+        ('[[job]]\noperation = "marge"\ninputs = "a.txt"', [(2, "there is no operation 'marge'; did you mean merge?")]),
+        ('[[job]]\noperation = ["merge"]\ninputs = "a.txt"', [(2, "there is no operation ['merge']")]),
+        ('[[job]]\noperation = 3\ninputs = "a.txt"\noutput = "o"', [(2, "there is no operation 3")]),
         ('[[job]]\noperation = "merge"\noutput = "o"', [(1, "no inputs")]),
         ('[[job]]\noperation = "sort"\ninputs = "a.txt"', [(1, "no output")]),
         ('[[job]]\noperation = "check"\ninputs = "a.txt"\noutput = "o"', [(4, "check writes no output")]),
-        (f'[[job]]\n{GOOD}item-per-thread = 3', [(5, "there is no item-per-thread; did you mean items-per-thread?")]),
+        (f'[[job]]\n{GOOD}item-per-thread = 3',
+         [(5, "there is no key item-per-thread; did you mean items-per-thread?")]),
         ('[[job]]\noperation = "merge"\ninputs = ["a.txt"]\noutput = "o{part}"',
-         [(4, "{part} is no field here; add parts = N")]),
-        (f'[[job]]\n{GOOD}zzz = 3', [(5, "there is no zzz; see gpumerge batch --help")]),
-        (f'[[job]]\n{GOOD}input = "b.txt"', [(5, "there is no input; did you mean inputs?")]),
+         [(4, "{part} is not a field here; add parts = N")]),
+        (f'[[job]]\n{GOOD}zzz = 3', [(5, "there is no key zzz; see gpumerge batch --help")]),
+        (f'[[job]]\n{GOOD}input = "b.txt"', [(5, "there is no key input; did you mean inputs?")]),
         (f'[[job]]\n{GOOD}fan_in = 2\nfan-in = 4', [(6, "fan-in is given twice")]),
         (f'[[job]]\n{GOOD}threads = 0', [(5, "--threads")]),
         (f'[[job]]\n{GOOD}threads = "many"', [(5, "--threads")]),
@@ -204,9 +205,9 @@ PARTS = GOOD.replace("o.txt", "o{part}.txt")
         (f'[[job]]\n{GOOD}threads = 65', [(5, "more threads than all jobs have; raise --threads, or ask for less")]),
         (f'[[job]]\n{GOOD.replace("merge", "sort")}parallel = 65', [(5, "more threads than all jobs have")]),
         (f'[[job]]\n{GOOD}report = "r.pdf"', [(5, "r.pdf")]),
-        (f'[[job]]\n{GOOD}compare = true', [(5, "compare is not for jobs to say; leave it out")]),
-        (f'[[job]]\n{GOOD}plan = true', [(5, "plan is not for jobs to say; leave it out")]),
-        (f'[[job]]\n{GOOD}quiet = true', [(5, "quiet is not for jobs to say; leave it out")]),
+        (f'[[job]]\n{GOOD}compare = true', [(5, "compare is not an option of jobs; leave it out")]),
+        (f'[[job]]\n{GOOD}plan = true', [(5, "plan is not an option of jobs; leave it out")]),
+        (f'[[job]]\n{GOOD}quiet = true', [(5, "quiet is not an option of jobs; leave it out")]),
         (f'[[job]]\n{GOOD}month-sort = true\nnumeric-sort = true', [(6, "options -Mn are incompatible")]),
         (f'[[job]]\n{GOOD}key = "x"', [(5, "--field takes names")]),
         (f'[[job]]\n{GOOD}key = ["0"]\nfield-separator = "ab"', [(6, "more than one byte")]),
@@ -214,43 +215,43 @@ PARTS = GOOD.replace("o.txt", "o{part}.txt")
         ('[[job]]\noperation="merge"\ninputs = ["a.txt",\n"no.txt"]\noutput = "o"', [(3, "no.txt: no such file")]),
         ('[[job]]\noperation="merge"\ninputs = ["*.text", "sub"]\noutput = "o"',
          [(3, "*.text matches no file"), (3, "sub: is a directory")]),
-        ('[[job]]\noperation="merge"\ninputs = []\noutput = "o"', [(3, "inputs is no list of names")]),
-        ('[[job]]\noperation="merge"\ninputs = ["a.txt", 3]\noutput = "o"', [(3, "inputs is no list of names")]),
+        ('[[job]]\noperation="merge"\ninputs = []\noutput = "o"', [(3, "inputs is not a list of names")]),
+        ('[[job]]\noperation="merge"\ninputs = ["a.txt", 3]\noutput = "o"', [(3, "inputs is not a list of names")]),
         ('[[job]]\noperation="merge"\ninputs = "-"\noutput = "o"', [(3, "a job reads files")]),
         ('[[job]]\noperation="merge"\ninputs = "/dev/stdin"\noutput = "o"', [(3, "a job reads files")]),
         ('[[job]]\noperation="merge"\nfiles0-from="dashes"\noutput="o"', [(3, "'-' is named, but a job reads files")]),
-        ('{"operation": "merge", "inputs": ["a.txt", "\\ud800"], "output": "o"}', [(1, "is no text for a command")]),
-        ('{"operation": "merge", "inputs": "a.txt", "output": "\\u0000"}', [(1, "is no text for a command")]),
+        ('{"operation": "merge", "inputs": ["a.txt", "\\ud800"], "output": "o"}', [(1, "cannot be text on a command")]),
+        ('{"operation": "merge", "inputs": "a.txt", "output": "\\u0000"}', [(1, "cannot be text on a command")]),
         ('{"operation": "merge", "inputs": "\\ud800*", "output": "\\udfff"}', [(1, "ud800"), (1, "udfff")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "-"', [(4, "a job writes a file")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "/dev/stdout"', [(4, "a job writes a file")]),
-        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = ""', [(4, "is no name of a file")]),
-        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = 4', [(4, "output 4 is no name")]),
+        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = ""', [(4, "is not the name of a file")]),
+        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = 4', [(4, "output 4 is not a name")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "sub"', [(4, "sub: is a directory")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "no/o"', [(4, "no such folder")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "job.toml"', [(4, "job.toml is the job file")]),
         ('[[job]]\noperation="merge"\ninputs = "c.i32"\noutput = "o.i32"\nnumeric-sort = true', [(5, "is binary")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "${NO}/o"', [(4, "${NO}: the environment has no")]),
         ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "{job"', [(4, "lone brace")]),
-        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "{nome}"', [(4, "{nome} is no field")]),
+        ('[[job]]\noperation="merge"\ninputs = "a.txt"\noutput = "{nome}"', [(4, "{nome} is not a field")]),
         (f'[[job]]\n{GOOD}parts = 2', [(4, "o.txt is one file; name the parts")]),
-        (f'[[job]]\n{PARTS}', [(4, "{part} is no field here")]),
+        (f'[[job]]\n{PARTS}', [(4, "{part} is not a field here")]),
         (f'[[job]]\n{PARTS}parts = 0', [(5, "'0' is no number for it; write 1 or more")]),
         (f'[[job]]\n{PARTS}parts = "x"', [(5, "'x' is no number for it")]),
-        (f'[[job]]\n{PARTS}parts = true', [(4, "{part} is no field here"), (5, "parts takes a value")]),
+        (f'[[job]]\n{PARTS}parts = true', [(4, "{part} is not a field here"), (5, "parts takes a value")]),
         (f'[[job]]\n{PARTS}parts = 2\n[[job]]\n{GOOD.replace("o.txt", "o1.txt")}',
          [(9, "o1.txt is written by job 1 of line 4 already")]),
         (f'[[job]]\n{PARTS.replace("a.txt", "b.txt")}parts = 2\n[[job]]\n{PARTS}parts = 3',
          [(9, "o0.txt is written by job 1 of line 4"), (9, "o1.txt is written by job 1 of line 4")]),
         (f'[[job]]\n{PARTS.replace("o{part}", "{part}")}parts = 2\nreport = "1.txt"', [(6, "would replace")]),
-        ('[[job]]\noperation="merge"\ninputs = "{stem}"\noutput = "o"', [(3, "{stem} is no field here; use {job}")]),
-        ('[[job]]\noperation="merge"\ninputs = "*.txt"\noutput = "{stem}"', [(4, "{stem} is no field here")]),
+        ('[[job]]\noperation="merge"\ninputs = "{stem}"\noutput = "o"', [(3, "{stem} is not a field here; use {job}")]),
+        ('[[job]]\noperation="merge"\ninputs = "*.txt"\noutput = "{stem}"', [(4, "{stem} is not a field here")]),
         (f'[[job]]\nname = "x"\n{GOOD}\n[[job]]\nname = "x"\n{GOOD.replace("o.txt", "p.txt")}',
          [(8, "the job of line 1 is called x too")]),
-        (f'[[job]]\nname = ""\n{GOOD}', [(2, "'' is no name")]),
-        (f'[[job]]\nname = "a\\tb"\n{GOOD}', [(2, "is no name")]),
+        (f'[[job]]\nname = ""\n{GOOD}', [(2, "'' is not a name")]),
+        (f'[[job]]\nname = "a\\tb"\n{GOOD}', [(2, "is not a name")]),
         (f'[defaults]\nname = "x"\n[[job]]\n{GOOD}', [(2, "name every job by itself")]),
-        (f'[defaults]\nthreds = 3\n[[job]]\n{GOOD}', [(2, "there is no threds; did you mean threads?")]),
+        (f'[defaults]\nthreds = 3\n[[job]]\n{GOOD}', [(2, "there is no key threds; did you mean threads?")]),
         (f'[defaults]\nthreads = 0\n[[job]]\n{GOOD}\n[[job]]\n{GOOD.replace("o.txt", "p.txt")}', [(2, "--threads")]),
         (f'[[job]]\n{GOOD}[[job]]\n{GOOD.replace("o.txt", "./sub/../o.txt")}',
          [(8, "o.txt is written by job 1 of line 4 already")]),
@@ -259,7 +260,7 @@ PARTS = GOOD.replace("o.txt", "o{part}.txt")
         ('[[job]]\noperation="merge"\ninputs="y"\noutput="x"\n[[job]]\noperation="merge"\ninputs="x"\noutput="y"',
          [(1, "jobs wait for each other")]),
         ('{"operation": "merge", "inputs": "a.txt"}\n{"operation": "merge", "inputs": "a.txt", "output": "o", "x": 1}',
-         [(1, "no output"), (2, "there is no x")]),
+         [(1, "no output"), (2, "there is no key x")]),
         # One mistake makes no other.
         ('[[job]]\noperation="merge"\ninputs="a.txt"\noutput="no/o"\n[[job]]\noperation="merge"\ninputs="no/o"\noutput="p"',
          [(4, "no such folder")]),
@@ -303,7 +304,7 @@ VALUES: list[object] = [
 
 def test_anything_is_a_job_or_a_mistake_with_its_line(read: Read, rng: np.random.Generator) -> None:
     options = {key for command in commands().values() for key in command.options}
-    keys = [*OWN_KEYS, *OWN_KEYS, *OWN_KEYS, *sorted(options), "x"]
+    keys = [*JOB_KEYS, *JOB_KEYS, *JOB_KEYS, *sorted(options), "x"]
     for _ in range(300):
         lines = []
         for number in range(rng.integers(1, 4)):

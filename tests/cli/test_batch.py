@@ -186,7 +186,7 @@ def test_the_report_has_a_line_a_job(folder: Path) -> None:
 def test_a_report_that_is_an_input_by_another_name_is_refused(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "r.jsonl").hardlink_to(folder / "a.txt")
     assert run(["batch", str(folder / "jobs.toml"), "-q", "--report", str(folder / "r.jsonl")]) == 2
-    assert "r.jsonl:1: is no report of a batch" in capfd.readouterr().err
+    assert "r.jsonl:1: is not a report of a batch" in capfd.readouterr().err
     assert (folder / "a.txt").read_text() == FILES["a.txt"]
 
 
@@ -230,7 +230,7 @@ def test_mistakes_are_told_before_anything_runs(folder: Path, capfd: pytest.Capt
     assert run(["batch", path, "--joblog", str(log)]) == 2
     first, second, last = capfd.readouterr().err.splitlines()
     assert first.startswith(f"gpumerge: {path}:9: {folder}/d.txt: no such file or directory; ")
-    assert second == f"gpumerge: {path}:10: there is no uniqe; did you mean unique?"
+    assert second == f"gpumerge: {path}:10: there is no key uniqe; did you mean unique?"
     assert last == f"gpumerge: {path}: 2 mistakes; mend them; no job was run"
     assert outputs(folder) == {}
     assert log.read_text() == "precious"
@@ -247,8 +247,8 @@ def test_mistakes_are_told_before_anything_runs(folder: Path, capfd: pytest.Capt
         (["{jobs}", "--jobs", "0"], "--jobs"),
         (["{jobs}", "--memory", "0"], "--memory"),
         (["{jobs}", "--joblog", "{dir}/no/log"], "no/log: no such file"),
-        (["{jobs}", "--joblog", "{dir}/in.jsonl"], "in.jsonl:1: is no log of jobs"),
-        (["{jobs}", "--report", "{dir}/in.jsonl"], "in.jsonl:1: is no report of a batch"),
+        (["{jobs}", "--joblog", "{dir}/in.jsonl"], "in.jsonl:1: is not a log of jobs"),
+        (["{jobs}", "--report", "{dir}/in.jsonl"], "in.jsonl:1: is not a report of a batch"),
         (["{jobs}", "--joblog", "{dir}/sorted.txt"], "sorted.txt is the log of jobs"),
         (["{jobs}", "--joblog", "{dir}"], "is a directory"),
         (["{jobs}", "--joblog", "{jobs}"], "jobs.toml is the job file"),

@@ -21,7 +21,7 @@ from gpumerge_cli.cli.options.model import GROUPS
 from gpumerge_cli.cli.scan import scan
 from gpumerge_cli.cli.values import OptionValue
 from gpumerge_cli.cli.work import _WORK
-from gpumerge_cli.compare.cases import SHAPES
+from gpumerge_cli.compare.key_shapes import SHAPES
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.kinds.lookup import format_names

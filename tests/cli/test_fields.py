@@ -468,7 +468,7 @@ def test_settings_that_are_like_another(monkeypatch: pytest.MonkeyPatch, capsys:
 def test_a_job_with_a_mistyped_operation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "jobs.toml").write_text('[[job]]\noperatoin = "merge"\ninputs = ["a"]\noutput = "b"\n')
     assert run(["batch", str(tmp_path / "jobs.toml")]) == 2
-    assert "there is no operatoin; did you mean operation?" in capsys.readouterr().err
+    assert "there is no key operatoin; did you mean operation?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("told", [["--csv"], ["-t", r"\t"], ["--header", "2"]])

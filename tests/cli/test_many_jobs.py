@@ -19,7 +19,7 @@ def test_of_a_thousand_mistakes_the_first_are_told(tmp_path: Path, capfd: pytest
     path.write_text(job * 1000)
     assert run(["batch", str(path)]) == 2
     *told, last = capfd.readouterr().err.splitlines()
-    assert told == [f"gpumerge: {path}:{3 + 5 * at}: there is no uniqe; did you mean unique?" for at in range(20)]
+    assert told == [f"gpumerge: {path}:{3 + 5 * at}: there is no key uniqe; did you mean unique?" for at in range(20)]
     assert last == f"gpumerge: {path}: 1000 mistakes, 980 of them not shown; mend them; no job was run"
 
 

@@ -16,7 +16,7 @@ from gpumerge_cli.cli.options.commands import COMMANDS, command
 from gpumerge_cli.cli.options.model import Argument, Command, Needs, NotWith, Option
 from gpumerge_cli.cli.settings import Settings
 from gpumerge_cli.cli.values import OptionValue, make_options, read_values
-from gpumerge_cli.compare.cases import Shape
+from gpumerge_cli.compare.key_shapes import Shape
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import Algorithm, KernelName, TileLoad, Transfer

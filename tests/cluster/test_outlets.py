@@ -13,7 +13,7 @@ from gpumerge_cli.cluster.outlets import PartsOutlet, RangeOutlet
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.engine.task import Place
 from gpumerge_cli.errors import DeviceMemoryError
-from gpumerge_cli.extents import PartsSpot
+from gpumerge_cli.extents import UploadLocation
 from gpumerge_cli.measure import Span
 
 
@@ -51,7 +51,7 @@ def _of_store(place: Place) -> tuple[RangeOutlet, Callable[[], bytes]]:
         sent.append(bytes(data))
         return "tag"
 
-    outlet = PartsOutlet([PartsSpot("object", SimpleNamespace(send=send), b"", 1)])
+    outlet = PartsOutlet([UploadLocation("object", SimpleNamespace(send=send), b"", 1)])
 
     def end() -> bytes:
         assert outlet.end(place) == "tag"

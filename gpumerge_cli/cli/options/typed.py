@@ -28,7 +28,7 @@ from gpumerge_cli.order.equals import SETS
 if TYPE_CHECKING:
     from typing import Literal
 
-    from gpumerge_cli.compare.cases import Shape
+    from gpumerge_cli.compare.key_shapes import Shape
     from gpumerge_cli.engine.job import BackendChoice
     from gpumerge_cli.launch import Algorithm, Transfer
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.unshown import begin, conceal, concealed
+from gpumerge_cli.secret_values import conceal, concealed, start_concealing
 
 HIDDEN = "hunter2"
 
 
 @pytest.fixture(autouse=True)
 def _nothing_concealed() -> None:
-    begin(())
+    start_concealing(())
 
 
 @pytest.mark.parametrize("debug", [[], ["--traceback"]], ids=["line", "traceback"])
