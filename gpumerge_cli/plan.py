@@ -180,7 +180,7 @@ def even_edges(nbytes: int, item: int, parts: int) -> list[int]:
     return [items * number // parts * item for number in range(parts)] + [nbytes]
 
 
-def blocks_of(source: Source, block_bytes: int) -> list[tuple[int, int]]:
+def item_blocks(source: Source, block_bytes: int) -> list[tuple[int, int]]:
     """The source cut into stretches of whole items, about `block_bytes` (at least 1) each, without looking at keys."""
     edges = [0]
     while edges[-1] < source.size:

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli.cluster.calls import asked, await_workers, of_each, workers_of
-from gpumerge_cli.cluster.local import LocalWorkers, own_folder
+from gpumerge_cli.cluster.calls import await_call, await_workers, call_each, workers_of
+from gpumerge_cli.cluster.local import LocalWorkers, private_folder
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import ClusterError, UsageError
@@ -66,10 +66,10 @@ def connected(address: str, patience: float = 60.0) -> Iterator[Connection]:
         most = _MOST_OF_A_CORE * cores()
         if local and number > most:
             raise UsageError(f"--cluster {address}: too many processes for this machine", way_out=f"use {most} at most")
-        _judge_files(address, number * _FILES_OF_A_WORKER + _FILES if local else 0)
+        _check_file_limit(address, number * _FILES_OF_A_WORKER + _FILES if local else 0)
         cluster = _local(number, stack) if local else Connection(_remote(address, stack))
         await_workers(cluster.client, patience, number)
-        _judge_versions(cluster.client)
+        _check_versions(cluster.client)
         yield cluster
 
 
@@ -78,7 +78,7 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def shared(address: str, patience: float = 60.0) -> Iterator[Connection]:
+def shared_connection(address: str, patience: float = 60.0) -> Iterator[Connection]:
     """See connected: the connection that others of this process use at the moment, if there is one."""
     with _lock:
         if address not in _open:
@@ -105,7 +105,7 @@ def _be_quiet() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def _judge_files(address: str, needed: int) -> None:
+def _check_file_limit(address: str, needed: int) -> None:
     """Raise ClusterError if a limit allows fewer open files. Without them, threads of Dask wait for each other."""
     limit = open_files_limit()
     if limit < needed:
@@ -140,7 +140,7 @@ def _local(number: int, stack: ExitStack) -> Connection:
     try:
         # Dask would use a folder of a known name in that for temporary files, have Python search it for modules, and
         # leave it behind.
-        stack.enter_context(dask.config.set({"temporary-directory": stack.enter_context(own_folder())}))
+        stack.enter_context(dask.config.set({"temporary-directory": stack.enter_context(private_folder())}))
         cluster = LocalCluster(
             n_workers=0, processes=True, protocol="tls", security=security, host="127.0.0.1", silence_logs=False,
             dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False},
@@ -170,7 +170,7 @@ def _remote(address: str, stack: ExitStack) -> Client:
     from distributed import Client
 
     if os.path.isfile(address):
-        place = _place_in(address)
+        place = _address_in(address)
     elif _ADDRESS.fullmatch(address) and address.partition(":")[0] != "local":
         place = address
     else:
@@ -199,7 +199,7 @@ async def _greet(place: str) -> None:
     connection.abort()
 
 
-def _place_in(path: str) -> str:
+def _address_in(path: str) -> str:
     """The address in a scheduler's file. Raises UsageError."""
     try:
         with open(path, "rb") as file:
@@ -213,7 +213,7 @@ def _place_in(path: str) -> str:
     return place
 
 
-def _judge_versions(client: Client) -> None:
+def _check_versions(client: Client) -> None:
     """Raise ClusterError if scheduler or workers have another Dask or Python than this process."""
     from distributed.versions import get_versions
 
@@ -222,12 +222,12 @@ def _judge_versions(client: Client) -> None:
         return (await client.scheduler.broadcast(msg=message, workers=[address], on_error="ignore")).get(address)
 
     try:
-        of_scheduler = asked(client, lambda: client.scheduler.versions(packages=[]))
+        of_scheduler = await_call(client, lambda: client.scheduler.versions(packages=[]))
     except OSError:
         raise ClusterError("the scheduler does not tell its version", way_out="look into its logs") from None
     own = get_versions()
     others = {"the scheduler": of_scheduler}
-    answers = of_each(client, workers_of(client), told_by, _CONNECT, _CONNECT)
+    answers = call_each(client, workers_of(client), told_by, _CONNECT, _CONNECT)
     others |= {f"the worker at {address}": told for address, told in answers.items()}
     for who, told in others.items():
         if not isinstance(told, dict):

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Protocol
 
-from gpumerge_cli.cluster.ends import Ends
-from gpumerge_cli.cluster.shipment import Answer, shifted
+from gpumerge_cli.cluster.part_offsets import PartOffsets
+from gpumerge_cli.cluster.shipment import Reply, shifted
 from gpumerge_cli.dataclass import dataclass, field, replace
-from gpumerge_cli.engine.outcome import About, Member, WorkerLog
+from gpumerge_cli.engine.outcome import LaunchInfo, Member, WorkerLog
 from gpumerge_cli.engine.task import Task
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import ClusterError, GpumergeError
@@ -36,7 +36,7 @@ _FEW_TRIES = 2
 _OF_CLUSTERS = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError")
 
 
-Noted = Callable[[Task, Answer], None]
+OnDone = Callable[[Task, Reply], None]
 """Is told each task that is done."""
 
 
@@ -75,7 +75,7 @@ class Pool(Protocol):
     def submit_elsewhere(self, tickets: Sequence[Ticket]) -> None:
         """Have tasks that were submitted before done by other workers, too, if there are any."""
 
-    def answers(self, seconds: float) -> list[tuple[Ticket, Answer | BaseException]]:
+    def answers(self, seconds: float) -> list[tuple[Ticket, Reply | BaseException]]:
         """The tasks that have ended, and how; waits so long for the first one.
 
         An exception is one of the cluster, such as the loss of a worker, or one that the task should not have raised.
@@ -92,20 +92,20 @@ class RemoteWorker:
 
     name: str
     hands: int = 1
-    told: About = field(default_factory=About)
+    told: LaunchInfo = field(default_factory=LaunchInfo)
     backend: str = "cluster"
 
-    def about(self) -> About:
+    def launch_info(self) -> LaunchInfo:
         """Its device and launch."""
         return self.told
 
 
 @dataclass(frozen=True)
-class Pieces:
+class TaskPolicy:
     """The pieces that a pass is cut into. nbytes: of a task's inputs, about.
 
     counts: the places of results are known only once they are counted, so each task is done twice: once to count, and
-    once all ahead of it are counted, to write. least: see Ends. pace: bytes of a task that a worker gets
+    once all ahead of it are counted, to write. least: see PartOffsets. pace: bytes of a task that a worker gets
     through in a second, at least, where a few tasks may take much longer than others.
     """
 
@@ -122,12 +122,12 @@ class Dispatcher:
     workers: Sequence[Member]
     tasks: Tasks
     pool: Pool
-    pieces: Pieces
-    noted: Noted | None = None
+    pieces: TaskPolicy
+    noted: OnDone | None = None
     logs: list[WorkerLog] = field(init=False)
     _sent: dict[tuple[int, bool], Ticket] = field(default_factory=dict)
     _by_name: dict[str, WorkerLog] = field(default_factory=dict)
-    _ends: Ends = field(init=False)
+    _ends: PartOffsets = field(init=False)
     _since: dict[tuple[int, bool], float] = field(default_factory=dict)  # the times of the last submissions
     _turnaround: float = 0.0  # seconds from a submission to its answer, about
     _twins: float = 0.0  # the time at which tasks were last given to others, too
@@ -137,7 +137,7 @@ class Dispatcher:
 
     def __post_init__(self) -> None:
         self.logs = [WorkerLog(worker, started=True) for worker in self.workers]
-        self._ends = Ends(self.pieces.least)
+        self._ends = PartOffsets(self.pieces.least)
         self._by_name = {log.worker.name: log for log in self.logs}
 
     def run(self) -> None:
@@ -220,12 +220,12 @@ class Dispatcher:
         if tickets:
             self.pool.submit(tickets)
 
-    def _settle(self, ticket: Ticket, answer: Answer | BaseException) -> None:
+    def _settle(self, ticket: Ticket, answer: Reply | BaseException) -> None:
         sent = self._sent.get(ticket.key)
         if sent is None:
             return  # a twin has answered
-        error = answer.error if isinstance(answer, Answer) else answer
-        if isinstance(answer, Answer) and error is None:
+        error = answer.error if isinstance(answer, Reply) else answer
+        if isinstance(answer, Reply) and error is None:
             del self._sent[ticket.key]
             taken = time.monotonic() - self._since.pop(ticket.key)
             self._turnaround += (taken - self._turnaround) / 8 if self._turnaround else taken
@@ -238,7 +238,7 @@ class Dispatcher:
         assert error is not None
         if ticket.tried < sent.tried:
             return  # a later try is under way
-        if isinstance(answer, Answer):
+        if isinstance(answer, Reply):
             if not answer.again:
                 raise error
             self._log_of(answer.worker).tries += 1
@@ -248,7 +248,7 @@ class Dispatcher:
             raise _given_up(error, sent.tried + 1)
         self._submit([replace(sent, tried=sent.tried + 1)])
 
-    def _took(self, answer: Answer, *, counted: bool) -> None:
+    def _took(self, answer: Reply, *, counted: bool) -> None:
         ahead = time.perf_counter() - time.time()
         log = self._log_of(answer.worker)
         started = answer.began + ahead

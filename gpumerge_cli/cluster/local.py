@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gpumerge_cli
-from gpumerge_cli.cluster.folder import sweep
+from gpumerge_cli.cluster.folder import remove_stale_folders
 
 if TYPE_CHECKING:
     from distributed.security import Security
@@ -34,9 +34,9 @@ _START = (
 
 
 @contextmanager
-def own_folder() -> Iterator[str]:
+def private_folder() -> Iterator[str]:
     """A temporary folder that only this user can enter. It is gone afterwards. Raises OSError."""
-    sweep(Path(tempfile.gettempdir()), _FOLDER)
+    remove_stale_folders(Path(tempfile.gettempdir()), _FOLDER)
     with tempfile.TemporaryDirectory(prefix=_FOLDER, ignore_cleanup_errors=True) as folder:
         used = _locked(Path(folder))
         try:
@@ -59,7 +59,7 @@ class LocalWorkers:
         self._address = address
         self._threads = threads
         self._configuration = json.dumps(_configuration(security)).encode()
-        sweep(Path(tempfile.gettempdir()), _FOLDER)
+        remove_stale_folders(Path(tempfile.gettempdir()), _FOLDER)
         self._folder = tempfile.TemporaryDirectory(prefix=_FOLDER, ignore_cleanup_errors=True)
         self._used = _locked(Path(self._folder.name))
         self._ended = threading.Event()

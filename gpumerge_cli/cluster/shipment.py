@@ -16,7 +16,7 @@ from gpumerge_cli.urls import is_url
 
 
 @dataclass(frozen=True)
-class Seen:
+class FileState:
     """A file as the client sees it. mtime: nanoseconds since 1970. size: -1 of an input by URL. tag: see Source."""
 
     path: str
@@ -26,7 +26,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Known:
+class FinishedRun:
     """A run that was finished. crc: the CRC-32 of its bytes. counts: items that each input gave."""
 
     size: int
@@ -46,7 +46,7 @@ class Shipment:
     """Without sources; see Pass.elsewhere.
 
     The inputs of its job have absolute names, or are the names of runs; its memory is that of each worker."""
-    inputs: tuple[Seen, ...]
+    inputs: tuple[FileState, ...]
     """The files that workers read."""
     sizes: tuple[int, ...] = ()
     """Bytes of the items of each input."""
@@ -56,7 +56,7 @@ class Shipment:
     runs: bool = False
     """The inputs are runs, of items of `dtype`."""
     dtype: Any = None
-    known: dict[int, Known] | None = None
+    known: dict[int, FinishedRun] | None = None
     """Runs that need not be made again; None if nobody asks for their checksums."""
 
     @property
@@ -69,14 +69,14 @@ class Shipment:
         """Whether any input is a URL."""
         return any(is_url(one.path) for one in self.inputs)
 
-    def packed(self) -> Packed:
+    def packed(self) -> PackedShipment:
         """The shipment as it travels with every task."""
         data = pickle.dumps(self)
-        return Packed(blake2b(data, digest_size=16).hexdigest(), data)
+        return PackedShipment(blake2b(data, digest_size=16).hexdigest(), data)
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedShipment:
     """A pickled shipment. digest: its name; a worker that knows it leaves `data` as it is.
 
     Dask's logs show the arguments of calls that fail. So `data`, which may have the password of a URL, is not shown.
@@ -87,7 +87,7 @@ class Packed:
 
 
 @dataclass(frozen=True)
-class Standing:
+class WorkerStatus:
     """A worker that is able to do the tasks of a run.
 
     threads: those that Dask gives it. memory: bytes that its chunks may take. gpu: it has a GPU to use.
@@ -102,7 +102,7 @@ class Standing:
 
 
 @dataclass
-class Answer:
+class Reply:
     """The outcome of a task, or of a part of it. worker: its name. error: that ended it; None if it is done.
 
     began: seconds of time.time. seconds: how long it took. again: whether another worker may do the task. crc: of the

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.backends import select
 from gpumerge_cli.cluster import node
-from gpumerge_cli.cluster.calls import ANSWERS, Listed, await_workers, no_package, of_each, workers_of
-from gpumerge_cli.cluster.dispatcher import Dispatcher, Noted, Pieces, Pool, RemoteWorker
-from gpumerge_cli.cluster.fit import FitWorkers
+from gpumerge_cli.cluster.calls import ANSWER_SECONDS, ListedWorker, await_workers, call_each, load_error, workers_of
+from gpumerge_cli.cluster.dispatcher import Dispatcher, OnDone, Pool, RemoteWorker, TaskPolicy
+from gpumerge_cli.cluster.eligible import EligibleWorkers
 from gpumerge_cli.cluster.pool import DaskPool
-from gpumerge_cli.cluster.shipment import Packed, Shipment, Standing
+from gpumerge_cli.cluster.shipment import PackedShipment, Shipment, WorkerStatus
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.engine.executor import Ready
-from gpumerge_cli.engine.launches import about, policy_of
-from gpumerge_cli.engine.outcome import About, Member, WorkerLog
+from gpumerge_cli.engine.executor import ReadyWorkers
+from gpumerge_cli.engine.launches import launch_info, policy_of
+from gpumerge_cli.engine.outcome import LaunchInfo, Member, WorkerLog
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import ClusterError, GpumergeError
@@ -41,7 +41,7 @@ class Workers:
         self.client = client
         self.here = here
         self.patience = patience
-        self.standings: dict[str, Standing] = {}
+        self.standings: dict[str, WorkerStatus] = {}
         self._mute: set[str] = set()  # addresses of workers that do not answer
 
     @property
@@ -50,12 +50,12 @@ class Workers:
         known = self.standings or workers_of(self.client)
         return max(1, sum(one.threads for one in known.values()))
 
-    def ready(self, work: Pass, shipment: Shipment, noted: Noted | None = None) -> Ready:
+    def ready(self, work: Pass, shipment: Shipment, noted: OnDone | None = None) -> ReadyWorkers:
         """The workers for a shipment, each of which has seen that it can do its tasks. Raises ClusterError."""
         names = self.judge_workers(shipment)
-        launch = About()
+        launch = LaunchInfo()
         if work.action != "unpack":
-            launch = about("", policy_of(select.host(), work))
+            launch = launch_info("", policy_of(select.host(), work))
         members: list[Member] = []
         for address, one in self.standings.items():
             threads = f"{one.threads} thread{'s' if one.threads > 1 else ''}"
@@ -68,14 +68,14 @@ class Workers:
                 "no worker has a GPU", way_out="start workers with --resources GPU=1, or leave --backend out"
             )
         resources = {"GPU": 1} if gpus and work.action != "unpack" else {}
-        pieces = pieces_of(work, shipment, self.task_bytes(work.nbytes))
+        pieces = task_policy(work, shipment, self.task_bytes(work.nbytes))
 
         def do(tasks: Tasks) -> Sequence[WorkerLog]:
             executor = Dispatcher(members, tasks, self.pool(shipment, resources), pieces, noted)
             executor.run()
             return executor.logs
 
-        return Ready(members, do)
+        return ReadyWorkers(members, do)
 
     def task_bytes(self, nbytes: int) -> int:
         """Bytes of a task, of `nbytes` in all: no thread waits long at the end, and there are not too many tasks."""
@@ -85,9 +85,9 @@ class Workers:
         """Has tasks of a shipment done by the workers that can. resources: see DaskPool."""
         return DaskPool(self.fit(shipment.packed()), shipment, resources, self.patience)
 
-    def fit(self, packed: Packed) -> FitWorkers:
+    def fit(self, packed: PackedShipment) -> EligibleWorkers:
         """The workers that can do the tasks of a shipment: those that were judged, and others that come."""
-        return FitWorkers(self.client, packed, self.standings)
+        return EligibleWorkers(self.client, packed, self.standings)
 
     def judge_workers(self, shipment: Shipment) -> dict[str, str]:
         """Have every worker see that it can do the tasks of a shipment; the workers' names by their addresses."""
@@ -96,15 +96,15 @@ class Workers:
         packed, stored = shipment.packed(), shipment.part_bytes or shipment.reads_urls
         while not self.standings:
             await_workers(self.client, self.patience)
-            told = self._probed(packed, _STORES if stored else ANSWERS)
-            self.standings = {address: one for address, one in told.items() if isinstance(one, Standing)}
+            told = self._probed(packed, _STORES if stored else ANSWER_SECONDS)
+            self.standings = {address: one for address, one in told.items() if isinstance(one, WorkerStatus)}
             if not self.standings and time.monotonic() > until:
                 problem = "".join(f": {one}" for one in list(told.values())[:1])
                 raise ClusterError(f"no worker answers{problem}", way_out="look into the logs of the workers")
         known = workers_of(self.client)
-        return {address: known.get(address, Listed(address, 0)).name for address in self.standings}
+        return {address: known.get(address, ListedWorker(address, 0)).name for address in self.standings}
 
-    def _probed(self, packed: Packed, seconds: float) -> dict[str, Any]:
+    def _probed(self, packed: PackedShipment, seconds: float) -> dict[str, Any]:
         """The standing of each worker, or an error of its connection. Raises the errors of all other kinds.
 
         seconds: in which the first one must answer. Workers that do not are not asked again while others answer: a
@@ -112,27 +112,27 @@ class Workers:
         """
 
         async def probed(address: str) -> Any:
-            return (await self.client.run(node.probed, packed, workers=[address], on_error="return"))[address]
+            return (await self.client.run(node.probe_in_thread, packed, workers=[address], on_error="return"))[address]
 
         there = set(workers_of(self.client))
-        told = of_each(self.client, there - self._mute or there, probed, seconds, ANSWERS)
+        told = call_each(self.client, there - self._mute or there, probed, seconds, ANSWER_SECONDS)
         if told:
             self._mute = there - told.keys()
         for one in told.values():
             if isinstance(one, GpumergeError):
                 raise one
-            if not isinstance(one, Standing | OSError | KeyError):
-                raise no_package(one)
+            if not isinstance(one, WorkerStatus | OSError | KeyError):
+                raise load_error(one)
         return told
 
 
-def pieces_of(work: Pass, shipment: Shipment, nbytes: int) -> Pieces:
+def task_policy(work: Pass, shipment: Shipment, nbytes: int) -> TaskPolicy:
     """The pieces that the pass is cut into. nbytes: of each of them, about, if it is a merge to files."""
     if work.action == "unpack":
-        return Pieces(1, pace=_LEAST_PACE)
+        return TaskPolicy(1, pace=_LEAST_PACE)
     if work.action != "merge":
-        return Pieces(1)  # they stay as they are
+        return TaskPolicy(1)  # they stay as they are
     least = shipment.part_bytes
     if least:  # a worker holds a part in memory
         nbytes = max(least + least // 4, min(nbytes, _MOST_HELD))
-    return Pieces(nbytes, not work.equals.keeps_all, least)
+    return TaskPolicy(nbytes, not work.equals.keeps_all, least)

@@ -11,22 +11,22 @@ from functools import partial
 from gpumerge_cli import __version__
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
-from gpumerge_cli.engine.disorder import Joining, disorder_error
-from gpumerge_cli.engine.executor import Executor, JobTeam, perform
-from gpumerge_cli.engine.inputs import Inputs, layouts_of, look_at, opened, same_headers
+from gpumerge_cli.engine.disorder import JoinContext, disorder_error
+from gpumerge_cli.engine.executor import Executor, JobTeam, run_pass
+from gpumerge_cli.engine.inputs import Inputs, check_readable, layouts_of, open_inputs, same_headers
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local import LOCAL
-from gpumerge_cli.engine.memory import judge_memory
-from gpumerge_cli.engine.opening import Advance, is_packed
+from gpumerge_cli.engine.memory import check_memory
 from gpumerge_cli.engine.outcome import Outcome
-from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.reading_progress import Advance, is_packed
+from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.naming import size_told
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.plan import Chunk, blocks_of
+from gpumerge_cli.plan import Chunk, item_blocks
 from gpumerge_cli.results.run import CheckReport, InputFile
 from gpumerge_cli.urls import is_url
 
@@ -99,7 +99,7 @@ def check_each(
                 advance(sum(sizes[:at]) + sizes[at] * done // max(1, total), sum(sizes))
 
         try:
-            with opened((name,), items, folders=job.resources.folders, copier=copier) as one, ExitStack() as stack:
+            with open_inputs((name,), items, folders=job.resources.folders, copier=copier) as one, ExitStack() as stack:
                 beside = partial(_others, (*inputs[:at], *inputs[at + 1 :]), job, one.order, stack)
                 files = replace(one, others=beside)
                 if files.layout.format.names_in_header:  # those of the first file
@@ -123,7 +123,7 @@ def _others(names: Sequence[str], job: Job, order: Order, stack: ExitStack) -> S
     try:
         if any(map(is_packed, names, layouts_of(names, job.items))):
             return None
-        others = stack.enter_context(opened(names, job.items, folders=job.resources.folders, silent=True))
+        others = stack.enter_context(open_inputs(names, job.items, folders=job.resources.folders, silent=True))
     except (InputError, UsageError):
         return None
     return others.sources if others.order == order else None
@@ -134,7 +134,7 @@ def _troubles(names: Sequence[str]) -> dict[str, InputError]:
     troubles: dict[str, InputError] = {}
     for name in names:
         try:
-            look_at((name,))
+            check_readable((name,))
         except InputError as error:
             troubles[name] = error
     for name in names if troubles else ():
@@ -152,10 +152,10 @@ def raise_disorder(job: Job, inputs: Inputs, advance: Advance | None = None, exe
 
     advance, executor: see check_each.
     """
-    judge_memory(job, inputs)
+    check_memory(job, inputs)
     check, clock = _check_of(job), Clock()
     team = executor.team(check, inputs, clock)
-    search = Search(check, team, clock, inputs.mean_bytes)
+    search = DisorderSearch(check, team, clock, inputs.mean_bytes)
     counts = []
     for source in inputs.sources:
         found = search.outcome(source, inputs.order, advance)
@@ -174,7 +174,7 @@ def _check_of(job: Job) -> Job:
 
 
 @dataclass(frozen=True)
-class Search:
+class DisorderSearch:
     """Searches for the first item of a source that sorts before the one ahead of it.
 
     job: a check. team: looks at blocks of the source, all at once. mean_bytes: of an item on average.
@@ -187,14 +187,14 @@ class Search:
 
     def outcome(self, source: Source, order: Order, advance: Advance | None = None) -> Outcome:
         """The outcome of a search in one source. advance: called with (bytes done, bytes in all)."""
-        blocks = blocks_of(source, self.team.block_bytes(source, order))
+        blocks = item_blocks(source, self.team.block_bytes(source, order))
         pieces = [Chunk((block,), block[0]) for block in blocks]
-        work = Pass(self.job, "check", (source,), order, self.mean_bytes, NoOutlet(), pieces=pieces, advance=advance)
+        work = Pass(self.job, "check", (source,), order, self.mean_bytes, NullWriter(), pieces=pieces, advance=advance)
         if not pieces:
             return Outcome([0])
         if advance is not None:  # what ends the check need not wait for the first block
             advance(0, source.size)
-        return perform(work, self.team.ready(work), self.clock)
+        return run_pass(work, self.team.ready(work), self.clock)
 
     def error(
         self,
@@ -203,7 +203,7 @@ class Search:
         offset: int,
         *,
         beside: Sequence[Source] | None = (),
-        join: Joining | None = None,
+        join: JoinContext | None = None,
     ) -> DisorderError:
         """The error for the first disorder of a source, which lies at `offset`.
 
@@ -218,7 +218,7 @@ class Search:
         return self.outcome(source, order).disorder
 
 
-def disorder_of(work: Pass, number: int, join: Joining | None = None) -> DisorderError | None:
+def disorder_of(work: Pass, number: int, join: JoinContext | None = None) -> DisorderError | None:
     """The error for the first disorder of a source of a pass, None if it is in order after all.
 
     It is searched again, since tasks meet disorder in any order.
@@ -226,6 +226,6 @@ def disorder_of(work: Pass, number: int, join: Joining | None = None) -> Disorde
     source, order = work.sources[number], work.order_of(number)
     check, clock = _check_of(work.job), Clock()
     job = replace(check, resources=replace(check.resources, backend="cpu", cluster=None))
-    search = Search(job, LOCAL.host(job), clock, work.mean_bytes)
+    search = DisorderSearch(job, LOCAL.host(job), clock, work.mean_bytes)
     found = search.outcome(source, order).disorder
     return None if found is None else search.error(source, order, found, beside=work.sources, join=join)

@@ -19,7 +19,7 @@ _POWERS = 10 ** np.arange(1, 19, dtype=np.int64)
 
 
 class CountedLines:
-    """The result of a workspace that has counted equal lines, with their numbers beside them. See outlet.Merged."""
+    """The result of a workspace that has counted equal lines, with their numbers beside them. See writers.Merged."""
 
     def __init__(self, workspace: CountingWorkspace, margin: Margin, order: Order) -> None:
         self._workspace = workspace

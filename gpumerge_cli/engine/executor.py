@@ -11,13 +11,13 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.inputs import Copier, Inputs
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.memory import Shares
+from gpumerge_cli.engine.memory import ChunkBudget
 from gpumerge_cli.engine.outcome import Member, Outcome, WorkerLog
-from gpumerge_cli.engine.outlet import Outlet
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.supply import Spans
+from gpumerge_cli.engine.supply import ChunkCutter
 from gpumerge_cli.engine.tasks import Tasks
+from gpumerge_cli.engine.writers import ResultWriter
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk
@@ -27,7 +27,7 @@ _LEAST_AHEAD = 64
 
 
 @dataclass(frozen=True)
-class Ready:
+class ReadyWorkers:
     """Workers that are ready for the tasks of a pass.
 
     do: has them do all tasks, and gives the work of each; raises the first error that no other worker makes up for,
@@ -36,11 +36,11 @@ class Ready:
 
     members: Sequence[Member]
     do: Callable[[Tasks], Sequence[WorkerLog]]
-    spans: Spans | None = None
+    spans: ChunkCutter | None = None
 
 
 @dataclass(frozen=True)
-class Runs:
+class RunPlan:
     """The way in which a sort makes its runs.
 
     pieces: of the inputs, each of which becomes a run. shares: pieces at once, and bytes of each but where one item is
@@ -49,8 +49,8 @@ class Runs:
     """
 
     pieces: Sequence[Chunk]
-    shares: Shares
-    outlet: Outlet
+    shares: ChunkBudget
+    outlet: ResultWriter
     sources: Callable[[], list[Source]]
     whole: bool = False
 
@@ -61,10 +61,10 @@ class JobTeam(Protocol):
     @property
     def choice(self) -> Choice: ...
 
-    def ready(self, work: Pass) -> Ready:
+    def ready(self, work: Pass) -> ReadyWorkers:
         """Get workers ready for a pass. Raises UsageError, InputError, OutputError, DeviceError or ClusterError."""
 
-    def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> Runs:
+    def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> RunPlan:
         """Decide how a sort makes its runs. stack: closes at the end what must stay open until then.
 
         at_once: everything may be sorted at once.
@@ -90,7 +90,7 @@ class Executor(Protocol):
         """Choose the workers of a job, start the clock, and take the room of the output. Raises as JobTeam.ready."""
 
 
-def perform(work: Pass, ready: Ready, clock: Clock, *, waits: bool = True) -> Outcome:
+def run_pass(work: Pass, ready: ReadyWorkers, clock: Clock, *, waits: bool = True) -> Outcome:
     """Have the workers do all tasks of a pass. waits: see Tasks. Raises as Ready.do."""
     kinds = {member.backend for member in ready.members}
     low = 2 * len(ready.members) if len(kinds) == 1 else max(_LEAST_AHEAD, 2 * len(ready.members))

@@ -10,16 +10,16 @@ import time
 from collections.abc import Iterator, Sequence
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.engine.outcome import About, Outcome
+from gpumerge_cli.engine.outcome import LaunchInfo, Outcome
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.task import Filled, Task, TaskResult
+from gpumerge_cli.engine.task import PartTotal, Task, TaskResult
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.comparison import key_by
 from gpumerge_cli.native.heads import Heads, Wanted
 
 _LEAST_WINDOW, _WINDOW = 4 << 10, 256 << 10
-_OWN = 2  # the windows that the result, and the line that went out last, take
+_EXTRA_WINDOWS = 2  # the windows that the result, and the line that went out last, take
 
 
 class HeadsWorker:
@@ -55,20 +55,20 @@ class HeadsWorker:
             nbytes=task.nbytes,
             largest=merged.largest,
             spans=merged.spans,
-            filled={0: Filled(sum(counts) - dropped, end)},
+            filled={0: PartTotal(sum(counts) - dropped, end)},
             chunks=merged.chunks,
         )
 
-    def about(self) -> About:
+    def launch_info(self) -> LaunchInfo:
         """See Worker."""
-        return About()
+        return LaunchInfo()
 
     def close(self) -> None:
         """See Worker."""
 
 
 class _Merged:
-    """The merge of the next lines of a task's ranges. See outlet.Merged.
+    """The merge of the next lines of a task's ranges. See writers.Merged.
 
     largest: bytes of the largest window. chunks: the pieces of the result so far.
     """
@@ -84,7 +84,7 @@ class _Merged:
         self._work = work
         self._starts = starts
         self._ends = list(starts)  # what lies ahead of them in each source was read
-        self._window = max(_LEAST_WINDOW, min(_WINDOW, memory // (len(starts) + _OWN)))
+        self._window = max(_LEAST_WINDOW, min(_WINDOW, memory // (len(starts) + _EXTRA_WINDOWS)))
         self._heads = Heads(work.order, len(sources), self._window, unique=unique)
         last = _last_before(sources, starts, work) if unique else None
         if last is not None:
@@ -139,7 +139,7 @@ def _last_before(sources: Sequence[Source], starts: Sequence[int], work: Pass) -
     return max(ahead, key=key_by(work.order), default=None)
 
 
-def gone_on(ahead: Outcome, rest: Outcome) -> Outcome:
+def combined_outcome(ahead: Outcome, rest: Outcome) -> Outcome:
     """The outcome of a merge that met disorder, and of the one that went on with the rest."""
     ahead.counts[:] = rest.counts
     ahead.dropped += rest.dropped

@@ -12,8 +12,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol
 
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.engine.doubts import warn
-from gpumerge_cli.engine.opening import Advance, Openings, is_packed
+from gpumerge_cli.engine.line_warnings import warn_about_lines
+from gpumerge_cli.engine.reading_progress import Advance, ReadingProgress, is_packed
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.extents import Copy
@@ -138,11 +138,11 @@ def layouts_of(names: Sequence[str], items: Items) -> list[Layout]:
     if list(names).count(STDIO) > 1:
         raise UsageError("- was named twice, but there is one standard input", way_out="name it once")
     if not items.plain:  # sort finds a pipe at its end the second time, as GNU sort does
-        _judge_pipes(names)
+        _check_pipes(names)
     return [layout_of(name, items, number) for number, name in enumerate(names)]
 
 
-def _judge_pipes(names: Sequence[str]) -> None:
+def _check_pipes(names: Sequence[str]) -> None:
     """Raise UsageError if two names stand for one open pipe: all that it holds would be the first one's."""
     known: dict[tuple[int, int], str] = {}
     for name in names:
@@ -158,14 +158,14 @@ def _judge_pipes(names: Sequence[str]) -> None:
                 known[pipe] = name
 
 
-def look_at(names: Sequence[str]) -> None:
+def check_readable(names: Sequence[str]) -> None:
     """Raise the InputError of the first input that cannot be opened, before any is read: that may take for ever."""
     for name in names:
         look_at_input(name)
 
 
 @contextmanager
-def opened(
+def open_inputs(
     names: Sequence[str],
     items: Items,
     stopwatch: Stopwatch | None = None,
@@ -188,10 +188,10 @@ def opened(
     are read in their place. silent: nothing is warned about.
     """
     layouts = layouts_of(names, items)
-    look_at(names)
+    check_readable(names)
     for output in outputs:
         look_at_output(output)
-    openings = Openings(names, layouts, advance)
+    openings = ReadingProgress(names, layouts, advance)
     stopwatch = stopwatch or Stopwatch()
     with ExitStack() as stack:
         if copier is not None:
@@ -206,12 +206,12 @@ def opened(
         if alike:
             same_headers([(source.name, inputs.shown_header(source)) for source in inputs.sources], first)
         if not silent:
-            warn(inputs.sources, inputs.order, items)
+            warn_about_lines(inputs.sources, inputs.order, items)
         yield inputs
 
 
 def _prepared(
-    sources: Sequence[Source], first: Layout, stack: ExitStack, stopwatch: Stopwatch, openings: Openings
+    sources: Sequence[Source], first: Layout, stack: ExitStack, stopwatch: Stopwatch, openings: ReadingProgress
 ) -> Prepared:
     """The sources as they are worked on; the stack closes new ones."""
     start = time.perf_counter()
@@ -227,7 +227,7 @@ def _prepared(
     return prepared
 
 
-def known_ahead(names: Sequence[str], items: Items) -> tuple[Layout, Order | None]:
+def layout_and_order(names: Sequence[str], items: Items) -> tuple[Layout, Order | None]:
     """Layout of the first and order of inputs of which nothing is opened; the order is None if a header says it.
 
     Raises UsageError as `opened` does.
@@ -242,7 +242,7 @@ def _open_all(
     layouts: Sequence[Layout],
     stack: ExitStack,
     stopwatch: Stopwatch,
-    openings: Openings,
+    openings: ReadingProgress,
     folders: Sequence[str],
 ) -> list[Source]:
     """Open every input; the stack closes them. Compressed ones and those of stores are opened several at once."""

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from gpumerge_cli.backends.base import Backend, Pace
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.engine.memory import Shares
-from gpumerge_cli.engine.outcome import About
+from gpumerge_cli.engine.memory import ChunkBudget
+from gpumerge_cli.engine.outcome import LaunchInfo
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.launch import FAN_INS, LaunchPolicy, SortPolicy, SortRequest
 
@@ -37,11 +37,11 @@ def pace_of(backend: Backend, work: Pass, policy: LaunchPolicy | SortPolicy) -> 
     return replace(pace, footprint=pace.footprint + backend.sort_pace(work.order, work.mean_bytes).room)
 
 
-Feed = Callable[[Backend, LaunchPolicy | SortPolicy], Shares]
+BudgetFunction = Callable[[Backend, LaunchPolicy | SortPolicy], ChunkBudget]
 """Gives the share of a backend that carries out a pass by a launch."""
 
 
-def about(device: str, policy: LaunchPolicy | SortPolicy, shrunk_to: int = 0) -> About:
+def launch_info(device: str, policy: LaunchPolicy | SortPolicy, shrunk_to: int = 0) -> LaunchInfo:
     """A device and a launch, as reports tell them."""
     kernel = policy.algorithm if isinstance(policy, SortPolicy) else policy.kernel
-    return About(device, kernel, policy.describe(), policy.why, shrunk_to)
+    return LaunchInfo(device, kernel, policy.describe(), policy.why, shrunk_to)

@@ -9,7 +9,7 @@ from gpumerge_cli.formats.output import refuse_inputs, same_place
 from gpumerge_cli.order.equals import Margin
 
 
-def judge_margin(margin: Margin, inputs: Inputs) -> None:
+def check_margin(margin: Margin, inputs: Inputs) -> None:
     """Raise UsageError for items that can have no text beside them."""
     if margin.count == "apart":
         return
@@ -23,7 +23,7 @@ def judge_margin(margin: Margin, inputs: Inputs) -> None:
         )
 
 
-def counts_of(margin: Margin, job: Job) -> tuple[str, ...]:
+def counts_file(margin: Margin, job: Job) -> tuple[str, ...]:
     """The file of counts, if the job has one.
 
     Raises UsageError or OutputError if it is the output, or an open file that holds an input.

@@ -21,7 +21,7 @@ _LEAST_CHUNK = 64 << 10
 _LEAST_ITEMS = 1 << 10
 # Allocators and the interpreter add to a workspace's own count, and chunks may come out larger than asked for.
 _SLACK = 1.5
-_OWN_BYTES = 96 << 20
+_PROCESS_BYTES = 96 << 20
 """Bytes of the interpreter and its libraries, with room to spare: small sorts take half of it in all."""
 LARGE_ITEM = 1 << 20
 """Bytes of an item from which the memory is judged item by item. Smaller ones fit any limit's slack."""
@@ -39,10 +39,10 @@ def memory_of(job: Job) -> int:
 def memory_for_items(job: Job) -> int:
     """Those that its items may take. The memory that is given to a sort is that of the whole process."""
     memory = memory_of(job)
-    return max(memory // 4, memory - _OWN_BYTES) if job.operation.kind == "sort" else memory
+    return max(memory // 4, memory - _PROCESS_BYTES) if job.operation.kind == "sort" else memory
 
 
-def judge_memory(job: Job, inputs: Inputs) -> None:
+def check_memory(job: Job, inputs: Inputs) -> None:
     """Raise InputError if the memory of a job has no room for one item on its way."""
     item = inputs.order.item_bytes
     if item <= LARGE_ITEM:
@@ -59,14 +59,14 @@ def judge_memory(job: Job, inputs: Inputs) -> None:
 
 
 @dataclass(frozen=True)
-class Shares:
+class ChunkBudget:
     """A merge's share of the machine: chunks in flight at once, and bytes of each."""
 
     workers: int
     chunk_bytes: int
 
 
-def shares(
+def chunk_budget(
     pace: Pace,
     nbytes: int,
     inputs: int,
@@ -75,7 +75,7 @@ def shares(
     device_memory: int | None = None,
     *,
     item: int = 0,
-) -> Shares:
+) -> ChunkBudget:
     """Chunks in flight and their size for a merge of `nbytes` in all; `threads` is the user's wish for the first.
 
     One more chunk than cores, since one may wait for its turn to write; fewer if chunks would become too small for the
@@ -92,7 +92,7 @@ def shares(
         workers -= 1
     if item > LARGE_ITEM:
         workers = max(1, min(workers, memory // (item * (ITEM_COPIES + 2 * (inputs - 1)))))
-    return Shares(workers, size)
+    return ChunkBudget(workers, size)
 
 
 def chunk_bytes_for(
@@ -110,7 +110,7 @@ def chunk_bytes_for(
     return max(_LEAST_CHUNK, inputs * _LEAST_ITEMS, min(best, fair, room))
 
 
-def checkers(order: Order, threads: int | None, memory: int) -> int:
+def checking_threads(order: Order, threads: int | None, memory: int) -> int:
     """The threads that look at blocks of a source at once, each of which may hold a large item."""
     return max(1, min(threads or cores(), memory // (max(1, order.item_bytes) * ITEM_COPIES)))
 

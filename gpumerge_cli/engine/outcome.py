@@ -12,7 +12,7 @@ from gpumerge_cli.plan import Chunk
 
 
 @dataclass(frozen=True)
-class About:
+class LaunchInfo:
     """A worker's device and launch, for reports. shrunk_to: bytes of the largest chunk once memory had run out."""
 
     device: str = ""
@@ -38,7 +38,7 @@ class Member(Protocol):
     @property
     def hands(self) -> int: ...
 
-    def about(self) -> About:
+    def launch_info(self) -> LaunchInfo:
         """Its device and launch, as far as it has started."""
 
 
@@ -86,7 +86,7 @@ class Outcome(TaskResult):
     """The ranges that a lenient pass has left because it met disorder, and their offset in the output."""
 
 
-def both_passes(made: Outcome, merged: Outcome) -> Outcome:
+def sort_outcome(made: Outcome, merged: Outcome) -> Outcome:
     """The outcome of a sort that has made runs and merged them."""
     return replace(
         merged,

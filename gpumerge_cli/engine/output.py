@@ -9,9 +9,9 @@ from contextlib import suppress
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.outcome import Outcome
-from gpumerge_cli.engine.outlet import CountingOutlet, SinkOutlet
 from gpumerge_cli.engine.resources import available_memory, cores
-from gpumerge_cli.engine.task import Filled
+from gpumerge_cli.engine.task import PartTotal
+from gpumerge_cli.engine.writers import CountingWriter, SinkWriter
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.extents import Spot
 from gpumerge_cli.formats.base import Sink
@@ -87,11 +87,11 @@ class Output:
         self.seekable = self.sinks[0].seekable
         """Whether writes may come in any order."""
 
-    def outlet(self, equals: Equals, start: int = 0) -> SinkOutlet:
-        """An outlet that puts items into the sinks, and the counts into theirs. equals, start: see SinkOutlet."""
+    def outlet(self, equals: Equals, start: int = 0) -> SinkWriter:
+        """An outlet that puts items into the sinks, and the counts into theirs. equals, start: see SinkWriter."""
         if self._counts is None:
-            return SinkOutlet(self.sinks, equals, start)
-        return CountingOutlet(self.sinks, self._counts, equals)
+            return SinkWriter(self.sinks, equals, start)
+        return CountingWriter(self.sinks, self._counts, equals)
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -135,7 +135,7 @@ class Output:
 
     def end_with(self, text: bytes, outcome: Outcome) -> None:
         """Write `text` behind all items of the last part. Raises OutputError."""
-        part, sink = outcome.filled.setdefault(len(self.sinks) - 1, Filled()), self.sinks[-1]
+        part, sink = outcome.filled.setdefault(len(self.sinks) - 1, PartTotal()), self.sinks[-1]
         data = sink.encode(text)
         sink.write_at(part.nbytes, data)
         part.nbytes += len(data)
@@ -145,12 +145,12 @@ class Output:
 
         durable: see Sink.
         """
-        filled = [outcome.filled.get(number, Filled()) for number in range(len(self.sinks))]
+        filled = [outcome.filled.get(number, PartTotal()) for number in range(len(self.sinks))]
         items, expected = sum(part.items for part in filled), sum(outcome.counts) - outcome.dropped
         if items != expected:  # a fault of this program, which must not cost anybody an item
             raise OutputError(f"{items} items were to be written instead of {expected}", where=self.names[0])
         if self._counts is not None:
-            filled.append(Filled(items, _COUNT_BYTES * items))
+            filled.append(PartTotal(items, _COUNT_BYTES * items))
         for sink, part in zip(self._all, filled, strict=True):
             sink.judge(part.nbytes)
             if self._cuts and sink is not self._counts:
@@ -182,5 +182,5 @@ class Output:
 
     def parts(self, outcome: Outcome) -> tuple[OutputPart, ...]:
         """The content of each part, for a report."""
-        found = (outcome.filled.get(number, Filled()) for number in range(len(self.names)))
+        found = (outcome.filled.get(number, PartTotal()) for number in range(len(self.names)))
         return tuple(OutputPart(name, one.items, one.nbytes) for name, one in zip(self.names, found, strict=True))

@@ -8,11 +8,11 @@ from math import ceil
 from typing import Any
 
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.engine.inputs import Inputs, opened
-from gpumerge_cli.engine.item_text import is_number, item_of, text_of
+from gpumerge_cli.engine.inputs import Inputs, open_inputs
+from gpumerge_cli.engine.item_text import format_item, is_number, parse_item
 from gpumerge_cli.engine.job import Job, Questions
-from gpumerge_cli.engine.memory import judge_memory
-from gpumerge_cli.engine.ranks import Cut, Ranks, ranks_of
+from gpumerge_cli.engine.memory import check_memory
+from gpumerge_cli.engine.ranks import RankCut, Ranks, merge_ranks
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.part_names import MOST_PARTS
 from gpumerge_cli.native.comparison import key_by
@@ -134,10 +134,10 @@ def answer(job: Job) -> Answers:
     asks = job.operation.questions or Questions()
     if asks.split is not None and asks.split > MOST_PARTS:
         raise UsageError(f"--split {asks.split}: a merge is cut into 1 to {MOST_PARTS} parts", way_out="choose fewer")
-    with opened(job.inputs, job.items, folders=job.resources.folders) as inputs:
-        judge_memory(job, inputs)
+    with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
+        check_memory(job, inputs)
         wanted = _items(asks.of, inputs) if asks.of else []
-        ranks = ranks_of(inputs, job.resources.threads)
+        ranks = merge_ranks(inputs, job.resources.threads)
         asked = [(rank, None) for rank in asks.at] + [(_rank_of(one, ranks), one) for one in asks.quantiles]
         found = [_item_at(rank, quantile, inputs, ranks) for rank, quantile in asked]
         items = [_ranks_of(text, item, inputs, ranks) for text, item in zip(asks.of, wanted, strict=True)]
@@ -164,7 +164,7 @@ def answer(job: Job) -> Answers:
 
 
 def _items(texts: Sequence[str], inputs: Inputs) -> list[bytes]:
-    return [item_of(text, inputs) for text in texts]
+    return [parse_item(text, inputs) for text in texts]
 
 
 def _rank_of(quantile: str, ranks: Ranks) -> int:
@@ -187,7 +187,7 @@ def _item_at(rank: int, quantile: str | None, inputs: Inputs, ranks: Ranks) -> R
     source = _judge(cut.positions.tolist(), inputs)
     item = None
     if source is not None:
-        item = text_of(inputs.sources[source].item_at(int(cut.positions[source])), inputs.order)
+        item = format_item(inputs.sources[source].item_at(int(cut.positions[source])), inputs.order)
     return RankAnswer(rank, quantile, item, source, *_row(cut))
 
 
@@ -199,7 +199,7 @@ def _ranks_of(text: str, item: bytes, inputs: Inputs, ranks: Ranks) -> ItemAnswe
     return ItemAnswer(text, low.rank, high.rank, counts, _row(high)[0], offsets)
 
 
-def _row(cut: Cut) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _row(cut: RankCut) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(cut.counts.tolist()), tuple(cut.positions.tolist())
 
 

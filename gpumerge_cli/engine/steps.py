@@ -39,11 +39,11 @@ def read_chunk(sources: Sequence[Source], chunk: Chunk, workspace: Workspace) ->
 def check_beginnings(sources: Sequence[Source], chunk: Chunk, order: Order) -> None:
     """Raise FoundDisorderError if the first item of a range sorts before the item ahead of the range."""
     for number, (start, stop) in enumerate(chunk.ranges):
-        if stop > start and falls_at(sources[number], start, order):
+        if stop > start and is_out_of_order(sources[number], start, order):
             raise FoundDisorderError(number)
 
 
-def falls_at(source: Source, start: int, order: Order, *, unique: bool = False) -> bool:
+def is_out_of_order(source: Source, start: int, order: Order, *, unique: bool = False) -> bool:
     """Whether the item at `start` sorts before the one ahead of it; with `unique`, also whether it equals that one."""
     if start == 0:
         return False
@@ -73,7 +73,7 @@ def disorder_between(
     the block.
     """
     start, stop = block
-    if falls_at(source, start, order, unique=unique):
+    if is_out_of_order(source, start, order, unique=unique):
         return start
     read_chunk([source], Chunk(((start, stop),), start), workspace)
     workspace.upload([stop - start])

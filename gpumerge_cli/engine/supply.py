@@ -10,11 +10,11 @@ from itertools import count
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.plan import Chunk
 
-Spans = Callable[[int], Iterator[Sequence[list[Chunk]]]]
+ChunkCutter = Callable[[int], Iterator[Sequence[list[Chunk]]]]
 """Given the bytes of a chunk, gives all chunks of about that size, some at a time, in a list for each part."""
 
 
-class Supply:
+class ChunkSupply:
     """Hands out chunks, numbered from 0, to any number of threads: in output order, or in that of each part, in turn.
 
     spans: cuts the chunks, of the size that the first thread asks for. A thread that asks for larger ones gets
@@ -22,7 +22,7 @@ class Supply:
     first; the others need not wait for it.
     """
 
-    def __init__(self, spans: Spans, low: int, stopwatch: Stopwatch) -> None:
+    def __init__(self, spans: ChunkCutter, low: int, stopwatch: Stopwatch) -> None:
         self._cutter = spans
         self._spans: Iterator[Sequence[list[Chunk]]] | None = None
         self._low = low

@@ -15,7 +15,7 @@ from gpumerge_cli.plan import Chunk
 
 
 @dataclass(frozen=True)
-class Place:
+class Position:
     """The place of a task's result: it begins at byte `offset` of the items of part number `part`.
 
     An output that is one file is part 0. While pieces are sorted to runs, each run is a part of its own.
@@ -36,7 +36,7 @@ class Task:
 
     turn: int
     chunk: Chunk
-    place: Place
+    place: Position
 
     @property
     def nbytes(self) -> int:
@@ -48,13 +48,13 @@ class Task:
         chunk = chunks[0].joined(chunks[-1])
         return replace(self, chunk=chunk, place=self.place_of(chunk))
 
-    def place_of(self, chunk: Chunk) -> Place:
+    def place_of(self, chunk: Chunk) -> Position:
         """The place of a chunk of the task."""
         return replace(self.place, offset=self.place.offset + chunk.offset - self.chunk.offset)
 
 
 @dataclass
-class Filled:
+class PartTotal:
     """Items of a part of the output, and their bytes as they were written."""
 
     items: int = 0
@@ -79,7 +79,7 @@ class TaskResult:
     """The time of each stage, of one task."""
     part: int = 0
     """The part of the output that all of it went to, if `filled` is empty."""
-    filled: dict[int, Filled] = field(default_factory=dict)
+    filled: dict[int, PartTotal] = field(default_factory=dict)
     """The result in each part of the output."""
     chunks: int = 1
     """The pieces that it was put out in."""
@@ -98,7 +98,7 @@ class TaskResult:
         if task.filled:
             self.filled.update(task.filled)
         else:
-            part = self.filled.setdefault(task.part, Filled())
+            part = self.filled.setdefault(task.part, PartTotal())
             part.items += sum(task.counts) - task.dropped
             part.nbytes += task.written
         if task.disorder is not None:

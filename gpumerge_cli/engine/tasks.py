@@ -14,8 +14,8 @@ from math import inf
 from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.steps import FoundDisorderError
-from gpumerge_cli.engine.supply import Spans, Supply
-from gpumerge_cli.engine.task import Place, Task, TaskResult, UnfinishedError
+from gpumerge_cli.engine.supply import ChunkCutter, ChunkSupply
+from gpumerge_cli.engine.task import Position, Task, TaskResult, UnfinishedError
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.plan import Chunk
 
@@ -23,21 +23,23 @@ from gpumerge_cli.plan import Chunk
 class Tasks:
     """The tasks of a pass, for any number of threads. outcome: what they came to so far.
 
-    spans: cuts the pass; None if its planner does. low: see Supply. waits: whether threads that have begun a task come
+    spans: cuts the pass; None if its planner does. low: see ChunkSupply. waits: whether threads that have begun a task come
     back soon, even if nobody takes what they write.
     """
 
-    def __init__(self, work: Pass, spans: Spans | None, low: int, stopwatch: Stopwatch, *, waits: bool = True) -> None:
+    def __init__(
+        self, work: Pass, spans: ChunkCutter | None, low: int, stopwatch: Stopwatch, *, waits: bool = True
+    ) -> None:
         self.work = work
         self.stopwatch = stopwatch
         self.waits = waits
         self.outcome = Outcome([0] * len(work.sources))
         pieces = work.pieces
         if pieces is not None:
-            cut: Spans = lambda nbytes: iter([[list(pieces)]])  # noqa: E731
+            cut: ChunkCutter = lambda nbytes: iter([[list(pieces)]])  # noqa: E731
         else:
             cut = spans or partial(work.planner.spans, parts=work.parts)
-        self._supply = Supply(cut, low, stopwatch)
+        self._supply = ChunkSupply(cut, low, stopwatch)
         self._starts = [part.offset for part in work.parts] or [0]
         self._each_a_part = work.action in ("sort", "unpack")
         self._left = inf  # the first task that is not in order
@@ -54,7 +56,7 @@ class Tasks:
             return None
         if not self.outcome.began:
             self.outcome.began = time.perf_counter()
-        place = Place(turn if self._each_a_part else part, chunk.offset - self._starts[part])
+        place = Position(turn if self._each_a_part else part, chunk.offset - self._starts[part])
         return Task(turn, chunk, place)
 
     @property

@@ -10,15 +10,15 @@ from itertools import accumulate, pairwise
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass, field
-from gpumerge_cli.engine.launches import about, policy_of
-from gpumerge_cli.engine.memory import Shares
-from gpumerge_cli.engine.outcome import About
+from gpumerge_cli.engine.launches import launch_info, policy_of
+from gpumerge_cli.engine.memory import ChunkBudget
+from gpumerge_cli.engine.outcome import LaunchInfo
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.parts import lines_that_begin, nearest_line_edge
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.steps import named_sort
-from gpumerge_cli.engine.task import Filled, Place, Task, TaskResult, UnfinishedError
+from gpumerge_cli.engine.task import PartTotal, Position, Task, TaskResult, UnfinishedError
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.measure import Span, Stopwatch
@@ -27,13 +27,13 @@ from gpumerge_cli.plan import even_edges
 
 @dataclass
 class _Piece:
-    """Bytes of the result from `low` on, which go out in this turn, to this place. See outlet.Merged."""
+    """Bytes of the result from `low` on, which go out in this turn, to this place. See writers.Merged."""
 
     workspace: Workspace
     turn: int
     low: int
     merged_bytes: int
-    place: Place
+    place: Position
     line_end: int | None
     """The byte that ends each line, for a sink that makes something of whole lines."""
     items_of: Callable[[Bytes], int]
@@ -65,7 +65,7 @@ class WholeWorker:
     """
 
     def __init__(
-        self, work: Pass, output: Output, backend: Backend, shares: Shares, stopwatch: Stopwatch, threads: int
+        self, work: Pass, output: Output, backend: Backend, shares: ChunkBudget, stopwatch: Stopwatch, threads: int
     ) -> None:
         self.backend = backend.name
         self.name = f"{backend.name} 0"
@@ -97,9 +97,9 @@ class WholeWorker:
         except DeviceError as error:
             raise UnfinishedError(error, TaskResult([0] * len(task.chunk.ranges)), None) from error
 
-    def about(self) -> About:
+    def launch_info(self) -> LaunchInfo:
         """See Worker."""
-        return about(self._on.info().name, self._policy)
+        return launch_info(self._on.info().name, self._policy)
 
     def close(self) -> None:
         """Give the memory back, unless threads that nobody waits for still use it: it goes with the last of them."""
@@ -118,7 +118,7 @@ class WholeWorker:
         self._took(list(map(named_sort, workspace.spans)))
         workspace.spans.clear()
         pieces = self._pieces()
-        filled = {number: Filled() for number in range(len(self._output.sinks))}
+        filled = {number: PartTotal() for number in range(len(self._output.sinks))}
         waits = self._output.seekable
         self._is_used = not waits  # a thread that writes to a pipe nobody reads never comes back
         for_each(pieces, lambda piece: self._write(piece, filled), self.hands, waits=waits)
@@ -170,11 +170,11 @@ class WholeWorker:
         )
         line_end = self._output.sinks[0].line_end  # which the others have, too
         return [
-            _Piece(workspace, turn, low, high - low, Place(part, at), line_end, self._items)
+            _Piece(workspace, turn, low, high - low, Position(part, at), line_end, self._items)
             for turn, (at, part, low, high) in enumerate(in_turn)
         ]
 
-    def _write(self, piece: _Piece, filled: dict[int, Filled]) -> None:
+    def _write(self, piece: _Piece, filled: dict[int, PartTotal]) -> None:
         try:
             written = self._work.outlet.put(piece.turn, piece.place, piece, last=True)
         except BaseException:
@@ -193,7 +193,7 @@ class WholeWorker:
             return items
         return data.tobytes().count(order.end) if len(self._output.sinks) > 1 else 0
 
-    def _went_on(self, nbytes: int, part: Filled | None = None, items: int = 0, written: int = 0) -> None:
+    def _went_on(self, nbytes: int, part: PartTotal | None = None, items: int = 0, written: int = 0) -> None:
         """So many bytes were read, or written as items of a part."""
         with self._lock:
             self._moved += nbytes

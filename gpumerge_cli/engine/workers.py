@@ -10,9 +10,8 @@ from functools import cached_property
 from typing import cast
 
 from gpumerge_cli.backends.base import Backend, CountingWorkspace, Workspace
-from gpumerge_cli.engine.launches import Feed, about, policy_of
-from gpumerge_cli.engine.outcome import About
-from gpumerge_cli.engine.outlet import HalfWrittenError, Merged
+from gpumerge_cli.engine.launches import BudgetFunction, launch_info, policy_of
+from gpumerge_cli.engine.outcome import LaunchInfo
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.steps import (
     FoundDisorderError,
@@ -22,7 +21,8 @@ from gpumerge_cli.engine.steps import (
     named_sort,
     read_chunk,
 )
-from gpumerge_cli.engine.task import Place, Task, TaskResult, UnfinishedError
+from gpumerge_cli.engine.task import Position, Task, TaskResult, UnfinishedError
+from gpumerge_cli.engine.writers import HalfWrittenError, Merged
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError
 from gpumerge_cli.launch import SortPolicy
 from gpumerge_cli.native.calls import ChunkCalls, ChunkWorker, Disordered
@@ -34,7 +34,7 @@ _MOST_WARMED = 1 << 16  # bytes of an item: reading larger ones takes far longer
 _LEAST_CHUNK = 64 << 10
 
 
-class Setup:
+class PassSetup:
     """A backend that is set up for a pass: the state that its slots share.
 
     feed: gives the number of its slots, and bytes of a chunk that suits them. calls: do a chunk in one call, if the
@@ -42,7 +42,7 @@ class Setup:
     tried since the device has run out of memory; 0 if it never did.
     """
 
-    def __init__(self, work: Pass, backend: Backend, feed: Feed) -> None:
+    def __init__(self, work: Pass, backend: Backend, feed: BudgetFunction) -> None:
         self.work = work
         self.backend = backend
         self.policy = policy_of(backend, work)
@@ -68,9 +68,9 @@ class Setup:
         """The name of its device."""
         return self.backend.info().name
 
-    def about(self) -> About:
+    def launch_info(self) -> LaunchInfo:
         """Its device and launch, as reports tell them."""
-        return about(self.device, self.policy, self.shrunk_to)
+        return launch_info(self.device, self.policy, self.shrunk_to)
 
     def warm_up(self) -> None:
         """Merge two items, so that compiling and loading code counts as start-up and not as the first chunk's work."""
@@ -121,7 +121,7 @@ class Setup:
 class Slot:
     """Carries out one task at a time, for one thread."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: PassSetup) -> None:
         self._setup = setup
         self._work = setup.work
         self._workspace: Workspace | None = None
@@ -179,7 +179,7 @@ class Slot:
         if piece.nbytes > 2 * self._capacity:  # a long line; whoever looks back at it reads it again
             self.close()
 
-    def _merged(self, piece: Chunk, place: Place) -> Merged:
+    def _merged(self, piece: Chunk, place: Position) -> Merged:
         """The merge of the piece by one call, which also writes the result to its place or keeps it."""
         setup, work = self._setup, self._work
         if work.lenient and not work.planner.is_cut([stop for _, stop in piece.ranges]):
@@ -264,7 +264,7 @@ class Slot:
 class Slots:
     """The slots of a setup, one for each thread that does a task."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: PassSetup) -> None:
         self.setup = setup
         self._own = threading.local()
         self._all: list[Slot] = []
@@ -295,7 +295,7 @@ class CpuWorker(Slots):
 
     hands = 1
 
-    def __init__(self, number: int, setup: Setup) -> None:
+    def __init__(self, number: int, setup: PassSetup) -> None:
         super().__init__(setup)
         self.name = f"cpu {number}"
         self.backend = setup.backend.name
@@ -305,9 +305,9 @@ class CpuWorker(Slots):
         """See Worker."""
         self.setup.open()
 
-    def about(self) -> About:
+    def launch_info(self) -> LaunchInfo:
         """See Worker."""
-        return self.setup.about()
+        return self.setup.launch_info()
 
 
 class DeviceWorker:
@@ -316,7 +316,7 @@ class DeviceWorker:
     create: makes its backend, which may take seconds. feed: gives its slots and the bytes of their chunks.
     """
 
-    def __init__(self, name: str, work: Pass, create: Callable[[], Backend], feed: Feed) -> None:
+    def __init__(self, name: str, work: Pass, create: Callable[[], Backend], feed: BudgetFunction) -> None:
         self.name = name
         self.backend = name.split()[0]
         self.hands = 1
@@ -328,7 +328,7 @@ class DeviceWorker:
 
     def start(self) -> None:
         """See Worker."""
-        setup = Setup(self._work, self._create(), self._feed)
+        setup = PassSetup(self._work, self._create(), self._feed)
         if self._work.action == "merge":
             setup.warm_up()
         setup.open()
@@ -340,9 +340,9 @@ class DeviceWorker:
         assert self._slots is not None, "a worker starts first"
         return self._slots.do(task)
 
-    def about(self) -> About:
+    def launch_info(self) -> LaunchInfo:
         """See Worker."""
-        return About() if self._slots is None else self._slots.setup.about()
+        return LaunchInfo() if self._slots is None else self._slots.setup.launch_info()
 
     def close(self) -> None:
         """See Worker."""

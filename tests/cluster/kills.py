@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.cluster.executor import Cluster
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.order.equals import Equals

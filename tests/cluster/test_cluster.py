@@ -12,7 +12,7 @@ import pytest
 
 from gpumerge_cli.cluster import sorting, workers
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.cluster.executor import Cluster
 from gpumerge_cli.engine.check import check_each
 from gpumerge_cli.engine.executor import Executor
 from gpumerge_cli.engine.job import Job, Resources

@@ -15,15 +15,15 @@ import pytest
 
 from gpumerge_cli.cluster import copies, sorting, unpacker, workers
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.dispatcher import Dispatcher, Pieces, RemoteWorker, Ticket
-from gpumerge_cli.cluster.seeing import judge_output
-from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.cluster.dispatcher import Dispatcher, RemoteWorker, TaskPolicy, Ticket
+from gpumerge_cli.cluster.executor import Cluster
+from gpumerge_cli.cluster.file_checks import check_output
 from gpumerge_cli.engine.check import check_each
 from gpumerge_cli.engine.job import Kind
-from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.tasks import Tasks
+from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import ClusterError, InputError, OutputError, UsageError
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.measure import Stopwatch
@@ -232,10 +232,10 @@ def test_a_long_input_is_not_decompressed_twice(pace: float, twins: bool, monkey
     now = iter(range(0, 10**6, 60))
     monkeypatch.setattr("gpumerge_cli.cluster.dispatcher.time.monotonic", lambda: float(next(now)))
     pieces, pool = [Chunk(((0, 10_000),), 0)], _Never()
-    work = Pass(merge_job(()), "unpack", (), Order.lines(), 1.0, NoOutlet(), pieces=pieces)
+    work = Pass(merge_job(()), "unpack", (), Order.lines(), 1.0, NullWriter(), pieces=pieces)
     tasks = Tasks(work, None, 1, Stopwatch())
     with pytest.raises(ClusterError, match="a test"):
-        Dispatcher([RemoteWorker("worker 0")], tasks, pool, Pieces(1, pace=pace)).run()
+        Dispatcher([RemoteWorker("worker 0")], tasks, pool, TaskPolicy(1, pace=pace)).run()
     assert bool(pool.twins) == twins
 
 
@@ -251,7 +251,7 @@ def test_a_long_input_is_not_decompressed_twice(pace: float, twins: bool, monkey
 )
 def test_outputs_are_judged_before_a_worker_starts(name: str, plain: bool, refused: bool) -> None:
     if not refused:
-        return judge_output(name, plain=plain)
+        return check_output(name, plain=plain)
     with pytest.raises(OutputError, match=r"a cluster writes plain files.*name one with -o that is not compressed"):
-        judge_output(name, plain=plain)
+        check_output(name, plain=plain)
     return None

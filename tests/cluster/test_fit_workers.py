@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import connect, dispatcher, fit, local, node, workers
+from gpumerge_cli.cluster import connect, dispatcher, eligible, local, node, workers
 from gpumerge_cli.cluster.calls import workers_of
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.dispatcher import Dispatcher, Pieces, RemoteWorker, Ticket
-from gpumerge_cli.cluster.fit import FitWorkers
-from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment
-from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.cluster.dispatcher import Dispatcher, RemoteWorker, TaskPolicy, Ticket
+from gpumerge_cli.cluster.eligible import EligibleWorkers
+from gpumerge_cli.cluster.executor import Cluster
+from gpumerge_cli.cluster.shipment import PackedShipment, Reply, Shipment
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.task import TaskResult
 from gpumerge_cli.engine.tasks import Tasks
+from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import ClusterError
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order.kinds import Order
@@ -72,7 +72,7 @@ def test_a_late_worker_of_another_version_gets_no_tasks(
     cluster: Connection, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     late: list[Any] = []
-    seen: list[FitWorkers] = []
+    seen: list[EligibleWorkers] = []
 
     class Joined(Cluster):
         def judge_workers(self, shipment: Shipment) -> dict[str, str]:
@@ -81,14 +81,14 @@ def test_a_late_worker_of_another_version_gets_no_tasks(
             late[-1].__enter__()
             return names
 
-    class Noted(FitWorkers):
+    class Noted(EligibleWorkers):
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments)
             seen.append(self)
             self.threads()
             _await(lambda: self.refused)
 
-    monkeypatch.setattr(workers, "FitWorkers", Noted)
+    monkeypatch.setattr(workers, "EligibleWorkers", Noted)
     try:
         told = run(job, executor=Joined(cluster.client, 30.0))
     finally:
@@ -118,9 +118,9 @@ def test_a_worker_that_comes_late_takes_part(cluster: Connection, job: Job) -> N
 def test_tasks_of_workers_that_went_away_go_elsewhere(
     cluster: Connection, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fit, "_FRESH", 0.1)
-    there, gone = FitWorkers.threads, [{"tcp://127.0.0.1:1": 2}] * 3
-    monkeypatch.setattr(FitWorkers, "threads", lambda workers: gone.pop() if gone else there(workers))
+    monkeypatch.setattr(eligible, "_FRESH", 0.1)
+    there, gone = EligibleWorkers.threads, [{"tcp://127.0.0.1:1": 2}] * 3
+    monkeypatch.setattr(EligibleWorkers, "threads", lambda workers: gone.pop() if gone else there(workers))
     run(job, executor=Cluster(cluster.client, 30.0))
     assert not gone
     assert _is_whole(job)
@@ -162,9 +162,9 @@ class _Slow:
     def submit_elsewhere(self, tickets: Any) -> None:
         self.elsewhere += tickets
 
-    def answers(self, seconds: float) -> list[tuple[Ticket, Answer | BaseException]]:
+    def answers(self, seconds: float) -> list[tuple[Ticket, Reply | BaseException]]:
         found, self.elsewhere = self.elsewhere, []
-        return [(one, Answer(TaskResult([1], nbytes=1), "here", 0, time.time(), 0.0)) for one in found]
+        return [(one, Reply(TaskResult([1], nbytes=1), "here", 0, time.time(), 0.0)) for one in found]
 
     def cancel(self) -> None:
         pass
@@ -173,9 +173,9 @@ class _Slow:
 def test_late_tasks_have_twins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatcher, "_LOOK_LATE", 0.05)
     pieces = [Chunk(((at, at + 1),), at) for at in range(3)]
-    work = Pass(merge_job(()), "sort", (), Order.lines(), 1.0, NoOutlet(), pieces=pieces)
+    work = Pass(merge_job(()), "sort", (), Order.lines(), 1.0, NullWriter(), pieces=pieces)
     tasks = Tasks(work, None, 1, Stopwatch())
-    Dispatcher([RemoteWorker("worker here")], tasks, _Slow(), Pieces(1)).run()
+    Dispatcher([RemoteWorker("worker here")], tasks, _Slow(), TaskPolicy(1)).run()
     assert tasks.outcome.chunks == 3
 
 
@@ -188,7 +188,7 @@ def test_workers_that_are_frozen_from_the_start_keep_nobody_waiting(
     frozen = cluster.workers.processes[0]
     frozen.send_signal(signal.SIGSTOP)
     try:
-        connect._judge_versions(cluster.client)
+        connect._check_versions(cluster.client)
         machines = Cluster(cluster.client, 1.0)
         run(sort_job(job.inputs, job.output.name), executor=machines)
         assert len(machines.standings) == 1
@@ -199,11 +199,11 @@ def test_workers_that_are_frozen_from_the_start_keep_nobody_waiting(
 
 def test_a_slow_look_leaves_the_event_loop_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node, "probe", lambda packed, worker: threading.get_ident())
-    assert asyncio.run(node.probed(None)) != threading.get_ident()  # type: ignore[arg-type, comparison-overlap]
+    assert asyncio.run(node.probe_in_thread(None)) != threading.get_ident()  # type: ignore[arg-type, comparison-overlap]
 
 
 def test_logs_of_workers_show_no_password() -> None:
-    told = Packed("digest", b"https://me:hush@example.org/a.txt")
+    told = PackedShipment("digest", b"https://me:hush@example.org/a.txt")
     assert "hush" not in repr((told,))
 
 

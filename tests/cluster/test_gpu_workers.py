@@ -15,7 +15,7 @@ pytest.importorskip("distributed")
 from gpumerge_cli.cluster import sorting, workers
 from gpumerge_cli.cluster.calls import workers_of
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.cluster.executor import Cluster
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.results.run import MergeReport

@@ -23,8 +23,8 @@ from distributed.security import Security
 
 from gpumerge_cli.cluster import calls, pool, workers
 from gpumerge_cli.cluster.connect import Connection, connected
+from gpumerge_cli.cluster.executor import Cluster
 from gpumerge_cli.cluster.local import LocalWorkers
-from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError, UsageError
 from tests.cluster import kills
@@ -298,7 +298,7 @@ def test_a_scheduler_that_is_frozen_is_told(monkeypatch: pytest.MonkeyPatch) -> 
         assert 0 < seconds < float("inf")
         raise TimeoutError
 
-    monkeypatch.setattr(calls, "judge_alive", lambda client: None)
-    monkeypatch.setattr(calls, "asked", silent)
+    monkeypatch.setattr(calls, "check_alive", lambda client: None)
+    monkeypatch.setattr(calls, "await_call", silent)
     with pytest.raises(ClusterError, match="the scheduler has not answered for 60 seconds; look into its logs"):
         calls.workers_of(None)  # type: ignore[arg-type]

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cluster import sorting
-from gpumerge_cli.cluster.outlets import FolderOutlet
+from gpumerge_cli.cluster.writers import RunFileWriter
 from gpumerge_cli.engine.run import run
-from gpumerge_cli.engine.task import Place
+from gpumerge_cli.engine.task import Position
 from gpumerge_cli.errors import ClusterError, OutputError
 from gpumerge_cli.order.equals import Equals
 from tests.cluster.troubled import Here
@@ -67,12 +67,12 @@ def test_a_run_that_is_there_stays_as_it_is(
 
     if not links:
         monkeypatch.setattr(os, "link", refused)
-    outlet, data = FolderOutlet(str(tmp_path), sums=sums), np.arange(100, dtype=np.int32)
+    outlet, data = RunFileWriter(str(tmp_path), sums=sums), np.arange(100, dtype=np.int32)
 
     def put() -> tuple[int, bytes]:
         piece = memoryview(data).cast("B")
         merged: Any = SimpleNamespace(outputs=lambda: [piece], merged_bytes=data.nbytes, spans=[])
-        assert outlet.put(0, Place(3, 0), merged, last=True) == data.nbytes
+        assert outlet.put(0, Position(3, 0), merged, last=True) == data.nbytes
         assert outlet.crc == (crc32(data) if sums else 0)
         (path,) = tmp_path.iterdir()
         return path.stat().st_ino, path.read_bytes()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import node, team
+from gpumerge_cli.cluster import executor, node
 from gpumerge_cli.cluster.shipment import Shipment
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.output import Output
@@ -35,11 +35,11 @@ def test_a_worker_of_another_version_is_told(tmp_path: Path, monkeypatch: pytest
 
 def test_a_worker_that_sees_other_files_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = merge_of_one(tmp_path)
-    seen = team.seen_of
-    monkeypatch.setattr(team, "seen_of", lambda name: replace(seen(name), mtime=7))
+    seen = executor.file_state
+    monkeypatch.setattr(executor, "file_state", lambda name: replace(seen(name), mtime=7))
     with pytest.raises(ClusterError, match="has another file there; put it on a file system that all machines have"):
         run(job, executor=Here(1, 0))
-    monkeypatch.setattr(team, "seen_of", lambda name: replace(seen(name), path="/none/a.i32"))
+    monkeypatch.setattr(executor, "file_state", lambda name: replace(seen(name), path="/none/a.i32"))
     with pytest.raises(ClusterError, match="cannot read it: no such file"):
         run(job, executor=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
@@ -47,13 +47,13 @@ def test_a_worker_that_sees_other_files_is_told(tmp_path: Path, monkeypatch: pyt
 
 def test_a_worker_that_does_not_see_the_output_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = merge_of_one(tmp_path)
-    spots = team.spots_of
+    spots = executor.remote_spots
 
     def elsewhere(output: Output, *, here: bool) -> tuple[Any, ...]:
         return tuple(replace(one, path="/none/x") for one in spots(output, here=here))
 
     monkeypatch.setattr(node, "_PATIENCE", 0.0)
-    monkeypatch.setattr(team, "spots_of", elsewhere)
+    monkeypatch.setattr(executor, "remote_spots", elsewhere)
     with pytest.raises(ClusterError, match="does not see the output's folder"):
         run(job, executor=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]

@@ -18,13 +18,13 @@ import pytest
 
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.cpu import access as cpu
-from gpumerge_cli.engine.executor import Ready
+from gpumerge_cli.engine.executor import ReadyWorkers
 from gpumerge_cli.engine.launches import policy_of
 from gpumerge_cli.engine.local import LocalTeam
-from gpumerge_cli.engine.memory import Shares
+from gpumerge_cli.engine.memory import ChunkBudget
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.threads import Worker
-from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Setup
+from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, PassSetup
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError, UsageError
 from gpumerge_cli.native.calls import ChunkWork
 from gpumerge_cli.order.kinds import Order
@@ -123,13 +123,13 @@ class FakeDevice:
             raise DeviceMemoryError("the device is out of memory", way_out="close others")
 
 
-def crew(kind: str, work: Pass, chosen: Shares, seed: int) -> list[Worker]:
+def crew(kind: str, work: Pass, chosen: ChunkBudget, seed: int) -> list[Worker]:
     """The workers of a crew."""
     chance = Chance(seed)
-    setup = Setup(work, cpu.create(), lambda *_: chosen)
+    setup = PassSetup(work, cpu.create(), lambda *_: chosen)
 
     def device(number: int, trouble: Trouble, hands: int = 2, times: int = 2) -> Worker:
-        feed = lambda *_: Shares(hands, times * chosen.chunk_bytes)  # noqa: E731
+        feed = lambda *_: ChunkBudget(hands, times * chosen.chunk_bytes)  # noqa: E731
         create: Callable[[], Backend] = partial(FakeDevice, trouble, chance)  # type: ignore[assignment]
         return DeviceWorker(f"gpu {number}", work, create, feed)
 
@@ -159,11 +159,11 @@ def working(kind: str, seed: int) -> Iterator[None]:
 
     really = LocalTeam.ready
 
-    def ready(team: LocalTeam, work: Pass) -> Ready:
+    def ready(team: LocalTeam, work: Pass) -> ReadyWorkers:
         if work.action not in ("merge", "sort"):
             return really(team, work)
         return team.ready_with(
-            crew(kind, work, team.shares(work, 1.0, cpu.create(), policy_of(cpu.create(), work)), seed)
+            crew(kind, work, team.chunk_budget(work, 1.0, cpu.create(), policy_of(cpu.create(), work)), seed)
         )
 
     with pytest.MonkeyPatch.context() as patch:

@@ -13,7 +13,7 @@ import pytest
 from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine import local_sorts
 from gpumerge_cli.engine.job import Resources
-from gpumerge_cli.engine.memory import Shares
+from gpumerge_cli.engine.memory import ChunkBudget
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.items import Items
@@ -69,9 +69,9 @@ def same_as_on_cpu(
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sorts of many runs for small files."""
-    cut = local_sorts.pieces_of
-    monkeypatch.setattr(local_sorts, "pieces_of", lambda sources, size: cut(sources, 3000))
-    monkeypatch.setattr(engine_local, "shares", lambda *_, **__: Shares(3, 4096))
+    cut = local_sorts.sort_pieces
+    monkeypatch.setattr(local_sorts, "sort_pieces", lambda sources, size: cut(sources, 3000))
+    monkeypatch.setattr(engine_local, "chunk_budget", lambda *_, **__: ChunkBudget(3, 4096))
 
 
 def sorted_as_on_cpu(names: Sequence[str], folder: Path, count: Any, items: Items, **more: Any) -> MergeReport:

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine import output as engine_output
-from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.inputs import open_inputs
 from gpumerge_cli.engine.job import Job, Resources
 from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.run import run as run_job
-from gpumerge_cli.engine.task import Filled
+from gpumerge_cli.engine.task import PartTotal
 from gpumerge_cli.errors import DisorderError, OutputError, UsageError
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.output import FORCED
@@ -226,10 +226,10 @@ def test_two_threads_sort_an_odd_number_of_records_to_two_parts(
 
 def test_items_that_are_missing_at_the_end_are_an_error(write: Write, tmp_path: Path) -> None:
     name = write("a.i32", np.arange(10, dtype=np.int32))
-    with opened((name,), Items()) as inputs:
+    with open_inputs((name,), Items()) as inputs:
         output = Output((str(tmp_path / "o.i32"),), inputs, Job((name,)), [40])
         with pytest.raises(OutputError, match="9 items were to be written instead of 10"):
-            output.finish(Outcome([10], 0, 36, filled={0: Filled(9, 36)}), durable=False)
+            output.finish(Outcome([10], 0, 36, filled={0: PartTotal(9, 36)}), durable=False)
         output.abort()
     assert os.listdir(tmp_path) == ["a.i32"]
 
@@ -335,7 +335,7 @@ def test_parts_share_the_processes_that_bring_pages_ahead(
     monkeypatch.setattr(ItemSink, "populate", lambda self, processes: found.append(processes))
     monkeypatch.setattr(engine_output, "cores", lambda: 16)
     names = output_names(str(tmp_path / "o{part}"), parts)
-    with opened((write("a.i32", np.arange(60, dtype=np.int32)),), Items("raw", "int32")) as inputs:
+    with open_inputs((write("a.i32", np.arange(60, dtype=np.int32)),), Items("raw", "int32")) as inputs:
         output = Output(names, inputs, Job((), resources=Resources(threads=threads)), [240 // parts] * parts)
         output.take_room(by_devices=True)
         output.abort()

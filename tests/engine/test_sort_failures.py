@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.engine import held, local_sorts, spool
+from gpumerge_cli.engine import local_sorts, run_files, spool
 from gpumerge_cli.native.chunks import CpuChunkWorker
 from gpumerge_cli.native.sources import Sources
 from tests.open_files import open_under
@@ -157,10 +157,10 @@ def test_an_error_while_runs_are_merged(
     place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Temporary files that are cut short, as by a failing disk."""
-    spilled: list[held.SpilledFile] = []
-    keep, work, calls = held.SpilledFile.__init__, CpuChunkWorker.run, iter(range(1 << 30))
+    spilled: list[run_files.SpilledFile] = []
+    keep, work, calls = run_files.SpilledFile.__init__, CpuChunkWorker.run, iter(range(1 << 30))
 
-    def kept(self: held.SpilledFile, *arguments: Any) -> None:
+    def kept(self: run_files.SpilledFile, *arguments: Any) -> None:
         keep(self, *arguments)
         spilled.append(self)
 
@@ -170,7 +170,7 @@ def test_an_error_while_runs_are_merged(
                 os.ftruncate(file._spool.descriptor, 0)
         work(self, *arguments)
 
-    monkeypatch.setattr(held.SpilledFile, "__init__", kept)
+    monkeypatch.setattr(run_files.SpilledFile, "__init__", kept)
     monkeypatch.setattr(CpuChunkWorker, "run", fail)
     assert door.run(["sort", "--backend=cpu", "-S1M", *place.arguments]) == 2
     assert len(spilled) > 1

@@ -9,8 +9,8 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.cluster import node
-from gpumerge_cli.cluster.calls import asked
-from gpumerge_cli.cluster.shipment import Packed
+from gpumerge_cli.cluster.calls import await_call
+from gpumerge_cli.cluster.shipment import PackedShipment
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import GpumergeError
 from gpumerge_cli.plan import Chunk, Cut, Planner, ends_of
@@ -18,7 +18,7 @@ from gpumerge_cli.plan import Chunk, Cut, Planner, ends_of
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from gpumerge_cli.cluster.fit import FitWorkers
+    from gpumerge_cli.cluster.eligible import EligibleWorkers
 
 _MOST = 32
 """Cuts that a worker makes at once, at most."""
@@ -38,15 +38,15 @@ class _Batch:
 
 
 @dataclass(frozen=True)
-class FarCuts:
-    """Has workers cut a merge into chunks. See engine.supply.Spans.
+class RemoteCutter:
+    """Has workers cut a merge into chunks. See engine.supply.ChunkCutter.
 
     A client would ask for one block after the other: 34,000 for 100 pieces of 100 objects, and each answer takes 10 to
     100 ms. A worker makes neighbouring cuts together: one among many asks for 3 blocks of each object, else for 19.
     """
 
-    fit: FitWorkers
-    packed: Packed
+    fit: EligibleWorkers
+    packed: PackedShipment
     planner: Planner
     parts: Sequence[Chunk]
 
@@ -91,13 +91,13 @@ class FarCuts:
             return _Batch(part, targets, None)
         options: dict[str, Any] = {"workers": there, "priority": _URGENT, "retries": 1, "pure": False}
         key = f"gpumerge-cut-{self.packed.digest}-{os.urandom(6).hex()}"
-        return _Batch(part, targets, client.submit(node.cuts, self.packed, part, targets, key=key, **options))
+        return _Batch(part, targets, client.submit(node.find_cuts, self.packed, part, targets, key=key, **options))
 
     def _found(self, batch: _Batch) -> list[Cut]:
         """The cuts that a worker has made; made here if it was lost."""
         if batch.future is not None:
             try:
-                found: list[Cut] = asked(self.fit.client, batch.future.result, _ANSWER)
+                found: list[Cut] = await_call(self.fit.client, batch.future.result, _ANSWER)
                 return found
             except GpumergeError:
                 raise

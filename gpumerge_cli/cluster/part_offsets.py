@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from gpumerge_cli.dataclass import dataclass, field, replace
-from gpumerge_cli.engine.task import Place, Task
+from gpumerge_cli.engine.task import Position, Task
 
 
 @dataclass(frozen=True)
-class _Held:
+class _Joined:
     """Neighbouring tasks joined to one, and the bytes that they put out."""
 
     task: Task
     nbytes: int
 
-    def joined(self, task: Task, nbytes: int) -> _Held:
+    def joined(self, task: Task, nbytes: int) -> _Joined:
         """With the task behind it."""
-        return _Held(self.task.of([self.task.chunk, task.chunk]), self.nbytes + nbytes)
+        return _Joined(self.task.of([self.task.chunk, task.chunk]), self.nbytes + nbytes)
 
 
 @dataclass
-class Ends:
+class PartOffsets:
     """The ends of results in each part of an output, by which tasks get their places.
 
     least: bytes that a task puts out at least, but for the last one of each part: smaller neighbours are joined to one
@@ -31,7 +31,7 @@ class Ends:
     _given: dict[int, int] = field(default_factory=dict)
     _known: dict[int, dict[int, tuple[Task, int]]] = field(default_factory=dict)  # not all ahead of them are
     _next: dict[int, tuple[int, int]] = field(default_factory=dict)  # (number, place) of each part
-    _held: dict[int, _Held] = field(default_factory=dict)  # by part: what is smaller than `least`
+    _held: dict[int, _Joined] = field(default_factory=dict)  # by part: what is smaller than `least`
 
     def number(self, task: Task) -> None:
         """Take note of a new task; those of a part come in its order."""
@@ -48,7 +48,7 @@ class Ends:
         found = []
         while at in known:
             ready, size = known.pop(at)
-            found += self._placed(replace(ready, place=Place(part, offset)), size)
+            found += self._placed(replace(ready, place=Position(part, offset)), size)
             at, offset = at + 1, offset + size
         self._next[part] = at, offset
         return found
@@ -56,7 +56,7 @@ class Ends:
     def _placed(self, task: Task, nbytes: int) -> list[Task]:
         part = task.place.part
         ahead = self._held.pop(part, None)
-        whole = _Held(task, nbytes) if ahead is None else ahead.joined(task, nbytes)
+        whole = _Joined(task, nbytes) if ahead is None else ahead.joined(task, nbytes)
         if whole.nbytes >= self.least:
             return [whole.task]
         self._held[part] = whole

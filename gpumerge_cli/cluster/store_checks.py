@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Sequence
 
-from gpumerge_cli.cluster.shipment import Seen
+from gpumerge_cli.cluster.shipment import FileState
 from gpumerge_cli.errors import ClusterError, GpumergeError
 from gpumerge_cli.extents import PartsSpot
 from gpumerge_cli.formats.stores.base import StoreError
@@ -15,7 +15,7 @@ _MOST_LOOKS = 16
 """Objects that a worker looks at before a run: one of each of so many folders."""
 
 
-def judge_stores(inputs: Sequence[Seen]) -> None:
+def check_stores(inputs: Sequence[FileState]) -> None:
     """Raise ClusterError if this worker cannot read the first object of a store, for lack of credentials or such."""
     from gpumerge_cli.formats.stored_input import look_at_url
 
@@ -27,18 +27,18 @@ def judge_stores(inputs: Sequence[Seen]) -> None:
         try:
             look_at_url(url)
         except GpumergeError as error:
-            raise _told("read", error, shown(url)) from None
+            raise _access_error("read", error, shown(url)) from None
 
 
-def judge_upload(spot: PartsSpot) -> None:
+def check_upload(spot: PartsSpot) -> None:
     """Raise ClusterError if this worker does not reach the upload of an object, for lack of credentials or such."""
     try:
         spot.upload.judge()
     except StoreError as error:
-        raise _told("write", error, spot.name) from None
+        raise _access_error("write", error, spot.name) from None
 
 
-def _told(what: str, error: GpumergeError | StoreError, name: str) -> ClusterError:
+def _access_error(what: str, error: GpumergeError | StoreError, name: str) -> ClusterError:
     return ClusterError(
         f"the worker at {socket.gethostname()} cannot {what} it: {error.what}", where=name,
         way_out=f"on that machine: {error.way_out}",

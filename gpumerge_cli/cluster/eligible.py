@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.cluster import node
-from gpumerge_cli.cluster.calls import asked, no_package, workers_of
-from gpumerge_cli.cluster.shipment import Packed, Standing
+from gpumerge_cli.cluster.calls import await_call, load_error, workers_of
+from gpumerge_cli.cluster.shipment import PackedShipment, WorkerStatus
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -18,13 +18,13 @@ _FRESH = 1.0
 """Seconds for which the list of workers is taken as it was."""
 
 
-class FitWorkers:
+class EligibleWorkers:
     """The workers of a client that can do the tasks of a shipment. judged: addresses of those that are known to.
 
     refused: why workers that came late get no tasks, by their names.
     """
 
-    def __init__(self, client: Client, packed: Packed, judged: Iterable[str]) -> None:
+    def __init__(self, client: Client, packed: PackedShipment, judged: Iterable[str]) -> None:
         self.client = client
         self.refused: dict[str, str] = {}
         self._packed = packed
@@ -48,7 +48,7 @@ class FitWorkers:
 
     def without(self, keys: Iterable[str]) -> list[str]:
         """The addresses of fit workers that have none of these tasks, by Dask's names for them. Raises TimeoutError."""
-        at_work: dict[str, Any] = asked(self.client, self.client.processing)
+        at_work: dict[str, Any] = await_call(self.client, self.client.processing)
         wanted = set(keys)
         return [address for address in self.threads() if not wanted & {str(key) for key in at_work.get(address, ())}]
 
@@ -60,15 +60,15 @@ class FitWorkers:
 
     async def _judge(self, address: str, name: str) -> None:
         try:
-            told = await self.client.run(node.probed, self._packed, workers=[address], on_error="return")
+            told = await self.client.run(node.probe_in_thread, self._packed, workers=[address], on_error="return")
             found = told[address]
         except (Exception, asyncio.CancelledError) as error:
             found = error
-        if isinstance(found, Standing):
+        if isinstance(found, WorkerStatus):
             self._fit.add(address)
             self._looked = 0.0
         elif isinstance(found, ImportError):
-            self.refused[name] = str(no_package(found))
+            self.refused[name] = str(load_error(found))
         elif isinstance(found, OSError | KeyError | asyncio.CancelledError):  # it has gone away
             self._known.discard(address)
         else:

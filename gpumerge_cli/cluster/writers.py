@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from zlib import crc32
 
-from gpumerge_cli.cluster.shipment import Known
-from gpumerge_cli.engine.outlet import Merged, NoOutlet
+from gpumerge_cli.cluster.shipment import FinishedRun
 from gpumerge_cli.engine.parts import by_lines
-from gpumerge_cli.engine.task import Place
+from gpumerge_cli.engine.task import Position
+from gpumerge_cli.engine.writers import Merged, NullWriter
 from gpumerge_cli.errors import OutputError, output_error
 from gpumerge_cli.extents import PartsSpot
 from gpumerge_cli.formats.base import Sink
@@ -27,8 +27,8 @@ _LARGEST_WRITE = 1 << 30
 _BLOCK = 1 << 22
 
 
-class RangeOutlet(NoOutlet):
-    """Puts the pieces of each task one behind the other, from the place of the task on. See engine.outlet.Outlet.
+class RangeWriter(NullWriter):
+    """Puts the pieces of each task one behind the other, from the place of the task on. See engine.writers.ResultWriter.
 
     planned: every piece has as many bytes as the plan says, so compiled code may write it to its place.
     """
@@ -40,15 +40,15 @@ class RangeOutlet(NoOutlet):
         self.targets = [target for target in found if target is not None]
         self._own = threading.local()  # end: of what this thread has written of its task
 
-    def begin(self, place: Place) -> None:
+    def begin(self, place: Position) -> None:
         """The calling thread begins a task."""
         self._own.end = place.offset
 
-    def end(self, place: Place) -> str:
+    def end(self, place: Position) -> str:
         """The calling thread has put all of its task; the tag of the part that went to a store, "" if none did."""
         return ""
 
-    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
+    def put(self, turn: int, place: Position, merged: Merged, *, last: bool) -> int | None:
         written, sink = 0, self._sinks[place.part]
         for piece in by_lines(merged.outputs(), sink.line_end):
             start = time.perf_counter()
@@ -60,16 +60,16 @@ class RangeOutlet(NoOutlet):
         return written
 
 
-class CountOutlet(RangeOutlet):
+class SizeWriter(RangeWriter):
     """Counts the bytes of results, and puts them nowhere."""
 
     def __init__(self) -> None:
         super().__init__((), planned=False)
 
-    put = NoOutlet.put
+    put = NullWriter.put
 
 
-class PartsOutlet(RangeOutlet):
+class UploadWriter(RangeWriter):
     """Sends the result of each task to a store, as one part of an object. It lies in memory until it is whole."""
 
     def __init__(self, spots: Sequence[PartsSpot]) -> None:
@@ -77,10 +77,10 @@ class PartsOutlet(RangeOutlet):
         self._spots = spots
         self._foreign = [None if spot.dtype is None else foreign_keys(spot.dtype) for spot in spots]
 
-    def begin(self, place: Place) -> None:
+    def begin(self, place: Position) -> None:
         self._own.data = bytearray()
 
-    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
+    def put(self, turn: int, place: Position, merged: Merged, *, last: bool) -> int | None:
         data = self._own.data
         start = len(data)
         try:
@@ -91,7 +91,7 @@ class PartsOutlet(RangeOutlet):
             raise
         return len(data) - start
 
-    def end(self, place: Place) -> str:
+    def end(self, place: Position) -> str:
         spot, data = self._spots[place.part], self._own.data
         self._own.data = bytearray()
         if not data:
@@ -105,7 +105,7 @@ class PartsOutlet(RangeOutlet):
         return tag
 
 
-class FolderOutlet(RangeOutlet):
+class RunFileWriter(RangeWriter):
     """Puts each result into a file of its own in a folder, named by its part; the file appears whole or not at all.
 
     sums: checksums are wanted.
@@ -121,7 +121,7 @@ class FolderOutlet(RangeOutlet):
         """The CRC-32 of the run that the calling thread has put last; 0 if there are no sums."""
         return int(getattr(self._own, "crc", 0))
 
-    def has(self, part: int, known: Known) -> bool:
+    def has(self, part: int, known: FinishedRun) -> bool:
         """Whether the run of that part is there, with all its bytes."""
         found = 0
         try:
@@ -135,7 +135,7 @@ class FolderOutlet(RangeOutlet):
         self._own.crc = found
         return found == known.crc
 
-    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
+    def put(self, turn: int, place: Position, merged: Merged, *, last: bool) -> int | None:
         start = time.perf_counter()
         final = self._folder / run_name(place.part)
         path = final.with_name(f"{final.name}.{os.urandom(6).hex()}")
@@ -164,12 +164,14 @@ class FolderOutlet(RangeOutlet):
         A run of an earlier sort may be torn, so its checksum tells whether it stays.
         """
         final, crc = self._folder / run_name(part), self.crc
-        name_once(path, descriptor, final, stays=lambda: not self._sums or self.has(part, Known(nbytes, crc, ())))
+        rename_once(
+            path, descriptor, final, stays=lambda: not self._sums or self.has(part, FinishedRun(nbytes, crc, ()))
+        )
         self._own.crc = crc  # not that of the run that was there
         path.unlink(missing_ok=True)
 
 
-def name_once(path: Path, descriptor: int, final: Path, stays: Callable[[], bool] = lambda: True) -> None:
+def rename_once(path: Path, descriptor: int, final: Path, stays: Callable[[], bool] = lambda: True) -> None:
     """Give a file the name `final`, unless a file that `stays` has it. `path` may be left. Raises OSError.
 
     descriptor: the file, still open; a file of another program that took its name meanwhile is refused.

@@ -30,7 +30,7 @@ _NUMBERS: dict[Comparison, bytes] = {
 """The beginnings of keys that are numbers or months. All other keys of the same comparison are equal."""
 
 
-def warn(sources: Sequence[Source], order: Order, items: Items) -> None:
+def warn_about_lines(sources: Sequence[Source], order: Order, items: Items) -> None:
     """Warn on standard error of lines that may not mean what they seem to: one line for each kind of trouble.
 
     Commands that are as silent as GNU sort warn only on a terminal.
@@ -45,10 +45,10 @@ def warn(sources: Sequence[Source], order: Order, items: Items) -> None:
             start = source.file.read(0, LOOKED_AT)
             doubt = doubt_of(start, its, items.header_lines, plain=not source.marked)
             start = start.removeprefix(source.mark)
-            doubt = doubt or doubt_of_keys(source, start, its) or doubt_of_exponents(source, start, its)
+            doubt = doubt or key_warning(source, start, its) or exponent_warning(source, start, its)
             if doubt:
                 told.setdefault(doubt, []).append(source.name)
-    doubt = doubt_of_header(sources, orders, joined=others is not None)
+    doubt = header_warning(sources, orders, joined=others is not None)
     if doubt:
         told.setdefault(doubt, []).extend(source.name for source in sources if source.size)
     for doubt, names in told.items():
@@ -58,7 +58,7 @@ def warn(sources: Sequence[Source], order: Order, items: Items) -> None:
         getLogger("gpumerge").warning("gpumerge: %s%s: warning: %s", names[0], more, doubt)
 
 
-def doubt_of_keys(source: LineSource, start: bytes, order: Order) -> str:
+def key_warning(source: LineSource, start: bytes, order: Order) -> str:
     """A warning if lines at a file's start, middle and end have no key, or none with a number where one is asked for.
 
     They all compare equal then. "" if some line has such a key. start: the beginning of the file.
@@ -87,7 +87,7 @@ def doubt_of_keys(source: LineSource, start: bytes, order: Order) -> str:
     return f"its first {word}s have no {what} in their keys, and so compare equal; check the type and place of the key"
 
 
-def doubt_of_exponents(source: LineSource, start: bytes, order: Order) -> str:
+def exponent_warning(source: LineSource, start: bytes, order: Order) -> str:
     """A warning if keys that compare as plain numbers have exponents, which do not count then; "" for others.
 
     start: the beginning of the file.
@@ -105,7 +105,7 @@ def doubt_of_exponents(source: LineSource, start: bytes, order: Order) -> str:
     return ""
 
 
-def doubt_of_header(sources: Sequence[Source], orders: Sequence[Order], *, joined: bool = False) -> str:
+def header_warning(sources: Sequence[Source], orders: Sequence[Order], *, joined: bool = False) -> str:
     """A warning if all files begin with a line that is like a header, and no option says so.
 
     The key of such a line holds no number where the keys of the lines behind it do; without a key that is a number, it

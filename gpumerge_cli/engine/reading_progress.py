@@ -12,7 +12,7 @@ from gpumerge_cli.formats.naming import size_told
 Advance = Callable[[int, int], None]
 
 
-class Openings:
+class ReadingProgress:
     """The readings of files, told to `advance` as the first half of everything; from any thread.
 
     total: bytes that they go over, 0 if there are none. Standard input is not counted, whose size nobody knows.

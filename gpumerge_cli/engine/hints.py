@@ -45,7 +45,7 @@ _Stretches = Sequence[Sequence[bytes]]
 """Items of a source: those of each of its sampled stretches."""
 
 
-def order_way(
+def order_hint(
     sources: Sequence[Source],
     order: Order,
     by: int | None,
@@ -66,7 +66,7 @@ def order_way(
     return next((other.told for other in leaving or held if first_in(other.order) is None), "")
 
 
-def join_way(
+def join_hint(
     sources: Sequence[Source],
     orders: Sequence[Order],
     by: int,
@@ -237,19 +237,19 @@ def is_torn(source: Source, order: Order) -> bool:
     return lines and any(line.count(b'"') % 2 for stretch in _sample(source, order) for line in stretch)
 
 
-def encoding_way(source: Source, order: Order) -> str:
+def encoding_hint(source: Source, order: Order) -> str:
     """The conversion of a text whose characters have several bytes each; "" for others."""
     wide = wide_text(source.file.read(0, LOOKED_AT), order) if isinstance(source, LineSource) else ""
     return f"it looks like {wide}: convert it first, for example with iconv -f {wide} -t UTF-8" if wide else ""
 
 
-def mark_way(source: Source) -> str:
+def mark_hint(source: Source) -> str:
     """The way to sort a text whose byte order mark would move with its first line; "" for others."""
     marked = isinstance(source, LineSource) and source.mark
     return "remove its byte order mark, as tail -c +4 does, then sort it" if marked else ""
 
 
-def table_way(sources: Sequence[Source], order: Order) -> str:
+def table_hint(sources: Sequence[Source], order: Order) -> str:
     """The option that names the key of tables with one header in common; "" for others, or if a header is known."""
     if order.item_word != "line" or order.by_key() or any(_has_header(source) for source in sources):
         return ""

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
 
-from gpumerge_cli.engine.task import Place
+from gpumerge_cli.engine.task import Position
 
 
-class Places:
+class OffsetAllocator:
     """Gives every piece of every chunk its place in the output.
 
     planned: places are those of the plan, so pieces go out as they come. Otherwise a piece's place is behind those of
@@ -28,7 +28,7 @@ class Places:
         self._changed = threading.Condition()
 
     @contextmanager
-    def place(self, turn: int, planned: Place, nbytes: int, *, last: bool) -> Iterator[int | None]:
+    def place(self, turn: int, planned: Position, nbytes: int, *, last: bool) -> Iterator[int | None]:
         """The place of a piece of `nbytes` of chunk number `turn`, for writing inside the body; None if stopped.
 
         planned: the place that the plan gives it, in its part. last: whether it is the chunk's last piece. It is None,
