@@ -147,7 +147,7 @@ class Planner:
     def spans(self, chunk_bytes: int, parts: Sequence[Chunk] = ()) -> Iterator[list[list[Chunk]]]:
         """The chunks of each of the parts, in output order, some of all at a time. parts: the whole merge if empty.
 
-        They are cut when they are asked for: what is held meanwhile grows with the number of spans only.
+        They are cut on demand, so memory grows with the number of spans only.
         """
         parts = parts or [self.whole()]
         size = max(_LEAST_SPAN, _SPAN // len(parts)) * chunk_bytes

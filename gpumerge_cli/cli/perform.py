@@ -63,7 +63,9 @@ def perform(
 
     with report_file(job.report, MERGE_SUFFIXES) as write:
         with executor_of(job) as executor:
-            measured = run(job, since_start=since_start(), advance=advance, settle=settle, told=told, executor=executor)
+            measured = run(
+                job, since_start=since_start(), advance=advance, settle=settle, on_file=told, executor=executor
+            )
         try:
             write(measured)
         except OutputError as error:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ANSWER_SECONDS = 30.0
 """Seconds in which the cluster must answer a call, and in which the answer of a task that is done must come."""
 _SCHEDULER = 60.0
-"""Seconds in which the scheduler must tell of its workers: it may be busy, but one that is frozen never does."""
+"""Seconds in which the scheduler must list its workers: it may be busy, but one that is frozen never does."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def workers_of(client: Client) -> dict[str, ListedWorker]:
     check_alive(client)
     try:
         identity = await_call(client, lambda: client.scheduler.identity(n_workers=-1), _SCHEDULER)
-        told: dict[str, dict[str, Any]] = identity["workers"]
+        workers: dict[str, dict[str, Any]] = identity["workers"]
     except TimeoutError:
         raise ClusterError(
             f"the scheduler has not answered for {_SCHEDULER:.0f} seconds", way_out="look into its logs"
@@ -95,7 +95,7 @@ def workers_of(client: Client) -> dict[str, ListedWorker]:
         raise _gone() from None
     return {
         address: ListedWorker(str(one.get("name", address)), int(one.get("nthreads") or 0))
-        for address, one in told.items()
+        for address, one in workers.items()
     }
 
 
@@ -125,9 +125,9 @@ def _gone() -> ClusterError:
 
 def load_error(error: BaseException) -> ClusterError:
     """The error for a worker that cannot load this program's part for workers, or has no room for it."""
-    told = str(error).splitlines()[0] if str(error) else type(error).__name__
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     if isinstance(error, RuntimeError | MemoryError):
-        return ClusterError(f"a worker cannot begin: {told}", way_out="look at the limits of its machine")
+        return ClusterError(f"a worker cannot begin: {reason}", way_out="look at the limits of its machine")
     return ClusterError(
-        f"a worker cannot load gpumerge: {told}", way_out="install gpumerge[cluster] of one version on all machines"
+        f"a worker cannot load gpumerge: {reason}", way_out="install gpumerge[cluster] of one version on all machines"
     )

@@ -99,7 +99,7 @@ def shared_connection(address: str, patience: float = 60.0) -> Iterator[Connecti
 
 
 def _be_quiet() -> None:
-    """Have Dask say nothing on standard error: errors are told by this program, in one line."""
+    """Keep Dask from writing to standard error: this program reports errors, in one line."""
     known = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in _QUIET]
     for name in {*_QUIET, *known}:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -153,9 +153,9 @@ def _local(number: int, stack: ExitStack) -> Connection:
     try:
         workers = LocalWorkers(cluster.scheduler_address, number, threads, security)
     except (OSError, RuntimeError) as error:
-        told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         way_out = "use fewer, or raise the limits on processes and open files (ulimit)"
-        raise ClusterError(f"{number} workers cannot be started here: {told.lower()}", way_out=way_out) from None
+        raise ClusterError(f"{number} workers cannot be started here: {reason.lower()}", way_out=way_out) from None
     stack.callback(workers.close)
     return Connection(client, workers)
 
@@ -170,9 +170,9 @@ def _remote(address: str, stack: ExitStack) -> Client:
     from distributed import Client
 
     if os.path.isfile(address):
-        place = _address_in(address)
+        target = _address_in(address)
     elif _ADDRESS.fullmatch(address) and address.partition(":")[0] != "local":
-        place = address
+        target = address
     else:
         raise UsageError(
             f"--cluster {address}: no such file, and no address",
@@ -180,8 +180,8 @@ def _remote(address: str, stack: ExitStack) -> Client:
         )
     way_out = "start one there (dask scheduler), or name another; its Dask must be of this version"
     try:
-        asyncio.run(asyncio.wait_for(_greet(place), _CONNECT))
-        client = Client(place, set_as_default=False, timeout=_CONNECT)
+        asyncio.run(asyncio.wait_for(_greet(target), _CONNECT))
+        client = Client(target, set_as_default=False, timeout=_CONNECT)
     except OSError:
         raise ClusterError(f"--cluster {address}: no scheduler answers", way_out=way_out) from None
     except Exception:  # whatever Dask makes of an answer that is no scheduler's, or another version's
@@ -190,12 +190,12 @@ def _remote(address: str, stack: ExitStack) -> Client:
     return client
 
 
-async def _greet(place: str) -> None:
+async def _greet(address: str) -> None:
     """Exchange greetings with Dask at an address. A Client waits without end for something else that listens there."""
     from distributed.comm import connect
     from distributed.security import Security
 
-    connection = await connect(place, timeout=_CONNECT, **Security().get_connection_args("client"))
+    connection = await connect(address, timeout=_CONNECT, **Security().get_connection_args("client"))
     connection.abort()
 
 
@@ -203,21 +203,21 @@ def _address_in(path: str) -> str:
     """The address in a scheduler's file. Raises UsageError."""
     try:
         with open(path, "rb") as file:
-            place = json.load(file)["address"]
-        if not isinstance(place, str):
+            address = json.load(file)["address"]
+        if not isinstance(address, str):
             raise TypeError
     except (OSError, ValueError, KeyError, TypeError):
         raise UsageError(
             f"--cluster {path}: it is no file of a Dask scheduler", way_out="start one with --scheduler-file"
         ) from None
-    return place
+    return address
 
 
 def _check_versions(client: Client) -> None:
     """Raise ClusterError if scheduler or workers have another Dask or Python than this process."""
     from distributed.versions import get_versions
 
-    async def told_by(address: str) -> Any:
+    async def versions_of(address: str) -> Any:
         message = {"op": "versions", "packages": []}
         return (await client.scheduler.broadcast(msg=message, workers=[address], on_error="ignore")).get(address)
 
@@ -225,15 +225,15 @@ def _check_versions(client: Client) -> None:
         of_scheduler = await_call(client, lambda: client.scheduler.versions(packages=[]))
     except OSError:
         raise ClusterError("the scheduler does not tell its version", way_out="look into its logs") from None
-    own = get_versions()
+    here = get_versions()
     others = {"the scheduler": of_scheduler}
-    answers = call_each(client, workers_of(client), told_by, _CONNECT, _CONNECT)
-    others |= {f"the worker at {address}": told for address, told in answers.items()}
-    for who, told in others.items():
-        if not isinstance(told, dict):
+    answers = call_each(client, workers_of(client), versions_of, _CONNECT, _CONNECT)
+    others |= {f"the worker at {address}": versions for address, versions in answers.items()}
+    for who, versions in others.items():
+        if not isinstance(versions, dict):
             continue
         for what in ("distributed", "python"):
-            mine, its = (_version(one, what) for one in (own, told))
+            mine, its = (_version(one, what) for one in (here, versions))
             if mine != its:
                 raise ClusterError(
                     f"{who} has {what} {its}, this machine has {mine}",
@@ -241,7 +241,7 @@ def _check_versions(client: Client) -> None:
                 )
 
 
-def _version(told: dict[str, dict[str, str]], what: str) -> str:
+def _version(versions: dict[str, dict[str, str]], what: str) -> str:
     if what == "python":
-        return ".".join(str(told["host"]["python"]).split(".")[:2])
-    return str(told["packages"][what])
+        return ".".join(str(versions["host"]["python"]).split(".")[:2])
+    return str(versions["packages"][what])

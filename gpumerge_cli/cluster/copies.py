@@ -48,7 +48,7 @@ class Copies:
         names: Sequence[str],
         layouts: Sequence[Layout],
         stopwatch: Stopwatch,
-        told: Callable[[int], Callable[[float], None]],
+        progress: Callable[[int], Callable[[float], None]],
     ) -> Iterator[tuple[Copy | None, ...]]:
         """See engine.inputs.Copier."""
         packed = [number for number, layout in enumerate(layouts) if is_packed(names[number], layout)]
@@ -62,19 +62,19 @@ class Copies:
             pieces = [Chunk(((0, size),), sum(sizes[:at])) for at, size in enumerate(sizes)]
             found: dict[int, Copy] = {}
 
-            def noted(task: Task, answer: Reply) -> None:
-                at = task.place.part
+            def on_done(task: Task, answer: Reply) -> None:
+                at = task.position.part
                 path = str(folder.path / copy_name(at))
                 if not os.path.isfile(path) or os.path.getsize(path) != answer.result.written:
                     raise OutputError("a temporary file has become shorter", where=path)
                 found[packed[at]] = Copy(path, answer.tag)
-                told(packed[at])(1.0)
+                progress(packed[at])(1.0)
 
             work = Pass(self.job, "unpack", (), Order.lines(LineOrder()), 1.0, NullWriter(), pieces=pieces)
             run = os.urandom(8).hex()
             plain = replace(self.job, items=Items())
-            shipment = Shipment(run, __version__, work.elsewhere(plain), inputs, folder=str(folder.path))
-            self.workers.ready(work, shipment, noted=noted).do(Tasks(work, None, 1, stopwatch))
+            shipment = Shipment(run, __version__, work.detached(plain), inputs, folder=str(folder.path))
+            self.workers.ready(work, shipment, on_done=on_done).do(Tasks(work, None, 1, stopwatch))
             yield tuple(found.get(number) for number in range(len(names)))
 
     def _place(self, first: str) -> tuple[str, Sequence[str]]:

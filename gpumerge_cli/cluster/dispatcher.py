@@ -37,7 +37,7 @@ _OF_CLUSTERS = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommC
 
 
 OnDone = Callable[[Task, Reply], None]
-"""Is told each task that is done."""
+"""Called with each task that is done, and its reply."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +91,13 @@ class RemoteWorker:
     """A worker of a cluster, as reports name it. See engine.outcome.Member."""
 
     name: str
-    hands: int = 1
-    told: LaunchInfo = field(default_factory=LaunchInfo)
+    threads: int = 1
+    launch: LaunchInfo = field(default_factory=LaunchInfo)
     backend: str = "cluster"
 
     def launch_info(self) -> LaunchInfo:
         """Its device and launch."""
-        return self.told
+        return self.launch
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Dispatcher:
     tasks: Tasks
     pool: Pool
     pieces: TaskPolicy
-    noted: OnDone | None = None
+    on_done: OnDone | None = None
     logs: list[WorkerLog] = field(init=False)
     _sent: dict[tuple[int, bool], Ticket] = field(default_factory=dict)
     _by_name: dict[str, WorkerLog] = field(default_factory=dict)
@@ -229,9 +229,9 @@ class Dispatcher:
             del self._sent[ticket.key]
             taken = time.monotonic() - self._since.pop(ticket.key)
             self._turnaround += (taken - self._turnaround) / 8 if self._turnaround else taken
-            if self.noted is not None:
-                self.noted(sent.task, answer)
-            self._took(answer, counted=ticket.counts)
+            if self.on_done is not None:
+                self.on_done(sent.task, answer)
+            self._record(answer, counted=ticket.counts)
             if ticket.counts:
                 self._submit([Ticket(task) for task in self._ends.known(sent.task, answer.result.written)])
             return
@@ -248,16 +248,16 @@ class Dispatcher:
             raise _given_up(error, sent.tried + 1)
         self._submit([replace(sent, tried=sent.tried + 1)])
 
-    def _took(self, answer: Reply, *, counted: bool) -> None:
+    def _record(self, answer: Reply, *, counted: bool) -> None:
         ahead = time.perf_counter() - time.time()
         log = self._log_of(answer.worker)
         started = answer.began + ahead
         self.tasks.stopwatch.name_lane(log.worker.name)
         self.tasks.stopwatch.add(*shifted(answer.result.spans, ahead))
-        log.worked(started, started + answer.seconds, None if counted else answer.result.nbytes)
+        log.add_task(started, started + answer.seconds, None if counted else answer.result.nbytes)
         if not counted:
             self._owed -= answer.result.nbytes
-            self.tasks.took(answer.result)
+            self.tasks.record(answer.result)
 
     def _log_of(self, worker: str) -> WorkerLog:
         """The log of the worker of that name, which may have come since the run began."""

@@ -35,7 +35,7 @@ from gpumerge_cli.urls import is_url
 class Cluster(Workers):
     """The workers of a connected client, as an executor."""
 
-    def judge(self, job: Job) -> None:
+    def check_job(self, job: Job) -> None:
         """See Executor."""
         if job.operation.kind != "check" and job.operation.by_groups:
             raise UsageError("sets, counts and joins are made by one machine", way_out="leave --cluster out")
@@ -50,7 +50,7 @@ class Cluster(Workers):
         """See Executor."""
         clock.start()
         if output is not None and job.operation.kind != "sort":
-            output.take_room(by_devices=False)  # workers are told whether files are mapped
+            output.reserve_space(by_devices=False)  # workers must know whether files are mapped
         return ClusterTeam(self, job, inputs, output)
 
 
@@ -69,9 +69,9 @@ class ClusterTeam:
         shipment, output = self.shipment(work), self.output
         if output is None:
             return self.cluster.ready(work, shipment)
-        if isinstance(work.outlet, ClusterRunWriter):
-            return self.cluster.ready(work, work.outlet.shipment(shipment), noted=work.outlet.noted)
-        ready = self.cluster.ready(work, shipment, noted=partial(record_part, output))
+        if isinstance(work.writer, ClusterRunWriter):
+            return self.cluster.ready(work, work.writer.shipment(shipment), on_done=work.writer.on_done)
+        ready = self.cluster.ready(work, shipment, on_done=partial(record_part, output))
         return replace(ready, spans=self._spans(work, shipment, output))
 
     def shipment(self, work: Pass) -> Shipment:
@@ -92,10 +92,10 @@ class ClusterTeam:
         return _shipment(work, replace(job, inputs=names, operation=operation, items=items), tagged, spots)
 
     def _spans(self, work: Pass, shipment: Shipment, output: Output) -> ChunkCutter:
-        """Cuts a merge; the workers, which were judged, do if its inputs lie far from here."""
+        """Cuts a merge; the workers, which were checked, do if its inputs lie far from here."""
         if shipment.reads_urls:
             packed = shipment.packed()
-            return RemoteCutter(self.cluster.fit(packed), packed, work.planner, work.parts)
+            return RemoteCutter(self.cluster.eligible(packed), packed, work.planner, work.parts)
         grid = (1, 0) if work.parts else output.grid
         return partial(replace(work, grid=grid).planner.spans, parts=work.parts)
 
@@ -112,7 +112,7 @@ class ClusterTeam:
 
 def _shipment(work: Pass, job: Job, inputs: tuple[FileState, ...], spots: tuple[Spot | PartsSpot, ...]) -> Shipment:
     run, sizes = os.urandom(8).hex(), tuple(source.size for source in work.sources)
-    return Shipment(run, __version__, work.elsewhere(job), inputs, sizes, spots)
+    return Shipment(run, __version__, work.detached(job), inputs, sizes, spots)
 
 
 def _absolute(name: str) -> str:
@@ -123,7 +123,7 @@ def _absolute(name: str) -> str:
 def record_part(output: Output, task: Task, answer: Reply) -> None:
     """Take note of the part of an object that a task has sent."""
     if answer.tag:
-        output.sinks[task.place.part].sent(task.place.offset, answer.result.written, answer.tag)
+        output.sinks[task.position.part].sent(task.position.offset, answer.result.written, answer.tag)
 
 
 def remote_spots(output: Output, *, here: bool) -> tuple[Spot | PartsSpot, ...]:

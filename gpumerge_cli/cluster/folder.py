@@ -22,9 +22,9 @@ class SharedFolder:
     """
 
     def __init__(self, output: str, folders: Sequence[str], mark: str) -> None:
-        place = Path(os.path.realpath(output))
-        parent = Path(os.path.abspath(folders[0])) if folders else place.parent
-        start = f".{os.fsdecode(os.fsencode(place.name)[:200])}{mark}"
+        path = Path(os.path.realpath(output))
+        parent = Path(os.path.abspath(folders[0])) if folders else path.parent
+        start = f".{os.fsdecode(os.fsencode(path.name)[:200])}{mark}"
         self._lock = -1
         self.path = self.new_path(parent, start)
         try:

@@ -75,14 +75,14 @@ class _OpenRun:
             self._ranges.append(OutputRange(spot))
             self._stack.callback(self._ranges[-1].abort)
             sinks.append(ItemSink(self._ranges[-1], dtype=spot.dtype, start=spot.start))
-        self.outlet = RangeWriter(sinks, planned=shipment.work.equals.keeps_all)
+        self.writer = RangeWriter(sinks, planned=shipment.work.equals.keeps_all)
         if shipment.folder:
-            self.outlet = RunFileWriter(shipment.folder, sums=shipment.known is not None)
+            self.writer = RunFileWriter(shipment.folder, sums=shipment.known is not None)
         elif shipment.part_bytes:
-            self.outlet = UploadWriter([spot for spot in spots if isinstance(spot, PartsSpot)])
+            self.writer = UploadWriter([spot for spot in spots if isinstance(spot, PartsSpot)])
         elif not sinks:
-            self.outlet = SizeWriter()
-        return replace(shipment.work, sources=self._sources(), outlet=self.outlet)
+            self.writer = SizeWriter()
+        return replace(shipment.work, sources=self._sources(), writer=self.writer)
 
     def _sources(self) -> Sequence[Source]:
         """The inputs, opened by name. Raises InputError or ClusterError for one that is not as the client sees it."""
@@ -120,20 +120,20 @@ class _OpenRun:
 
         Raises UnfinishedError, OutputError.
         """
-        known = (self.shipment.known or {}).get(task.place.part)
-        if known is not None and isinstance(self.outlet, RunFileWriter) and self.outlet.has(task.place.part, known):
-            return TaskResult(list(known.counts), written=known.size, nbytes=task.nbytes, part=task.place.part), ""
-        self.outlet.begin(task.place)
+        known = (self.shipment.known or {}).get(task.position.part)
+        if known is not None and isinstance(self.writer, RunFileWriter) and self.writer.has(task.position.part, known):
+            return TaskResult(list(known.counts), written=known.size, nbytes=task.nbytes, part=task.position.part), ""
+        self.writer.begin(task.position)
         assert self._slots is not None, "it is open"
         result = self._slots.do(task)
-        if self.outlet.is_over(task.turn):
+        if self.writer.is_over(task.turn):
             raise ClusterError("the run was stopped")
         for source in self._work.sources:
-            if source.extent is not None:  # others are asked for by their tags, again and again
+            if source.extent is not None:  # other sources send their tags with every request
                 source.check_unchanged()
         if self._ranges:
-            self._ranges[task.place.part].finish(durable=self._work.job.output.durable)
-        return result, self.outlet.end(task.place)
+            self._ranges[task.position.part].finish(durable=self._work.job.output.durable)
+        return result, self.writer.end(task.position)
 
     @property
     def planner(self) -> Planner:
@@ -142,7 +142,7 @@ class _OpenRun:
 
     def stop(self) -> None:
         """Have tasks under way end with their present piece."""
-        self.outlet.stop()
+        self.writer.stop()
 
     def close(self) -> None:
         """Close all files and give all memory back."""
@@ -193,12 +193,12 @@ def do_all(packed: PackedShipment, tasks: Sequence[Task]) -> list[Reply]:
 def do(packed: PackedShipment, task: Task) -> Reply:
     """Do a task of a run. Errors of this program come as a part of the answer, all others as they are."""
     began, start = time.time(), time.perf_counter()
-    result = TaskResult([0] * len(task.chunk.ranges), part=task.place.part)
+    result = TaskResult([0] * len(task.chunk.ranges), part=task.position.part)
     answer = Reply(result, worker_name(), threading.get_ident(), began, 0.0)
     try:
         with _open_run(packed) as bench:
             answer.result, answer.tag = bench.do(task)
-            answer.crc = bench.outlet.crc if isinstance(bench.outlet, RunFileWriter) else 0
+            answer.crc = bench.writer.crc if isinstance(bench.writer, RunFileWriter) else 0
     except UnfinishedError as unfinished:
         if not isinstance(unfinished.cause, GpumergeError):
             raise unfinished.cause from None

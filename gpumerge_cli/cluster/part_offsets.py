@@ -23,7 +23,7 @@ class PartOffsets:
     """The ends of results in each part of an output, by which tasks get their places.
 
     least: bytes that a task puts out at least, but for the last one of each part: smaller neighbours are joined to one
-    task. The tasks of a part are numbered in its order, and their sizes may be told in any order.
+    task. The tasks of a part are numbered in its order, and their sizes may come in any order.
     """
 
     least: int = 0
@@ -35,7 +35,7 @@ class PartOffsets:
 
     def number(self, task: Task) -> None:
         """Take note of a new task; those of a part come in its order."""
-        part = task.place.part
+        part = task.position.part
         self._numbers[task.turn] = part, self._given.get(part, 0)
         self._given[part] = self._given.get(part, 0) + 1
 
@@ -48,13 +48,13 @@ class PartOffsets:
         found = []
         while at in known:
             ready, size = known.pop(at)
-            found += self._placed(replace(ready, place=Position(part, offset)), size)
+            found += self._placed(replace(ready, position=Position(part, offset)), size)
             at, offset = at + 1, offset + size
         self._next[part] = at, offset
         return found
 
     def _placed(self, task: Task, nbytes: int) -> list[Task]:
-        part = task.place.part
+        part = task.position.part
         ahead = self._held.pop(part, None)
         whole = _Joined(task, nbytes) if ahead is None else ahead.joined(task, nbytes)
         if whole.nbytes >= self.least:

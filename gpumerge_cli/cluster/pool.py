@@ -33,12 +33,12 @@ class DaskPool:
     """
 
     def __init__(
-        self, fit: EligibleWorkers, shipment: Shipment, resources: Mapping[str, float], patience: float
+        self, eligible: EligibleWorkers, shipment: Shipment, resources: Mapping[str, float], patience: float
     ) -> None:
         self.patience = patience
         self.together = 1
-        self._fit = fit
-        self._client = fit.client
+        self._eligible = eligible
+        self._client = eligible.client
         self._run = shipment.run
         counting = shipment if shipment.work.equals.keeps_all else replace(shipment, spots=())
         self._packed = {False: shipment.packed(), True: counting.packed()}
@@ -55,16 +55,16 @@ class DaskPool:
 
     def threads(self) -> int:
         """See Pool."""
-        return sum(self._fit.threads().values())
+        return sum(self._eligible.threads().values())
 
     @property
     def refused(self) -> Mapping[str, str]:
         """See Pool."""
-        return self._fit.refused
+        return self._eligible.refused
 
     def submit(self, tickets: Sequence[Ticket]) -> None:
         """See Pool."""
-        there = self._fit.threads()
+        there = self._eligible.threads()
         if there:
             self._submit(tickets, frozenset(there))
         else:
@@ -75,7 +75,7 @@ class DaskPool:
         wanted = {ticket.key for ticket in tickets}
         keys = [str(future.key) for future, bundle in self._tickets.items() if wanted & {one.key for one in bundle}]
         with suppress(OSError):
-            others = self._fit.without(keys)
+            others = self._eligible.without(keys)
             if others:
                 self._submit(tickets, frozenset(others))
 
@@ -131,13 +131,13 @@ class DaskPool:
             while True:
                 ended.append(self._ended.get_nowait())
         check_alive(self._client)
-        there = self._fit.threads()
+        there = self._eligible.threads()
         if there and self._backlog:
             backlog, self._backlog = self._backlog, []
             self._submit(backlog, frozenset(there))
         if not ended:
             ended = self._overdue() or self._stranded(frozenset(there))
-        return [one for future, outcome in ended for one in self._told(future, outcome)]
+        return [one for future, outcome in ended for one in self._replies(future, outcome)]
 
     def _overdue(self) -> list[tuple[Future, Any]]:
         """The tasks that were done long ago, and whose answers do not come."""
@@ -156,7 +156,7 @@ class DaskPool:
                 await_call(self._client, lambda: self._client.cancel(lost, force=True), _STOP)
         return [(future, ConnectionError("its workers are gone")) for future in lost]
 
-    def _told(self, future: Future, outcome: Any) -> list[tuple[Ticket, Reply | BaseException]]:
+    def _replies(self, future: Future, outcome: Any) -> list[tuple[Ticket, Reply | BaseException]]:
         """The outcome of each task of a bundle."""
         bundle = self._tickets.pop(future, ())
         self._allowed.pop(future, None)

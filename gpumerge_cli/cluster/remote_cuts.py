@@ -30,7 +30,7 @@ _URGENT = 10
 
 @dataclass(frozen=True)
 class _Batch:
-    """Neighbouring cuts of a chunk. targets: see Planner.near. future: None if no worker is asked."""
+    """Neighbouring cuts of a chunk. targets: see Planner.near. future: None if no worker makes them."""
 
     chunk: Chunk
     targets: list[int]
@@ -45,7 +45,7 @@ class RemoteCutter:
     100 ms. A worker makes neighbouring cuts together: one among many asks for 3 blocks of each object, else for 19.
     """
 
-    fit: EligibleWorkers
+    eligible: EligibleWorkers
     packed: PackedShipment
     planner: Planner
     parts: Sequence[Chunk]
@@ -72,21 +72,21 @@ class RemoteCutter:
     def _cuts(self, part: Chunk, nbytes: int) -> Iterator[list[Cut]]:
         """The inner cuts of a part, in order, some at a time."""
         targets = self.planner.targets(part, nbytes)
-        threads = max(1, sum(self.fit.threads().values()))
+        threads = max(1, sum(self.eligible.threads().values()))
         size = max(1, min(_MOST, len(targets) // (2 * threads)))
         batches = (targets[at : at + size] for at in range(0, len(targets), size))
         under_way: deque[_Batch] = deque()
         for batch in batches:
-            under_way.append(self._asked(part, batch))
+            under_way.append(self._requested(part, batch))
             if len(under_way) > 2 * threads:
                 yield self._found(under_way.popleft())
         while under_way:
             yield self._found(under_way.popleft())
 
-    def _asked(self, part: Chunk, targets: list[int]) -> _Batch:
+    def _requested(self, part: Chunk, targets: list[int]) -> _Batch:
         """Have a worker make cuts."""
-        client: Client = self.fit.client
-        there = sorted(self.fit.threads())
+        client: Client = self.eligible.client
+        there = sorted(self.eligible.threads())
         if not there:
             return _Batch(part, targets, None)
         options: dict[str, Any] = {"workers": there, "priority": _URGENT, "retries": 1, "pure": False}
@@ -97,7 +97,7 @@ class RemoteCutter:
         """The cuts that a worker has made; made here if it was lost."""
         if batch.future is not None:
             try:
-                found: list[Cut] = await_call(self.fit.client, batch.future.result, _ANSWER)
+                found: list[Cut] = await_call(self.eligible.client, batch.future.result, _ANSWER)
                 return found
             except GpumergeError:
                 raise

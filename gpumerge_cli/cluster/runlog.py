@@ -71,8 +71,8 @@ def logged_piece_bytes(path: str) -> int:
 
 def sort_digest(inputs: Sequence[FileState], pieces: Sequence[Chunk], order: object) -> str:
     """A name that tells a sort from all others: by its inputs as they are now, its pieces and its order."""
-    told = repr((tuple(inputs), [piece.ranges for piece in pieces], order))
-    return blake2b(told.encode(), digest_size=16).hexdigest()
+    text = repr((tuple(inputs), [piece.ranges for piece in pieces], order))
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _known(line: dict[str, Any]) -> FinishedRun:

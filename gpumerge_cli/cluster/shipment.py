@@ -106,7 +106,7 @@ class Reply:
     """The outcome of a task, or of a part of it. worker: its name. error: that ended it; None if it is done.
 
     began: seconds of time.time. seconds: how long it took. again: whether another worker may do the task. crc: of the
-    run that it made, if asked for. tag: of the part that it sent to a store. The spans of `result` are on the clock of
+    run that it made, if requested. tag: of the part that it sent to a store. The spans of `result` are on the clock of
     time.time.
     """
 

@@ -58,11 +58,11 @@ class ClusterRunWriter(NullWriter):
         known = None if self._log is None else self._log.known
         return replace(shipment, folder=str(self._folder.path), known=known)
 
-    def noted(self, task: Task, answer: Reply) -> None:
+    def on_done(self, task: Task, answer: Reply) -> None:
         """A run is finished."""
         if self._log is not None:
             run = FinishedRun(answer.result.written, answer.crc, tuple(answer.result.counts))
-            self._log.add(task.place.part, run)
+            self._log.add(task.position.part, run)
 
 
 def plan_cluster_runs(
@@ -70,16 +70,16 @@ def plan_cluster_runs(
 ) -> RunPlan:
     """See JobTeam.runs. shipment: of a sort of the inputs."""
     job = shipment.work.job
-    workers.judge_workers(shipment)
+    workers.check_workers(shipment)
     # Pieces must be those of the log, even if the workers are others now.
     path = job.resources.run_log if job.resources.resume else None
     size = (logged_piece_bytes(path) if path else 0) or piece_bytes(workers, job, inputs)
     pieces = sort_pieces(inputs.sources, size)
     log = _log(inputs, shipment, pieces, size)
     folders = run_folders(workers, job, inputs.nbytes)
-    place = output_path(output.names[0], folders, "a sort to an object needs a folder for its runs")
-    folder = stack.enter_context(RunFolder(place, folders, log))
-    Spill([str(folder.path)], None).check_room(inputs.nbytes if log is None or not log.known else 0, packs=False)
+    position = output_path(output.names[0], folders, "a sort to an object needs a folder for its runs")
+    folder = stack.enter_context(RunFolder(position, folders, log))
+    Spill([str(folder.path)], None).check_space(inputs.nbytes if log is None or not log.known else 0, packs=False)
     if job.operation.equals.keeps_all and len(output.sinks) == 1:
         output.reserve([inputs.nbytes])
 
@@ -109,7 +109,7 @@ def _log(inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], size: int)
 def piece_bytes(workers: Workers, job: Job, inputs: Inputs) -> int:
     """Bytes of a piece: as many as every thread of every worker has memory for, but a piece for each thread."""
     each, memory = piece_footprint(select.host(), inputs), job.resources.memory
-    room = min((memory or one.memory) / one.threads for one in workers.standings.values())
+    room = min((memory or one.memory) / one.threads for one in workers.statuses.values())
     return max(_LEAST_PIECE, min(int(room / each), -(-inputs.nbytes // workers.threads)))
 
 
@@ -118,7 +118,7 @@ def run_folders(workers: Workers, job: Job, nbytes: int) -> Sequence[str]:
     on = job.resources
     if on.folders or on.run_log or not workers.here or not os.access(_MEMORY, os.W_OK | os.X_OK):
         return on.folders
-    allowed = default_memory() if on.memory is None else on.memory * len(workers.standings)
+    allowed = default_memory() if on.memory is None else on.memory * len(workers.statuses)
     fits = 2 * nbytes <= min(allowed, default_memory(), shutil.disk_usage(_MEMORY).free)
     return (_MEMORY,) if fits else ()
 

@@ -28,24 +28,24 @@ class Unpacker:
     def __init__(self, shipment: Shipment) -> None:
         self.shipment = shipment
         self.active = 0
-        self.outlet = NullWriter()
+        self.writer = NullWriter()
 
     def do(self, task: Task) -> tuple[TaskResult, str]:
         """Decompress the input that is the task's part; the result, and the tag of the input's state.
 
         Raises InputError, OutputError, ClusterError.
         """
-        number, start = task.place.part, time.perf_counter()
+        number, start = task.position.part, time.perf_counter()
         one = self.shipment.inputs[number]
         final = Path(self.shipment.folder) / copy_name(number)
         path = final.with_name(f"{final.name}.{os.urandom(6).hex()}")
         check_inputs([one])
         try:
             with open(path, "xb", buffering=0) as file:
-                tag = unpack_input(one.path, _Copy(file, self.shipment.folder), self._went_on)
+                tag = unpack_input(one.path, _Copy(file, self.shipment.folder), self._check_running)
                 nbytes = file.tell()
                 check_inputs([one])
-                # Others may read the copy of a twin by now, and judge it by its time.
+                # Others may read the copy of a twin by now, and compare its time.
                 rename_once(path, file.fileno(), final)
         except OSError as error:
             raise output_error(error, self.shipment.folder) from None
@@ -54,13 +54,13 @@ class Unpacker:
         spans = [Span("decompress", time.perf_counter() - start, nbytes)]
         return TaskResult([0], written=nbytes, nbytes=task.nbytes, spans=spans, part=number), tag
 
-    def _went_on(self, share: float) -> None:
-        if self.outlet.is_over(0):
+    def _check_running(self, share: float) -> None:
+        if self.writer.is_over(0):
             raise ClusterError("the run was stopped")
 
     def stop(self) -> None:
         """Have tasks under way end soon."""
-        self.outlet.stop()
+        self.writer.stop()
 
     def close(self) -> None:
         """It keeps nothing."""

@@ -1,4 +1,4 @@
-"""The outlets of a worker: to its range of the output, to a run's file in a shared folder, or to nowhere."""
+"""The writers of a worker: to its range of the output, to a run's file in a shared folder, or to nowhere."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ class RangeWriter(NullWriter):
         self._sinks = sinks
         found = [sink.target for sink in sinks] if planned else []
         self.targets = [target for target in found if target is not None]
-        self._own = threading.local()  # end: of what this thread has written of its task
+        self._local = threading.local()  # end: of what this thread has written of its task
 
-    def begin(self, place: Position) -> None:
+    def begin(self, position: Position) -> None:
         """The calling thread begins a task."""
-        self._own.end = place.offset
+        self._local.end = position.offset
 
-    def end(self, place: Position) -> str:
+    def end(self, position: Position) -> str:
         """The calling thread has put all of its task; the tag of the part that went to a store, "" if none did."""
         return ""
 
-    def put(self, turn: int, place: Position, merged: Merged, *, last: bool) -> int | None:
-        written, sink = 0, self._sinks[place.part]
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        written, sink = 0, self._sinks[position.part]
         for piece in by_lines(merged.outputs(), sink.line_end):
             start = time.perf_counter()
             data = sink.encode(piece)
-            sink.write_at(self._own.end + written, data)
+            sink.write_at(self._local.end + written, data)
             written += len(data)
             merged.spans.append(Span("write", time.perf_counter() - start, len(data)))
-        self._own.end += written  # not before: a device may lose a piece that is half written, and make it again
+        self._local.end += written  # not before: a device may lose a piece that is half written, and make it again
         return written
 
 
@@ -77,29 +77,29 @@ class UploadWriter(RangeWriter):
         self._spots = spots
         self._foreign = [None if spot.dtype is None else foreign_keys(spot.dtype) for spot in spots]
 
-    def begin(self, place: Position) -> None:
-        self._own.data = bytearray()
+    def begin(self, position: Position) -> None:
+        self._local.data = bytearray()
 
-    def put(self, turn: int, place: Position, merged: Merged, *, last: bool) -> int | None:
-        data = self._own.data
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        data = self._local.data
         start = len(data)
         try:
             for piece in merged.outputs():
-                data += memoryview(in_order_of(self._foreign[place.part], piece))
+                data += memoryview(in_order_of(self._foreign[position.part], piece))
         except BaseException:
             del data[start:]  # it may be made again
             raise
         return len(data) - start
 
-    def end(self, place: Position) -> str:
-        spot, data = self._spots[place.part], self._own.data
-        self._own.data = bytearray()
+    def end(self, position: Position) -> str:
+        spot, data = self._spots[position.part], self._local.data
+        self._local.data = bytearray()
         if not data:
             return ""
-        if not place.offset:
+        if not position.offset:
             data[:0] = spot.head
         try:
-            tag: str = spot.upload.send(part_number(place.offset, spot.part_bytes), data)
+            tag: str = spot.upload.send(part_number(position.offset, spot.part_bytes), data)
         except StoreError as error:
             raise OutputError(error.what, where=spot.name, way_out=error.way_out) from None
         return tag
@@ -119,7 +119,7 @@ class RunFileWriter(RangeWriter):
     @property
     def crc(self) -> int:
         """The CRC-32 of the run that the calling thread has put last; 0 if there are no sums."""
-        return int(getattr(self._own, "crc", 0))
+        return int(getattr(self._local, "crc", 0))
 
     def has(self, part: int, known: FinishedRun) -> bool:
         """Whether the run of that part is there, with all its bytes."""
@@ -132,24 +132,24 @@ class RunFileWriter(RangeWriter):
                     found = crc32(block, found)
         except OSError:
             return False
-        self._own.crc = found
+        self._local.crc = found
         return found == known.crc
 
-    def put(self, turn: int, place: Position, merged: Merged, *, last: bool) -> int | None:
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
         start = time.perf_counter()
-        final = self._folder / run_name(place.part)
+        final = self._folder / run_name(position.part)
         path = final.with_name(f"{final.name}.{os.urandom(6).hex()}")
-        self._own.crc = 0
+        self._local.crc = 0
         try:
             with open(path, "xb", buffering=0) as file:
                 try:
                     for part in merged.outputs():
                         view = memoryview(part)
                         if self._sums:
-                            self._own.crc = crc32(view, self._own.crc)
+                            self._local.crc = crc32(view, self._local.crc)
                         while len(view):
                             view = view[file.write(view[:_LARGEST_WRITE]) or 0 :]
-                    self._name(path, file.fileno(), place.part, merged.merged_bytes)
+                    self._name(path, file.fileno(), position.part, merged.merged_bytes)
                 except BaseException:
                     os.unlink(path)
                     raise
@@ -159,7 +159,7 @@ class RunFileWriter(RangeWriter):
         return merged.merged_bytes
 
     def _name(self, path: Path, descriptor: int, part: int, nbytes: int) -> None:
-        """Give a run its name, unless it is there: others may read the one of a twin by now, and judge it by its time.
+        """Give a run its name, unless it is there: others may read the one of a twin by now, and compare its time.
 
         A run of an earlier sort may be torn, so its checksum tells whether it stays.
         """
@@ -167,7 +167,7 @@ class RunFileWriter(RangeWriter):
         rename_once(
             path, descriptor, final, stays=lambda: not self._sums or self.has(part, FinishedRun(nbytes, crc, ()))
         )
-        self._own.crc = crc  # not that of the run that was there
+        self._local.crc = crc  # not that of the run that was there
         path.unlink(missing_ok=True)
 
 

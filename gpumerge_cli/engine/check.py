@@ -37,7 +37,7 @@ _MOST_LOOKED_AT = 16
 def check(
     job: Job,
     advance: Advance | None = None,
-    told: Callable[[InputFile | InputError], None] | None = None,
+    on_file: Callable[[InputFile | InputError], None] | None = None,
     executor: Executor = LOCAL,
 ) -> CheckReport:
     """Check every input by itself. See engine.run.run."""
@@ -49,28 +49,28 @@ def check(
             files.append(found)
         else:
             wrong.append(found)
-        if told is not None and (len(job.inputs) > 1 or not wrong):
-            told(found)
+        if on_file is not None and (len(job.inputs) > 1 or not wrong):
+            on_file(found)
     if wrong:
-        raise _verdict(wrong, len(job.inputs), all_told=told is not None)
+        raise _final_error(wrong, len(job.inputs), reported=on_file is not None)
     items, nbytes = sum(file.items for file in files), sum(file.nbytes for file in files)
     return CheckReport(tuple(files), items, nbytes, time.perf_counter() - started, __version__)
 
 
-def _verdict(wrong: Sequence[InputError], checked: int, *, all_told: bool) -> GpumergeError:
-    """The error that ends a check of `checked` files. all_told: each of the errors `wrong` has been printed already."""
+def _final_error(wrong: Sequence[InputError], checked: int, *, reported: bool) -> GpumergeError:
+    """The error that ends a check of `checked` files. reported: each of the errors `wrong` has been printed already."""
     disorders = sum(isinstance(error, DisorderError) for error in wrong)
     first, unread = wrong[0], len(wrong) - disorders
-    verdict: GpumergeError = first
+    error: GpumergeError = first
     if checked > 1:
-        of_files, told = f" of {checked} files", []
+        of_files, counts = f" of {checked} files", []
         if disorders:
-            told.append(f"{disorders}{of_files} {'is' if disorders == 1 else 'are'} out of order")
+            counts.append(f"{disorders}{of_files} {'is' if disorders == 1 else 'are'} out of order")
         if unread:
-            told.append(f"{unread}{of_files if not told else ''} could not be checked")
-        verdict = GpumergeError("; ".join([", ".join(told), *([] if all_told else [str(first)])]))
-    verdict.exit_code = 2 if unread else 1
-    return verdict
+            counts.append(f"{unread}{of_files if not counts else ''} could not be checked")
+        error = GpumergeError("; ".join([", ".join(counts), *([] if reported else [str(first)])]))
+    error.exit_code = 2 if unread else 1
+    return error
 
 
 def check_each(

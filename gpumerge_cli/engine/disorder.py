@@ -22,12 +22,12 @@ _BLOCK = 1 << 16
 class JoinContext:
     """The other file of a join, and its order.
 
-    command: sorts the file for the join. said: the options of the join for another order of the file.
+    command: sorts the file for the join. options: gives the options of the join for another order of the file.
     """
 
     command: str
     other: tuple[Source, Order]
-    said: Callable[[Order], str]
+    options: Callable[[Order], str]
 
 
 def disorder_error(
@@ -61,7 +61,7 @@ def disorder_error(
     holds = partial(_decides_alike, here, ahead, by)
     if not way_out and join is not None and by is not None:
         ordered = [(source, order), join.other]
-        way_out = join_hint([one for one, _ in ordered], [its for _, its in ordered], by, first_in, holds, join.said)
+        way_out = join_hint([one for one, _ in ordered], [its for _, its in ordered], by, first_in, holds, join.options)
     if not way_out and not equal and known and join is None:
         way_out = order_hint(sources, order, by, first_in, [other for other in order.meant(by) if holds(other)])
     way_out = way_out or mark_hint(source)
@@ -113,7 +113,7 @@ def _deciding_key(here: bytes, ahead: bytes, order: Order) -> int | None:
 
 
 def _decides_alike(here: bytes, ahead: bytes, by: int | None, other: Meant) -> bool:
-    """Whether the key that told two items apart, number `by`, does so in another order, too, if it must."""
+    """Whether the key that distinguishes two items, number `by`, does so in another order, too, if that order asks for it."""
     return other.by is None or _deciding_key(here, ahead, other.order) == by
 
 

@@ -50,7 +50,7 @@ class RunPlan:
 
     pieces: Sequence[Chunk]
     shares: ChunkBudget
-    outlet: ResultWriter
+    writer: ResultWriter
     sources: Callable[[], list[Source]]
     whole: bool = False
 
@@ -77,7 +77,7 @@ class JobTeam(Protocol):
 class Executor(Protocol):
     """Does the work of jobs: this process, or a cluster."""
 
-    def judge(self, job: Job) -> None:
+    def check_job(self, job: Job) -> None:
         """Raise UsageError for a job that it cannot do."""
 
     def copier(self, job: Job, output: str) -> Copier | None:
@@ -98,5 +98,5 @@ def run_pass(work: Pass, ready: ReadyWorkers, clock: Clock, *, waits: bool = Tru
     logs = list(ready.do(tasks))
     outcome = tasks.outcome
     outcome.logs = logs
-    outcome.workers = max(1, sum(log.worker.hands for log in logs if log.started))
+    outcome.workers = max(1, sum(log.worker.threads for log in logs if log.started))
     return outcome

@@ -30,7 +30,7 @@ class HeadsWorker:
 
     name = "cpu 0"
     backend = "cpu"
-    hands = 1
+    threads = 1
 
     def __init__(self, work: Pass, memory: int) -> None:
         self.chunk_bytes = max(1, work.nbytes)
@@ -44,8 +44,8 @@ class HeadsWorker:
         """See Worker. Counts and bytes are those of the whole output, what went out ahead of the task included."""
         merged = _Merged(self._work, task, self._memory)
         try:
-            written = self._work.outlet.put(task.turn, task.place, merged, last=True)
-            end, counts, dropped = task.place.offset + (written or 0), merged.counts, merged.dropped
+            written = self._work.writer.put(task.turn, task.position, merged, last=True)
+            end, counts, dropped = task.position.offset + (written or 0), merged.counts, merged.dropped
         finally:
             merged.close()
         return TaskResult(
@@ -55,7 +55,7 @@ class HeadsWorker:
             nbytes=task.nbytes,
             largest=merged.largest,
             spans=merged.spans,
-            filled={0: PartTotal(sum(counts) - dropped, end)},
+            per_part={0: PartTotal(sum(counts) - dropped, end)},
             chunks=merged.chunks,
         )
 
@@ -91,7 +91,7 @@ class _Merged:
             self._heads.follow(last)
 
     def outputs(self) -> Iterator[Bytes]:
-        """The result by pieces, each valid until the next one is asked for."""
+        """The result by pieces, each valid until the next one is requested."""
         reading = 0.0
         while (found := self._heads.next()) is not None:
             if isinstance(found, Wanted):
@@ -143,8 +143,8 @@ def combined_outcome(ahead: Outcome, rest: Outcome) -> Outcome:
     """The outcome of a merge that met disorder, and of the one that went on with the rest."""
     ahead.counts[:] = rest.counts
     ahead.dropped += rest.dropped
-    ahead.written, ahead.filled = rest.written, rest.filled
-    ahead.filled[0].items -= ahead.dropped - rest.dropped
+    ahead.written, ahead.per_part = rest.written, rest.per_part
+    ahead.per_part[0].items -= ahead.dropped - rest.dropped
     ahead.chunks += rest.chunks
     ahead.largest = max(ahead.largest, rest.largest)
     return ahead

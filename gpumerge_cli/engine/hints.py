@@ -54,16 +54,16 @@ def order_hint(
 ) -> str:
     """The proposal of one of `others`, if the first source and stretches of all are in it; "" if there is none.
 
-    by: the number of the key that told the items apart, None if no key did. first_in: see disorder_error.
+    by: the number of the key that distinguishes the items, None if no key did. first_in: see disorder_error.
     """
     samples = [_sample(source, order) for source in sources]
     if not all(samples) or any(is_torn(source, order) for source in sources):
         return ""
-    held = [other for other in others if all(_in_order(stretches, other.order) for stretches in samples)]
-    leaving = [other for other in held if other.leaves_ties]
+    holding = [other for other in others if all(_in_order(stretches, other.order) for stretches in samples)]
+    leaving = [other for other in holding if other.leaves_ties]
     if order.item_word and not leaving:
-        held = _plausible(held, order, by, samples)
-    return next((other.told for other in leaving or held if first_in(other.order) is None), "")
+        holding = _plausible(holding, order, by, samples)
+    return next((other.told for other in leaving or holding if first_in(other.order) is None), "")
 
 
 def join_hint(
@@ -72,11 +72,11 @@ def join_hint(
     by: int,
     first_in: Callable[[Order], int | None],
     holds: Callable[[Meant], bool],
-    said: Callable[[Order], str],
+    options: Callable[[Order], str],
 ) -> str:
     """The proposal to compare key `by` of a join otherwise, if stretches of both files are in that order; else "".
 
-    orders: those of the files. The first source is the one that is not in its order; first_in, holds: ask of it. said:
+    orders: those of the files. The first source is the one that is not in its order; first_in, holds: refer to it. options:
     the options for another order of the first source.
     """
     others = [[other for other in order.meant(by) if other.by == by] for order in orders]
@@ -84,11 +84,11 @@ def join_hint(
     for source, order, its in zip(sources, orders, others, strict=True):
         if source.size:
             sample = _sample(source, order)
-            held = [other for other in its if sample and all(_in_order([lines], other.order) for lines in sample)]
-            plausible = _plausible(held, order, by, [sample])
+            holding = [other for other in its if sample and all(_in_order([lines], other.order) for lines in sample)]
+            plausible = _plausible(holding, order, by, [sample])
             kept &= {number for number, other in enumerate(its) if other in plausible}
     fitting = [others[0][number].order for number in sorted(kept) if first_in(others[0][number].order) is None]
-    return f"both files are in the order of {said(fitting[0])}: use that" if fitting else ""
+    return f"both files are in the order of {options(fitting[0])}: use that" if fitting else ""
 
 
 def _plausible(others: Sequence[Meant], order: Order, by: int | None, samples: Sequence[_Stretches]) -> list[Meant]:
@@ -156,9 +156,9 @@ def _first_words(keys: Iterable[bytes]) -> list[bytes]:
     return [re.split(rb"[\s,;|]", key.strip(), maxsplit=1)[0] for key in keys]
 
 
-def _are_alike(keys: Sequence[bytes], pattern: bytes, shown: Callable[[bytes], object]) -> bool:
-    """Whether what `shown` makes of the matches of a pattern is the same in all keys."""
-    return len({tuple(shown(match) for match in re.findall(pattern, key)) for key in keys}) <= 1
+def _are_alike(keys: Sequence[bytes], pattern: bytes, value: Callable[[bytes], object]) -> bool:
+    """Whether what `value` makes of the matches of a pattern is the same in all keys."""
+    return len({tuple(value(match) for match in re.findall(pattern, key)) for key in keys}) <= 1
 
 
 _FITS: dict[str, Callable[[Sequence[bytes]], bool]] = {

@@ -51,11 +51,11 @@ class Copier(Protocol):
         names: Sequence[str],
         layouts: Sequence[Layout],
         stopwatch: Stopwatch,
-        told: Callable[[int], Callable[[float], None]],
+        progress: Callable[[int], Callable[[float], None]],
     ) -> AbstractContextManager[tuple[Copy | None, ...]]:
         """The copy of each input, None where it is read as it is; () if all are. They are removed at the end.
 
-        told: gives a function to call with the share of an input, by its number, that was gone through. Raises
+        progress: gives a function to call with the share of an input, by its number, that was gone through. Raises
         InputError, OutputError, ClusterError.
         """
 
@@ -64,7 +64,7 @@ class Copier(Protocol):
 class Inputs:
     """Opened inputs. dtype: that of the first one, byte order included; None for lines.
 
-    rest: takes the function that was told of progress while they were opened, and gives the one for the work that
+    rest: takes the function that took the progress while they were opened, and gives the one for the work that
     follows. names: the names as they were given, which may hold secrets; those of the sources do not. new_head: the
     start of the output where it is not that of an input. layout: of the first one. written: see formats.format.
     others: gives further inputs of the command that have the same order; None if some have not, or cannot be looked at
@@ -153,8 +153,8 @@ def _check_pipes(names: Sequence[str]) -> None:
             if stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode):
                 pipe = status.st_dev, status.st_ino
                 if pipe in known:
-                    told = f"{known[pipe]} and {name} are one pipe, which can be read once"
-                    raise UsageError(told, way_out="name it once, or give it as a file")
+                    message = f"{known[pipe]} and {name} are one pipe, which can be read once"
+                    raise UsageError(message, way_out="name it once, or give it as a file")
                 known[pipe] = name
 
 
@@ -326,11 +326,11 @@ def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
 
     layout: of the first file, whose format says which differences count.
     """
-    told = [(name, header) for name, header in headers if header]
-    for name, header in told[1:]:
-        if not layout.format.same_header(header, told[0][1], layout.items):
+    given = [(name, header) for name, header in headers if header]
+    for name, header in given[1:]:
+        if not layout.format.same_header(header, given[0][1], layout.items):
             raise InputError(
-                f"its header {_shown_header(header)} differs from that of {told[0][0]}, {_shown_header(told[0][1])}",
+                f"its header {_shown_header(header)} differs from that of {given[0][0]}, {_shown_header(given[0][1])}",
                 where=f"{name}:1",
                 way_out="give all files the same columns and header, or join them by a key with gpumerge join",
             )

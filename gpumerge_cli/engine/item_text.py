@@ -41,9 +41,9 @@ def parse_item(text: str, inputs: Inputs) -> bytes:
 def format_item(item: bytes, order: Order) -> str:
     """An item in the form that item_of takes. But bytes of lines that are no UTF-8 become "\\xe9" and the like."""
     if isinstance(order, Fields):
-        said = io.StringIO()
-        csv.writer(said, lineterminator="").writerow([_format_key(item, part) for part in order.parts])
-        return said.getvalue()
+        row = io.StringIO()
+        csv.writer(row, lineterminator="").writerow([_format_key(item, part) for part in order.parts])
+        return row.getvalue()
     if isinstance(order, Records):
         return _format_key(item, order)
     number = order.number(item)

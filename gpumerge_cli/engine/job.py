@@ -1,4 +1,4 @@
-"""A job: one merge, sort, check or question about ranks, complete and not yet judged.
+"""A job: one merge, sort, check or question about ranks, complete and not yet checked.
 
 The command line, the jobs of a batch and Python make it alike. Whoever works on it is given the job itself, or one of
 its parts. It is frozen, and pickles.
@@ -70,7 +70,7 @@ class Operation:
     questions: Questions | None = None
     """Set if the kind is rank."""
     launch: LaunchRequest | SortRequest = field(default_factory=LaunchRequest)
-    """The kernel asked for, and the algorithm of a sort."""
+    """The requested kernel, and the algorithm of a sort."""
     name: str = ""
     """The name of the run in its report, "" for that of the kind or of `equals`."""
     turned: bool = False

@@ -1,4 +1,4 @@
-"""The part of a join that comes ahead of its tasks: its inputs are judged, and their headers joined."""
+"""The part of a join that comes ahead of its tasks: its inputs are checked, and their headers joined."""
 
 from __future__ import annotations
 

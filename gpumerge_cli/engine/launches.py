@@ -24,7 +24,7 @@ def policy_of(backend: Backend, work: Pass) -> LaunchPolicy | SortPolicy:
         policy = backend.resolve_sort(launch, work.order, work.nbytes)
         if work.sorts or policy.algorithm == "radix":
             return policy
-    # Who asked for a sort that merges gets no digits: they are for more runs than a pass merges.
+    # An explicit merge sort never uses digits, which are for more runs than a pass merges.
     most = len(work.sources) if launch.algorithm in ("auto", "radix") else FAN_INS[-1]
     return backend.resolve(launch.launch, work.order, min(most, len(work.sources)))
 

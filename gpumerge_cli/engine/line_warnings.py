@@ -1,4 +1,4 @@
-"""Warnings about lines that will surprise: they are told on standard error, and change nothing."""
+"""Warnings about lines that may surprise. They go to standard error, and change nothing."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ def warn_about_lines(sources: Sequence[Source], order: Order, items: Items) -> N
     if items.plain and (sys.stderr is None or not sys.stderr.isatty()):
         return
     orders = [order if others is None or not at else _by_keys_of(others, order) for at in range(len(sources))]
-    told: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
     for source, its in zip(sources, orders, strict=True):
         if isinstance(source, LineSource):
             start = source.file.read(0, LOOKED_AT)
-            doubt = doubt_of(start, its, items.header_lines, plain=not source.marked)
+            warning = doubt_of(start, its, items.header_lines, plain=not source.marked)
             start = start.removeprefix(source.mark)
-            doubt = doubt or key_warning(source, start, its) or exponent_warning(source, start, its)
-            if doubt:
-                told.setdefault(doubt, []).append(source.name)
-    doubt = header_warning(sources, orders, joined=others is not None)
-    if doubt:
-        told.setdefault(doubt, []).extend(source.name for source in sources if source.size)
-    for doubt, names in told.items():
+            warning = warning or key_warning(source, start, its) or exponent_warning(source, start, its)
+            if warning:
+                found.setdefault(warning, []).append(source.name)
+    warning = header_warning(sources, orders, joined=others is not None)
+    if warning:
+        found.setdefault(warning, []).extend(source.name for source in sources if source.size)
+    for warning, names in found.items():
         from logging import getLogger
 
         more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-        getLogger("gpumerge").warning("gpumerge: %s%s: warning: %s", names[0], more, doubt)
+        getLogger("gpumerge").warning("gpumerge: %s%s: warning: %s", names[0], more, warning)
 
 
 def key_warning(source: LineSource, start: bytes, order: Order) -> str:
-    """A warning if lines at a file's start, middle and end have no key, or none with a number where one is asked for.
+    """A warning if lines at a file's start, middle and end have no key, or none with a number where the key needs one.
 
     They all compare equal then. "" if some line has such a key. start: the beginning of the file.
     """
@@ -116,35 +116,35 @@ def header_warning(sources: Sequence[Source], orders: Sequence[Order], *, joined
         return ""
     order = orders[0]
     keys = order.text.keys if order.text is not None else ()
-    asked = next((number for number, key in enumerate(keys) if key.compare in _NUMBERS), None)
-    if asked is None and joined:  # two headers go out as one
+    numeric = next((number for number, key in enumerate(keys) if key.compare in _NUMBERS), None)
+    if numeric is None and joined:  # two headers go out as one
         return ""
     heads: list[bytes] = []
     more = False
     for source, its in zip(sources, orders, strict=True):
         if not source.size or not isinstance(source, LineSource):
             continue
-        head, *lines = _first_lines(source, its.end) if asked is None else _first_and_samples(source, its.end)
+        head, *lines = _first_lines(source, its.end) if numeric is None else _first_and_samples(source, its.end)
         head = head.rstrip(b"\r")
         if not head.strip() or (its.item_word == "line" and any(line.count(b'"') % 2 for line in lines)):
             return ""
-        if asked is None:
+        if numeric is None:
             if head != (heads or [head])[0] or not is_header([head, *lines]):
                 return ""
-        elif _is_number(its, asked, head) or not all(_is_number(its, asked, line) for line in lines):
+        elif _is_number(its, numeric, head) or not all(_is_number(its, numeric, line) for line in lines):
             return ""
         heads.append(head)
         more |= bool(lines)
-    if not more or (asked is None and len(heads) < 2):
+    if not more or (numeric is None and len(heads) < 2):
         return ""
     key, word = order.key_of(heads[0]), order.item_word
     shown = f"{word} 1, {order.quoted(key[:_SHOWN])}{'...' * (len(key) > _SHOWN)}"
     option = "--header" if joined else "--header 1"
-    if asked is None:
+    if numeric is None:
         return (
             f"{shown}, is like a header of the {word}s after it, and counts as one of them; if it is one, add {option}"
         )
-    what = "month" if keys[asked].compare == "month" else "number"
+    what = "month" if keys[numeric].compare == "month" else "number"
     return f"{shown}, has no {what} in its key, but the {word}s after it do; if it is a header, add {option}"
 
 

@@ -37,7 +37,7 @@ _SHORT_LINE = 8
 class Local:
     """See Executor."""
 
-    def judge(self, job: Job) -> None:
+    def check_job(self, job: Job) -> None:
         """See Executor."""
         if job.resources.backend == "gpu" and (why := by_cpu(job)):
             raise UsageError(why, way_out="leave --backend gpu out")
@@ -51,7 +51,7 @@ class Local:
         if job.operation.kind == "sort":
             assert output is not None
             # A device may take a while to start; meanwhile room is taken.
-            output.take_room(by_devices=sorts_on_devices(on.backend, order, inputs.nbytes))
+            output.reserve_space(by_devices=sorts_on_devices(on.backend, order, inputs.nbytes))
             # No GPU has been measured on counts of files.
             backend = "cpu" if job.operation.margin is not None and on.backend == "auto" else on.backend
             alone = one_of(backend, on.devices, order, inputs.nbytes, sharing=on.sharing)
@@ -64,7 +64,7 @@ class Local:
         choice = choice_of(job, inputs, inputs.nbytes if output is None else sum(output.sizes))
         clock.start()
         if output is not None:
-            output.take_room(by_devices=choice.host is None)
+            output.reserve_space(by_devices=choice.host is None)
         return LocalTeam(job, choice, output)
 
     def host(self, job: Job) -> LocalTeam:

@@ -45,28 +45,28 @@ def plan_local_runs(
     pieces = sort_pieces(inputs.sources, chosen.chunk_bytes)
     if _need_no_merge(job, inputs, backend, pieces, chosen.chunk_bytes):
         return _whole(inputs, output, ChunkBudget(chosen.workers, min(chosen.chunk_bytes, _PART)))
-    outlet = RunWriter(MemoryFile.of)
+    writer = RunWriter(MemoryFile.of)
     if spilled and inputs.nbytes > chosen.chunk_bytes:
         spill = Spill(job.resources.folders, job.resources.compress_program)
-        spill.check_room(inputs.nbytes)
-        outlet = RunWriter(spill.keep, spill.stop)
-    stack.callback(outlet.close)
+        spill.check_space(inputs.nbytes)
+        writer = RunWriter(spill.keep, spill.stop)
+    stack.callback(writer.close)
 
     def sources() -> list[Source]:
         dtype, end = run_dtype(inputs.dtype), inputs.order.end
-        found = [run_source(outlet.runs[number], dtype, end) for number in sorted(outlet.runs)]
+        found = [run_source(writer.runs[number], dtype, end) for number in sorted(writer.runs)]
         for source in found:
             stack.callback(source.close)
         return found
 
     number = max(1, min(chosen.workers, len(pieces)))
-    return RunPlan(pieces, ChunkBudget(number, chosen.chunk_bytes), outlet, sources)
+    return RunPlan(pieces, ChunkBudget(number, chosen.chunk_bytes), writer, sources)
 
 
 def _whole(inputs: Inputs, output: Output, chosen: ChunkBudget) -> RunPlan:
     everything = Chunk(tuple((0, source.size) for source in inputs.sources), 0)
     # Once all is sorted, the places of its pieces are known, whatever was left out.
-    return RunPlan([everything], chosen, output.outlet(Equals.ALL), list, whole=True)
+    return RunPlan([everything], chosen, output.writer(Equals.ALL), list, whole=True)
 
 
 def _budget_at_once(job: Job, inputs: Inputs, backend: Backend, memory: int) -> ChunkBudget | None:
@@ -75,13 +75,13 @@ def _budget_at_once(job: Job, inputs: Inputs, backend: Backend, memory: int) -> 
     # Equals are counted where runs are merged.
     if not nbytes or job.resources.always_spill or job.operation.margin is not None:
         return None
-    hands = job.resources.threads or min(cores(), _MOST_THREADS if backend.remote else cores())
+    threads = job.resources.threads or min(cores(), _MOST_THREADS if backend.remote else cores())
     item = max(1, order.item_bytes)
     part = max(1, _PART // item) * item  # of lines any bytes
-    needed = backend.whole_sort(order, nbytes, inputs.mean_bytes, part, hands)
+    needed = backend.whole_sort(order, nbytes, inputs.mean_bytes, part, threads)
     if needed is None or needed > memory:
         return None
-    return ChunkBudget(min(hands, -(-nbytes // part)), part)
+    return ChunkBudget(min(threads, -(-nbytes // part)), part)
 
 
 def _budget_by_pieces(job: Job, inputs: Inputs, backend: Backend, memory: int) -> tuple[ChunkBudget, bool]:

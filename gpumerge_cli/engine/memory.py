@@ -19,12 +19,12 @@ _LEAST_READ = 16 << 10
 _LEAST_CHUNK = 64 << 10
 # Whatever the memory: every cut looks at every input, so a chunk must be some bytes of each.
 _LEAST_ITEMS = 1 << 10
-# Allocators and the interpreter add to a workspace's own count, and chunks may come out larger than asked for.
+# Allocators and the interpreter add to a workspace's own count, and chunks may come out larger than requested.
 _SLACK = 1.5
 _PROCESS_BYTES = 96 << 20
 """Bytes of the interpreter and its libraries, with room to spare: small sorts take half of it in all."""
 LARGE_ITEM = 1 << 20
-"""Bytes of an item from which the memory is judged item by item. Smaller ones fit any limit's slack."""
+"""Bytes of an item from which the memory is checked item by item. Smaller ones fit any limit's slack."""
 ITEM_COPIES = 4
 """Copies of an item that one worker may hold: as it comes in, as it goes out, and two to compare."""
 

@@ -36,7 +36,7 @@ class Member(Protocol):
     def backend(self) -> str: ...
 
     @property
-    def hands(self) -> int: ...
+    def threads(self) -> int: ...
 
     def launch_info(self) -> LaunchInfo:
         """Its device and launch, as far as it has started."""
@@ -61,7 +61,7 @@ class WorkerLog:
     note: str = ""
     tries: int = 0
 
-    def worked(self, began: float, stopped: float, nbytes: int | None) -> None:
+    def add_task(self, began: float, stopped: float, nbytes: int | None) -> None:
         """Take note of a task, from `began` to `stopped`. nbytes: that it read; None if it only counted."""
         self.busy += stopped - began
         self.first = min(self.first or began, began)

@@ -87,7 +87,7 @@ class Output:
         self.seekable = self.sinks[0].seekable
         """Whether writes may come in any order."""
 
-    def outlet(self, equals: Equals, start: int = 0) -> SinkWriter:
+    def writer(self, equals: Equals, start: int = 0) -> SinkWriter:
         """An outlet that puts items into the sinks, and the counts into theirs. equals, start: see SinkWriter."""
         if self._counts is None:
             return SinkWriter(self.sinks, equals, start)
@@ -104,7 +104,7 @@ class Output:
             return 1, 0
         return max(1, os.stat(spot.path).st_blksize), spot.start
 
-    def take_room(self, *, by_devices: bool) -> None:
+    def reserve_space(self, *, by_devices: bool) -> None:
         """Take the room of each part ahead, as far as it is known. by_devices: devices alone make what is written."""
         operation = self._operation
         if operation.equals.keeps_all:
@@ -135,7 +135,7 @@ class Output:
 
     def end_with(self, text: bytes, outcome: Outcome) -> None:
         """Write `text` behind all items of the last part. Raises OutputError."""
-        part, sink = outcome.filled.setdefault(len(self.sinks) - 1, PartTotal()), self.sinks[-1]
+        part, sink = outcome.per_part.setdefault(len(self.sinks) - 1, PartTotal()), self.sinks[-1]
         data = sink.encode(text)
         sink.write_at(part.nbytes, data)
         part.nbytes += len(data)
@@ -145,13 +145,13 @@ class Output:
 
         durable: see Sink.
         """
-        filled = [outcome.filled.get(number, PartTotal()) for number in range(len(self.sinks))]
-        items, expected = sum(part.items for part in filled), sum(outcome.counts) - outcome.dropped
+        per_part = [outcome.per_part.get(number, PartTotal()) for number in range(len(self.sinks))]
+        items, expected = sum(part.items for part in per_part), sum(outcome.counts) - outcome.dropped
         if items != expected:  # a fault of this program, which must not cost anybody an item
             raise OutputError(f"{items} items were to be written instead of {expected}", where=self.names[0])
         if self._counts is not None:
-            filled.append(PartTotal(items, _COUNT_BYTES * items))
-        for sink, part in zip(self._all, filled, strict=True):
+            per_part.append(PartTotal(items, _COUNT_BYTES * items))
+        for sink, part in zip(self._all, per_part, strict=True):
             sink.judge(part.nbytes)
             if self._cuts and sink is not self._counts:
                 sink.cut(part.nbytes)
@@ -182,5 +182,5 @@ class Output:
 
     def parts(self, outcome: Outcome) -> tuple[OutputPart, ...]:
         """The content of each part, for a report."""
-        found = (outcome.filled.get(number, PartTotal()) for number in range(len(self.names)))
+        found = (outcome.per_part.get(number, PartTotal()) for number in range(len(self.names)))
         return tuple(OutputPart(name, one.items, one.nbytes) for name, one in zip(self.names, found, strict=True))

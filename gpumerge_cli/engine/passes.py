@@ -34,7 +34,7 @@ class Pass:
     """Compares the items; of a join those of the first source."""
     mean_bytes: float
     """Bytes of an item on average."""
-    outlet: ResultWriter
+    writer: ResultWriter
     """Takes the results."""
     parts: Sequence[Chunk] = ()
     """Parts of the sources, one for each part of the output; none if that is one file with all items."""
@@ -89,12 +89,12 @@ class Pass:
             return Planner(self.sources, self.order, self.grid, groups=self.equals.groups or self.margin is not None)
         return Planner(self.sources, self.join.compared, groups=True, keys=self.join.tables)
 
-    def elsewhere(self, job: Job) -> Pass:
+    def detached(self, job: Job) -> Pass:
         """The pass as it goes to other processes, which open its sources, and have outlets of their own.
 
         job: as they see it.
         """
-        return replace(self, job=job, sources=(), outlet=NullWriter(), parts=(), pieces=None, advance=None)
+        return replace(self, job=job, sources=(), writer=NullWriter(), parts=(), pieces=None, advance=None)
 
     def order_of(self, source: int) -> Order:
         """The order that a source is in."""

@@ -23,7 +23,7 @@ from gpumerge_cli.plan import Chunk, Planner
 class RankAnswer:
     """The item of a rank.
 
-    quantile: as it was asked for, or None. item: as text that --of takes, None behind the last item. source: the number
+    quantile: as the user wrote it, or None. item: as text that --of takes, None behind the last item. source: the number
     of the input that it lies in, where its own number is counts[source]. counts: items of each input that lie ahead,
     the co-ranks. offsets: bytes of each input that lie ahead.
     """
@@ -73,14 +73,14 @@ class Answers:
 
     def as_dict(self) -> dict[str, Any]:
         """The answers as plain values, for JSON. A row has a value for each input."""
-        told: dict[str, Any] = {"order": self.order, "items": self.total, "inputs": list(self.names)}
+        values: dict[str, Any] = {"order": self.order, "items": self.total, "inputs": list(self.names)}
         if self.ranks:
-            told["ranks"] = [self._rank(one) for one in self.ranks]
+            values["ranks"] = [self._rank(one) for one in self.ranks]
         if self.items:
-            told["of"] = [self._of(one) for one in self.items]
+            values["of"] = [self._of(one) for one in self.items]
         if self.parts:
-            told["parts"] = [self._part(part) for part in self.parts]
-        return told
+            values["parts"] = [self._part(part) for part in self.parts]
+        return values
 
     def _rank(self, one: RankAnswer) -> dict[str, Any]:
         quantile = {} if one.quantile is None else {"quantile": one.quantile}
@@ -105,15 +105,15 @@ class Answers:
         return item if self.texts else plain_item(item)
 
     def _part(self, part: Chunk) -> dict[str, Any]:
-        told: dict[str, Any] = {
+        values: dict[str, Any] = {
             "offset": part.offset,
             "nbytes": part.nbytes,
             "ranges": [list(one) for one in part.ranges],
         }
         if self.item_bytes:
-            told["items"] = part.nbytes // self.item_bytes
-            told["item_ranges"] = [[low // self.item_bytes, high // self.item_bytes] for low, high in part.ranges]
-        return told
+            values["items"] = part.nbytes // self.item_bytes
+            values["item_ranges"] = [[low // self.item_bytes, high // self.item_bytes] for low, high in part.ranges]
+        return values
 
 
 def plain_item(text: str) -> int | float | str:
@@ -131,21 +131,25 @@ def answer(job: Job) -> Answers:
     Raises UsageError for a rank that the merge has not, or an item that cannot be of the inputs, InputError,
     DisorderError if items next to a cut are not in order.
     """
-    asks = job.operation.questions or Questions()
-    if asks.split is not None and asks.split > MOST_PARTS:
-        raise UsageError(f"--split {asks.split}: a merge is cut into 1 to {MOST_PARTS} parts", way_out="choose fewer")
+    questions = job.operation.questions or Questions()
+    if questions.split is not None and questions.split > MOST_PARTS:
+        raise UsageError(
+            f"--split {questions.split}: a merge is cut into 1 to {MOST_PARTS} parts", way_out="choose fewer"
+        )
     with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
         check_memory(job, inputs)
-        wanted = _items(asks.of, inputs) if asks.of else []
+        wanted = _items(questions.of, inputs) if questions.of else []
         ranks = merge_ranks(inputs, job.resources.threads)
-        asked = [(rank, None) for rank in asks.at] + [(_rank_of(one, ranks), one) for one in asks.quantiles]
-        found = [_item_at(rank, quantile, inputs, ranks) for rank, quantile in asked]
-        items = [_ranks_of(text, item, inputs, ranks) for text, item in zip(asks.of, wanted, strict=True)]
+        wanted_ranks = [(rank, None) for rank in questions.at] + [
+            (_rank_of(one, ranks), one) for one in questions.quantiles
+        ]
+        found = [_item_at(rank, quantile, inputs, ranks) for rank, quantile in wanted_ranks]
+        items = [_ranks_of(text, item, inputs, ranks) for text, item in zip(questions.of, wanted, strict=True)]
         parts: Sequence[Chunk] = ()
-        if asks.split is not None:
-            parts = Planner(inputs.sources, inputs.order).parts(asks.split)
+        if questions.split is not None:
+            parts = Planner(inputs.sources, inputs.order).parts(questions.split)
             for part in parts[1:]:
-                _judge([low for low, _ in part.ranges], inputs)
+                _checked_source([low for low, _ in part.ranges], inputs)
         for source in inputs.sources:
             source.check_unchanged()
         item_bytes = inputs.order.item_bytes
@@ -154,7 +158,7 @@ def answer(job: Job) -> Answers:
             tuple(source.size for source in inputs.sources),
             inputs.order.describe(),
             not is_number(inputs.order),
-            ranks.all().rank if item_bytes or asks.quantiles else None,
+            ranks.all().rank if item_bytes or questions.quantiles else None,
             tuple(found),
             tuple(items),
             tuple(parts),
@@ -184,7 +188,7 @@ def _item_at(rank: int, quantile: str | None, inputs: Inputs, ranks: Ranks) -> R
         raise UsageError(
             f"--at {rank}: the merge has {cut.rank} {word}s", way_out=f"ask for a rank from 0 to {cut.rank}"
         )
-    source = _judge(cut.positions.tolist(), inputs)
+    source = _checked_source(cut.positions.tolist(), inputs)
     item = None
     if source is not None:
         item = format_item(inputs.sources[source].item_at(int(cut.positions[source])), inputs.order)
@@ -194,7 +198,7 @@ def _item_at(rank: int, quantile: str | None, inputs: Inputs, ranks: Ranks) -> R
 def _ranks_of(text: str, item: bytes, inputs: Inputs, ranks: Ranks) -> ItemAnswer:
     low, high = ranks.bounds(item)
     for cut in (low, high):
-        _judge(cut.positions.tolist(), inputs)
+        _checked_source(cut.positions.tolist(), inputs)
     counts, offsets = _row(low)
     return ItemAnswer(text, low.rank, high.rank, counts, _row(high)[0], offsets)
 
@@ -203,7 +207,7 @@ def _row(cut: RankCut) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(cut.counts.tolist()), tuple(cut.positions.tolist())
 
 
-def _judge(positions: Sequence[int], inputs: Inputs) -> int | None:
+def _checked_source(positions: Sequence[int], inputs: Inputs) -> int | None:
     """The number of the input whose item comes next behind a cut; None if none is left.
 
     Raises DisorderError if the items at the cut show that the inputs are not in order. All others remain unseen.

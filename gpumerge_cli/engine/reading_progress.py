@@ -13,7 +13,7 @@ Advance = Callable[[int, int], None]
 
 
 class ReadingProgress:
-    """The readings of files, told to `advance` as the first half of everything; from any thread.
+    """Reports readings of files to `advance` as the first half of the work; from any thread.
 
     total: bytes that they go over, 0 if there are none. Standard input is not counted, whose size nobody knows.
     """

@@ -129,7 +129,7 @@ def _worker(log: WorkerLog, origin: float) -> WorkerReport:
         launch=about.launch,
         chunks=log.chunks,
         nbytes=log.nbytes,
-        hands=log.worker.hands,
+        hands=log.worker.threads,
         busy=log.busy,
         first=first,
         last=last,

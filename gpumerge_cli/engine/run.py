@@ -45,7 +45,7 @@ def run(
     since_start: float = 0.0,
     advance: Advance | None = None,
     settle: Callable[[], None] = lambda: None,
-    told: Callable[[InputFile | InputError], None] | None = None,
+    on_file: Callable[[InputFile | InputError], None] | None = None,
     executor: Executor = LOCAL,
 ) -> Any:
     """Merge or sort the inputs of the job to its output, which appears whole or not at all.
@@ -55,14 +55,14 @@ def run(
     since_start: seconds the process had run before the call, for the report. advance: called with (bytes written, bytes
     in all) after every chunk, from any thread but one at a time; a sort counts every byte twice, once sorted and once
     merged. settle: called once, before the output takes its place; an error after that must not say that there is no
-    output. told: called with each file after its check, or with its error; the error raised for several files only
+    output. on_file: called with each file after its check, or with its error; the error raised for several files only
     counts the wrong ones then. executor: does the work; by default this process. Raises UsageError, InputError,
     DisorderError, OutputError, DeviceError, ClusterError; the output is then as it was, and no temporary file is left.
     """
     if job.operation.kind == "check":
         from gpumerge_cli.engine.check import check
 
-        return check(job, advance, told, executor)
+        return check(job, advance, on_file, executor)
     if job.operation.kind == "rank":
         from gpumerge_cli.engine.rank import answer
 
@@ -70,7 +70,7 @@ def run(
         settle()
         return answers
     clock = Clock(since_start)
-    executor.judge(job)
+    executor.check_job(job)
     sorts, margin = job.operation.kind == "sort", job.operation.margin
     if not sorts:
         refuse_inputs(job.output.name, job.inputs)
@@ -155,9 +155,9 @@ class _Running:
 
     def merge(self, parts: Sequence[Chunk]) -> Outcome:
         """Merge the inputs to the output. parts: of them, one for each part of the output."""
-        outlet, inputs, operation = self.output.outlet(self.job.operation.equals), self.inputs, self.job.operation
+        writer, inputs, operation = self.output.writer(self.job.operation.equals), self.inputs, self.job.operation
         work = Pass(
-            self.job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, outlet, parts, advance=self.advance
+            self.job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, writer, parts, advance=self.advance
         )
         try:
             outcome = run_pass(work, self.team.ready(work), self.clock, waits=self.output.seekable)
@@ -176,8 +176,8 @@ class _Running:
         """Merge what a lenient pass has left, whatever its order."""
         from gpumerge_cli.engine.heads import combined_outcome
 
-        outlet = self.output.outlet(self.job.operation.equals, rest.offset)
-        work = replace(merged, action="heads", outlet=outlet, pieces=[rest])
+        writer = self.output.writer(self.job.operation.equals, rest.offset)
+        work = replace(merged, action="heads", writer=writer, pieces=[rest])
         return combined_outcome(outcome, run_pass(work, self.team.ready(work), self.clock, waits=self.output.seekable))
 
     def sort(self, stack: ExitStack) -> Outcome:
@@ -200,15 +200,15 @@ class _Running:
             parts = Planner(sources, inputs.order, groups=operation.by_groups).parts(len(self.output.sinks))
             if operation.equals.keeps_all:
                 self.output.reserve([part.nbytes for part in parts])
-        outlet = self.output.outlet(operation.equals)
-        work = Pass(job, "merge", sources, inputs.order, inputs.mean_bytes, outlet, parts,
+        writer = self.output.writer(operation.equals)
+        work = Pass(job, "merge", sources, inputs.order, inputs.mean_bytes, writer, parts,
                     advance=self._half(inputs.nbytes))  # fmt: skip
         return sort_outcome(made, run_pass(work, self.team.ready(work), self.clock, waits=self.output.seekable))
 
     def _pass(self, action: Action, sources: Sequence[Source], runs: RunPlan, advance: Advance | None) -> Outcome:
         """A pass that sorts pieces of the inputs."""
         order, mean_bytes = self.inputs.order, self.inputs.mean_bytes
-        work = Pass(self.job, action, sources, order, mean_bytes, runs.outlet, pieces=runs.pieces, shares=runs.shares,
+        work = Pass(self.job, action, sources, order, mean_bytes, runs.writer, pieces=runs.pieces, shares=runs.shares,
                     advance=advance)  # fmt: skip
         return run_pass(work, self.team.ready(work), self.clock, waits=not runs.whole or self.output.seekable)
 
@@ -235,16 +235,16 @@ def _joining(work: Pass, number: int, join: Join) -> JoinContext:
     headers = [source.header.removeprefix(BOM) for source in work.sources if isinstance(source, LineSource)]
     headers = [line.rstrip(b"\r\n") for line in headers] if header and join.quoted else []
 
-    def said(order: Order) -> str:
+    def options(order: Order) -> str:
         return join.said(order.text.keys if order.text is not None else (), headers)
 
     command = f"gpumerge sort{' --header 1' * header} {join.sorting(number)}"
-    return JoinContext(command, (work.sources[1 - number], work.order_of(1 - number)), said)
+    return JoinContext(command, (work.sources[1 - number], work.order_of(1 - number)), options)
 
 
 def plan_files(job: Job) -> Plan:
     """The plan that a merge would follow. Opens and probes the inputs; writes nothing. Raises as run."""
-    LOCAL.judge(job)
+    LOCAL.check_job(job)
     with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
         groups = job.operation.by_groups
         team = LOCAL.team(job, inputs, Clock())

@@ -36,7 +36,7 @@ class Task:
 
     turn: int
     chunk: Chunk
-    place: Position
+    position: Position
 
     @property
     def nbytes(self) -> int:
@@ -46,11 +46,11 @@ class Task:
     def of(self, chunks: Sequence[Chunk]) -> Task:
         """The same task for neighbouring chunks alone, given in the order of the output."""
         chunk = chunks[0].joined(chunks[-1])
-        return replace(self, chunk=chunk, place=self.place_of(chunk))
+        return replace(self, chunk=chunk, position=self.position_of(chunk))
 
-    def place_of(self, chunk: Chunk) -> Position:
+    def position_of(self, chunk: Chunk) -> Position:
         """The place of a chunk of the task."""
-        return replace(self.place, offset=self.place.offset + chunk.offset - self.chunk.offset)
+        return replace(self.position, offset=self.position.offset + chunk.offset - self.chunk.offset)
 
 
 @dataclass
@@ -79,7 +79,7 @@ class TaskResult:
     """The time of each stage, of one task."""
     part: int = 0
     """The part of the output that all of it went to, if `filled` is empty."""
-    filled: dict[int, PartTotal] = field(default_factory=dict)
+    per_part: dict[int, PartTotal] = field(default_factory=dict)
     """The result in each part of the output."""
     chunks: int = 1
     """The pieces that it was put out in."""
@@ -95,10 +95,10 @@ class TaskResult:
         self.largest = max(self.largest, task.largest)
         if task.nbytes:
             self.chunks += task.chunks
-        if task.filled:
-            self.filled.update(task.filled)
+        if task.per_part:
+            self.per_part.update(task.per_part)
         else:
-            part = self.filled.setdefault(task.part, PartTotal())
+            part = self.per_part.setdefault(task.part, PartTotal())
             part.items += sum(task.counts) - task.dropped
             part.nbytes += task.written
         if task.disorder is not None:

@@ -42,7 +42,7 @@ class Tasks:
         self._supply = ChunkSupply(cut, low, stopwatch)
         self._starts = [part.offset for part in work.parts] or [0]
         self._each_a_part = work.action in ("sort", "unpack")
-        self._left = inf  # the first task that is not in order
+        self._first_disorder = inf  # the first task that is not in order
         self._lock = threading.Lock()
 
     def take(self, nbytes: int) -> Task | None:
@@ -52,37 +52,37 @@ class Tasks:
             return None
         turn, part, chunk = taken
         disorder = self.outcome.disorder
-        if self.work.outlet.is_over(turn) or (disorder is not None and disorder <= chunk.ranges[0][0]):
+        if self.work.writer.is_over(turn) or (disorder is not None and disorder <= chunk.ranges[0][0]):
             return None
         if not self.outcome.began:
             self.outcome.began = time.perf_counter()
-        place = Position(turn if self._each_a_part else part, chunk.offset - self._starts[part])
-        return Task(turn, chunk, place)
+        position = Position(turn if self._each_a_part else part, chunk.offset - self._starts[part])
+        return Task(turn, chunk, position)
 
     @property
     def is_over(self) -> bool:
         """Whether all tasks were taken."""
         return self._supply.is_over
 
-    def took(self, result: TaskResult) -> None:
+    def record(self, result: TaskResult) -> None:
         """Count the outcome of a task."""
         with self._lock:
             self.outcome.add(result)
             if result.nbytes and self.work.advance is not None:
                 self.work.advance(self.outcome.nbytes, self.work.nbytes)
 
-    def leave(self, unfinished: UnfinishedError) -> bool:
+    def note_disorder(self, unfinished: UnfinishedError) -> bool:
         """Take note of disorder, if the pass is lenient; whether that is no error."""
         rest = unfinished.rest
         if not self.work.lenient or not isinstance(unfinished.cause, FoundDisorderError) or rest is None:
             return False
-        at = self.work.outlet.leave(rest.turn, rest.place)
+        at = self.work.writer.finish_before(rest.turn, rest.position)
         with self._lock:
-            if at is not None and rest.turn < self._left:
-                self._left = rest.turn
+            if at is not None and rest.turn < self._first_disorder:
+                self._first_disorder = rest.turn
                 self.outcome.rest = Chunk(rest.chunk.ranges, at)
         return True
 
     def stop(self) -> None:
         """Make threads that wait for their turn come back; no result is wanted any more."""
-        self.work.outlet.stop()
+        self.work.writer.stop()

@@ -97,7 +97,7 @@ class WorkerThreads:
         with self._group.changed:
             log.started = True
             self._group.changed.notify_all()
-        for _ in range(log.worker.hands - 1):
+        for _ in range(log.worker.threads - 1):
             if self._group.stopped or self.tasks.is_over:
                 break
             if not self._group.launch(log.name, partial(self._work, log, new=False)):
@@ -116,10 +116,10 @@ class WorkerThreads:
         """Have the worker do the task. If the worker is lost over it, another one does it."""
         start = time.perf_counter()
         try:
-            self._took(log, log.worker.do(task), start)
+            self._record(log, log.worker.do(task), start)
         except UnfinishedError as unfinished:
-            self._took(log, unfinished.done, start)
-            if self.tasks.leave(unfinished):
+            self._record(log, unfinished.done, start)
+            if self.tasks.note_disorder(unfinished):
                 return
             if not isinstance(unfinished.cause, DeviceError) or unfinished.rest is None:
                 raise unfinished.cause from None
@@ -150,12 +150,12 @@ class WorkerThreads:
             if all(one.lost is not None for one in self.logs):
                 raise next(one.lost for one in self.logs if one.lost is not None)
 
-    def _took(self, log: _WorkerLog, result: TaskResult, start: float) -> None:
+    def _record(self, log: _WorkerLog, result: TaskResult, start: float) -> None:
         stopped = time.perf_counter()
         self.tasks.stopwatch.add(*result.spans)
         with self._group.changed:
-            log.worked(start, stopped, result.nbytes)
-            self.tasks.took(result)
+            log.add_task(start, stopped, result.nbytes)
+            self.tasks.record(result)
 
     def _end(self) -> None:
         """Close the workers that are done. One that is still starting is left alone, and will find nothing to do."""

@@ -33,7 +33,7 @@ class _Piece:
     turn: int
     low: int
     merged_bytes: int
-    place: Position
+    position: Position
     line_end: int | None
     """The byte that ends each line, for a sink that makes something of whole lines."""
     items_of: Callable[[Bytes], int]
@@ -70,7 +70,7 @@ class WholeWorker:
         self.backend = backend.name
         self.name = f"{backend.name} 0"
         item = max(1, work.order.item_bytes)
-        self.hands, self._part = shares.workers, max(1, shares.chunk_bytes // item) * item
+        self.threads, self._part = shares.workers, max(1, shares.chunk_bytes // item) * item
         self.chunk_bytes = max(1, work.nbytes)
         self._work = work
         self._output = output
@@ -109,30 +109,30 @@ class WholeWorker:
     def _do(self, task: Task) -> TaskResult:
         workspace, sources = self._memory, self._work.sources
         sizes = [stop - start for start, stop in task.chunk.ranges]
-        for_each(self._parts(sources, sizes), self._bring, self.hands)
+        for_each(self._parts(sources, sizes), self._bring, self.threads)
         for source in sources:
             source.check_unchanged()  # not later: what is written may go to one of them
         workspace.adopt(sizes)
         workspace.sort(self._policy, self._work.equals)  # type: ignore[arg-type]
         workspace.synchronize()
-        self._took(list(map(named_sort, workspace.spans)))
+        self._record(list(map(named_sort, workspace.spans)))
         workspace.spans.clear()
         pieces = self._pieces()
-        filled = {number: PartTotal() for number in range(len(self._output.sinks))}
+        per_part = {number: PartTotal() for number in range(len(self._output.sinks))}
         waits = self._output.seekable
         self._is_used = not waits  # a thread that writes to a pipe nobody reads never comes back
-        for_each(pieces, lambda piece: self._write(piece, filled), self.hands, waits=waits)
+        for_each(pieces, lambda piece: self._write(piece, per_part), self.threads, waits=waits)
         self._is_used = False
-        if len(filled) == 1:
-            filled[0].items = sum(workspace.counts) - workspace.dropped
+        if len(per_part) == 1:
+            per_part[0].items = sum(workspace.counts) - workspace.dropped
         return TaskResult(
             counts=list(workspace.counts),
             dropped=workspace.dropped,
-            written=sum(part.nbytes for part in filled.values()),
+            written=sum(part.nbytes for part in per_part.values()),
             nbytes=task.chunk.nbytes,
             largest=min(self._part, workspace.merged_bytes),
             chunks=len(pieces),
-            filled=filled,
+            per_part=per_part,
         )
 
     def _parts(self, sources: Sequence[Source], sizes: Sequence[int]) -> Iterator[tuple[Source, int, int, int]]:
@@ -151,8 +151,8 @@ class WholeWorker:
         self._memory.send(position, high - low)
         if self._memory.remote:
             spans.append(Span("upload", time.perf_counter() - start, high - low))
-        self._took(spans)
-        self._went_on(high - low)
+        self._record(spans)
+        self._advance(high - low)
 
     def _pieces(self) -> list[_Piece]:
         """Pieces of the result, which is cut into the parts of the output: those of all parts in turn."""
@@ -174,15 +174,15 @@ class WholeWorker:
             for turn, (at, part, low, high) in enumerate(in_turn)
         ]
 
-    def _write(self, piece: _Piece, filled: dict[int, PartTotal]) -> None:
+    def _write(self, piece: _Piece, per_part: dict[int, PartTotal]) -> None:
         try:
-            written = self._work.outlet.put(piece.turn, piece.place, piece, last=True)
+            written = self._work.writer.put(piece.turn, piece.position, piece, last=True)
         except BaseException:
-            self._work.outlet.stop()
+            self._work.writer.stop()
             raise
-        self._took(piece.spans)
+        self._record(piece.spans)
         if written is not None:
-            self._went_on(piece.merged_bytes, filled[piece.place.part], piece.items, written)
+            self._advance(piece.merged_bytes, per_part[piece.position.part], piece.items, written)
 
     def _items(self, data: Bytes) -> int:
         """Items of a piece. Lines are counted only where it is not known how many went to a part."""
@@ -193,7 +193,7 @@ class WholeWorker:
             return items
         return data.tobytes().count(order.end) if len(self._output.sinks) > 1 else 0
 
-    def _went_on(self, nbytes: int, part: PartTotal | None = None, items: int = 0, written: int = 0) -> None:
+    def _advance(self, nbytes: int, part: PartTotal | None = None, items: int = 0, written: int = 0) -> None:
         """So many bytes were read, or written as items of a part."""
         with self._lock:
             self._moved += nbytes
@@ -203,6 +203,6 @@ class WholeWorker:
             if self._work.advance is not None:
                 self._work.advance(self._moved // 2, self._work.nbytes)
 
-    def _took(self, spans: Sequence[Span]) -> None:
+    def _record(self, spans: Sequence[Span]) -> None:
         self._stopwatch.name_lane(self.name)
         self._stopwatch.add(*spans)

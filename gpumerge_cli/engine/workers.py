@@ -58,7 +58,7 @@ class PassSetup:
         work = self.work
         with self._lock:
             if not self._opened and work.action == "merge":
-                targets = work.outlet.targets
+                targets = work.writer.targets
                 self.calls = self.backend.chunk_calls(work, self.policy, targets)
                 self.written_by_calls = self.calls is not None and len(targets) > 0
             self._opened = True
@@ -131,12 +131,12 @@ class Slot:
     def do(self, task: Task) -> TaskResult:
         """Carry out the task, in pieces where the device has no memory for it as a whole. Raises UnfinishedError."""
         setup, work = self._setup, self._work
-        done = TaskResult([0] * len(task.chunk.ranges), part=task.place.part)
+        done = TaskResult([0] * len(task.chunk.ranges), part=task.position.part)
         if work.action == "check":
             return self._checked(task, done)
         pieces = deque([task.chunk])
         try:
-            while pieces and not work.outlet.is_over(task.turn):
+            while pieces and not work.writer.is_over(task.turn):
                 limit = setup.limit
                 if pieces[0].nbytes > limit and work.action == "merge":
                     parts = work.planner.split(pieces[0], limit)
@@ -159,13 +159,13 @@ class Slot:
         return done
 
     def _do_piece(self, task: Task, piece: Chunk, done: TaskResult, *, last: bool) -> None:
-        place = task.place_of(piece)
-        merged = self._merged(piece, place)
+        position = task.position_of(piece)
+        merged = self._merged(piece, position)
         if self._setup.written_by_calls:
             written: int | None = merged.merged_bytes
         else:
             try:
-                written = self._work.outlet.put(task.turn, place, merged, last=last)
+                written = self._work.writer.put(task.turn, position, merged, last=last)
             except Disordered as found:
                 raise FoundDisorderError(found.source) from None
         if written is not None:
@@ -179,7 +179,7 @@ class Slot:
         if piece.nbytes > 2 * self._capacity:  # a long line; whoever looks back at it reads it again
             self.close()
 
-    def _merged(self, piece: Chunk, place: Position) -> Merged:
+    def _merged(self, piece: Chunk, position: Position) -> Merged:
         """The merge of the piece by one call, which also writes the result to its place or keeps it."""
         setup, work = self._setup, self._work
         if work.lenient and not work.planner.is_cut([stop for _, stop in piece.ranges]):
@@ -190,7 +190,7 @@ class Slot:
         if self._caller is None:
             self._caller = setup.calls.worker(capacity)
         try:
-            self._caller.run(piece.ranges, place.part, place.offset)
+            self._caller.run(piece.ranges, position.part, position.offset)
         except Disordered as found:
             raise FoundDisorderError(found.source) from None
         return self._caller
@@ -237,7 +237,7 @@ class Slot:
         if self._workspace is None:
             self._workspace = self._setup.backend.workspace(work.order, size)
         workspace = self._workspace
-        while start < stop and done.disorder is None and not work.outlet.is_over(task.turn):
+        while start < stop and done.disorder is None and not work.writer.is_over(task.turn):
             until = min(stop, max(source.item_end(start), source.item_start(min(stop, start + size))))
             done.disorder = disorder_between(source, (start, until), work.order, workspace, unique=unique)
             if done.disorder is None:
@@ -266,15 +266,15 @@ class Slots:
 
     def __init__(self, setup: PassSetup) -> None:
         self.setup = setup
-        self._own = threading.local()
+        self._local = threading.local()
         self._all: list[Slot] = []
         self._lock = threading.Lock()
 
     def do(self, task: Task) -> TaskResult:
         """Carry out the task in the slot of the calling thread. Raises UnfinishedError."""
-        slot: Slot | None = getattr(self._own, "slot", None)
+        slot: Slot | None = getattr(self._local, "slot", None)
         if slot is None:
-            slot = self._own.slot = Slot(self.setup)
+            slot = self._local.slot = Slot(self.setup)
             with self._lock:
                 self._all.append(slot)
         return slot.do(task)
@@ -293,7 +293,7 @@ class CpuWorker(Slots):
     See threads.Worker.
     """
 
-    hands = 1
+    threads = 1
 
     def __init__(self, number: int, setup: PassSetup) -> None:
         super().__init__(setup)
@@ -319,7 +319,7 @@ class DeviceWorker:
     def __init__(self, name: str, work: Pass, create: Callable[[], Backend], feed: BudgetFunction) -> None:
         self.name = name
         self.backend = name.split()[0]
-        self.hands = 1
+        self.threads = 1
         self.chunk_bytes = 0
         self._work = work
         self._create = create
@@ -333,7 +333,7 @@ class DeviceWorker:
             setup.warm_up()
         setup.open()
         _ = setup.device  # while it answers: a report names a device that was lost, too
-        self.hands, self.chunk_bytes, self._slots = setup.shares.workers, setup.shares.chunk_bytes, Slots(setup)
+        self.threads, self.chunk_bytes, self._slots = setup.shares.workers, setup.shares.chunk_bytes, Slots(setup)
 
     def do(self, task: Task) -> TaskResult:
         """See Worker."""

@@ -1,4 +1,4 @@
-"""Outlets take the results of tasks: to a sink, each chunk in its place, or to sorted runs to be merged later."""
+"""Writers of results of tasks: to a sink, each chunk at its offset, or to sorted runs that are merged later."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ResultWriter(Protocol):
         There are none if only `put` takes them.
         """
 
-    def put(self, turn: int, place: Position, merged: Merged, *, last: bool) -> int | None:
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
         """Take a piece of task number `turn`, the last one or not. Returns the bytes that went out, None if it is over.
 
         Adds its spans to those of `merged`.
@@ -68,10 +68,10 @@ class ResultWriter(Protocol):
     def is_over(self, turn: int) -> bool:
         """Whether the result of task number `turn` is no longer wanted."""
 
-    def leave(self, turn: int, place: Position) -> int | None:
+    def finish_before(self, turn: int, position: Position) -> int | None:
         """Write the results ahead of task number `turn`, but not its own or those behind it.
 
-        place: the one that the plan gives it. Returns its place in the output, or None if it is over.
+        position: the one that the plan gives it. Returns its offset in its part, or None if it is over.
         """
 
     def stop(self) -> None:
@@ -88,15 +88,15 @@ class SinkWriter:
         self._sinks = sinks
         planned = sinks[0].exact and equals.keeps_all
         self._in_turns = not (planned and sinks[0].seekable)
-        self._places = OffsetAllocator(planned=planned, seekable=sinks[0].seekable, ends=[start] * len(sinks))
+        self._offsets = OffsetAllocator(planned=planned, seekable=sinks[0].seekable, ends=[start] * len(sinks))
 
     @property
     def targets(self) -> Sequence[Target]:
         found = [] if self._in_turns else [sink.target for sink in self._sinks]
         return [target for target in found if target is not None]
 
-    def put(self, turn: int, place: Position, merged: Merged, *, last: bool) -> int | None:
-        written, left, sink = 0, merged.merged_bytes, self._sinks[place.part]
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        written, left, sink = 0, merged.merged_bytes, self._sinks[position.part]
         try:
             for piece in by_lines(merged.outputs(), sink.line_end):
                 left -= len(piece)
@@ -104,8 +104,8 @@ class SinkWriter:
                 data = sink.encode(piece)
                 if not sink.exact:
                     merged.spans.append(Span("compress", time.perf_counter() - start, len(piece)))
-                planned = Position(place.part, place.offset + written)
-                with self._places.place(turn, planned, len(data), last=last and not left) as at:
+                planned = Position(position.part, position.offset + written)
+                with self._offsets.allocate(turn, planned, len(data), last=last and not left) as at:
                     if at is None:
                         return None
                     start = time.perf_counter()
@@ -113,8 +113,8 @@ class SinkWriter:
                     merged.spans.append(Span("write", time.perf_counter() - start, len(data)))
                 written += len(data)
             if last and left:  # the end of a result that was made meanwhile
-                end = Position(place.part, place.offset + written)
-                with self._places.place(turn, end, 0, last=True) as at:
+                end = Position(position.part, position.offset + written)
+                with self._offsets.allocate(turn, end, 0, last=True) as at:
                     if at is None:
                         return None
         except DeviceError as error:
@@ -124,17 +124,17 @@ class SinkWriter:
         return written
 
     def is_over(self, turn: int) -> bool:
-        return self._places.is_over(turn)
+        return self._offsets.is_over(turn)
 
-    def leave(self, turn: int, place: Position) -> int | None:
+    def finish_before(self, turn: int, position: Position) -> int | None:
         # All ahead of it have been placed then.
-        with self._places.place(turn, place, 0, last=False) as at:
+        with self._offsets.allocate(turn, position, 0, last=False) as at:
             if at is not None:
-                self._places.leave(turn)
+                self._offsets.end_before(turn)
             return at
 
     def stop(self) -> None:
-        self._places.stop()
+        self._offsets.stop()
         for sink in self._sinks:
             sink.stop()
 
@@ -148,12 +148,12 @@ class CountingWriter(SinkWriter):
         super().__init__(sinks, equals)
         self._counts = SinkWriter([counts], equals)
 
-    def put(self, turn: int, place: Position, merged: Merged, *, last: bool) -> int | None:
-        written = super().put(turn, place, merged, last=last)
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        written = super().put(turn, position, merged, last=last)
         if written is not None:
             counted = cast(CountingWorker | CountingWorkspace, merged)  # no others count
             equals = _Equals([], 0, 8 * (sum(merged.counts) - merged.dropped), merged.spans, counted.equals())
-            self._counts.put(turn, place, equals, last=last)
+            self._counts.put(turn, position, equals, last=last)
         return written
 
     def stop(self) -> None:
@@ -178,7 +178,7 @@ class _Equals:
 class NullWriter:
     """Puts out nothing until it is stopped: for tasks without results, as those of checks. See ResultWriter.
 
-    Outlets that keep no turns are made from it.
+    Writers whose results need no turns derive from it.
     """
 
     targets: Sequence[Target] = ()
@@ -186,13 +186,13 @@ class NullWriter:
     def __init__(self) -> None:
         self._stopped = False
 
-    def put(self, turn: int, place: Position, merged: Merged, *, last: bool) -> int | None:
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
         return merged.merged_bytes
 
     def is_over(self, turn: int) -> bool:
         return self._stopped
 
-    def leave(self, turn: int, place: Position) -> int | None:
+    def finish_before(self, turn: int, position: Position) -> int | None:
         return None
 
     def stop(self) -> None:
@@ -211,10 +211,10 @@ class RunWriter(NullWriter):
         self._halt = halt
         self.runs: dict[int, Any] = {}
 
-    def put(self, turn: int, place: Position, merged: Merged, *, last: bool) -> int | None:
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
         start = time.perf_counter()
         outputs = merged.outputs()
-        self.runs[place.part] = self._keep(outputs)
+        self.runs[position.part] = self._keep(outputs)
         merged.spans.append(Span("spill", time.perf_counter() - start, merged.merged_bytes))
         return merged.merged_bytes
 

@@ -75,8 +75,8 @@ def test_a_late_worker_of_another_version_gets_no_tasks(
     seen: list[EligibleWorkers] = []
 
     class Joined(Cluster):
-        def judge_workers(self, shipment: Shipment) -> dict[str, str]:
-            names = super().judge_workers(shipment)
+        def check_workers(self, shipment: Shipment) -> dict[str, str]:
+            names = super().check_workers(shipment)
             late.append(_worker_of_another_version(cluster))
             late[-1].__enter__()
             return names
@@ -106,9 +106,9 @@ def test_a_worker_that_comes_late_takes_part(cluster: Connection, job: Job) -> N
     class Unknown(Cluster):
         """All workers come once the run has begun."""
 
-        def judge_workers(self, shipment: Shipment) -> dict[str, str]:
-            names = super().judge_workers(shipment)
-            self.standings = {f"{address}0": one for address, one in self.standings.items()}
+        def check_workers(self, shipment: Shipment) -> dict[str, str]:
+            names = super().check_workers(shipment)
+            self.statuses = {f"{address}0": one for address, one in self.statuses.items()}
             return {f"{address}0": name for address, name in names.items()}
 
     run(job, executor=Unknown(cluster.client, 30.0))
@@ -131,8 +131,8 @@ def test_tasks_of_a_frozen_worker_are_done_by_another(cluster: Connection, job: 
     frozen = cluster.workers.processes[0]
 
     class Frozen(Cluster):
-        def judge_workers(self, shipment: Shipment) -> dict[str, str]:
-            names = super().judge_workers(shipment)
+        def check_workers(self, shipment: Shipment) -> dict[str, str]:
+            names = super().check_workers(shipment)
             frozen.send_signal(signal.SIGSTOP)
             return names
 
@@ -151,7 +151,7 @@ class _Slow:
 
     def __init__(self) -> None:
         self.refused = {}
-        self.elsewhere: list[Ticket] = []
+        self.detached: list[Ticket] = []
 
     def threads(self) -> int:
         return 1
@@ -160,10 +160,10 @@ class _Slow:
         pass
 
     def submit_elsewhere(self, tickets: Any) -> None:
-        self.elsewhere += tickets
+        self.detached += tickets
 
     def answers(self, seconds: float) -> list[tuple[Ticket, Reply | BaseException]]:
-        found, self.elsewhere = self.elsewhere, []
+        found, self.detached = self.detached, []
         return [(one, Reply(TaskResult([1], nbytes=1), "here", 0, time.time(), 0.0)) for one in found]
 
     def cancel(self) -> None:
@@ -183,7 +183,7 @@ def test_workers_that_are_frozen_from_the_start_keep_nobody_waiting(
     cluster: Connection, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert cluster.workers is not None
-    monkeypatch.setattr(workers, "ANSWERS", 1.0)
+    monkeypatch.setattr(workers, "ANSWER_SECONDS", 1.0)
     monkeypatch.setattr(connect, "_CONNECT", 1.0)
     frozen = cluster.workers.processes[0]
     frozen.send_signal(signal.SIGSTOP)
@@ -191,7 +191,7 @@ def test_workers_that_are_frozen_from_the_start_keep_nobody_waiting(
         connect._check_versions(cluster.client)
         machines = Cluster(cluster.client, 1.0)
         run(sort_job(job.inputs, job.output.name), executor=machines)
-        assert len(machines.standings) == 1
+        assert len(machines.statuses) == 1
     finally:
         frozen.send_signal(signal.SIGCONT)
     assert _is_whole(job)

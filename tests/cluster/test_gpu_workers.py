@@ -78,7 +78,7 @@ def test_pieces_go_to_the_worker_with_the_gpu(
     expected, output = np.sort(values.ravel()), tmp_path / "out.i32"
     merged = run(merge_job(names["sorted"], str(output), resources=on), executor=machines)
     _held_against(merged, output, expected, gpu=kind == "gpu")
-    assert {one.threads for one in machines.standings.values() if one.gpu} == {2}
+    assert {one.threads for one in machines.statuses.values() if one.gpu} == {2}
     output.unlink()
     made = run(sort_job(names["loose"], str(output), resources=on), executor=machines)
     _held_against(made, output, expected, gpu=kind == "gpu")

@@ -54,8 +54,8 @@ def test_workers_that_do_not_come_back(cluster: Connection, tmp_path: Path, monk
                 os.kill(process.pid, signal.SIGKILL)
 
     class Lost(Cluster):
-        def judge_workers(self, shipment: object) -> dict[str, str]:
-            names = super().judge_workers(shipment)  # type: ignore[arg-type]
+        def check_workers(self, shipment: object) -> dict[str, str]:
+            names = super().check_workers(shipment)  # type: ignore[arg-type]
             kill_all()
             return names
 
@@ -89,7 +89,7 @@ def test_an_answer_that_is_lost_once_the_task_is_done(
         return await fetched(client, *arguments, **named)
 
     monkeypatch.setattr(distributed.Client, "_gather", lose)
-    monkeypatch.setattr(pool, "ANSWERS", 2.0)
+    monkeypatch.setattr(pool, "ANSWER_SECONDS", 2.0)
     machines = Cluster(cluster.client, 60.0)
     thread = threading.Thread(target=run, args=(job,), kwargs={"executor": machines}, daemon=True)
     thread.start()
@@ -250,8 +250,8 @@ def test_a_scheduler_that_ends(
         try:
 
             class Ended(Cluster):
-                def judge_workers(self, shipment: object) -> dict[str, str]:
-                    names = super().judge_workers(shipment)  # type: ignore[arg-type]
+                def check_workers(self, shipment: object) -> dict[str, str]:
+                    names = super().check_workers(shipment)  # type: ignore[arg-type]
                     scheduler.kill()
                     scheduler.wait()
                     return names

@@ -51,13 +51,13 @@ def _of_store(place: Position) -> tuple[RangeWriter, Callable[[], bytes]]:
         sent.append(bytes(data))
         return "tag"
 
-    outlet = UploadWriter([PartsSpot("object", SimpleNamespace(send=send), b"", 1)])
+    writer = UploadWriter([PartsSpot("object", SimpleNamespace(send=send), b"", 1)])
 
     def end() -> bytes:
-        assert outlet.end(place) == "tag"
+        assert writer.end(place) == "tag"
         return sent[0]
 
-    return outlet, end
+    return writer, end
 
 
 @pytest.mark.parametrize("made", [_of_file, _of_store])
@@ -65,9 +65,9 @@ def test_a_piece_that_is_made_again_is_put_once(
     made: Callable[[Position], tuple[RangeWriter, Callable[[], bytes]]],
 ) -> None:
     place = Position(0, 2)
-    outlet, content = made(place)
-    outlet.begin(place)
+    writer, content = made(place)
+    writer.begin(place)
     with pytest.raises(DeviceMemoryError):
-        outlet.put(0, place, _Merged(fails=True), last=True)
-    assert outlet.put(0, place, _Merged(fails=False), last=True) == 6
+        writer.put(0, place, _Merged(fails=True), last=True)
+    assert writer.put(0, place, _Merged(fails=False), last=True) == 6
     assert content() == b"abcdef"

@@ -53,9 +53,9 @@ def test_a_sort_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.Monk
     made: list[int] = []
     put = node.RunFileWriter.put
 
-    def counted(outlet: Any, turn: int, *arguments: Any, **named: Any) -> Any:
+    def counted(writer: Any, turn: int, *arguments: Any, **named: Any) -> Any:
         made.append(turn)
-        return put(outlet, turn, *arguments, **named)
+        return put(writer, turn, *arguments, **named)
 
     monkeypatch.setattr(node.RunFileWriter, "put", counted)
     told = run(with_resources(job, memory=1 << 15, resume=True), executor=Here(2, 0))

@@ -67,13 +67,13 @@ def test_a_run_that_is_there_stays_as_it_is(
 
     if not links:
         monkeypatch.setattr(os, "link", refused)
-    outlet, data = RunFileWriter(str(tmp_path), sums=sums), np.arange(100, dtype=np.int32)
+    writer, data = RunFileWriter(str(tmp_path), sums=sums), np.arange(100, dtype=np.int32)
 
     def put() -> tuple[int, bytes]:
         piece = memoryview(data).cast("B")
         merged: Any = SimpleNamespace(outputs=lambda: [piece], merged_bytes=data.nbytes, spans=[])
-        assert outlet.put(0, Position(3, 0), merged, last=True) == data.nbytes
-        assert outlet.crc == (crc32(data) if sums else 0)
+        assert writer.put(0, Position(3, 0), merged, last=True) == data.nbytes
+        assert writer.crc == (crc32(data) if sums else 0)
         (path,) = tmp_path.iterdir()
         return path.stat().st_ino, path.read_bytes()
 

@@ -63,13 +63,13 @@ def test_a_worker_that_does_not_see_the_folder_for_runs_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
-    judge = Here.judge_workers
+    judge = Here.check_workers
 
     def elsewhere(machines: Here, shipment: Shipment) -> dict[str, str]:
         return judge(machines, replace(shipment, folder=shipment.folder and "/none/x"))
 
     monkeypatch.setattr(node, "_PATIENCE", 0.0)
-    monkeypatch.setattr(Here, "judge_workers", elsewhere)
+    monkeypatch.setattr(Here, "check_workers", elsewhere)
     job = sort_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     with pytest.raises(ClusterError, match=r"/none: .* does not see the folder for temporary files; name one with -T"):
         run(job, executor=Here(1, 0))
@@ -79,7 +79,7 @@ def test_a_worker_that_does_not_see_the_folder_for_runs_is_told(
 @pytest.mark.parametrize("kind", ["input", "output", "folder"])
 def test_a_worker_of_another_user_is_told(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
-    judge = Here.judge_workers
+    judge = Here.check_workers
 
     def allowed(path: Any, mode: int) -> bool:
         name = os.path.basename(path)
@@ -90,7 +90,7 @@ def test_a_worker_of_another_user_is_told(kind: str, tmp_path: Path, monkeypatch
             patches.setattr(os, "access", allowed)
             return judge(machines, shipment)
 
-    monkeypatch.setattr(Here, "judge_workers", as_another)
+    monkeypatch.setattr(Here, "check_workers", as_another)
     job = sort_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     with pytest.raises(ClusterError, match=r"the worker at .* (cannot|may not) .*; run workers as the user who gives"):
         run(job, executor=Here(1, 0))

@@ -78,11 +78,11 @@ class Here(Cluster):
         super().__init__(None)  # type: ignore[arg-type]
         self.chance, self.lost = random.Random(seed), lost
 
-    def judge_workers(self, shipment: Shipment) -> dict[str, str]:
+    def check_workers(self, shipment: Shipment) -> dict[str, str]:
         standing = node.probe(shipment.packed())
         if not isinstance(standing, WorkerStatus):
             raise standing
-        self.standings = {"here": standing}
+        self.statuses = {"here": standing}
         return {"here": "here"}
 
     def task_bytes(self, nbytes: int) -> int:

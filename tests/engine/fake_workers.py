@@ -128,8 +128,8 @@ def crew(kind: str, work: Pass, chosen: ChunkBudget, seed: int) -> list[Worker]:
     chance = Chance(seed)
     setup = PassSetup(work, cpu.create(), lambda *_: chosen)
 
-    def device(number: int, trouble: Trouble, hands: int = 2, times: int = 2) -> Worker:
-        feed = lambda *_: ChunkBudget(hands, times * chosen.chunk_bytes)  # noqa: E731
+    def device(number: int, trouble: Trouble, threads: int = 2, times: int = 2) -> Worker:
+        feed = lambda *_: ChunkBudget(threads, times * chosen.chunk_bytes)  # noqa: E731
         create: Callable[[], Backend] = partial(FakeDevice, trouble, chance)  # type: ignore[assignment]
         return DeviceWorker(f"gpu {number}", work, create, feed)
 

@@ -41,9 +41,9 @@ def merged(folder: Path, names: list[str], order: LineOrder, *, unique: bool, me
     items, operation = Items("text", lines=order), Operation(equals=Equals.of(unique), lenient=True)
     with open_inputs(tuple(names), items) as inputs:
         sink = open_sink(str(folder / "out"), inputs.layout, None, None, head=inputs.head)
-        outlet, rest = SinkWriter([sink], operation.equals), Chunk(tuple((0, one.size) for one in inputs.sources), 0)
+        writer, rest = SinkWriter([sink], operation.equals), Chunk(tuple((0, one.size) for one in inputs.sources), 0)
         job = Job(tuple(names), items, operation)
-        work = Pass(job, "heads", inputs.sources, inputs.order, inputs.mean_bytes, outlet, pieces=[rest])
+        work = Pass(job, "heads", inputs.sources, inputs.order, inputs.mean_bytes, writer, pieces=[rest])
         worker = heads.HeadsWorker(work, memory)
         ahead = Outcome([0] * len(names), rest=rest)
         outcome = heads.combined_outcome(ahead, run_pass(work, LOCAL.host(job).ready_with([worker]), Clock()))

@@ -306,7 +306,7 @@ def test_an_interrupt_leaves_nothing(
     def interrupt(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Tasks, "took", interrupt)
+    monkeypatch.setattr(Tasks, "record", interrupt)
     with pytest.raises(KeyboardInterrupt):
         merge(backend, [path], str(tmp_path / "out.i32"))
     assert os.listdir(tmp_path) == ["a.i32"]

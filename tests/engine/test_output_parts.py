@@ -229,7 +229,7 @@ def test_items_that_are_missing_at_the_end_are_an_error(write: Write, tmp_path: 
     with open_inputs((name,), Items()) as inputs:
         output = Output((str(tmp_path / "o.i32"),), inputs, Job((name,)), [40])
         with pytest.raises(OutputError, match="9 items were to be written instead of 10"):
-            output.finish(Outcome([10], 0, 36, filled={0: PartTotal(9, 36)}), durable=False)
+            output.finish(Outcome([10], 0, 36, per_part={0: PartTotal(9, 36)}), durable=False)
         output.abort()
     assert os.listdir(tmp_path) == ["a.i32"]
 
@@ -337,7 +337,7 @@ def test_parts_share_the_processes_that_bring_pages_ahead(
     names = output_names(str(tmp_path / "o{part}"), parts)
     with open_inputs((write("a.i32", np.arange(60, dtype=np.int32)),), Items("raw", "int32")) as inputs:
         output = Output(names, inputs, Job((), resources=Resources(threads=threads)), [240 // parts] * parts)
-        output.take_room(by_devices=True)
+        output.reserve_space(by_devices=True)
         output.abort()
     assert found == asked
     assert os.listdir(tmp_path) == ["a.i32"]

@@ -63,7 +63,7 @@ def test_parts_have_their_least_size(sizes: list[tuple[int, int]], least: int, c
     assert [*(start for start, _ in ranges), edges[-1]] == [0, *(stop for _, stop in ranges)]
     put_before = dict(zip(edges, np.cumsum([0, *(put for _, put in sizes)]).tolist(), strict=True))
     places = [put_before[task.chunk.ranges[0][0]] for task in found]
-    assert [task.place for task in found] == [Position(0, place) for place in places]
+    assert [task.position for task in found] == [Position(0, place) for place in places]
     assert all(high - low >= least for low, high in pairwise(places))
 
 
@@ -201,7 +201,7 @@ def test_parts_that_are_missing_are_told(bucket: Bucket, monkeypatch: pytest.Mon
     noted = executor.record_part
 
     def forgets(output: Any, task: Task, answer: Any) -> None:
-        if task.place.offset < 2 * PART:
+        if task.position.offset < 2 * PART:
             noted(output, task, answer)
 
     monkeypatch.setattr(executor, "record_part", forgets)
