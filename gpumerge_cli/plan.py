@@ -1,4 +1,4 @@
-"""The plan of a merge: independent chunks, each with its range of every input and its place in the output."""
+"""The plan of a merge: independent chunks, each with its range of every input and its offset in the output."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Plan:
         return sum(chunk.nbytes for chunk in self.chunks)
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan as plain values, for JSON: per chunk its place in the output and its range of every input."""
+        """The plan as plain values, for JSON: per chunk its offset in the output and its range of every input."""
         return {
             "nbytes": self.nbytes,
             "chunks": [
@@ -65,9 +65,9 @@ class Plan:
 class Planner:
     """Cuts the merge of `sources` into chunks.
 
-    grid: (bytes of a block of the output's file, the place in it of the first item); chunks begin where blocks do, as
-    far as items allow. groups: items that compare equal lie in one chunk. keys: for each source the place of the key
-    that `order` compares, see Join.tables; none for whole items.
+    grid: (bytes of a block of the output's file, the position in it of the first item); chunks begin where blocks do,
+    as far as items allow. groups: items that compare equal lie in one chunk. keys: for each source the place of the
+    key that `order` compares, see Join.tables; none for whole items.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Planner:
         return chunks_between((low, *(cut for ahead, cut in pairwise(cuts) if cut != ahead)))
 
     def targets(self, chunk: Chunk, chunk_bytes: int) -> list[int]:
-        """The places of the cuts inside a chunk that `split` searches: ascending bytes of all sources."""
+        """The targets of the cuts inside a chunk that `split` searches: ascending bytes of all sources."""
         nbytes = chunk.nbytes
         number = -(-nbytes // max(1, chunk_bytes))
         targets = [chunk.offset + nbytes * at // number for at in range(1, number)]
@@ -181,7 +181,7 @@ def even_edges(nbytes: int, item: int, parts: int) -> list[int]:
 
 
 def item_blocks(source: Source, block_bytes: int) -> list[tuple[int, int]]:
-    """The source cut into stretches of whole items, about `block_bytes` (at least 1) each, without looking at keys."""
+    """The source cut into blocks of whole items, about `block_bytes` (at least 1) each, without comparing keys."""
     edges = [0]
     while edges[-1] < source.size:
         edges.append(max(source.item_start(min(source.size, edges[-1] + block_bytes)), edges[-1] + 1))

@@ -25,6 +25,7 @@ class ListedWorker:
 
     name: str
     threads: int
+    """Those that Dask gives it."""
 
 
 def await_call(client: Client, call: Callable[[], Awaitable[Any]], seconds: float = ANSWER_SECONDS) -> Any:

@@ -36,16 +36,17 @@ _CONNECT = 10.0
 _CLOSE = 3.0
 """Seconds in which a connection must end."""
 _FAILURES = 0
-"""Workers that the scheduler lets be lost with one task without a word. The executor counts them, and tries again."""
+"""Workers that the scheduler may lose with one task before it reports an error. The executor counts them itself."""
 _QUIET = ("distributed", "tornado", "bokeh", "asyncio")
 
 
 @dataclass(frozen=True)
 class Connection:
-    """A connection to a cluster. workers: the processes that were started for it; None if it was there before."""
+    """A connection to a cluster."""
 
     client: Client
     workers: LocalWorkers | None = None
+    """The processes that were started for it; None if the cluster was there before."""
 
 
 @contextmanager
@@ -224,7 +225,7 @@ def _check_versions(client: Client) -> None:
     try:
         of_scheduler = await_call(client, lambda: client.scheduler.versions(packages=[]))
     except OSError:
-        raise ClusterError("the scheduler does not tell its version", way_out="look into its logs") from None
+        raise ClusterError("the scheduler does not report its version", way_out="look into its logs") from None
     here = get_versions()
     others = {"the scheduler": of_scheduler}
     answers = call_each(client, workers_of(client), versions_of, _CONNECT, _CONNECT)

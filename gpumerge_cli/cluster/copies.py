@@ -36,11 +36,12 @@ _MARK = ".gpumerge-copies-"
 
 @dataclass(frozen=True)
 class Copies:
-    """Has workers copy compressed inputs of a job. output: the name of its first file, "" for none."""
+    """Has workers copy the compressed inputs of a job."""
 
     workers: Workers
     job: Job
     output: str
+    """The name of the first file that the job writes, "" for none."""
 
     @contextmanager
     def __call__(

@@ -47,7 +47,7 @@ class EligibleWorkers:
         return self._threads
 
     def without(self, keys: Iterable[str]) -> list[str]:
-        """The addresses of eligible workers that have none of these tasks, by Dask's names for them. Raises TimeoutError."""
+        """The addresses of eligible workers without any of these tasks, by Dask's names. Raises TimeoutError."""
         at_work: dict[str, Any] = await_call(self.client, self.client.processing)
         wanted = set(keys)
         return [address for address in self.threads() if not wanted & {str(key) for key in at_work.get(address, ())}]

@@ -56,12 +56,14 @@ class Cluster(Workers):
 
 @dataclass(frozen=True)
 class ClusterTeam:
-    """See JobTeam. inputs, output: of the job."""
+    """The workers of a cluster for one job. See JobTeam."""
 
     cluster: Cluster
     job: Job
     inputs: Inputs
+    """Those of the job, opened here."""
     output: Output | None
+    """That of the job; None for a check."""
     choice = Choice(None, (), "asked for")
 
     def ready(self, work: Pass) -> ReadyWorkers:
@@ -121,13 +123,13 @@ def _absolute(name: str) -> str:
 
 
 def record_part(output: Output, task: Task, answer: Reply) -> None:
-    """Take note of the part of an object that a task has sent."""
+    """Record the part of an object that a task has sent."""
     if answer.tag:
         output.sinks[task.position.part].sent(task.position.offset, answer.result.written, answer.tag)
 
 
 def remote_spots(output: Output, *, here: bool) -> tuple[Spot | PartsSpot, ...]:
-    """The places of an output for other processes. Raises OutputError if they cannot write it.
+    """The output as other processes find it. Raises OutputError if they cannot write it.
 
     here: all of them are on this machine, so they may map a file together. Machines that share a file may not.
     """
@@ -140,5 +142,5 @@ def remote_spots(output: Output, *, here: bool) -> tuple[Spot | PartsSpot, ...]:
 
 
 def _unmapped(spot: Spot) -> Spot:
-    """The place for other machines, where the same file system has another device."""
+    """The file as other machines find it, where the same file system has another device."""
     return replace(spot, mapped=0, identity=None if spot.identity is None else (0, spot.identity[1]))

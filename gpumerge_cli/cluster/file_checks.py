@@ -1,4 +1,4 @@
-"""Inputs as one machine sees them, held against what another one sees."""
+"""Compares inputs as this machine sees them with those that the client sees."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from distributed.security import Security
 
 _FOLDER = "gpumerge-workers-"
-_LOOK = 0.1
-"""Seconds between two looks for workers that have ended."""
+_POLL = 0.1
+"""Seconds between two checks for workers that have ended."""
 _ROLES = ("client", "scheduler", "worker")
 _END = 10.0
 """Seconds in which a process that is killed must end."""
@@ -93,7 +93,7 @@ class LocalWorkers:
 
     def _keep(self) -> None:
         """Start again what has ended."""
-        while not self._ended.wait(_LOOK):
+        while not self._ended.wait(_POLL):
             with self._lock:
                 for number, process in enumerate(self.processes):
                     if process.poll() is not None and not self._ended.is_set():

@@ -43,8 +43,8 @@ from gpumerge_cli.plan import Chunk, Cut, Planner, ends_of
 
 _MOST_OPEN = 4
 """Runs that a worker keeps open. Those of clients that went away without a word are closed when others come."""
-_PATIENCE, _LOOK = 10.0, 0.1
-"""Seconds in which a file that another machine has just made must come to be seen; and between two looks for it."""
+_PATIENCE, _POLL = 10.0, 0.1
+"""Seconds in which a file that another machine has just made must appear; and between two checks for it."""
 _SHARED = "write to a file system that all machines have, under one path"
 
 
@@ -58,8 +58,8 @@ class _OpenRun:
         self._slots: Slots | None = None
         self._ranges: list[OutputRange] = []
         try:
-            self._work = self._opened()
-            setup = PassSetup(self._work, _backend(self._work), self._shares)
+            self._pass = self._opened()
+            setup = PassSetup(self._pass, _backend(self._pass), self._budget)
             setup.open()
             self._slots = Slots(setup)
         except BaseException:
@@ -77,7 +77,7 @@ class _OpenRun:
             sinks.append(ItemSink(self._ranges[-1], dtype=spot.dtype, start=spot.start))
         self.writer = RangeWriter(sinks, planned=shipment.work.equals.keeps_all)
         if shipment.folder:
-            self.writer = RunFileWriter(shipment.folder, sums=shipment.known is not None)
+            self.writer = RunFileWriter(shipment.folder, sums=shipment.finished_runs is not None)
         elif shipment.part_bytes:
             self.writer = UploadWriter([spot for spot in spots if isinstance(spot, PartsSpot)])
         elif not sinks:
@@ -107,11 +107,11 @@ class _OpenRun:
                 )  # fmt: skip
         return inputs.sources
 
-    def _shares(self, backend: Backend, policy: LaunchPolicy | SortPolicy) -> ChunkBudget:
-        work = self._work
+    def _budget(self, backend: Backend, policy: LaunchPolicy | SortPolicy) -> ChunkBudget:
+        work = self._pass
         threads, memory = worker_threads(), work.job.resources.memory or worker_memory()
-        if work.shares is not None:
-            return ChunkBudget(threads, work.shares.chunk_bytes)
+        if work.budget is not None:
+            return ChunkBudget(threads, work.budget.chunk_bytes)
         pace, number = pace_of(backend, work, policy), len(work.sources)
         return replace(chunk_budget(pace, work.nbytes, number, threads, memory), workers=threads)
 
@@ -120,7 +120,7 @@ class _OpenRun:
 
         Raises UnfinishedError, OutputError.
         """
-        known = (self.shipment.known or {}).get(task.position.part)
+        known = (self.shipment.finished_runs or {}).get(task.position.part)
         if known is not None and isinstance(self.writer, RunFileWriter) and self.writer.has(task.position.part, known):
             return TaskResult(list(known.counts), written=known.size, nbytes=task.nbytes, part=task.position.part), ""
         self.writer.begin(task.position)
@@ -128,17 +128,17 @@ class _OpenRun:
         result = self._slots.do(task)
         if self.writer.is_over(task.turn):
             raise ClusterError("the run was stopped")
-        for source in self._work.sources:
+        for source in self._pass.sources:
             if source.extent is not None:  # other sources send their tags with every request
                 source.check_unchanged()
         if self._ranges:
-            self._ranges[task.position.part].finish(durable=self._work.job.output.durable)
+            self._ranges[task.position.part].finish(durable=self._pass.job.output.durable)
         return result, self.writer.end(task.position)
 
     @property
     def planner(self) -> Planner:
         """Cuts the inputs."""
-        return self._work.planner
+        return self._pass.planner
 
     def stop(self) -> None:
         """Have tasks under way end with their present piece."""
@@ -158,7 +158,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def _open_run(packed: PackedShipment) -> Iterator[_OpenRun | Unpacker]:
-    """The bench of a run, for one task."""
+    """The opened files of a run, for one task."""
     shipment: Shipment | None = None
     with _lock:
         if packed.digest not in _open_runs:
@@ -170,19 +170,19 @@ def _open_run(packed: PackedShipment) -> Iterator[_OpenRun | Unpacker]:
             idle = [key for key, one in _open_runs.items() if not one.active and key != packed.digest]
             for key in idle[: max(0, len(_open_runs) - _MOST_OPEN)]:
                 _open_runs.pop(key).close()
-        bench = _open_runs[packed.digest]
+        open_run = _open_runs[packed.digest]
         _open_runs.move_to_end(packed.digest)
-        bench.active += 1
+        open_run.active += 1
     try:
-        yield bench
+        yield open_run
     finally:
         with _lock:
-            bench.active -= 1
-            ended = bench.shipment.run in _over and not bench.active
+            open_run.active -= 1
+            ended = open_run.shipment.run in _over and not open_run.active
             if ended:
                 _open_runs.pop(packed.digest, None)
         if ended:
-            bench.close()
+            open_run.close()
 
 
 def do_all(packed: PackedShipment, tasks: Sequence[Task]) -> list[Reply]:
@@ -196,9 +196,9 @@ def do(packed: PackedShipment, task: Task) -> Reply:
     result = TaskResult([0] * len(task.chunk.ranges), part=task.position.part)
     answer = Reply(result, worker_name(), threading.get_ident(), began, 0.0)
     try:
-        with _open_run(packed) as bench:
-            answer.result, answer.tag = bench.do(task)
-            answer.crc = bench.writer.crc if isinstance(bench.writer, RunFileWriter) else 0
+        with _open_run(packed) as open_run:
+            answer.result, answer.tag = open_run.do(task)
+            answer.crc = open_run.writer.crc if isinstance(open_run.writer, RunFileWriter) else 0
     except UnfinishedError as unfinished:
         if not isinstance(unfinished.cause, GpumergeError):
             raise unfinished.cause from None
@@ -213,13 +213,13 @@ def do(packed: PackedShipment, task: Task) -> Reply:
 
 def find_cuts(packed: PackedShipment, chunk: Chunk, targets: Sequence[int]) -> list[Cut]:
     """Cuts of the inputs of a run inside a chunk, near to targets. See Planner.near. Raises GpumergeError."""
-    with _open_run(packed) as bench:
-        assert isinstance(bench, _OpenRun)
-        return bench.planner.near(targets, *ends_of(chunk))
+    with _open_run(packed) as open_run:
+        assert isinstance(open_run, _OpenRun)
+        return open_run.planner.near(targets, *ends_of(chunk))
 
 
 def probe(packed: PackedShipment, dask_worker: Any = None) -> WorkerStatus | GpumergeError:
-    """See whether this worker can do the tasks of a run: it sees the same inputs, and can write to the output.
+    """Check whether this worker can do the tasks of a run: it sees the same inputs, and can write to the output.
 
     dask_worker: this worker, which Dask fills in.
     """
@@ -263,8 +263,8 @@ def forget(run: str) -> None:
         for key in found:
             _open_runs[key].stop()
         idle = [_open_runs.pop(key) for key in found if not _open_runs[key].active]
-    for bench in idle:
-        bench.close()
+    for open_run in idle:
+        open_run.close()
 
 
 def check_version(version: str) -> None:
@@ -283,7 +283,7 @@ def _check_files(shipment: Shipment) -> None:
     while new and time.monotonic() < until:
         with suppress(ClusterError):
             return check_inputs(shipment.inputs)
-        time.sleep(_LOOK)
+        time.sleep(_POLL)
     return check_inputs(shipment.inputs)
 
 
@@ -308,7 +308,7 @@ def _await(path: str, what: str, way_out: str) -> None:
                 where=os.path.dirname(path),
                 way_out=way_out,
             )
-        time.sleep(_LOOK)
+        time.sleep(_POLL)
 
 
 def _backend(work: Pass) -> Backend:

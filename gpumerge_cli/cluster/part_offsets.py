@@ -1,4 +1,4 @@
-"""The places of results in the output, where they are known only once sizes are, and the parts that they make up."""
+"""The offsets of results in the output, for results whose sizes are not known ahead."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpumerge_cli.engine.task import Position, Task
 
 @dataclass(frozen=True)
 class _Joined:
-    """Neighbouring tasks joined to one, and the bytes that they put out."""
+    """Neighbouring tasks joined to one, and the bytes of their results."""
 
     task: Task
     nbytes: int
@@ -20,52 +20,52 @@ class _Joined:
 
 @dataclass
 class PartOffsets:
-    """The ends of results in each part of an output, by which tasks get their places.
+    """Finds the offsets of results in each part of an output from the sizes of those ahead.
 
-    least: bytes that a task puts out at least, but for the last one of each part: smaller neighbours are joined to one
-    task. The tasks of a part are numbered in its order, and their sizes may come in any order.
+    The tasks of a part are numbered in its order, and their sizes may come in any order.
     """
 
     least: int = 0
+    """Bytes that a task writes at least, but for the last one of each part: smaller neighbours become one task."""
     _numbers: dict[int, tuple[int, int]] = field(default_factory=dict)  # (part, number in it) of each turn
-    _given: dict[int, int] = field(default_factory=dict)
-    _known: dict[int, dict[int, tuple[Task, int]]] = field(default_factory=dict)  # not all ahead of them are
-    _next: dict[int, tuple[int, int]] = field(default_factory=dict)  # (number, place) of each part
-    _held: dict[int, _Joined] = field(default_factory=dict)  # by part: what is smaller than `least`
+    _counts: dict[int, int] = field(default_factory=dict)
+    _known: dict[int, dict[int, tuple[Task, int]]] = field(default_factory=dict)  # sizes that wait for those ahead
+    _next: dict[int, tuple[int, int]] = field(default_factory=dict)  # (number, offset) of each part
+    _small: dict[int, _Joined] = field(default_factory=dict)  # by part: what is smaller than `least`
 
     def number(self, task: Task) -> None:
-        """Take note of a new task; those of a part come in its order."""
+        """Add a new task; the tasks of a part come in its order."""
         part = task.position.part
-        self._numbers[task.turn] = part, self._given.get(part, 0)
-        self._given[part] = self._given.get(part, 0) + 1
+        self._numbers[task.turn] = part, self._counts.get(part, 0)
+        self._counts[part] = self._counts.get(part, 0) + 1
 
-    def known(self, task: Task, nbytes: int) -> list[Task]:
-        """The tasks whose places are known now that `task` is known to put out `nbytes`."""
+    def add_size(self, task: Task, nbytes: int) -> list[Task]:
+        """The tasks whose offsets follow from the result of `task`, which has `nbytes`."""
         part, number = self._numbers.pop(task.turn)
-        known = self._known.setdefault(part, {})
-        known[number] = task, nbytes
+        sizes = self._known.setdefault(part, {})
+        sizes[number] = task, nbytes
         at, offset = self._next.get(part, (0, 0))
         found = []
-        while at in known:
-            ready, size = known.pop(at)
-            found += self._placed(replace(ready, position=Position(part, offset)), size)
+        while at in sizes:
+            ready, size = sizes.pop(at)
+            found += self._joined(replace(ready, position=Position(part, offset)), size)
             at, offset = at + 1, offset + size
         self._next[part] = at, offset
         return found
 
-    def _placed(self, task: Task, nbytes: int) -> list[Task]:
+    def _joined(self, task: Task, nbytes: int) -> list[Task]:
         part = task.position.part
-        ahead = self._held.pop(part, None)
+        ahead = self._small.pop(part, None)
         whole = _Joined(task, nbytes) if ahead is None else ahead.joined(task, nbytes)
         if whole.nbytes >= self.least:
             return [whole.task]
-        self._held[part] = whole
+        self._small[part] = whole
         return []
 
     def rest(self) -> list[Task]:
-        """The last tasks, once the sizes of all are known and no further one comes; none until then."""
+        """The last tasks, once all sizes are known and no further task comes; none until then."""
         if self._numbers:
             return []
-        found = [one.task for one in self._held.values()]
-        self._held.clear()
+        found = [one.task for one in self._small.values()]
+        self._small.clear()
         return found

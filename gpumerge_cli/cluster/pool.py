@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from distributed import Future
 
 _STOP = 3.0
-"""Seconds in which the cluster must take the word that a run has ended: who pressed Ctrl-C waits for that."""
+"""Seconds in which the cluster must confirm that a run has ended: after Ctrl-C the user waits for it."""
 _BUNDLE, _MOST_TOGETHER = 0.1, 64
 """Seconds that tasks sent as one take together, about, and the most of them: each sending costs milliseconds."""
 

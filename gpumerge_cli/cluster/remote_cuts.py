@@ -30,11 +30,13 @@ _URGENT = 10
 
 @dataclass(frozen=True)
 class _Batch:
-    """Neighbouring cuts of a chunk. targets: see Planner.near. future: None if no worker makes them."""
+    """Neighbouring cuts of a chunk."""
 
     chunk: Chunk
     targets: list[int]
+    """See Planner.near."""
     future: Future | None
+    """None if no worker makes them."""
 
 
 @dataclass(frozen=True)

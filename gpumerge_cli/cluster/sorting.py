@@ -56,7 +56,7 @@ class ClusterRunWriter(NullWriter):
     def shipment(self, shipment: Shipment) -> Shipment:
         """The shipment of the pass that makes the runs."""
         known = None if self._log is None else self._log.known
-        return replace(shipment, folder=str(self._folder.path), known=known)
+        return replace(shipment, folder=str(self._folder.path), finished_runs=known)
 
     def on_done(self, task: Task, answer: Reply) -> None:
         """A run is finished."""
@@ -126,7 +126,7 @@ def run_folders(workers: Workers, job: Job, nbytes: int) -> Sequence[str]:
 def _is_kept(folder: str, start: str) -> bool:
     """Whether a folder that a log names holds kept runs of this user, and nothing else, for an output of this name.
 
-    Who knows what wrote the log: other folders are neither used nor removed. start: of the names of such folders.
+    The log may be foreign: other folders are neither used nor removed. start: of the names of such folders.
     """
     name = Path(folder).name
     if not name.startswith(start) or _RANDOM.fullmatch(name[len(start) :]) is None:

@@ -1,4 +1,4 @@
-"""The look of a worker at the stores that inputs lie in, before a run begins."""
+"""Checks whether a worker reaches the stores of a run, before the run begins."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from gpumerge_cli.extents import PartsSpot
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.urls import is_url, shown
 
-_MOST_LOOKS = 16
-"""Objects that a worker looks at before a run: one of each of so many folders."""
+_MOST_OBJECTS = 16
+"""Objects that a worker reads before a run: one of each of so many folders."""
 
 
 def check_stores(inputs: Sequence[FileState]) -> None:
-    """Raise ClusterError if this worker cannot read the first object of a store, for lack of credentials or such."""
+    """Raise ClusterError if this worker cannot read the first object of a store, for example without credentials."""
     from gpumerge_cli.formats.stored_input import look_at_url
 
     first: dict[str, str] = {}
     for one in inputs:
         if is_url(one.path):
             first.setdefault(one.path.rpartition("/")[0], one.path)
-    for url in list(first.values())[:_MOST_LOOKS]:
+    for url in list(first.values())[:_MOST_OBJECTS]:
         try:
             look_at_url(url)
         except GpumergeError as error:
@@ -31,7 +31,7 @@ def check_stores(inputs: Sequence[FileState]) -> None:
 
 
 def check_upload(spot: PartsSpot) -> None:
-    """Raise ClusterError if this worker does not reach the upload of an object, for lack of credentials or such."""
+    """Raise ClusterError if this worker cannot reach the upload of an object, for example without credentials."""
     try:
         spot.upload.judge()
     except StoreError as error:

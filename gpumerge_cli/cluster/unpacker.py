@@ -45,7 +45,7 @@ class Unpacker:
                 tag = unpack_input(one.path, _Copy(file, self.shipment.folder), self._check_running)
                 nbytes = file.tell()
                 check_inputs([one])
-                # Others may read the copy of a twin by now, and compare its time.
+                # A duplicate of this task may have made the copy, which others may read by now.
                 rename_once(path, file.fileno(), final)
         except OSError as error:
             raise output_error(error, self.shipment.folder) from None

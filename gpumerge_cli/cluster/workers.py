@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 _STORES = 300.0
-"""Seconds in which a first worker must have looked at stores, which may be slow, or ask for several tries."""
+"""Seconds in which a first worker must have checked the stores, which may be slow or need several tries."""
 _MOST_TASK, _LEAST_TASK = 256 << 20, 1 << 20
 _MOST_HELD = 64 << 20
 _LEAST_PACE = 4e6
@@ -51,7 +51,7 @@ class Workers:
         return max(1, sum(one.threads for one in known.values()))
 
     def ready(self, work: Pass, shipment: Shipment, on_done: OnDone | None = None) -> ReadyWorkers:
-        """The workers for a shipment, each of which has seen that it can do its tasks. Raises ClusterError."""
+        """The workers for a shipment, each of which has checked that it can do its tasks. Raises ClusterError."""
         names = self.check_workers(shipment)
         launch = LaunchInfo()
         if work.action != "unpack":
@@ -90,7 +90,7 @@ class Workers:
         return EligibleWorkers(self.client, packed, self.statuses)
 
     def check_workers(self, shipment: Shipment) -> dict[str, str]:
-        """Have every worker see that it can do the tasks of a shipment; the workers' names by their addresses."""
+        """Have every worker check that it can do the tasks of a shipment; the workers' names by their addresses."""
         until = time.monotonic() + self.patience
         self.statuses = {}
         packed, stored = shipment.packed(), shipment.part_bytes or shipment.reads_urls

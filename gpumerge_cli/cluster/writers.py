@@ -1,4 +1,4 @@
-"""The writers of a worker: to its range of the output, to a run's file in a shared folder, or to nowhere."""
+"""The writers of a worker: to a range of the output, to a file of a run in a shared folder, or nowhere."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _BLOCK = 1 << 22
 
 
 class RangeWriter(NullWriter):
-    """Puts the pieces of each task one behind the other, from the place of the task on. See engine.writers.ResultWriter.
+    """Writes the pieces of each task one behind the other, from its offset on. See engine.writers.ResultWriter.
 
-    planned: every piece has as many bytes as the plan says, so compiled code may write it to its place.
+    planned: every piece has as many bytes as the plan says, so compiled code may write it itself.
     """
 
     def __init__(self, sinks: Sequence[Sink], *, planned: bool) -> None:
@@ -45,7 +45,7 @@ class RangeWriter(NullWriter):
         self._local.end = position.offset
 
     def end(self, position: Position) -> str:
-        """The calling thread has put all of its task; the tag of the part that went to a store, "" if none did."""
+        """The calling thread has written all of its task; the tag of the part that went to a store, "" if none did."""
         return ""
 
     def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
@@ -61,7 +61,7 @@ class RangeWriter(NullWriter):
 
 
 class SizeWriter(RangeWriter):
-    """Counts the bytes of results, and puts them nowhere."""
+    """Counts the bytes of results, and writes nothing."""
 
     def __init__(self) -> None:
         super().__init__((), planned=False)
@@ -106,7 +106,7 @@ class UploadWriter(RangeWriter):
 
 
 class RunFileWriter(RangeWriter):
-    """Puts each result into a file of its own in a folder, named by its part; the file appears whole or not at all.
+    """Writes each result to a file of its own in a folder, named by its part; the file appears whole or not at all.
 
     sums: checksums are wanted.
     """
@@ -118,7 +118,7 @@ class RunFileWriter(RangeWriter):
 
     @property
     def crc(self) -> int:
-        """The CRC-32 of the run that the calling thread has put last; 0 if there are no sums."""
+        """The CRC-32 of the run that the calling thread has written last; 0 if there are no sums."""
         return int(getattr(self._local, "crc", 0))
 
     def has(self, part: int, known: FinishedRun) -> bool:

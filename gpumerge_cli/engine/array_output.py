@@ -32,7 +32,7 @@ def write_array(
 ) -> None:
     """Write `count` items of `dtype`, given as 1-D `blocks` of keys in native byte order, or of bytes.
 
-    dtype None: lines of text. settle: called once, before the output takes its place. Raises OutputError.
+    dtype None: lines of text. settle: called once, before the output gets its name. Raises OutputError.
     """
     if dtype is not None:
         _check_space(path, count * dtype.itemsize)

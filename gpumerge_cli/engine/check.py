@@ -30,8 +30,8 @@ from gpumerge_cli.plan import Chunk, item_blocks
 from gpumerge_cli.results.run import CheckReport, InputFile
 from gpumerge_cli.urls import is_url
 
-_MOST_LOOKED_AT = 16
-"""Files that are looked at for each file that is out of order."""
+_MOST_SAMPLED = 16
+"""Other files that are sampled for each file that is out of order."""
 
 
 def check(
@@ -100,8 +100,8 @@ def check_each(
 
         try:
             with open_inputs((name,), items, folders=job.resources.folders, copier=copier) as one, ExitStack() as stack:
-                beside = partial(_others, (*inputs[:at], *inputs[at + 1 :]), job, one.order, stack)
-                files = replace(one, others=beside)
+                others = partial(_others, (*inputs[:at], *inputs[at + 1 :]), job, one.order, stack)
+                files = replace(one, others=others)
                 if files.layout.format.names_in_header:  # those of the first file
                     head = files.shown_header(files.sources[0])
                     same_headers([*headers, (name, head)], files.layout)
@@ -118,7 +118,7 @@ def _others(names: Sequence[str], job: Job, order: Order, stack: ExitStack) -> S
     """See Inputs.others. They are opened until the stack closes; None as well where that could take a while."""
     if not names:
         return ()
-    if len(names) > _MOST_LOOKED_AT or not all(map(os.path.isfile, names)):
+    if len(names) > _MOST_SAMPLED or not all(map(os.path.isfile, names)):
         return None
     try:
         if any(map(is_packed, names, layouts_of(names, job.items))):
@@ -130,7 +130,7 @@ def _others(names: Sequence[str], job: Job, order: Order, stack: ExitStack) -> S
 
 
 def _troubles(names: Sequence[str]) -> dict[str, InputError]:
-    """The names that cannot be read, and why; if there are any, also those of no files, whose reading may not end."""
+    """The names that cannot be read, and why. If there are any, pipes are among them: reading one may never end."""
     troubles: dict[str, InputError] = {}
     for name in names:
         try:
@@ -161,13 +161,13 @@ def raise_disorder(job: Job, inputs: Inputs, advance: Advance | None = None, exe
         found = search.outcome(source, inputs.order, advance)
         source.check_unchanged()
         if found.disorder is not None:
-            raise search.error(source, inputs.order, found.disorder, beside=inputs.all_sources())
+            raise search.error(source, inputs.order, found.disorder, others=inputs.all_sources())
         counts += found.counts
     return counts
 
 
 def _check_of(job: Job) -> Job:
-    """The check of a job's inputs. Equal items are in order but in a check that says otherwise."""
+    """The check of a job's inputs. Equal items are in order unless the job is a check that says otherwise."""
     if job.operation.kind == "check":
         return job
     return replace(job, operation=replace(job.operation, kind="check", equals=Equals.ALL, margin=None, join=None))
@@ -175,15 +175,15 @@ def _check_of(job: Job) -> Job:
 
 @dataclass(frozen=True)
 class DisorderSearch:
-    """Searches for the first item of a source that sorts before the one ahead of it.
-
-    job: a check. team: looks at blocks of the source, all at once. mean_bytes: of an item on average.
-    """
+    """Searches for the first item of a source that sorts before the one ahead of it."""
 
     job: Job
+    """A check."""
     team: JobTeam
+    """Checks blocks of the source, all at once."""
     clock: Clock
     mean_bytes: float
+    """Bytes of an item on average."""
 
     def outcome(self, source: Source, order: Order, advance: Advance | None = None) -> Outcome:
         """The outcome of a search in one source. advance: called with (bytes done, bytes in all)."""
@@ -202,16 +202,16 @@ class DisorderSearch:
         order: Order,
         offset: int,
         *,
-        beside: Sequence[Source] | None = (),
+        others: Sequence[Source] | None = (),
         join: JoinContext | None = None,
     ) -> DisorderError:
         """The error for the first disorder of a source, which lies at `offset`.
 
-        beside, join: see disorder_error.
+        others, join: see disorder_error.
         """
         unique = not self.job.operation.equals.keeps_all
         named = self.job.operation.name != "compare"
-        return disorder_error(source, offset, order, partial(self._first_in, source), unique=unique, beside=beside,
+        return disorder_error(source, offset, order, partial(self._first_in, source), unique=unique, others=others,
                               join=join, named=named)  # fmt: skip
 
     def _first_in(self, source: Source, order: Order) -> int | None:
@@ -228,4 +228,4 @@ def disorder_of(work: Pass, number: int, join: JoinContext | None = None) -> Dis
     job = replace(check, resources=replace(check.resources, backend="cpu", cluster=None))
     search = DisorderSearch(job, LOCAL.host(job), clock, work.mean_bytes)
     found = search.outcome(source, order).disorder
-    return None if found is None else search.error(source, order, found, beside=work.sources, join=join)
+    return None if found is None else search.error(source, order, found, others=work.sources, join=join)

@@ -1,4 +1,4 @@
-"""Messages of disorder: they name the items, their places, the key, and an order that the file does have."""
+"""Messages of disorder: they name the items, their lines, the key, and an order that the file has."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True)
 class JoinContext:
-    """The other file of a join, and its order.
-
-    command: sorts the file for the join. options: gives the options of the join for another order of the file.
-    """
+    """The other file of a join, and its order."""
 
     command: str
+    """Sorts the file for the join."""
     other: tuple[Source, Order]
+    """The other file, opened, and its order."""
     options: Callable[[Order], str]
+    """Gives the options of the join for another order of the file."""
 
 
 def disorder_error(
@@ -37,24 +37,24 @@ def disorder_error(
     first_in: Callable[[Order], int | None],
     *,
     unique: bool = False,
-    beside: Sequence[Source] | None = (),
+    others: Sequence[Source] | None = (),
     join: JoinContext | None = None,
     named: bool = True,
 ) -> DisorderError:
     """The error for the disorder at `offset`. It says where it is, shows both items, and names a way out.
 
     first_in: the position of the first disorder in another order, None if there is none. unique: equal items are in
-    disorder, too. beside: the other inputs, stretches of which must be in an order, too, before it is proposed; None
-    if they cannot be looked at, and none is. join: tells what the file is joined to; another order is then proposed for
-    both. named: the command takes keys of CSV by name.
+    disorder, too. others: the other inputs: an order is proposed only if samples of them are in it, too; None if
+    they cannot be read, and no order is proposed. join: the other file of a join; another order is then proposed
+    for both. named: the command takes keys of CSV by name.
     """
     where = source.place(offset)
     here, ahead = source.item_at(offset), source.item_before(offset)
     equal = Comparison(order)(here, ahead) == 0
     by = _deciding_key(here, ahead, order)
     empty = by is None and _keys_are_empty(here, ahead, order)
-    known = beside is not None
-    sources = [source, *(other for other in beside or () if other is not source)]
+    known = others is not None
+    sources = [source, *(other for other in others or () if other is not source)]
     way_out = encoding_hint(source, order) or (table_hint(sources, order) if known and named and join is None else "")
     if not way_out and empty:
         way_out = "check -t and the number of the field"
@@ -113,7 +113,7 @@ def _deciding_key(here: bytes, ahead: bytes, order: Order) -> int | None:
 
 
 def _decides_alike(here: bytes, ahead: bytes, by: int | None, other: Meant) -> bool:
-    """Whether the key that distinguishes two items, number `by`, does so in another order, too, if that order asks for it."""
+    """Whether the key that distinguishes two items, number `by`, does so in another order, too, where it must."""
     return other.by is None or _deciding_key(here, ahead, other.order) == by
 
 

@@ -28,31 +28,31 @@ _LEAST_AHEAD = 64
 
 @dataclass(frozen=True)
 class ReadyWorkers:
-    """Workers that are ready for the tasks of a pass.
-
-    do: has them do all tasks, and gives the work of each; raises the first error that no other worker makes up for,
-    and all workers then stop. spans: cuts the pass for them; None if its planner does.
-    """
+    """Workers that are ready for the tasks of a pass."""
 
     members: Sequence[Member]
     do: Callable[[Tasks], Sequence[WorkerLog]]
+    """Has them do all tasks, and returns the work of each.
+
+    Raises the first error that no other worker makes up for; all workers then stop."""
     spans: ChunkCutter | None = None
+    """Cuts the pass for them; None if its planner does."""
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """The way in which a sort makes its runs.
-
-    pieces: of the inputs, each of which becomes a run. shares: pieces at once, and bytes of each but where one item is
-    longer. outlet: takes the runs. sources: the runs as the sources of the merge, once all are made. whole: there are
-    none, since the only piece is sorted at once to the output.
-    """
+    """How a sort makes its runs."""
 
     pieces: Sequence[Chunk]
-    shares: ChunkBudget
+    """Pieces of the inputs, each of which becomes a run."""
+    budget: ChunkBudget
+    """Pieces at once, and bytes of each but where one item is longer."""
     writer: ResultWriter
+    """Takes the runs."""
     sources: Callable[[], list[Source]]
+    """Gives the runs as the sources of the merge, once all are made."""
     whole: bool = False
+    """There are no runs: the only piece is sorted directly to the output."""
 
 
 class JobTeam(Protocol):

@@ -1,4 +1,4 @@
-"""A merge that only looks at the inputs' next lines, as GNU sort -m does with any input, in order or not.
+"""A merge that only compares the next lines of the inputs, as GNU sort -m does, whether they are in order or not.
 
 It always takes the least of the inputs' next lines; among equal ones, that of the first input. For sorted inputs the
 result is that of every merge. This merge goes on where a merge in chunks has met a line out of order.
@@ -19,7 +19,7 @@ from gpumerge_cli.native.comparison import key_by
 from gpumerge_cli.native.heads import Heads, Wanted
 
 _LEAST_WINDOW, _WINDOW = 4 << 10, 256 << 10
-_EXTRA_WINDOWS = 2  # the windows that the result, and the line that went out last, take
+_EXTRA_WINDOWS = 2  # the windows that the result, and the last line that was written, take
 
 
 class HeadsWorker:
@@ -41,7 +41,7 @@ class HeadsWorker:
         """See Worker."""
 
     def do(self, task: Task) -> TaskResult:
-        """See Worker. Counts and bytes are those of the whole output, what went out ahead of the task included."""
+        """See Worker. Counts and bytes are those of the whole output, those written ahead of the task included."""
         merged = _Merged(self._work, task, self._memory)
         try:
             written = self._work.writer.put(task.turn, task.position, merged, last=True)
@@ -134,7 +134,7 @@ class _Merged:
 
 
 def _last_before(sources: Sequence[Source], starts: Sequence[int], work: Pass) -> bytes | None:
-    """The line that a merge put out last when it had come to `starts`, of sources in order up to there."""
+    """The last line that a merge wrote up to `starts`, of sources in order up to there."""
     ahead = [source.item_before(start) for source, start in zip(sources, starts, strict=True) if start > 0]
     return max(ahead, key=key_by(work.order), default=None)
 

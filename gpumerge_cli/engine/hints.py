@@ -1,4 +1,4 @@
-"""Ways out of disorder: they are proposed only if stretches of all inputs show that they hold."""
+"""Hints for disorder: a hint is given only if samples of all inputs show that it holds."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ def join_hint(
     holds: Callable[[Meant], bool],
     options: Callable[[Order], str],
 ) -> str:
-    """The proposal to compare key `by` of a join otherwise, if stretches of both files are in that order; else "".
+    """The proposal to compare key `by` of a join otherwise, if samples of both files are in that order; else "".
 
-    orders: those of the files. The first source is the one that is not in its order; first_in, holds: refer to it. options:
-    the options for another order of the first source.
+    orders: those of the files. The first source is the one that is not in its order; first_in and holds check it.
+    options: the options for another order of the first source.
     """
     others = [[other for other in order.meant(by) if other.by == by] for order in orders]
     kept = {number for number, other in enumerate(others[0]) if holds(other)}
@@ -217,9 +217,9 @@ def _sample(source: Source, order: Order) -> list[list[bytes]]:
 
 def _items(source: Source, start: int, order: Order) -> list[bytes]:
     """Whole items from `start` on. They are read at once, since a read of a store is a request."""
-    look = np.empty(min(_STRETCH, source.size - start), np.uint8)
-    source.read_into(start, look)
-    data, size = look.tobytes(), order.item_bytes
+    sample = np.empty(min(_STRETCH, source.size - start), np.uint8)
+    source.read_into(start, sample)
+    data, size = sample.tobytes(), order.item_bytes
     if order.end:
         return data.split(order.end)[:-1]
     return [data[at : at + size] for at in range(0, len(data) - size + 1, size)]

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 _SHOWN = 60
 _LARGEST = 8
-_LOOKS = 64
-_LOOK_BYTES = 1 << 12
-_LOOK_APART = 1 << 15  # in what is smaller, memory is no matter
+_SAMPLES = 64
+_SAMPLE_BYTES = 1 << 12
+_SAMPLE_APART = 1 << 15  # in a smaller file, memory does not matter
 _OPENED_AT_ONCE = 16  # objects of stores, whose answers take a while
 
 
 class Copier(Protocol):
-    """Has compressed inputs copied, decompressed, to where all who read them can."""
+    """Copies compressed inputs, decompressed, to a folder that all workers can read."""
 
     def __call__(
         self,
@@ -62,27 +62,29 @@ class Copier(Protocol):
 
 @dataclass(frozen=True)
 class Inputs:
-    """Opened inputs. dtype: that of the first one, byte order included; None for lines.
-
-    rest: takes the function that took the progress while they were opened, and gives the one for the work that
-    follows. names: the names as they were given, which may hold secrets; those of the sources do not. new_head: the
-    start of the output where it is not that of an input. layout: of the first one. written: see formats.format.
-    others: gives further inputs of the command that have the same order; None if some have not, or cannot be looked at
-    now.
-    """
+    """Opened inputs, and the order that all of them have."""
 
     sources: tuple[Source, ...]
     order: Order
     layout: Layout
+    """That of the first input."""
     dtype: Dtype | None
+    """That of the first input, byte order included; None for lines."""
     written: Written = Written()
+    """See formats.format."""
     rest: Callable[[Advance | None], Advance | None] = lambda advance: advance
+    """Takes the function that reports progress, and gives the one for the work after the opening."""
     names: tuple[str, ...] = ()
+    """The names as the user gave them. They may hold secrets; the names of the sources do not."""
     new_head: bytes | None = None
+    """The start of the output where it is not that of an input."""
     others: Callable[[], Sequence[Source] | None] = tuple
+    """Gives further inputs of the command that have the same order.
+
+    None if some have not, or cannot be read now."""
 
     def all_sources(self) -> Sequence[Source] | None:
-        """These sources and the others; None if there are some that cannot be looked at."""
+        """These sources and the others; None if some cannot be read now."""
         others = self.others()
         return None if others is None else (*self.sources, *others)
 
@@ -91,16 +93,18 @@ class Inputs:
         """Bytes of all inputs."""
         return sum(source.size for source in self.sources)
 
-    @cached_property  # a look reads from the files
+    @cached_property  # sampling reads from the files
     def mean_bytes(self) -> float:
-        """Bytes of an item on average; of lines by a look at some of them, rather too few than too many."""
+        """Bytes of an item on average; of lines by samples, rather too few than too many."""
         if self.order.item_bytes:
             return float(self.order.item_bytes)
         largest = sorted(filter(attrgetter("size"), self.sources), key=attrgetter("size"))[-_LARGEST:]
-        most = _LOOKS // max(1, len(largest))
-        looks = [(source, max(1, min(most, source.size // _LOOK_APART))) for source in largest]
+        most = _SAMPLES // max(1, len(largest))
+        samples = [(source, max(1, min(most, source.size // _SAMPLE_APART))) for source in largest]
         end = self.order.end[0]
-        return min((_mean_line(source, at / count, end) for source, count in looks for at in range(count)), default=1.0)
+        return min(
+            (_mean_line(source, at / count, end) for source, count in samples for at in range(count)), default=1.0
+        )
 
     @property
     def head(self) -> bytes:
@@ -132,7 +136,7 @@ class Inputs:
 
 
 def layouts_of(names: Sequence[str], items: Items) -> list[Layout]:
-    """The layouts of inputs, of which nothing is opened. Raises UsageError if names and options do not go together."""
+    """The layouts of inputs, without opening any. Raises UsageError if names and options do not go together."""
     if not names:
         raise UsageError("no input was named", way_out="name at least one file, or - for standard input")
     if list(names).count(STDIO) > 1:
@@ -143,7 +147,7 @@ def layouts_of(names: Sequence[str], items: Items) -> list[Layout]:
 
 
 def _check_pipes(names: Sequence[str]) -> None:
-    """Raise UsageError if two names stand for one open pipe: all that it holds would be the first one's."""
+    """Raise UsageError if two names stand for one open pipe: the first one would take all its bytes."""
     known: dict[tuple[int, int], str] = {}
     for name in names:
         if name != STDIO and not name.startswith(_DESCRIPTORS):
@@ -159,7 +163,7 @@ def _check_pipes(names: Sequence[str]) -> None:
 
 
 def check_readable(names: Sequence[str]) -> None:
-    """Raise the InputError of the first input that cannot be opened, before any is read: that may take for ever."""
+    """Raise the InputError of the first input that cannot be opened, before any is read, which may never end."""
     for name in names:
         look_at_input(name)
 
@@ -185,7 +189,7 @@ def open_inputs(
     folders: for copies of inputs that are compressed or pipes, in turn; () for the system's.
     outputs: the names of the outputs; an OutputError for one of them is raised before an input is read. alike: the
     items of all inputs are of one type, and their headers are the same. copier: copies compressed inputs to files that
-    are read in their place. silent: nothing is warned about.
+    are read in their place. silent: no warnings.
     """
     layouts = layouts_of(names, items)
     check_readable(names)
@@ -228,7 +232,7 @@ def _prepared(
 
 
 def layout_and_order(names: Sequence[str], items: Items) -> tuple[Layout, Order | None]:
-    """Layout of the first and order of inputs of which nothing is opened; the order is None if a header says it.
+    """Layout of the first and order of inputs, without opening any; the order is None if only a header tells it.
 
     Raises UsageError as `opened` does.
     """
@@ -304,9 +308,9 @@ def read_names(name: str) -> tuple[str, ...]:
 
 def _mean_line(source: Source, position: float, end: int) -> float:
     start = int(source.size * position)
-    look = bytearray(min(_LOOK_BYTES, source.size - start))
-    source.read_into(start, look)
-    return max(1.0, len(look) / max(1, look.count(end)))
+    sample = bytearray(min(_SAMPLE_BYTES, source.size - start))
+    source.read_into(start, sample)
+    return max(1.0, len(sample) / max(1, sample.count(end)))
 
 
 def _same_items(sources: Sequence[Source], layouts: Sequence[Layout]) -> None:

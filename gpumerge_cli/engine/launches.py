@@ -15,7 +15,7 @@ from gpumerge_cli.launch import FAN_INS, LaunchPolicy, SortPolicy, SortRequest
 def policy_of(backend: Backend, work: Pass) -> LaunchPolicy | SortPolicy:
     """The launch by which the backend carries out the pass; a merge of many runs may sort each chunk again.
 
-    Raises UsageError for a wish that it cannot meet.
+    Raises UsageError for a request that it cannot meet.
     """
     launch = work.job.operation.launch
     if not isinstance(launch, SortRequest):
@@ -42,6 +42,6 @@ BudgetFunction = Callable[[Backend, LaunchPolicy | SortPolicy], ChunkBudget]
 
 
 def launch_info(device: str, policy: LaunchPolicy | SortPolicy, shrunk_to: int = 0) -> LaunchInfo:
-    """A device and a launch, as reports tell them."""
+    """A device and a launch, for reports."""
     kernel = policy.algorithm if isinstance(policy, SortPolicy) else policy.kernel
     return LaunchInfo(device, kernel, policy.describe(), policy.why, shrunk_to)

@@ -17,7 +17,7 @@ from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import Comparison, LineOrder
 
-_LONG_LOOK = 1 << 16
+_LONG_SAMPLE = 1 << 16
 _SHOWN = 40
 _DIGITS = rb"\s*-?\.?[0-9]"
 _EXPONENT = rb"\s*-?[0-9]*\.?[0-9]+[eE][+-][0-9]+"
@@ -149,7 +149,7 @@ def header_warning(sources: Sequence[Source], orders: Sequence[Order], *, joined
 
 
 def _first_lines(source: LineSource, end: bytes) -> list[bytes]:
-    """The first line of a source and the lines behind it, as far as a look goes; [b""] if it does not end there."""
+    """The first line of a source and the lines behind it, as far as a sample goes; [b""] if it does not end there."""
     return source.file.read(0, LOOKED_AT).removeprefix(source.mark).split(end)[:-1] or [b""]
 
 
@@ -157,7 +157,7 @@ def _first_and_samples(source: LineSource, end: bytes) -> list[bytes]:
     """The first line of a source, and others; an empty one if the first is too long."""
     start = source.file.read(0, LOOKED_AT)
     if start.count(end) < 2:
-        start = source.file.read(0, _LONG_LOOK)
+        start = source.file.read(0, _LONG_SAMPLE)
     start = start.removeprefix(source.mark)
     return list(_samples(source, start, end)) or [b""]
 
@@ -184,8 +184,8 @@ def _by_keys_of(others: LineOrder, order: Order) -> Order:
 def _samples(source: LineSource, start: bytes, end: bytes) -> Iterator[bytes]:
     """Whole lines from a source's start, then from its middle and its end."""
     yield from start.split(end)[source.header_asked : -1]
-    for place in (source.size // 2, source.size - LOOKED_AT):
-        if place > LOOKED_AT:
-            look = room(min(LOOKED_AT, source.size - place))
-            source.read_into(place, look)
-            yield from look.tobytes().split(end)[1:-1]
+    for position in (source.size // 2, source.size - LOOKED_AT):
+        if position > LOOKED_AT:
+            sample = room(min(LOOKED_AT, source.size - position))
+            source.read_into(position, sample)
+            yield from sample.tobytes().split(end)[1:-1]

@@ -93,11 +93,13 @@ def _alone(backend: ComparedBackend, why: str, expected: Mix | None = None) -> C
 
 @dataclass(frozen=True)
 class LocalTeam:
-    """See JobTeam. choice: the backends. output: of the job, if any."""
+    """The workers of this process for one job. See JobTeam."""
 
     job: Job
     choice: Choice
+    """The backends."""
     output: Output | None = None
+    """That of the job, if any."""
 
     @cached_property
     def memory(self) -> int:
@@ -118,8 +120,8 @@ class LocalTeam:
         if choice.host is not None:
             backend = choice.host()
             setup = PassSetup(work, backend, partial(self.chunk_budget, work, 1 / kinds))
-            chunks = -(-work.nbytes // setup.shares.chunk_bytes) if work.pieces is None else len(work.pieces)
-            number = max(1, min(setup.shares.workers, chunks))
+            chunks = -(-work.nbytes // setup.budget.chunk_bytes) if work.pieces is None else len(work.pieces)
+            number = max(1, min(setup.budget.workers, chunks))
             workers += [CpuWorker(each, setup) for each in range(number)]
         share = 1 / kinds / max(1, len(choice.devices))
         feed = partial(self.chunk_budget, work, share)
@@ -135,9 +137,9 @@ class LocalTeam:
         from gpumerge_cli.engine.whole import WholeWorker
 
         assert self.output is not None
-        assert work.shares is not None
+        assert work.budget is not None
         threads = min(self.job.resources.threads or cores(), -(-work.nbytes // LEAST_PIECE))
-        make = partial(WholeWorker, work, self.output, self.backend, work.shares, threads=threads)
+        make = partial(WholeWorker, work, self.output, self.backend, work.budget, threads=threads)
         return ReadyWorkers([], lambda tasks: _done_by([make(tasks.stopwatch)], tasks))
 
     @property
@@ -149,8 +151,8 @@ class LocalTeam:
         self, work: Pass, share: float, backend: Backend, policy: LaunchPolicy | SortPolicy
     ) -> ChunkBudget:
         """The tasks at once and the bytes of each for a backend that may take this share of the memory."""
-        if work.shares is not None:
-            return work.shares
+        if work.budget is not None:
+            return work.budget
         order, on, memory = work.order, self.job.resources, int(share * self.memory)
         if work.action == "check":
             return ChunkBudget(

@@ -30,7 +30,7 @@ RunFile = MemoryFile | SpilledFile | PackedFile | SeekableInput
 
 LEAST_PIECE = 64 << 10
 """Bytes below which a further thread sorts nothing faster."""
-_LEAST_ROOM = 32 << 20  # for the piece of each worker, beside runs that stay in memory
+_LEAST_ROOM = 32 << 20  # for the piece of each worker, in addition to runs that stay in memory
 _PART, _MOST_THREADS = 8 << 20, 8  # of a sort at once: what one thread reads or writes, and how many feed a device
 
 
@@ -65,7 +65,7 @@ def plan_local_runs(
 
 def _whole(inputs: Inputs, output: Output, chosen: ChunkBudget) -> RunPlan:
     everything = Chunk(tuple((0, source.size) for source in inputs.sources), 0)
-    # Once all is sorted, the places of its pieces are known, whatever was left out.
+    # Once all is sorted, the offsets of its pieces are known, whatever was left out.
     return RunPlan([everything], chosen, output.writer(Equals.ALL), list, whole=True)
 
 

@@ -1,4 +1,4 @@
-"""The conditions of sets, of text beside lines and of counts: which items have them, where they go, who makes them."""
+"""The conditions of sets, of text added to lines and of counts: for which items, to which file, by which processor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpumerge_cli.order.equals import Margin
 
 
 def check_margin(margin: Margin, inputs: Inputs) -> None:
-    """Raise UsageError for items that can have no text beside them."""
+    """Raise UsageError for items to which no text can be added."""
     if margin.count == "apart":
         return
     if inputs.order.item_word != "line":

@@ -1,4 +1,4 @@
-"""The outcome of passes: what went out, and the work of each worker."""
+"""The outcome of passes: what was written, and the work of each worker."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ from gpumerge_cli.plan import Chunk
 
 @dataclass(frozen=True)
 class LaunchInfo:
-    """A worker's device and launch, for reports. shrunk_to: bytes of the largest chunk once memory had run out."""
+    """A worker's device and launch, for reports."""
 
     device: str = ""
+    """The name of the device."""
     kernel: str = ""
+    """The kernel, or the algorithm of a sort."""
     launch: str = ""
+    """The launch in words."""
     launch_why: str = ""
+    """The reason for it."""
     shrunk_to: int = 0
+    """Bytes of the largest chunk after memory ran out; 0 if it never did."""
 
 
 class Member(Protocol):
@@ -44,25 +49,27 @@ class Member(Protocol):
 
 @dataclass
 class WorkerLog:
-    """The work of one worker. Times are seconds of time.perf_counter; first is 0 if it did nothing.
-
-    note: says why it did not start, or why it stopped; "" if it simply worked. tries: how many of its tasks failed, and
-    were done again.
-    """
+    """The work of one worker. Times are seconds of time.perf_counter."""
 
     worker: Member
     chunks: int = 0
     nbytes: int = 0
     busy: float = 0.0
+    """Seconds of all its tasks."""
     first: float = 0.0
+    """When its first task began; 0 if it did nothing."""
     last: float = 0.0
+    """When its last task ended."""
     started: bool = False
     lost: DeviceError | UsageError | None = None
+    """The error that ended the worker."""
     note: str = ""
+    """Why it did not start, or why it stopped; "" if it simply worked."""
     tries: int = 0
+    """How many of its tasks failed, and were done again."""
 
     def add_task(self, began: float, stopped: float, nbytes: int | None) -> None:
-        """Take note of a task, from `began` to `stopped`. nbytes: that it read; None if it only counted."""
+        """Add a task, from `began` to `stopped`. nbytes: that it read; None if it only counted."""
         self.busy += stopped - began
         self.first = min(self.first or began, began)
         self.last = max(self.last, stopped)

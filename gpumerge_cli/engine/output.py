@@ -88,14 +88,14 @@ class Output:
         """Whether writes may come in any order."""
 
     def writer(self, equals: Equals, start: int = 0) -> SinkWriter:
-        """An outlet that puts items into the sinks, and the counts into theirs. equals, start: see SinkWriter."""
+        """A writer of items to the sinks, and of counts to theirs. equals, start: see SinkWriter."""
         if self._counts is None:
             return SinkWriter(self.sinks, equals, start)
         return CountingWriter(self.sinks, self._counts, equals)
 
     @property
     def grid(self) -> tuple[int, int]:
-        """(bytes of a block of the file, the place of the first item), for workers that are not to share blocks.
+        """(bytes of a block of the file, the position of the first item), for workers that must not share blocks.
 
         (1, 0) for several parts, which few workers share, and for what is no file.
         """
@@ -105,7 +105,7 @@ class Output:
         return max(1, os.stat(spot.path).st_blksize), spot.start
 
     def reserve_space(self, *, by_devices: bool) -> None:
-        """Take the room of each part ahead, as far as it is known. by_devices: devices alone make what is written."""
+        """Reserve the space of each part, as far as it is known. by_devices: only devices produce the output."""
         operation = self._operation
         if operation.equals.keeps_all:
             self.reserve(self.sizes)
@@ -117,7 +117,7 @@ class Output:
                 self.reserve(self.sizes)
 
     def reserve(self, sizes: Sequence[int]) -> None:
-        """Take room for so many bytes of items of each part; again, once sizes are better known. See Sink."""
+        """Reserve so many bytes of items of each part; again, once sizes are better known. See Sink."""
         if sizes != self._reserved:
             for sink, size in zip(self.sinks, sizes, strict=True):
                 sink.reserve(size, self._threads)
@@ -141,7 +141,7 @@ class Output:
         part.nbytes += len(data)
 
     def finish(self, outcome: Outcome, *, durable: bool) -> None:
-        """Do all of the work that nobody sees before `commit`, and that may take long. Raises OutputError.
+        """Do all slow work before `commit`; the output does not appear yet. Raises OutputError.
 
         durable: see Sink.
         """
@@ -158,7 +158,7 @@ class Output:
             sink.finish(count=part.items, durable=durable)
 
     def commit(self, *, durable: bool) -> None:
-        """Put all files in their places, once they are finished.
+        """Give all files their names, once they are finished.
 
         If one fails, those already in place are taken back. Raises OutputError.
         """

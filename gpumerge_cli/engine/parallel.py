@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 POLL_SECONDS = 0.2
-"""Seconds between two looks of a waiting thread for a signal: not every platform interrupts a wait without an end."""
+"""Seconds between two checks of a waiting thread for a signal: some platforms do not interrupt an endless wait."""
 
 T = TypeVar("T")
 

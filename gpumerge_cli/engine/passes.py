@@ -40,7 +40,7 @@ class Pass:
     """Parts of the sources, one for each part of the output; none if that is one file with all items."""
     pieces: Sequence[Chunk] | None = None
     """The range of each task; None if the planner cuts them."""
-    shares: ChunkBudget | None = None
+    budget: ChunkBudget | None = None
     """Tasks at once and bytes of each; None if the workers choose."""
     grid: tuple[int, int] = (1, 0)
     """The blocks of the output's file at which it is cut, see Planner."""
@@ -49,7 +49,7 @@ class Pass:
 
     @property
     def equals(self) -> Equals:
-        """The items that go out of several equal ones. Runs keep all."""
+        """The items that remain of several equal ones. Runs keep all."""
         return Equals.ALL if self.action == "sort" else self.job.operation.equals
 
     @property
@@ -90,7 +90,7 @@ class Pass:
         return Planner(self.sources, self.join.compared, groups=True, keys=self.join.tables)
 
     def detached(self, job: Job) -> Pass:
-        """The pass as it goes to other processes, which open its sources, and have outlets of their own.
+        """The pass as it goes to other processes, which open its sources, and have writers of their own.
 
         job: as they see it.
         """

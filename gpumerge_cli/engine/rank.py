@@ -21,55 +21,59 @@ from gpumerge_cli.plan import Chunk, Planner
 
 @dataclass(frozen=True)
 class RankAnswer:
-    """The item of a rank.
-
-    quantile: as the user wrote it, or None. item: as text that --of takes, None behind the last item. source: the number
-    of the input that it lies in, where its own number is counts[source]. counts: items of each input that lie ahead,
-    the co-ranks. offsets: bytes of each input that lie ahead.
-    """
+    """The item of a rank."""
 
     rank: int
     quantile: str | None
+    """As the user wrote it, or None."""
     item: str | None
+    """As text that --of takes; None behind the last item."""
     source: int | None
+    """The number of its input, in which it has the number counts[source]."""
     counts: tuple[int, ...]
+    """The co-ranks: items of each input that lie ahead."""
     offsets: tuple[int, ...]
+    """Bytes of each input that lie ahead."""
 
 
 @dataclass(frozen=True)
 class ItemAnswer:
-    """The ranks of an item.
-
-    lower: items that go ahead of it. upper: those and its equals. counts, upper_counts: the same for each input.
-    offsets: bytes of each input that lie ahead of its equals.
-    """
+    """The ranks of an item."""
 
     item: str
     lower: int
+    """Items that go ahead of it."""
     upper: int
+    """Items that go ahead of it, and its equals."""
     counts: tuple[int, ...]
+    """`lower` for each input."""
     upper_counts: tuple[int, ...]
+    """`upper` for each input."""
     offsets: tuple[int, ...]
+    """Bytes of each input that lie ahead of its equals."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """All answers to a job's questions.
-
-    names, sizes: names of the inputs, and bytes of their items. order: in words. texts: items are no numbers, even if
-    they look like one. total: the number of items, None if it was not counted, as lines are only if that is needed.
-    """
+    """All answers to a job's questions."""
 
     names: tuple[str, ...]
+    """Those of the inputs."""
     sizes: tuple[int, ...]
+    """Bytes of the items of each input."""
     order: str
+    """The order in words."""
     texts: bool
+    """Whether items are texts, even if they look like numbers."""
     total: int | None
+    """The number of items; None if it was not counted: lines are counted only if an answer needs it."""
     ranks: tuple[RankAnswer, ...] = ()
     items: tuple[ItemAnswer, ...] = ()
     parts: tuple[Chunk, ...] = ()
     item_bytes: int = 0
+    """Bytes of an item; 0 for lines."""
     word: str = "item"
+    """The word for an item."""
 
     def as_dict(self) -> dict[str, Any]:
         """The answers as plain values, for JSON. A row has a value for each input."""

@@ -1,8 +1,8 @@
 """Ranks of a merge that is not done: the cut ahead of the item of a rank, and the items ahead of a cut.
 
 A cut is a row of byte positions, one in each source, as in plan.py. Items of one size have their ranks in their
-positions, so that looks at O(k log n) items find a cut. Lines have to be counted. Their ends are counted from the start
-of the merge, or from its end, up to a cut that lies a little beyond the rank; then the cuts come nearer.
+positions, so a search that reads O(k log n) items finds a cut. Lines have to be counted. Their ends are counted from
+the start of the merge, or from its end, up to a cut that lies a little beyond the rank; then the cuts come nearer.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class FixedRanks(_Cutter):
         return cuts
 
     def _nearer(self, target: int, cut: Row) -> Row:
-        """The cut of the target, given one that a search came to an end at."""
+        """The cut of the target, given one at which a search ended."""
         low, high = self._zeros, self._sizes
         for _ in range(_TURNS):
             found = int(cut.sum())
@@ -169,7 +169,7 @@ class _Bracket:
         return int(self.high.sum() - self.low.sum())
 
     def guess(self, rank: int) -> int:
-        """Bytes of the merge ahead of the place where the rank's cut may lie, or, if one end is open, a bit beyond."""
+        """A guess at the bytes of the merge ahead of the rank's cut; if one end is open, a bit beyond."""
         base = int(self.low.sum())
         if self.first is not None and self.last is not None:
             first, last = int(self.first.sum()), int(self.last.sum())

@@ -41,7 +41,7 @@ def make_report(
     backends = list(dict.fromkeys(log.worker.backend for log in logs))
     files = inputs.files(outcome.counts, tuple(map(sum, zip(*parts, strict=True))))
     files = files[::-1] if operation.turned else files
-    # A join may put out an item several times, so the difference is its items, and none is dropped.
+    # A join may write an item several times, so the difference is its items, and none is dropped.
     joined = sum(outcome.counts) - outcome.dropped if joins else None
     # The run starts when its devices have started, if only devices work.
     started = clock.started if "cpu" in backends else max(clock.started, outcome.began)
@@ -85,14 +85,14 @@ def make_report(
 
 
 def _at_work(logs: Sequence[WorkerLog]) -> list[WorkerLog]:
-    """The workers that did chunks; of a run without any, those that were there."""
+    """The workers that did chunks; in a run without chunks, those that started."""
     return [log for log in logs if log.chunks] or [log for log in logs if log.started] or list(logs)
 
 
 def _about_all(logs: Sequence[WorkerLog], *, by_bytes: bool) -> LaunchInfo:
-    """The names of what the workers ran on, first those of the one that did most.
+    """The devices and launches of all workers, first those of the worker that did most.
 
-    by_bytes: else they are those of the first worker, as of a sort, whose first pass gives the launch.
+    by_bytes: otherwise the first worker comes first, as in a sort, whose first pass gives the launch.
     """
     ranked = sorted(logs, key=lambda log: -log.nbytes) if by_bytes else logs
     kinds = {log.worker.backend: log.worker.launch_info() for log in reversed(ranked)}

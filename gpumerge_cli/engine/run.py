@@ -54,7 +54,7 @@ def run(
 
     since_start: seconds the process had run before the call, for the report. advance: called with (bytes written, bytes
     in all) after every chunk, from any thread but one at a time; a sort counts every byte twice, once sorted and once
-    merged. settle: called once, before the output takes its place; an error after that must not say that there is no
+    merged. settle: called once, before the output gets its name; an error after that must not say that there is no
     output. on_file: called with each file after its check, or with its error; the error raised for several files only
     counts the wrong ones then. executor: does the work; by default this process. Raises UsageError, InputError,
     DisorderError, OutputError, DeviceError, ClusterError; the output is then as it was, and no temporary file is left.
@@ -208,7 +208,7 @@ class _Running:
     def _pass(self, action: Action, sources: Sequence[Source], runs: RunPlan, advance: Advance | None) -> Outcome:
         """A pass that sorts pieces of the inputs."""
         order, mean_bytes = self.inputs.order, self.inputs.mean_bytes
-        work = Pass(self.job, action, sources, order, mean_bytes, runs.writer, pieces=runs.pieces, shares=runs.shares,
+        work = Pass(self.job, action, sources, order, mean_bytes, runs.writer, pieces=runs.pieces, budget=runs.budget,
                     advance=advance)  # fmt: skip
         return run_pass(work, self.team.ready(work), self.clock, waits=not runs.whole or self.output.seekable)
 

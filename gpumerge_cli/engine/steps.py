@@ -1,4 +1,4 @@
-"""The steps of a chunk that more than one kind of work takes: reading it, and looking at the items ahead of it."""
+"""Steps of a chunk that several kinds of work share: reading it, and comparing it with the items ahead of it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def is_out_of_order(source: Source, start: int, order: Order, *, unique: bool = 
 
 
 def first_of_equals(sources: Sequence[Source], chunk: Chunk, order: Order) -> Equals:
-    """Whether the first item of the chunk goes out, or one that equals it went out before.
+    """Whether the first item of the chunk is written, or an equal one was written before.
 
     The items before the chunk are those before its ranges, so the last of them is the greatest of their last ones.
     """
@@ -83,5 +83,5 @@ def disorder_between(
 
 
 def named_sort(span: Span) -> Span:
-    """The span of a sort, whose kernels are named by it."""
+    """The span, named "sort" if it is that of a kernel."""
     return replace(span, name="sort") if span.name == "kernel" else span

@@ -16,25 +16,26 @@ from gpumerge_cli.plan import Chunk
 
 @dataclass(frozen=True)
 class Position:
-    """The place of a task's result: it begins at byte `offset` of the items of part number `part`.
+    """Where the result of a task begins. An output that is one file is part 0.
 
-    An output that is one file is part 0. While pieces are sorted to runs, each run is a part of its own.
+    While pieces are sorted to runs, each run is a part of its own.
     """
 
     part: int
+    """The number of the part."""
     offset: int
+    """Bytes of items ahead of it in the part."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """Work on the byte ranges of a chunk, one per input, and put the result in its place.
-
-    turn: the number of the task, in the order of the output. A task that is handed on keeps it. Where equal
-    items are left out, the place of a result is known only after all results before it, so workers take tasks in this
-    order.
-    """
+    """Work on the byte ranges of a chunk, one per input, whose result goes to one position."""
 
     turn: int
+    """The number of the task, in the order of the output. A task that goes to another worker keeps it.
+
+    Where equal items are left out, the offset of a result is known only after all results before it, so workers take
+    tasks in this order."""
     chunk: Chunk
     position: Position
 
@@ -49,7 +50,7 @@ class Task:
         return replace(self, chunk=chunk, position=self.position_of(chunk))
 
     def position_of(self, chunk: Chunk) -> Position:
-        """The place of a chunk of the task."""
+        """The position of a chunk of the task."""
         return replace(self.position, offset=self.position.offset + chunk.offset - self.chunk.offset)
 
 
@@ -70,7 +71,7 @@ class TaskResult:
     dropped: int = 0
     """Items left out."""
     written: int = 0
-    """Bytes put out."""
+    """Bytes that were written."""
     nbytes: int = 0
     """Bytes that were worked on."""
     largest: int = 0
@@ -78,11 +79,11 @@ class TaskResult:
     spans: list[Span] = field(default_factory=list)
     """The time of each stage, of one task."""
     part: int = 0
-    """The part of the output that all of it went to, if `filled` is empty."""
+    """The part of the output that all of it went to, if `per_part` is empty."""
     per_part: dict[int, PartTotal] = field(default_factory=dict)
     """The result in each part of the output."""
     chunks: int = 1
-    """The pieces that it was put out in."""
+    """The pieces in which it was written."""
     disorder: int | None = None
     """The position of the first item out of order that a check has found."""
 

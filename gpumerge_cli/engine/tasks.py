@@ -1,4 +1,4 @@
-"""The tasks of a pass: they are handed out to workers, and their outcomes counted.
+"""The tasks of a pass: workers take them, and their outcomes are added.
 
 Tasks are independent, so the stages of different ones overlap: while one worker reads, another merges and a third
 writes. Nothing waits in a queue; memory is a workspace a worker.
@@ -21,10 +21,10 @@ from gpumerge_cli.plan import Chunk
 
 
 class Tasks:
-    """The tasks of a pass, for any number of threads. outcome: what they came to so far.
+    """The tasks of a pass, for any number of threads. outcome: that of the tasks done so far.
 
-    spans: cuts the pass; None if its planner does. low: see ChunkSupply. waits: whether threads that have begun a task come
-    back soon, even if nobody takes what they write.
+    spans: cuts the pass; None if its planner does. low: see ChunkSupply. waits: whether threads that have begun a task
+    come back soon, even if nobody reads their output.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Tasks:
                 self.work.advance(self.outcome.nbytes, self.work.nbytes)
 
     def note_disorder(self, unfinished: UnfinishedError) -> bool:
-        """Take note of disorder, if the pass is lenient; whether that is no error."""
+        """Record disorder; whether the pass is lenient, so that it is no error."""
         rest = unfinished.rest
         if not self.work.lenient or not isinstance(unfinished.cause, FoundDisorderError) or rest is None:
             return False

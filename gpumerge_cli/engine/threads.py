@@ -26,7 +26,7 @@ class Worker(Member, Protocol):
     chunk_bytes: int
 
     def start(self) -> None:
-        """Get ready, in a thread that works for it. Raises DeviceError if it cannot, UsageError for a wrong wish."""
+        """Get ready, in a thread that works for it. Raises DeviceError; UsageError for an impossible request."""
 
     def do(self, task: Task) -> TaskResult:
         """Carry out a task to its last byte. Raises UnfinishedError, which tells how far it came."""
@@ -142,7 +142,7 @@ class WorkerThreads:
         raise cause
 
     def _lose(self, log: _WorkerLog, error: DeviceError | UsageError, how: str) -> None:
-        """Take note that the worker has stopped. Raises its error if it was the last one."""
+        """Record that the worker has stopped. Raises its error if it was the last one."""
         with self._group.changed:
             log.lost = log.lost or error
             log.note = log.note or f"{how}: {error}"

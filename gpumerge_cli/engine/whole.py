@@ -27,10 +27,11 @@ from gpumerge_cli.plan import even_edges
 
 @dataclass
 class _Piece:
-    """Bytes of the result from `low` on, which go out in this turn, to this place. See writers.Merged."""
+    """Bytes of the result from `low` on. See writers.Merged."""
 
     workspace: Workspace
     turn: int
+    """The number of the piece, in the order of writing."""
     low: int
     merged_bytes: int
     position: Position
@@ -65,12 +66,12 @@ class WholeWorker:
     """
 
     def __init__(
-        self, work: Pass, output: Output, backend: Backend, shares: ChunkBudget, stopwatch: Stopwatch, threads: int
+        self, work: Pass, output: Output, backend: Backend, budget: ChunkBudget, stopwatch: Stopwatch, threads: int
     ) -> None:
         self.backend = backend.name
         self.name = f"{backend.name} 0"
         item = max(1, work.order.item_bytes)
-        self.threads, self._part = shares.workers, max(1, shares.chunk_bytes // item) * item
+        self.threads, self._part = budget.workers, max(1, budget.chunk_bytes // item) * item
         self.chunk_bytes = max(1, work.nbytes)
         self._work = work
         self._output = output

@@ -46,7 +46,7 @@ class PassSetup:
         self.work = work
         self.backend = backend
         self.policy = policy_of(backend, work)
-        self.shares = feed(backend, self.policy)
+        self.budget = feed(backend, self.policy)
         self.calls: ChunkCalls | None = None
         self.written_by_calls = False
         self.shrunk_to = 0
@@ -54,7 +54,7 @@ class PassSetup:
         self._lock = threading.Lock()
 
     def open(self) -> None:
-        """Prepare what all slots use; further calls do nothing. The outlet's targets must be known by now."""
+        """Prepare what all slots use; further calls do nothing. The writer's targets must be known by now."""
         work = self.work
         with self._lock:
             if not self._opened and work.action == "merge":
@@ -69,13 +69,13 @@ class PassSetup:
         return self.backend.info().name
 
     def launch_info(self) -> LaunchInfo:
-        """Its device and launch, as reports tell them."""
+        """Its device and launch, for reports."""
         return launch_info(self.device, self.policy, self.shrunk_to)
 
     def warm_up(self) -> None:
         """Merge two items, so that compiling and loading code counts as start-up and not as the first chunk's work."""
         work = self.work
-        order, items = work.order, int(self.shares.chunk_bytes / work.mean_bytes)
+        order, items = work.order, int(self.budget.chunk_bytes / work.mean_bytes)
         if not work.nbytes and order.item_bytes > _MOST_WARMED:
             return
         self.backend.prepare(order, self.policy, items, check=work.check, equals=work.equals)
@@ -102,10 +102,10 @@ class PassSetup:
     @property
     def limit(self) -> int:
         """Bytes of the largest chunk that may be tried."""
-        return self.shrunk_to or 2 * self.shares.chunk_bytes
+        return self.shrunk_to or 2 * self.budget.chunk_bytes
 
     def shrink(self, failed: int, tried: int) -> bool:
-        """Take note that the device had no memory for a chunk of `failed` bytes; False if nothing smaller can help.
+        """Lower the limit, since the device had no memory for a chunk of `failed` bytes; False if that cannot help.
 
         tried: the limit to which the chunk was cut, as far as its lines allow.
         """
@@ -180,7 +180,7 @@ class Slot:
             self.close()
 
     def _merged(self, piece: Chunk, position: Position) -> Merged:
-        """The merge of the piece by one call, which also writes the result to its place or keeps it."""
+        """The merge of the piece by one call, which also writes the result or keeps it."""
         setup, work = self._setup, self._work
         if work.lenient and not work.planner.is_cut([stop for _, stop in piece.ranges]):
             raise FoundDisorderError(0)
@@ -232,7 +232,7 @@ class Slot:
     def _checked(self, task: Task, done: TaskResult) -> TaskResult:
         """Look at the task's piece of the only source, block by block."""
         (source,), ((start, stop),), work = self._work.sources, task.chunk.ranges, self._work
-        size, unique = self._setup.shares.chunk_bytes, not work.equals.keeps_all
+        size, unique = self._setup.budget.chunk_bytes, not work.equals.keeps_all
         done.nbytes = stop - start
         if self._workspace is None:
             self._workspace = self._setup.backend.workspace(work.order, size)
@@ -247,7 +247,7 @@ class Slot:
 
     def _room(self) -> int:
         """The capacity for the next chunk: no more than the limit, or as large as chunks usually are."""
-        capacity = min(self._setup.limit, self._setup.shares.chunk_bytes)
+        capacity = min(self._setup.limit, self._setup.budget.chunk_bytes)
         if self._capacity > capacity:
             self.close()
         self._capacity = capacity
@@ -299,7 +299,7 @@ class CpuWorker(Slots):
         super().__init__(setup)
         self.name = f"cpu {number}"
         self.backend = setup.backend.name
-        self.chunk_bytes = setup.shares.chunk_bytes
+        self.chunk_bytes = setup.budget.chunk_bytes
 
     def start(self) -> None:
         """See Worker."""
@@ -333,7 +333,7 @@ class DeviceWorker:
             setup.warm_up()
         setup.open()
         _ = setup.device  # while it answers: a report names a device that was lost, too
-        self.threads, self.chunk_bytes, self._slots = setup.shares.workers, setup.shares.chunk_bytes, Slots(setup)
+        self.threads, self.chunk_bytes, self._slots = setup.budget.workers, setup.budget.chunk_bytes, Slots(setup)
 
     def do(self, task: Task) -> TaskResult:
         """See Worker."""

@@ -54,13 +54,13 @@ class ResultWriter(Protocol):
 
     @property
     def targets(self) -> Sequence[Target]:
-        """The places where compiled code may write results itself, by the numbers of parts. Ask once room is reserved.
+        """Where compiled code may write results itself, by the numbers of parts. Ask after space is reserved.
 
         There are none if only `put` takes them.
         """
 
     def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
-        """Take a piece of task number `turn`, the last one or not. Returns the bytes that went out, None if it is over.
+        """Take a piece of task number `turn`, the last one or not. Returns the bytes written, None if it is over.
 
         Adds its spans to those of `merged`.
         """
@@ -79,9 +79,9 @@ class ResultWriter(Protocol):
 
 
 class SinkWriter:
-    """Puts results into a sink, or into one for each part of the output, which are alike. See ResultWriter.
+    """Writes results to a sink, or to one for each part of the output, which are alike. See ResultWriter.
 
-    equals: the items that go out of several equal ones. start: bytes that the only sink holds already.
+    equals: the items that remain of several equal ones. start: bytes that the only sink holds already.
     """
 
     def __init__(self, sinks: Sequence[Sink], equals: Equals, start: int = 0) -> None:
@@ -140,7 +140,7 @@ class SinkWriter:
 
 
 class CountingWriter(SinkWriter):
-    """Puts items into a sink, and the number of equals of each item into another one. See ResultWriter."""
+    """Writes items to a sink, and the number of equals of each item to another one. See ResultWriter."""
 
     targets: Sequence[Target] = ()
 
@@ -176,7 +176,7 @@ class _Equals:
 
 
 class NullWriter:
-    """Puts out nothing until it is stopped: for tasks without results, as those of checks. See ResultWriter.
+    """Writes nothing: for tasks without results, as those of checks. See ResultWriter.
 
     Writers whose results need no turns derive from it.
     """

@@ -171,7 +171,7 @@ class _Slow:
 
 
 def test_late_tasks_have_twins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatcher, "_LOOK_LATE", 0.05)
+    monkeypatch.setattr(dispatcher, "_POLL_LATE", 0.05)
     pieces = [Chunk(((at, at + 1),), at) for at in range(3)]
     work = Pass(merge_job(()), "sort", (), Order.lines(), 1.0, NullWriter(), pieces=pieces)
     tasks = Tasks(work, None, 1, Stopwatch())

@@ -286,7 +286,7 @@ def test_a_shrinking_input_leaves_nothing(
     backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write("a.i32", np.arange(10_000, dtype=np.int32))
-    really = engine_local.shares
+    really = engine_local.budget
 
     def shrink(*arguments: Any, **more: Any) -> Any:
         os.truncate(path, 4000)

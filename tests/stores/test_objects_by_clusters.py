@@ -56,7 +56,7 @@ def test_parts_have_their_least_size(sizes: list[tuple[int, int]], least: int, c
         ends.number(task)
     told = list(zip(tasks, sizes, strict=True))
     chance.shuffle(told)
-    found = [one for task, (_, put) in told for one in ends.known(task, put)] + ends.rest()
+    found = [one for task, (_, put) in told for one in ends.add_size(task, put)] + ends.rest()
     assert ends.rest() == []
     found.sort(key=lambda task: task.chunk.ranges)
     ranges = [task.chunk.ranges[0] for task in found]
