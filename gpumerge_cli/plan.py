@@ -10,8 +10,7 @@ from typing import Any
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.native.calls import Readable
-from gpumerge_cli.native.cuts import Cut as Cut
-from gpumerge_cli.native.cuts import Cuts
+from gpumerge_cli.native.cuts import Cut, Cuts
 from gpumerge_cli.order.kinds import Order
 
 _SPAN, _LEAST_SPAN = 256, 8

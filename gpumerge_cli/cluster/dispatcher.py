@@ -48,7 +48,7 @@ class Ticket:
     counts: bool = False
     """Only count what the task would write."""
     tried: int = 0
-    """How often it was tried before."""
+    """The number of earlier tries."""
 
     @property
     def key(self) -> tuple[int, bool]:
@@ -104,7 +104,7 @@ class RemoteWorker:
 
 @dataclass(frozen=True)
 class TaskPolicy:
-    """How a pass is cut into tasks."""
+    """The rule by which a pass is cut into tasks."""
 
     nbytes: int
     """About the bytes of a task's inputs."""

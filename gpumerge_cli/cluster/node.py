@@ -39,7 +39,8 @@ from gpumerge_cli.formats.base import Sink, Source
 from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
-from gpumerge_cli.plan import Chunk, Cut, Planner, ends_of
+from gpumerge_cli.native.cuts import Cut
+from gpumerge_cli.plan import Chunk, Planner, ends_of
 
 _MOST_OPEN = 4
 """Runs that a worker keeps open. Those of clients that went away without a word are closed when others come."""

@@ -13,7 +13,8 @@ from gpumerge_cli.cluster.calls import await_call
 from gpumerge_cli.cluster.shipment import PackedShipment
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import GpumergeError
-from gpumerge_cli.plan import Chunk, Cut, Planner, ends_of
+from gpumerge_cli.native.cuts import Cut
+from gpumerge_cli.plan import Chunk, Planner, ends_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future

@@ -41,7 +41,7 @@ class ReadyWorkers:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """How a sort makes its runs."""
+    """The way in which a sort makes its runs."""
 
     pieces: Sequence[Chunk]
     """Pieces of the inputs, each of which becomes a run."""

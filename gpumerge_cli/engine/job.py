@@ -89,7 +89,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Destination:
-    """Where the output of a job goes."""
+    """The destination of a job's output."""
 
     name: str = "-"
     """A file or URL; "-" is standard output. {part} stands for the numbers of parts."""

@@ -155,22 +155,17 @@ class LocalTeam:
             return work.budget
         order, on, memory = work.order, self.job.resources, int(share * self.memory)
         if work.action == "check":
-            return ChunkBudget(
-                checking_threads(order, self.job.resources.threads, self.memory),
-                self.block_bytes(work.sources[0], order),
-            )
+            return ChunkBudget(self._checking_threads(order), self.block_bytes(work.sources[0], order))
         pace, number = pace_of(backend, work, policy), len(work.sources)
         return chunk_budget(pace, work.nbytes, number, on.threads, memory, on.device_memory, item=order.item_bytes)
 
-    def _checkers(self, order: Order) -> int:
+    def _checking_threads(self, order: Order) -> int:
         return checking_threads(order, self.job.resources.threads, self.memory)
 
     def block_bytes(self, source: Source, order: Order) -> int:
         """See JobTeam."""
         pace = self.backend.pace(order, 1, order.item_bytes or _SHORT_LINE)
-        return chunk_bytes_for(
-            pace, source.size, 1, checking_threads(order, self.job.resources.threads, self.memory), self.memory
-        )
+        return chunk_bytes_for(pace, source.size, 1, self._checking_threads(order), self.memory)
 
     def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> RunPlan:
         """See JobTeam."""

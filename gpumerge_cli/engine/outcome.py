@@ -57,16 +57,16 @@ class WorkerLog:
     busy: float = 0.0
     """Seconds of all its tasks."""
     first: float = 0.0
-    """When its first task began; 0 if it did nothing."""
+    """The begin of its first task; 0 if it did nothing."""
     last: float = 0.0
-    """When its last task ended."""
+    """The end of its last task."""
     started: bool = False
     lost: DeviceError | UsageError | None = None
     """The error that ended the worker."""
     note: str = ""
     """Why it did not start, or why it stopped; "" if it simply worked."""
     tries: int = 0
-    """How many of its tasks failed, and were done again."""
+    """The number of its tasks that failed, and were done again."""
 
     def add_task(self, began: float, stopped: float, nbytes: int | None) -> None:
         """Add a task, from `began` to `stopped`. nbytes: that it read; None if it only counted."""

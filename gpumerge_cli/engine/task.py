@@ -16,7 +16,7 @@ from gpumerge_cli.plan import Chunk
 
 @dataclass(frozen=True)
 class Position:
-    """Where the result of a task begins. An output that is one file is part 0.
+    """The position at which the result of a task begins. An output that is one file is part 0.
 
     While pieces are sorted to runs, each run is a part of its own.
     """

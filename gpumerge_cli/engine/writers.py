@@ -54,9 +54,9 @@ class ResultWriter(Protocol):
 
     @property
     def targets(self) -> Sequence[Target]:
-        """Where compiled code may write results itself, by the numbers of parts. Ask after space is reserved.
+        """The files into which compiled code may write results itself, by the numbers of parts.
 
-        There are none if only `put` takes them.
+        Ask after space is reserved. Empty if only `put` takes results.
         """
 
     def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:

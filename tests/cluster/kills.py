@@ -32,7 +32,7 @@ _EACH = 8
 
 
 class Killer:
-    """Kills one worker after the other, `most` in all, at random moments while it is told to."""
+    """Kills one worker after the other, `most` in all, at random moments while it is asked to."""
 
     def __init__(self, cluster: Connection, chance: random.Random, longest: float, most: int) -> None:
         assert cluster.workers is not None

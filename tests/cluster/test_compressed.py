@@ -113,18 +113,18 @@ def test_checks_by_machines_apart_need_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         (gzip.compress(bytes(1 << 20))[:-20], "damaged.i32.gz: the gzip data end too soon"),
         (b"no gzip", "damaged.i32.gz: not readable as gzip data"),
     ],
 )
-def test_damaged_inputs_leave_nothing(data: bytes, told: str, tmp_path: Path) -> None:
+def test_damaged_inputs_leave_nothing(data: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "a.i32.gz").write_bytes(gzip.compress(bytes(1 << 16)))
     (tmp_path / "damaged.i32.gz").write_bytes(data)
     names = tuple(str(tmp_path / name) for name in ("a.i32.gz", "damaged.i32.gz"))
     for job in (merge_job, sort_job):
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             run(job(names, str(tmp_path / "out.i32")), executor=Here(1, 0))
     assert sorted(os.listdir(tmp_path)) == ["a.i32.gz", "damaged.i32.gz"]
 
@@ -192,12 +192,12 @@ def test_a_sort_of_compressed_inputs_goes_on(tmp_path: Path, monkeypatch: pytest
 
 def test_reports_tell_the_stage(machines: Cluster, tmp_path: Path, rng: np.random.Generator) -> None:
     names = _packed(tmp_path, ".i32", rng, ordered=True)
-    told = run(merge_job(names, str(tmp_path / "out.i32")), executor=machines)
-    lanes = {one.lane for one in told.timeline if one.stage == "decompress"}
+    report = run(merge_job(names, str(tmp_path / "out.i32")), executor=machines)
+    lanes = {one.lane for one in report.timeline if one.stage == "decompress"}
     assert lanes
     assert lanes <= {"worker 0", "worker 1"}
-    assert sum(one.nbytes for one in told.timeline if one.stage == "decompress") == 2 * 32_000
-    assert [one.name for one in told.inputs] == list(names)
+    assert sum(one.nbytes for one in report.timeline if one.stage == "decompress") == 2 * 32_000
+    assert [one.name for one in report.inputs] == list(names)
 
 
 class _Never:

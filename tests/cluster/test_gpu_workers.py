@@ -20,7 +20,7 @@ from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.results.run import MergeReport
 from tests.cluster.joining import started_worker
-from tests.cluster.test_fit_workers import _await
+from tests.cluster.test_eligible_workers import _await
 from tests.jobs_of import merge_job, sort_job
 
 _ITEMS = 300_000
@@ -47,10 +47,10 @@ def machines() -> Iterator[Cluster]:
         yield Cluster(cluster.client, 60.0)
 
 
-def _held_against(told: MergeReport, output: Path, expected: Any, *, gpu: bool) -> None:
+def _held_against(report: MergeReport, output: Path, expected: Any, *, gpu: bool) -> None:
     assert np.array_equal(np.fromfile(output, np.int32), expected)
-    assert {one.name for one in told.worker_reports if one.chunks} == {"worker gpu"}
-    stages = {one.stage for one in told.timeline if one.lane == "worker gpu"}
+    assert {one.name for one in report.worker_reports if one.chunks} == {"worker gpu"}
+    stages = {one.stage for one in report.timeline if one.lane == "worker gpu"}
     assert (stages >= _ON_GPU) == gpu, stages
 
 

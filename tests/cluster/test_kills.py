@@ -100,7 +100,7 @@ def test_an_answer_that_is_lost_once_the_task_is_done(
 
 
 @pytest.mark.parametrize(
-    ("address", "kind", "told"),
+    ("address", "kind", "message"),
     [
         ("127.0.0.1:1", ClusterError, "no scheduler answers; start one there"),
         ("no such file", UsageError, "no such file, and no address"),
@@ -109,12 +109,12 @@ def test_an_answer_that_is_lost_once_the_task_is_done(
     ],
 )
 def test_addresses_where_nobody_is(
-    address: str, kind: type[Exception], told: str, monkeypatch: pytest.MonkeyPatch
+    address: str, kind: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gpumerge_cli.cluster import connect
 
     monkeypatch.setattr(connect, "_CONNECT", 0.5)
-    with pytest.raises(kind, match=told), connected(address):
+    with pytest.raises(kind, match=message), connected(address):
         pass
 
 
@@ -123,7 +123,7 @@ def test_an_address_where_something_else_listens(answer: bytes, monkeypatch: pyt
     from gpumerge_cli.cluster import connect
 
     monkeypatch.setattr(connect, "_CONNECT", 0.5)
-    told: list[BaseException] = []
+    errors: list[BaseException] = []
     held: list[socket.socket] = []
 
     def ask(port: int) -> None:
@@ -131,7 +131,7 @@ def test_an_address_where_something_else_listens(answer: bytes, monkeypatch: pyt
             with connected(f"127.0.0.1:{port}"):
                 pass
         except ClusterError as error:
-            told.append(error)
+            errors.append(error)
 
     def answers(listener: socket.socket) -> None:
         with suppress(OSError):
@@ -148,7 +148,7 @@ def test_an_address_where_something_else_listens(answer: bytes, monkeypatch: pyt
     for one in held:
         one.close()
     assert not thread.is_alive()
-    assert "no scheduler" in str(told[0])
+    assert "no scheduler" in str(errors[0])
 
 
 @pytest.mark.parametrize("content", [b"\0\xff", b"5", b"{}", b'{"address": 5}'])
@@ -282,12 +282,12 @@ def test_signals_leave_nothing(number: signal.Signals, tmp_path: Path) -> None:
             time.sleep(0.001)
         process.send_signal(number)
         try:
-            _, told = process.communicate(timeout=600)
+            _, stderr = process.communicate(timeout=600)
         finally:
             process.kill()
     if process.returncode != 0:  # it had not ended by then
         assert process.returncode == 128 + number
-        assert told == "gpumerge: interrupted; no output was written\n"
+        assert stderr == "gpumerge: interrupted; no output was written\n"
         assert os.listdir(tmp_path) == ["a.i32"]
 
 

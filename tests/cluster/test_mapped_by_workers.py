@@ -1,4 +1,4 @@
-"""One output file that processes of one machine write by mappings, and what is told when its bytes are lost."""
+"""One output file that processes of one machine write by mappings, and what is reported when its bytes are lost."""
 
 from __future__ import annotations
 
@@ -95,12 +95,12 @@ def test_mapped_outputs_have_the_same_bytes(
     asked: list[int] = []
     shown = remote_spots
 
-    def noted(output: Output, *, here: bool) -> Any:
+    def recorded(output: Output, *, here: bool) -> Any:
         found = shown(output, here=here)
         asked.extend(spot.mapped for spot in found if isinstance(spot, Spot))
         return found
 
-    monkeypatch.setattr(executor, "remote_spots", noted)
+    monkeypatch.setattr(executor, "remote_spots", recorded)
     names = []
     for number in range(3):
         keys = rng.integers(0, 1000, 30_000).astype(np.int64)

@@ -58,9 +58,9 @@ def test_a_sort_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.Monk
         return put(writer, turn, *arguments, **named)
 
     monkeypatch.setattr(node.RunFileWriter, "put", counted)
-    told = run(with_resources(job, memory=1 << 15, resume=True), executor=Here(2, 0))
+    report = run(with_resources(job, memory=1 << 15, resume=True), executor=Here(2, 0))
     assert np.array_equal(np.fromfile(tmp_path / "out.i32", np.int32), np.sort(values))
-    assert told.items == len(values)
+    assert report.items == len(values)
     assert not set(logged[1:]) & set(made)
     assert logged[0] in made
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.i32", "out.i32"]

@@ -47,9 +47,9 @@ def test_twins_and_losses_change_no_byte(
 
     run(job)
     expected = content()
-    told = run(job, executor=Here(seed, 4))
+    report = run(job, executor=Here(seed, 4))
     assert content() == expected
-    (worker,) = told.worker_reports
+    (worker,) = report.worker_reports
     assert worker.note == "" or worker.note.endswith("of its tasks were done again")
     left = [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
     assert not left

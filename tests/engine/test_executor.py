@@ -40,7 +40,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch, *devices: Callable[[], Any], host: b
 
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize(
-    ("trouble", "error", "told"),
+    ("trouble", "error", "message"),
     [
         ("no start", DeviceError, "no GPU can be used"),
         ("refuses", UsageError, "--block-size 7"),
@@ -55,11 +55,11 @@ def test_the_last_workers_error_is_the_runs(
     monkeypatch: pytest.MonkeyPatch,
     trouble: Trouble,
     error: type[Exception],
-    told: str,
+    message: str,
     count: int,
 ) -> None:
     chosen(monkeypatch, *[lambda: FakeDevice(trouble, Chance(7))] * count)
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         run(merge_job(names, str(tmp_path / "out.i32")))
     assert not (tmp_path / "out.i32").exists()
 

@@ -76,14 +76,14 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def sorted_as_on_cpu(names: Sequence[str], folder: Path, count: Any, items: Items, **more: Any) -> MergeReport:
     """The report of a GPU's sort, whose output and counts are those of the CPU."""
-    told = []
+    reports = []
     for backend in ("gpu", "cpu"):
         margin = Margin(count, file=str(folder / f"{backend}.npy") if count == "apart" else None)
         on, output = Resources(backend, threads=3), str(folder / f"{backend}.out")
-        told.append(run_job(sort_job(names, output, items, on, equals=Equals.FIRST, margin=margin, **more)))
+        reports.append(run_job(sort_job(names, output, items, on, equals=Equals.FIRST, margin=margin, **more)))
     for suffix in ("out", *["npy"] * (count == "apart")):
         assert (folder / f"gpu.{suffix}").read_bytes() == (folder / f"cpu.{suffix}").read_bytes(), suffix
-    report, by_cpu = told
+    report, by_cpu = reports
     assert (report.backend, by_cpu.backend) == ("gpu", "cpu")
     assert (report.items, report.dropped, report.written) == (by_cpu.items, by_cpu.dropped, by_cpu.written)
     return report

@@ -286,7 +286,7 @@ def test_a_shrinking_input_leaves_nothing(
     backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write("a.i32", np.arange(10_000, dtype=np.int32))
-    really = engine_local.budget
+    really = engine_local.chunk_budget
 
     def shrink(*arguments: Any, **more: Any) -> Any:
         os.truncate(path, 4000)
@@ -355,7 +355,7 @@ def test_an_input_written_to_meanwhile_leaves_nothing(
 ) -> None:
     path = write("a.i32", np.arange(1000, dtype=np.int32))
     os.utime(path, (1, 1))
-    really = engine_run.perform
+    really = engine_run.run_pass
 
     def touch(*arguments: Any, **more: Any) -> Any:
         result = really(*arguments, **more)

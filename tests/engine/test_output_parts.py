@@ -305,7 +305,7 @@ def test_what_is_no_name_of_parts(write: Write, tmp_path: Path) -> None:
     os.symlink("same.i32", tmp_path / "s0.i32")
     os.symlink("same.i32", tmp_path / "s1.i32")
     before = sorted(os.listdir(tmp_path))
-    for output, parts, error, told in [
+    for output, parts, error, message in [
         ("o.i32", 2, UsageError, "--parts 2: .*o.i32 is one file; name the parts"),
         ("o{part}.i32", None, UsageError, "the output has no parts; add --parts N"),
         ("o{part}.i32", 0, UsageError, "--parts 0: an output has 1 to 65536 parts"),
@@ -315,7 +315,7 @@ def test_what_is_no_name_of_parts(write: Write, tmp_path: Path) -> None:
         ("no/{part}.i32", 2, OutputError, "no such file"),
     ]:
         for job in (merge_job, sort_job):
-            with pytest.raises(error, match=told):
+            with pytest.raises(error, match=message):
                 run_job(job((name,), str(tmp_path / output), parts=parts))
     with pytest.raises(OutputError, match="/dev/fd/0: it is a pipe or a device"):
         run_job(merge_job((name,), "/dev/fd/{part}", parts=2))

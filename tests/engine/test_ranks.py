@@ -185,11 +185,11 @@ def test_ranks_of_large_files_read_few_blocks(tmp_path: Path, monkeypatch: pytes
     names = sparse(tmp_path, number, size)
     total, zeros = number * size // 4, number * (size // 4 - 2) + 1
     read = counted(monkeypatch)
-    told = run_job(rank_job(names, Questions((zeros + number - 1, total - 1), ("0.5",), ("0", "1003"))))
-    assert [one.item for one in told.ranks] == ["1000", "1019", "0"]
-    assert told.total == total
-    assert sum(told.ranks[2].counts) == (total + 1) // 2 - 1
-    zero, other = told.items
+    answers = run_job(rank_job(names, Questions((zeros + number - 1, total - 1), ("0.5",), ("0", "1003"))))
+    assert [one.item for one in answers.ranks] == ["1000", "1019", "0"]
+    assert answers.total == total
+    assert sum(answers.ranks[2].counts) == (total + 1) // 2 - 1
+    zero, other = answers.items
     assert (zero.lower, zero.upper) == (0, zeros)
     assert (other.lower, other.upper) == (zeros + number - 1 + 3, zeros + number - 1 + 4)
     per_cut = 64 * number * 2 * 4096  # pivots by the logarithm of all items, each with some looks into each file

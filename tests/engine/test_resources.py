@@ -103,7 +103,7 @@ def test_containers_limits_count(tmp_path: Path) -> None:
         assert resources._left_in_group(str(tmp_path)) == left
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is told by Linux's /proc")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory comes from Linux's /proc")
 def test_an_external_sort_stays_within_its_memory(rng: np.random.Generator, tmp_path: Path) -> None:
     """The limit holds for the whole process, and Python takes most of it."""
     rng.integers(0, 1 << 62, 12_000_000).tofile(tmp_path / "a.i64")

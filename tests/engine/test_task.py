@@ -34,11 +34,11 @@ ROOT = Path(__file__).parents[2]
 _ELSEWHERE = """
 import json, pickle, sys
 from gpumerge_cli.backends.cpu import access as cpu
-from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.inputs import open_inputs
 from gpumerge_cli.engine.writers import SinkWriter
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.memory import Shares
-from gpumerge_cli.engine.workers import CpuWorker, Setup
+from gpumerge_cli.engine.memory import ChunkBudget
+from gpumerge_cli.engine.workers import CpuWorker, PassSetup
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.registry import layout_of, open_sink
 
@@ -46,11 +46,11 @@ shipped, output = sys.argv[1:]
 with open(shipped, "rb") as file:
     job, tasks = pickle.load(file)
 sink = open_sink(output, layout_of(job.inputs[0], Items("text")), None, None)  # bytes as they come
-with opened(job.inputs, job.items) as inputs:
+with open_inputs(job.inputs, job.items) as inputs:
     sink.reserve(inputs.nbytes)
-    outlet = SinkWriter([sink], job.operation.equals)
-    work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, outlet)
-    worker = CpuWorker(0, Setup(work, cpu.create(), lambda *_: Shares(1, 1 << 16)))
+    writer = SinkWriter([sink], job.operation.equals)
+    work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, writer)
+    worker = CpuWorker(0, PassSetup(work, cpu.create(), lambda *_: ChunkBudget(1, 1 << 16)))
     worker.start()
     counts = [sum(each) for each in zip(*(worker.do(task).counts for task in tasks))]
     worker.close()

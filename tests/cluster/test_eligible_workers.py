@@ -90,12 +90,12 @@ def test_a_late_worker_of_another_version_gets_no_tasks(
 
     monkeypatch.setattr(workers, "EligibleWorkers", Noted)
     try:
-        told = run(job, executor=Joined(cluster.client, 30.0))
+        report = run(job, executor=Joined(cluster.client, 30.0))
     finally:
         for one in late:
             one.__exit__(None, None, None)
     assert _is_whole(job)
-    (found,) = (one for one in told.worker_reports if one.name == "worker late")
+    (found,) = (one for one in report.worker_reports if one.name == "worker late")
     assert "got no tasks: the worker at" in found.note
     assert "has gpumerge 0.0.7" in found.note
     assert found.nbytes == 0
@@ -203,8 +203,8 @@ def test_a_slow_look_leaves_the_event_loop_free(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_logs_of_workers_show_no_password() -> None:
-    told = PackedShipment("digest", b"https://me:hush@example.org/a.txt")
-    assert "hush" not in repr((told,))
+    packed = PackedShipment("digest", b"https://me:hush@example.org/a.txt")
+    assert "hush" not in repr((packed,))
 
 
 @pytest.mark.parametrize("error", [OSError(11, "Resource temporarily unavailable"), KeyboardInterrupt()])
@@ -219,8 +219,8 @@ def test_workers_that_cannot_all_start_leave_none(error: BaseException, monkeypa
         return begun[0]
 
     monkeypatch.setattr(local.LocalWorkers, "_started", second_fails)
-    told = "2 workers cannot be started here: resource" if isinstance(error, OSError) else None
-    with pytest.raises(ClusterError if told else KeyboardInterrupt, match=told), connect.connected("local:2"):
+    message = "2 workers cannot be started here: resource" if isinstance(error, OSError) else None
+    with pytest.raises(ClusterError if message else KeyboardInterrupt, match=message), connect.connected("local:2"):
         pass
     assert begun[0].poll() is not None
     words: Any = begun[0].args

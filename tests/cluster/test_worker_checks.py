@@ -63,10 +63,10 @@ def test_a_worker_that_does_not_see_the_folder_for_runs_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
-    judge = Here.check_workers
+    check_workers = Here.check_workers
 
     def elsewhere(machines: Here, shipment: Shipment) -> dict[str, str]:
-        return judge(machines, replace(shipment, folder=shipment.folder and "/none/x"))
+        return check_workers(machines, replace(shipment, folder=shipment.folder and "/none/x"))
 
     monkeypatch.setattr(node, "_PATIENCE", 0.0)
     monkeypatch.setattr(Here, "check_workers", elsewhere)
@@ -79,7 +79,7 @@ def test_a_worker_that_does_not_see_the_folder_for_runs_is_told(
 @pytest.mark.parametrize("kind", ["input", "output", "folder"])
 def test_a_worker_of_another_user_is_told(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
-    judge = Here.check_workers
+    check_workers = Here.check_workers
 
     def allowed(path: Any, mode: int) -> bool:
         name = os.path.basename(path)
@@ -88,7 +88,7 @@ def test_a_worker_of_another_user_is_told(kind: str, tmp_path: Path, monkeypatch
     def as_another(machines: Here, shipment: Shipment) -> dict[str, str]:
         with monkeypatch.context() as patches:
             patches.setattr(os, "access", allowed)
-            return judge(machines, shipment)
+            return check_workers(machines, shipment)
 
     monkeypatch.setattr(Here, "check_workers", as_another)
     job = sort_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
