@@ -34,7 +34,7 @@ _MOST_SAMPLED = 16
 """Other files that are sampled for each file that is out of order."""
 
 
-def check(
+def check_order(
     job: Job,
     advance: Advance | None = None,
     on_file: Callable[[InputFile | InputError], None] | None = None,

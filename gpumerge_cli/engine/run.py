@@ -60,9 +60,9 @@ def run(
     DisorderError, OutputError, DeviceError, ClusterError; the output is then as it was, and no temporary file is left.
     """
     if job.operation.kind == "check":
-        from gpumerge_cli.engine.check import check
+        from gpumerge_cli.engine.check import check_order
 
-        return check(job, advance, on_file, executor)
+        return check_order(job, advance, on_file, executor)
     if job.operation.kind == "rank":
         from gpumerge_cli.engine.rank import answer
 
