@@ -87,11 +87,11 @@ class Executor(Protocol):
         """
 
     def team(self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None) -> JobTeam:
-        """Choose the workers of a job, start the clock, and take the room of the output. Raises as JobTeam.ready."""
+        """Choose the workers of a job, start the clock, and reserve space for the output. Raises as JobTeam.ready."""
 
 
 def run_pass(work: Pass, ready: ReadyWorkers, clock: Clock, *, waits: bool = True) -> Outcome:
-    """Have the workers do all tasks of a pass. waits: see Tasks. Raises as Ready.do."""
+    """Have the workers do all tasks of a pass. waits: see Tasks. Raises as ReadyWorkers.do."""
     kinds = {member.backend for member in ready.members}
     low = 2 * len(ready.members) if len(kinds) == 1 else max(_LEAST_AHEAD, 2 * len(ready.members))
     tasks = Tasks(work, ready.spans, low, clock.stopwatch, waits=waits)

@@ -30,7 +30,7 @@ class LaunchInfo:
 class Member(Protocol):
     """A worker as reports name it, wherever it is.
 
-    name: "cpu 3", "gpu 0". backend: "cpu", "gpu", "cluster". hands: how many threads work at once, known once it has
+    name: "cpu 3", "gpu 0". backend: "cpu", "gpu", "cluster". threads: those that work at once, known once it has
     started.
     """
 
