@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.cluster.outlets import name_once
+from gpumerge_cli.cluster.writers import rename_once
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats.output import OutputFile, remove_unfinished
 from gpumerge_cli.replacement import PlacementError, Replacement, remove_leftovers, remove_temporaries, replacing
@@ -115,7 +115,7 @@ def test_nothing_else_puts_files_in_their_place() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and ast.unparse(node) in ("os.replace", "os.rename")
     }
-    assert renames == {"replacement.py", "cluster/outlets.py"}  # the latter names runs and copies, which are no outputs
+    assert renames == {"replacement.py", "cluster/writers.py"}  # the latter names runs and copies, which are no outputs
 
 
 FOREIGN = b"of another program"
@@ -261,5 +261,5 @@ def test_a_run_whose_name_was_taken_is_refused(tmp_path: Path) -> None:
         os.unlink(path)
         path.write_bytes(FOREIGN)
         with pytest.raises(PlacementError):
-            name_once(path, file.fileno(), tmp_path / "run")
+            rename_once(path, file.fileno(), tmp_path / "run")
     assert os.listdir(tmp_path) == ["run.part"]

@@ -31,7 +31,7 @@ from measured_on import commit
 from gpumerge_cli import __version__
 from gpumerge_cli.cluster import workers
 from gpumerge_cli.cluster.connect import connected
-from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.cluster.executor import Cluster
 from gpumerge_cli.engine.job import Destination, Job, Operation, Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.formats.items import Items

@@ -140,7 +140,7 @@ def _parse(
 def _judged(job: Job) -> Job:
     """Return the job. Raises the error that its command would raise before it opens a file."""
     from gpumerge_cli.backends.select import select
-    from gpumerge_cli.engine.inputs import known_ahead
+    from gpumerge_cli.engine.inputs import layout_and_order
     from gpumerge_cli.engine.output import COUNTS, output_names
     from gpumerge_cli.formats.registry import judge_suffix
     from gpumerge_cli.launch import LaunchRequest, SortRequest
@@ -152,7 +152,7 @@ def _judged(job: Job) -> Job:
         raise UsageError(f"--report: {job.report!r} has no suffix of a report", way_out=way_out)
     if on.backend == "gpu" and on.cluster is None and (trouble := _gpu_trouble(on.device)) is not None:
         raise trouble
-    layout, order = known_ahead(job.inputs, job.items)
+    layout, order = layout_and_order(job.inputs, job.items)
     if operation.kind in ("check", "rank"):
         return job
     names = output_names(job.output.name, job.output.parts)

@@ -53,9 +53,9 @@ def run(jobs: Sequence[BatchJob], wishes: Wishes) -> list[Result]:
     """Run the jobs; their results in the order of the file. Raises GpumergeError or Interrupted."""
     with ExitStack() as stack:
         if wishes.cluster is not None:  # jobs share the connection
-            from gpumerge_cli.cluster.connect import shared
+            from gpumerge_cli.cluster.connect import shared_connection
 
-            stack.enter_context(shared(*wishes.cluster))
+            stack.enter_context(shared_connection(*wishes.cluster))
         batch = _Batch(jobs, wishes, stack)
         runner = Runner(jobs, batch, wishes.limits, keep_going=wishes.keep_going)
         try:

@@ -35,7 +35,7 @@ def generate(options: GenerateOptions) -> None:
     from gpumerge_cli.compare.key_shapes import Family
     from gpumerge_cli.compare.lines import lines
     from gpumerge_cli.compare.records import key_dtype, record_blocks
-    from gpumerge_cli.engine.write import write_array
+    from gpumerge_cli.engine.array_output import write_array
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import order_of
     from gpumerge_cli.formats.registry import layout_of

@@ -63,7 +63,9 @@ def perform(
 
     with report_file(job.report, MERGE_SUFFIXES) as write:
         with executor_of(job) as executor:
-            measured = run(job, since_start=since_start(), advance=advance, settle=settle, told=told, executor=executor)
+            measured = run(
+                job, since_start=since_start(), advance=advance, settle=settle, on_file=told, executor=executor
+            )
         try:
             write(measured)
         except OutputError as error:
@@ -81,14 +83,14 @@ def executor_of(job: Job) -> Iterator[Executor]:
 
         yield LOCAL
         return
-    from gpumerge_cli.cluster.connect import shared
-    from gpumerge_cli.cluster.seeing import judge_names, judge_output
-    from gpumerge_cli.cluster.team import Cluster
+    from gpumerge_cli.cluster.connect import shared_connection
+    from gpumerge_cli.cluster.executor import Cluster
+    from gpumerge_cli.cluster.file_checks import check_names, check_output
 
-    judge_names(job.inputs)
+    check_names(job.inputs)
     if job.operation.kind != "check":
-        judge_output(job.output.name, plain=job.items.plain)
-    with shared(on.cluster, on.cluster_wait) as cluster:
+        check_output(job.output.name, plain=job.items.plain)
+    with shared_connection(on.cluster, on.cluster_wait) as cluster:
         yield Cluster(cluster.client, on.cluster_wait, here=cluster.workers is not None)
 
 

@@ -11,7 +11,7 @@ from statistics import median
 
 from gpumerge_cli.backends.compared import ComparedBackend
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.inputs import open_inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.formats.base import STDIO
@@ -43,7 +43,7 @@ class File:
 
     def by_library(self, name: str) -> None:
         """Sort as a script would: read everything, sort it, write it."""
-        with opened(self.job.inputs, self.job.items, folders=self.job.resources.folders) as inputs:
+        with open_inputs(self.job.inputs, self.job.items, folders=self.job.resources.folders) as inputs:
             workspace = self.backend.workspace(inputs.order, inputs.nbytes, threads=self.threads)
             try:
                 staging = workspace.staging(inputs.nbytes)

@@ -18,7 +18,7 @@ from gpumerge_cli.backends.gpu import presence
 from gpumerge_cli.backends.select import choose, select
 from gpumerge_cli.costs import Costs, load_costs, save_costs
 from gpumerge_cli.engine.check import raise_disorder
-from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.inputs import open_inputs
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.order.kinds import Order
@@ -150,7 +150,7 @@ def test_a_check_takes_no_device_that_is_not_there(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(presence, "is_present", lambda: False)
     monkeypatch.setattr(backends_select, "count_of_gpus", lambda: 0)
     (tmp_path / "a.txt").write_bytes(b"a\n")
-    with opened((str(tmp_path / "a.txt"),), Items()) as inputs:
+    with open_inputs((str(tmp_path / "a.txt"),), Items()) as inputs:
         raise_disorder(job_of("check", (), backend="auto"), inputs)
         raise_disorder(job_of("check", (), backend="cpu", devices=(7,)), inputs)
         with pytest.raises(DeviceError, match="no GPU 7: none is there"):

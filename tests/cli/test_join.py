@@ -412,10 +412,10 @@ def test_a_job_of_a_batch(tmp_path: Path) -> None:
 
 
 def test_a_job_that_joins_pickles_and_is_cut_between_groups(tmp_path: Path) -> None:
-    from gpumerge_cli.engine.inputs import opened
+    from gpumerge_cli.engine.inputs import open_inputs
     from gpumerge_cli.engine.job import Job, Operation
-    from gpumerge_cli.engine.outlet import NoOutlet
     from gpumerge_cli.engine.passes import Pass
+    from gpumerge_cli.engine.writers import NullWriter
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.order.equals import Equals
     from gpumerge_cli.order.joins import Join
@@ -428,8 +428,8 @@ def test_a_job_that_joins_pickles_and_is_cut_between_groups(tmp_path: Path) -> N
     job = Job(names, items, Operation(equals=Equals.JOIN, join=join))
     again = pickle.loads(pickle.dumps(job))
     assert again == job
-    with opened(names, items, alike=False) as inputs:
-        planner = Pass(again, "merge", inputs.sources, inputs.order, inputs.mean_bytes, NoOutlet()).planner
+    with open_inputs(names, items, alike=False) as inputs:
+        planner = Pass(again, "merge", inputs.sources, inputs.order, inputs.mean_bytes, NullWriter()).planner
         chunks = planner.split(planner.whole(), 100_000)
         assert len(chunks) > 5
         for chunk in chunks:

@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import connect, dispatcher, fit, local, node, workers
+from gpumerge_cli.cluster import connect, dispatcher, eligible, local, node, workers
 from gpumerge_cli.cluster.calls import workers_of
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.dispatcher import Dispatcher, Pieces, RemoteWorker, Ticket
-from gpumerge_cli.cluster.fit import FitWorkers
-from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment
-from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.cluster.dispatcher import Dispatcher, RemoteWorker, TaskPolicy, Ticket
+from gpumerge_cli.cluster.eligible import EligibleWorkers
+from gpumerge_cli.cluster.executor import Cluster
+from gpumerge_cli.cluster.shipment import PackedShipment, Reply, Shipment
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.task import TaskResult
 from gpumerge_cli.engine.tasks import Tasks
+from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import ClusterError
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order.kinds import Order
@@ -72,30 +72,30 @@ def test_a_late_worker_of_another_version_gets_no_tasks(
     cluster: Connection, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     late: list[Any] = []
-    seen: list[FitWorkers] = []
+    seen: list[EligibleWorkers] = []
 
     class Joined(Cluster):
-        def judge_workers(self, shipment: Shipment) -> dict[str, str]:
-            names = super().judge_workers(shipment)
+        def check_workers(self, shipment: Shipment) -> dict[str, str]:
+            names = super().check_workers(shipment)
             late.append(_worker_of_another_version(cluster))
             late[-1].__enter__()
             return names
 
-    class Noted(FitWorkers):
+    class Noted(EligibleWorkers):
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments)
             seen.append(self)
             self.threads()
             _await(lambda: self.refused)
 
-    monkeypatch.setattr(workers, "FitWorkers", Noted)
+    monkeypatch.setattr(workers, "EligibleWorkers", Noted)
     try:
-        told = run(job, executor=Joined(cluster.client, 30.0))
+        report = run(job, executor=Joined(cluster.client, 30.0))
     finally:
         for one in late:
             one.__exit__(None, None, None)
     assert _is_whole(job)
-    (found,) = (one for one in told.worker_reports if one.name == "worker late")
+    (found,) = (one for one in report.worker_reports if one.name == "worker late")
     assert "got no tasks: the worker at" in found.note
     assert "has gpumerge 0.0.7" in found.note
     assert found.nbytes == 0
@@ -106,9 +106,9 @@ def test_a_worker_that_comes_late_takes_part(cluster: Connection, job: Job) -> N
     class Unknown(Cluster):
         """All workers come once the run has begun."""
 
-        def judge_workers(self, shipment: Shipment) -> dict[str, str]:
-            names = super().judge_workers(shipment)
-            self.standings = {f"{address}0": one for address, one in self.standings.items()}
+        def check_workers(self, shipment: Shipment) -> dict[str, str]:
+            names = super().check_workers(shipment)
+            self.statuses = {f"{address}0": one for address, one in self.statuses.items()}
             return {f"{address}0": name for address, name in names.items()}
 
     run(job, executor=Unknown(cluster.client, 30.0))
@@ -118,9 +118,9 @@ def test_a_worker_that_comes_late_takes_part(cluster: Connection, job: Job) -> N
 def test_tasks_of_workers_that_went_away_go_elsewhere(
     cluster: Connection, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fit, "_FRESH", 0.1)
-    there, gone = FitWorkers.threads, [{"tcp://127.0.0.1:1": 2}] * 3
-    monkeypatch.setattr(FitWorkers, "threads", lambda workers: gone.pop() if gone else there(workers))
+    monkeypatch.setattr(eligible, "_FRESH", 0.1)
+    there, gone = EligibleWorkers.threads, [{"tcp://127.0.0.1:1": 2}] * 3
+    monkeypatch.setattr(EligibleWorkers, "threads", lambda workers: gone.pop() if gone else there(workers))
     run(job, executor=Cluster(cluster.client, 30.0))
     assert not gone
     assert _is_whole(job)
@@ -131,8 +131,8 @@ def test_tasks_of_a_frozen_worker_are_done_by_another(cluster: Connection, job: 
     frozen = cluster.workers.processes[0]
 
     class Frozen(Cluster):
-        def judge_workers(self, shipment: Shipment) -> dict[str, str]:
-            names = super().judge_workers(shipment)
+        def check_workers(self, shipment: Shipment) -> dict[str, str]:
+            names = super().check_workers(shipment)
             frozen.send_signal(signal.SIGSTOP)
             return names
 
@@ -151,7 +151,7 @@ class _Slow:
 
     def __init__(self) -> None:
         self.refused = {}
-        self.elsewhere: list[Ticket] = []
+        self.detached: list[Ticket] = []
 
     def threads(self) -> int:
         return 1
@@ -160,22 +160,22 @@ class _Slow:
         pass
 
     def submit_elsewhere(self, tickets: Any) -> None:
-        self.elsewhere += tickets
+        self.detached += tickets
 
-    def answers(self, seconds: float) -> list[tuple[Ticket, Answer | BaseException]]:
-        found, self.elsewhere = self.elsewhere, []
-        return [(one, Answer(TaskResult([1], nbytes=1), "here", 0, time.time(), 0.0)) for one in found]
+    def answers(self, seconds: float) -> list[tuple[Ticket, Reply | BaseException]]:
+        found, self.detached = self.detached, []
+        return [(one, Reply(TaskResult([1], nbytes=1), "here", 0, time.time(), 0.0)) for one in found]
 
     def cancel(self) -> None:
         pass
 
 
 def test_late_tasks_have_twins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatcher, "_LOOK_LATE", 0.05)
+    monkeypatch.setattr(dispatcher, "_POLL_LATE", 0.05)
     pieces = [Chunk(((at, at + 1),), at) for at in range(3)]
-    work = Pass(merge_job(()), "sort", (), Order.lines(), 1.0, NoOutlet(), pieces=pieces)
+    work = Pass(merge_job(()), "sort", (), Order.lines(), 1.0, NullWriter(), pieces=pieces)
     tasks = Tasks(work, None, 1, Stopwatch())
-    Dispatcher([RemoteWorker("worker here")], tasks, _Slow(), Pieces(1)).run()
+    Dispatcher([RemoteWorker("worker here")], tasks, _Slow(), TaskPolicy(1)).run()
     assert tasks.outcome.chunks == 3
 
 
@@ -183,15 +183,15 @@ def test_workers_that_are_frozen_from_the_start_keep_nobody_waiting(
     cluster: Connection, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert cluster.workers is not None
-    monkeypatch.setattr(workers, "ANSWERS", 1.0)
+    monkeypatch.setattr(workers, "ANSWER_SECONDS", 1.0)
     monkeypatch.setattr(connect, "_CONNECT", 1.0)
     frozen = cluster.workers.processes[0]
     frozen.send_signal(signal.SIGSTOP)
     try:
-        connect._judge_versions(cluster.client)
+        connect._check_versions(cluster.client)
         machines = Cluster(cluster.client, 1.0)
         run(sort_job(job.inputs, job.output.name), executor=machines)
-        assert len(machines.standings) == 1
+        assert len(machines.statuses) == 1
     finally:
         frozen.send_signal(signal.SIGCONT)
     assert _is_whole(job)
@@ -199,12 +199,12 @@ def test_workers_that_are_frozen_from_the_start_keep_nobody_waiting(
 
 def test_a_slow_look_leaves_the_event_loop_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node, "probe", lambda packed, worker: threading.get_ident())
-    assert asyncio.run(node.probed(None)) != threading.get_ident()  # type: ignore[arg-type, comparison-overlap]
+    assert asyncio.run(node.probe_in_thread(None)) != threading.get_ident()  # type: ignore[arg-type, comparison-overlap]
 
 
 def test_logs_of_workers_show_no_password() -> None:
-    told = Packed("digest", b"https://me:hush@example.org/a.txt")
-    assert "hush" not in repr((told,))
+    packed = PackedShipment("digest", b"https://me:hush@example.org/a.txt")
+    assert "hush" not in repr((packed,))
 
 
 @pytest.mark.parametrize("error", [OSError(11, "Resource temporarily unavailable"), KeyboardInterrupt()])
@@ -219,8 +219,8 @@ def test_workers_that_cannot_all_start_leave_none(error: BaseException, monkeypa
         return begun[0]
 
     monkeypatch.setattr(local.LocalWorkers, "_started", second_fails)
-    told = "2 workers cannot be started here: resource" if isinstance(error, OSError) else None
-    with pytest.raises(ClusterError if told else KeyboardInterrupt, match=told), connect.connected("local:2"):
+    message = "2 workers cannot be started here: resource" if isinstance(error, OSError) else None
+    with pytest.raises(ClusterError if message else KeyboardInterrupt, match=message), connect.connected("local:2"):
         pass
     assert begun[0].poll() is not None
     words: Any = begun[0].args

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
 
 
-def run_sources(paths: Iterable[str], dtype: Dtype | None, end: bytes, stack: ExitStack) -> list[Source]:
+def open_runs(paths: Iterable[str], dtype: Dtype | None, end: bytes, stack: ExitStack) -> list[Source]:
     """The runs in files as sources, which the stack closes. dtype, end: see run_source. Raises InputError."""
     found: list[Source] = []
     for path in paths:

@@ -28,17 +28,17 @@ def worker_name() -> str:
     return "here" if worker is None else str(worker.name)
 
 
-def own_threads(worker: Any = None) -> int:
+def worker_threads(worker: Any = None) -> int:
     """The threads that Dask gives this worker."""
     worker = worker or _worker()
     return 1 if worker is None else int(worker.state.nthreads)
 
 
-def own_memory(worker: Any = None) -> int:
+def worker_memory(worker: Any = None) -> int:
     """Bytes that the chunks of this worker may take: a quarter of what Dask gives it, or of its share of the rest."""
     worker = worker or _worker()
     limit = None if worker is None else worker.memory_manager.memory_limit
-    threads = own_threads(worker)
+    threads = worker_threads(worker)
     share = default_memory() * threads // max(threads, len(os.sched_getaffinity(0)))
     return max(1, min(share, int(limit) // 4 if limit else share))
 

@@ -1,4 +1,4 @@
-"""Warnings about lines that will surprise: they are told on standard error, and change nothing."""
+"""Warnings about lines that may surprise. They go to standard error, and change nothing."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
-_LONG_LOOK = 1 << 16
+_LONG_SAMPLE = 1 << 16
 _SHOWN = 40
 _DIGITS = rb"\s*-?\.?[0-9]"
 _EXPONENT = rb"\s*-?[0-9]*\.?[0-9]+[eE][+-][0-9]+"
 
 
-def warn(sources: Sequence[Source], order: Order, items: Items) -> None:
+def warn_about_lines(sources: Sequence[Source], order: Order, items: Items) -> None:
     """Warn on standard error of lines that may not mean what they seem to: one line for each kind of trouble.
 
     Commands that are as silent as GNU sort warn only on a terminal.
@@ -32,27 +32,27 @@ def warn(sources: Sequence[Source], order: Order, items: Items) -> None:
     if items.plain and (sys.stderr is None or not sys.stderr.isatty()):
         return
     orders = [order if others is None or not at else _by_keys_of(others, order) for at in range(len(sources))]
-    told: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
     for source, its in zip(sources, orders, strict=True):
         if isinstance(source, LineSource):
             start = source.file.read(0, LOOKED_AT)
-            doubt = doubt_of(start, its, items.header_lines, plain=not source.marked)
+            warning = doubt_of(start, its, items.header_lines, plain=not source.marked)
             start = start.removeprefix(source.mark)
-            doubt = doubt or doubt_of_keys(source, start, its) or doubt_of_exponents(source, start, its)
-            if doubt:
-                told.setdefault(doubt, []).append(source.name)
-    doubt = doubt_of_header(sources, orders, joined=others is not None)
-    if doubt:
-        told.setdefault(doubt, []).extend(source.name for source in sources if source.size)
-    for doubt, names in told.items():
+            warning = warning or key_warning(source, start, its) or exponent_warning(source, start, its)
+            if warning:
+                found.setdefault(warning, []).append(source.name)
+    warning = header_warning(sources, orders, joined=others is not None)
+    if warning:
+        found.setdefault(warning, []).extend(source.name for source in sources if source.size)
+    for warning, names in found.items():
         from logging import getLogger
 
         more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-        getLogger("gpumerge").warning("gpumerge: %s%s: warning: %s", names[0], more, doubt)
+        getLogger("gpumerge").warning("gpumerge: %s%s: warning: %s", names[0], more, warning)
 
 
-def doubt_of_keys(source: LineSource, start: bytes, order: Order) -> str:
-    """A warning if lines at a file's start, middle and end have no key, or none with a number where one is asked for.
+def key_warning(source: LineSource, start: bytes, order: Order) -> str:
+    """A warning if lines at a file's start, middle and end have no key, or none with a number where the key needs one.
 
     They all compare equal then. "" if some line has such a key. start: the beginning of the file.
     """
@@ -80,7 +80,7 @@ def doubt_of_keys(source: LineSource, start: bytes, order: Order) -> str:
     return f"its first {word}s have no {what} in their keys, and so compare equal; check the type and place of the key"
 
 
-def doubt_of_exponents(source: LineSource, start: bytes, order: Order) -> str:
+def exponent_warning(source: LineSource, start: bytes, order: Order) -> str:
     """A warning if keys that compare as plain numbers have exponents, which do not count then; "" for others.
 
     start: the beginning of the file.
@@ -98,7 +98,7 @@ def doubt_of_exponents(source: LineSource, start: bytes, order: Order) -> str:
     return ""
 
 
-def doubt_of_header(sources: Sequence[Source], orders: Sequence[Order], *, joined: bool = False) -> str:
+def header_warning(sources: Sequence[Source], orders: Sequence[Order], *, joined: bool = False) -> str:
     """A warning if all files begin with a line that is like a header, and no option says so.
 
     The key of such a line holds no number where the keys of the lines behind it do; without a key that is a number, it
@@ -109,40 +109,40 @@ def doubt_of_header(sources: Sequence[Source], orders: Sequence[Order], *, joine
         return ""
     order = orders[0]
     keys = order.text.keys if order.text is not None else ()
-    asked = next((number for number, key in enumerate(keys) if key.kind.begins is not None), None)
-    if asked is None and joined:  # two headers go out as one
+    numeric = next((number for number, key in enumerate(keys) if key.kind.begins is not None), None)
+    if numeric is None and joined:  # two headers go out as one
         return ""
     heads: list[bytes] = []
     more = False
     for source, its in zip(sources, orders, strict=True):
         if not source.size or not isinstance(source, LineSource):
             continue
-        head, *lines = _first_lines(source, its.end) if asked is None else _first_and_samples(source, its.end)
+        head, *lines = _first_lines(source, its.end) if numeric is None else _first_and_samples(source, its.end)
         head = head.rstrip(b"\r")
         if not head.strip() or (its.item_word == "line" and any(line.count(b'"') % 2 for line in lines)):
             return ""
-        if asked is None:
+        if numeric is None:
             if head != (heads or [head])[0] or not is_header([head, *lines]):
                 return ""
-        elif _is_number(its, asked, head) or not all(_is_number(its, asked, line) for line in lines):
+        elif _is_number(its, numeric, head) or not all(_is_number(its, numeric, line) for line in lines):
             return ""
         heads.append(head)
         more |= bool(lines)
-    if not more or (asked is None and len(heads) < 2):
+    if not more or (numeric is None and len(heads) < 2):
         return ""
     key, word = order.key_of(heads[0]), order.item_word
     shown = f"{word} 1, {order.quoted(key[:_SHOWN])}{'...' * (len(key) > _SHOWN)}"
     option = "--header" if joined else "--header 1"
-    if asked is None:
+    if numeric is None:
         return (
             f"{shown}, is like a header of the {word}s after it, and counts as one of them; if it is one, add {option}"
         )
-    what = "month" if keys[asked].compare == "month" else "number"
+    what = "month" if keys[numeric].compare == "month" else "number"
     return f"{shown}, has no {what} in its key, but the {word}s after it do; if it is a header, add {option}"
 
 
 def _first_lines(source: LineSource, end: bytes) -> list[bytes]:
-    """The first line of a source and the lines behind it, as far as a look goes; [b""] if it does not end there."""
+    """The first line of a source and the lines behind it, as far as a sample goes; [b""] if it does not end there."""
     return source.file.read(0, LOOKED_AT).removeprefix(source.mark).split(end)[:-1] or [b""]
 
 
@@ -150,7 +150,7 @@ def _first_and_samples(source: LineSource, end: bytes) -> list[bytes]:
     """The first line of a source, and others; an empty one if the first is too long."""
     start = source.file.read(0, LOOKED_AT)
     if start.count(end) < 2:
-        start = source.file.read(0, _LONG_LOOK)
+        start = source.file.read(0, _LONG_SAMPLE)
     start = start.removeprefix(source.mark)
     return list(_samples(source, start, end)) or [b""]
 
@@ -177,8 +177,8 @@ def _by_keys_of(others: LineOrder, order: Order) -> Order:
 def _samples(source: LineSource, start: bytes, end: bytes) -> Iterator[bytes]:
     """Whole lines from a source's start, then from its middle and its end."""
     yield from start.split(end)[source.header_asked : -1]
-    for place in (source.size // 2, source.size - LOOKED_AT):
-        if place > LOOKED_AT:
-            look = allocate(min(LOOKED_AT, source.size - place))
-            source.read_into(place, look)
-            yield from look.tobytes().split(end)[1:-1]
+    for position in (source.size // 2, source.size - LOOKED_AT):
+        if position > LOOKED_AT:
+            sample = allocate(min(LOOKED_AT, source.size - position))
+            source.read_into(position, sample)
+            yield from sample.tobytes().split(end)[1:-1]

@@ -1,4 +1,4 @@
-"""The outlets of a worker: to its range of the output, to a run's file in a shared folder, or to nowhere."""
+"""The writers of a worker: to a range of the output, to a file of a run in a shared folder, or nowhere."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from zlib import crc32
 
-from gpumerge_cli.cluster.shipment import Known
-from gpumerge_cli.engine.outlet import Merged, NoOutlet
+from gpumerge_cli.cluster.shipment import FinishedRun
 from gpumerge_cli.engine.parts import by_lines
-from gpumerge_cli.engine.task import Place
+from gpumerge_cli.engine.task import Position
+from gpumerge_cli.engine.writers import Merged, NullWriter
 from gpumerge_cli.errors import OutputError, output_error
 from gpumerge_cli.extents import UploadLocation
 from gpumerge_cli.formats.base import Sink
@@ -27,10 +27,10 @@ _LARGEST_WRITE = 1 << 30
 _BLOCK = 1 << 22
 
 
-class RangeOutlet(NoOutlet):
-    """Puts the pieces of each task one behind the other, from the place of the task on. See engine.outlet.Outlet.
+class RangeWriter(NullWriter):
+    """Writes the pieces of each task one behind the other, from its offset on. See engine.writers.ResultWriter.
 
-    planned: every piece has as many bytes as the plan says, so compiled code may write it to its place.
+    planned: every piece has as many bytes as the plan says, so compiled code may write it itself.
     """
 
     def __init__(self, sinks: Sequence[Sink], *, planned: bool) -> None:
@@ -38,38 +38,38 @@ class RangeOutlet(NoOutlet):
         self._sinks = sinks
         found = [sink.target for sink in sinks] if planned else []
         self.targets = [target for target in found if target is not None]
-        self._own = threading.local()  # end: of what this thread has written of its task
+        self._local = threading.local()  # end: of what this thread has written of its task
 
-    def begin(self, place: Place) -> None:
+    def begin(self, position: Position) -> None:
         """The calling thread begins a task."""
-        self._own.end = place.offset
+        self._local.end = position.offset
 
-    def end(self, place: Place) -> str:
-        """The calling thread has put all of its task; the tag of the part that went to a store, "" if none did."""
+    def end(self, position: Position) -> str:
+        """The calling thread has written all of its task; the tag of the part that went to a store, "" if none did."""
         return ""
 
-    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
-        written, sink = 0, self._sinks[place.part]
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        written, sink = 0, self._sinks[position.part]
         for piece in by_lines(merged.outputs(), sink.line_end):
             start = time.perf_counter()
             data = sink.encode(piece)
-            sink.write_at(self._own.end + written, data)
+            sink.write_at(self._local.end + written, data)
             written += len(data)
             merged.spans.append(Span("write", time.perf_counter() - start, len(data)))
-        self._own.end += written  # not before: a device may lose a piece that is half written, and make it again
+        self._local.end += written  # not before: a device may lose a piece that is half written, and make it again
         return written
 
 
-class CountOutlet(RangeOutlet):
-    """Counts the bytes of results, and puts them nowhere."""
+class SizeWriter(RangeWriter):
+    """Counts the bytes of results, and writes nothing."""
 
     def __init__(self) -> None:
         super().__init__((), planned=False)
 
-    put = NoOutlet.put
+    put = NullWriter.put
 
 
-class PartsOutlet(RangeOutlet):
+class UploadWriter(RangeWriter):
     """Sends the result of each task to a store, as one part of an object. It lies in memory until it is whole."""
 
     def __init__(self, spots: Sequence[UploadLocation]) -> None:
@@ -77,36 +77,36 @@ class PartsOutlet(RangeOutlet):
         self._spots = spots
         self._foreign = [None if spot.dtype is None else foreign_keys(spot.dtype) for spot in spots]
 
-    def begin(self, place: Place) -> None:
-        self._own.data = bytearray()
+    def begin(self, position: Position) -> None:
+        self._local.data = bytearray()
 
-    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
-        data = self._own.data
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        data = self._local.data
         start = len(data)
         try:
             for piece in merged.outputs():
-                data += memoryview(in_order_of(self._foreign[place.part], piece))
+                data += memoryview(in_order_of(self._foreign[position.part], piece))
         except BaseException:
             del data[start:]  # it may be made again
             raise
         return len(data) - start
 
-    def end(self, place: Place) -> str:
-        spot, data = self._spots[place.part], self._own.data
-        self._own.data = bytearray()
+    def end(self, position: Position) -> str:
+        spot, data = self._spots[position.part], self._local.data
+        self._local.data = bytearray()
         if not data:
             return ""
-        if not place.offset:
+        if not position.offset:
             data[:0] = spot.head
         try:
-            tag: str = spot.upload.send(part_number(place.offset, spot.part_bytes), data)
+            tag: str = spot.upload.send(part_number(position.offset, spot.part_bytes), data)
         except StoreError as error:
             raise OutputError(error.what, where=spot.name, way_out=error.way_out) from None
         return tag
 
 
-class FolderOutlet(RangeOutlet):
-    """Puts each result into a file of its own in a folder, named by its part; the file appears whole or not at all.
+class RunFileWriter(RangeWriter):
+    """Writes each result to a file of its own in a folder, named by its part; the file appears whole or not at all.
 
     sums: checksums are wanted.
     """
@@ -118,10 +118,10 @@ class FolderOutlet(RangeOutlet):
 
     @property
     def crc(self) -> int:
-        """The CRC-32 of the run that the calling thread has put last; 0 if there are no sums."""
-        return int(getattr(self._own, "crc", 0))
+        """The CRC-32 of the run that the calling thread has written last; 0 if there are no sums."""
+        return int(getattr(self._local, "crc", 0))
 
-    def has(self, part: int, known: Known) -> bool:
+    def has(self, part: int, known: FinishedRun) -> bool:
         """Whether the run of that part is there, with all its bytes."""
         found = 0
         try:
@@ -132,24 +132,24 @@ class FolderOutlet(RangeOutlet):
                     found = crc32(block, found)
         except OSError:
             return False
-        self._own.crc = found
+        self._local.crc = found
         return found == known.crc
 
-    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
         start = time.perf_counter()
-        final = self._folder / run_name(place.part)
+        final = self._folder / run_name(position.part)
         path = final.with_name(f"{final.name}.{os.urandom(6).hex()}")
-        self._own.crc = 0
+        self._local.crc = 0
         try:
             with open(path, "xb", buffering=0) as file:
                 try:
                     for part in merged.outputs():
                         view = memoryview(part)
                         if self._sums:
-                            self._own.crc = crc32(view, self._own.crc)
+                            self._local.crc = crc32(view, self._local.crc)
                         while len(view):
                             view = view[file.write(view[:_LARGEST_WRITE]) or 0 :]
-                    self._name(path, file.fileno(), place.part, merged.merged_bytes)
+                    self._name(path, file.fileno(), position.part, merged.merged_bytes)
                 except BaseException:
                     os.unlink(path)
                     raise
@@ -159,17 +159,19 @@ class FolderOutlet(RangeOutlet):
         return merged.merged_bytes
 
     def _name(self, path: Path, descriptor: int, part: int, nbytes: int) -> None:
-        """Give a run its name, unless it is there: others may read the one of a twin by now, and judge it by its time.
+        """Give a run its name, unless it is there: others may read the one of a twin by now, and compare its time.
 
         A run of an earlier sort may be torn, so its checksum tells whether it stays.
         """
         final, crc = self._folder / run_name(part), self.crc
-        name_once(path, descriptor, final, stays=lambda: not self._sums or self.has(part, Known(nbytes, crc, ())))
-        self._own.crc = crc  # not that of the run that was there
+        rename_once(
+            path, descriptor, final, stays=lambda: not self._sums or self.has(part, FinishedRun(nbytes, crc, ()))
+        )
+        self._local.crc = crc  # not that of the run that was there
         path.unlink(missing_ok=True)
 
 
-def name_once(path: Path, descriptor: int, final: Path, stays: Callable[[], bool] = lambda: True) -> None:
+def rename_once(path: Path, descriptor: int, final: Path, stays: Callable[[], bool] = lambda: True) -> None:
     """Give a file the name `final`, unless a file that `stays` has it. `path` may be left. Raises OSError.
 
     descriptor: the file, still open; a file of another program that took its name meanwhile is refused.

@@ -12,8 +12,8 @@ from gpumerge_cli.formats.naming import size_told
 Advance = Callable[[int, int], None]
 
 
-class Openings:
-    """The readings of files, told to `advance` as the first half of everything; from any thread.
+class ReadingProgress:
+    """Reports readings of files to `advance` as the first half of the work; from any thread.
 
     total: bytes that they go over, 0 if there are none. Standard input is not counted, whose size nobody knows.
     """

@@ -9,16 +9,17 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.cluster import node
-from gpumerge_cli.cluster.calls import asked
-from gpumerge_cli.cluster.shipment import Packed
+from gpumerge_cli.cluster.calls import await_call
+from gpumerge_cli.cluster.shipment import PackedShipment
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import GpumergeError
-from gpumerge_cli.plan import Chunk, Cut, Planner, ends_of
+from gpumerge_cli.native.cuts import Cut
+from gpumerge_cli.plan import Chunk, Planner, ends_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from gpumerge_cli.cluster.fit import FitWorkers
+    from gpumerge_cli.cluster.eligible import EligibleWorkers
 
 _MOST = 32
 """Cuts that a worker makes at once, at most."""
@@ -30,23 +31,25 @@ _URGENT = 10
 
 @dataclass(frozen=True)
 class _Batch:
-    """Neighbouring cuts of a chunk. targets: see Planner.near. future: None if no worker is asked."""
+    """Neighbouring cuts of a chunk."""
 
     chunk: Chunk
     targets: list[int]
+    """See Planner.near."""
     future: Future | None
+    """None if no worker makes them."""
 
 
 @dataclass(frozen=True)
-class FarCuts:
-    """Has workers cut a merge into chunks. See engine.supply.Spans.
+class RemoteCutter:
+    """Has workers cut a merge into chunks. See engine.supply.ChunkCutter.
 
     A client would ask for one block after the other: 34,000 for 100 pieces of 100 objects, and each answer takes 10 to
     100 ms. A worker makes neighbouring cuts together: one among many asks for 3 blocks of each object, else for 19.
     """
 
-    fit: FitWorkers
-    packed: Packed
+    eligible: EligibleWorkers
+    packed: PackedShipment
     planner: Planner
     parts: Sequence[Chunk]
 
@@ -72,32 +75,32 @@ class FarCuts:
     def _cuts(self, part: Chunk, nbytes: int) -> Iterator[list[Cut]]:
         """The inner cuts of a part, in order, some at a time."""
         targets = self.planner.targets(part, nbytes)
-        threads = max(1, sum(self.fit.threads().values()))
+        threads = max(1, sum(self.eligible.threads().values()))
         size = max(1, min(_MOST, len(targets) // (2 * threads)))
         batches = (targets[at : at + size] for at in range(0, len(targets), size))
         under_way: deque[_Batch] = deque()
         for batch in batches:
-            under_way.append(self._asked(part, batch))
+            under_way.append(self._requested(part, batch))
             if len(under_way) > 2 * threads:
                 yield self._found(under_way.popleft())
         while under_way:
             yield self._found(under_way.popleft())
 
-    def _asked(self, part: Chunk, targets: list[int]) -> _Batch:
+    def _requested(self, part: Chunk, targets: list[int]) -> _Batch:
         """Have a worker make cuts."""
-        client: Client = self.fit.client
-        there = sorted(self.fit.threads())
+        client: Client = self.eligible.client
+        there = sorted(self.eligible.threads())
         if not there:
             return _Batch(part, targets, None)
         options: dict[str, Any] = {"workers": there, "priority": _URGENT, "retries": 1, "pure": False}
         key = f"gpumerge-cut-{self.packed.digest}-{os.urandom(6).hex()}"
-        return _Batch(part, targets, client.submit(node.cuts, self.packed, part, targets, key=key, **options))
+        return _Batch(part, targets, client.submit(node.find_cuts, self.packed, part, targets, key=key, **options))
 
     def _found(self, batch: _Batch) -> list[Cut]:
         """The cuts that a worker has made; made here if it was lost."""
         if batch.future is not None:
             try:
-                found: list[Cut] = asked(self.fit.client, batch.future.result, _ANSWER)
+                found: list[Cut] = await_call(self.eligible.client, batch.future.result, _ANSWER)
                 return found
             except GpumergeError:
                 raise

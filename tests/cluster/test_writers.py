@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.cluster.outlets import PartsOutlet, RangeOutlet
+from gpumerge_cli.cluster.writers import RangeWriter, UploadWriter
 from gpumerge_cli.dataclass import dataclass, field
-from gpumerge_cli.engine.task import Place
+from gpumerge_cli.engine.task import Position
 from gpumerge_cli.errors import DeviceMemoryError
 from gpumerge_cli.extents import UploadLocation
 from gpumerge_cli.measure import Span
@@ -34,40 +34,40 @@ class _Merged:
         yield memoryview(b"def")
 
 
-def _of_file(place: Place) -> tuple[RangeOutlet, Callable[[], bytes]]:
+def _of_file(place: Position) -> tuple[RangeWriter, Callable[[], bytes]]:
     written = bytearray(8)
 
     def write_at(offset: int, data: Bytes) -> None:
         written[offset : offset + len(data)] = data
 
     sink: Any = SimpleNamespace(target=None, line_end=None, encode=lambda piece: piece, write_at=write_at)
-    return RangeOutlet([sink], planned=False), lambda: bytes(written[place.offset :])
+    return RangeWriter([sink], planned=False), lambda: bytes(written[place.offset :])
 
 
-def _of_store(place: Place) -> tuple[RangeOutlet, Callable[[], bytes]]:
+def _of_store(place: Position) -> tuple[RangeWriter, Callable[[], bytes]]:
     sent: list[bytes] = []
 
     def send(number: int, data: Bytes) -> str:
         sent.append(bytes(data))
         return "tag"
 
-    outlet = PartsOutlet([UploadLocation("object", SimpleNamespace(send=send), b"", 1)])
+    writer = UploadWriter([UploadLocation("object", SimpleNamespace(send=send), b"", 1)])
 
     def end() -> bytes:
-        assert outlet.end(place) == "tag"
+        assert writer.end(place) == "tag"
         return sent[0]
 
-    return outlet, end
+    return writer, end
 
 
 @pytest.mark.parametrize("made", [_of_file, _of_store])
 def test_a_piece_that_is_made_again_is_put_once(
-    made: Callable[[Place], tuple[RangeOutlet, Callable[[], bytes]]],
+    made: Callable[[Position], tuple[RangeWriter, Callable[[], bytes]]],
 ) -> None:
-    place = Place(0, 2)
-    outlet, content = made(place)
-    outlet.begin(place)
+    place = Position(0, 2)
+    writer, content = made(place)
+    writer.begin(place)
     with pytest.raises(DeviceMemoryError):
-        outlet.put(0, place, _Merged(fails=True), last=True)
-    assert outlet.put(0, place, _Merged(fails=False), last=True) == 6
+        writer.put(0, place, _Merged(fails=True), last=True)
+    assert writer.put(0, place, _Merged(fails=False), last=True) == 6
     assert content() == b"abcdef"

@@ -32,10 +32,10 @@ def write_array(
 ) -> None:
     """Write `count` items of `dtype`, given as 1-D `blocks` of keys in native byte order, or of bytes.
 
-    dtype None: lines of text. settle: called once, before the output takes its place. Raises OutputError.
+    dtype None: lines of text. settle: called once, before the output gets its name. Raises OutputError.
     """
     if dtype is not None:
-        _check_room(path, count * dtype.itemsize)
+        _check_space(path, count * dtype.itemsize)
     sink = open_sink(path, layout, dtype, count, most=count * (1 if dtype is None else dtype.itemsize))
     position = 0
     try:
@@ -51,7 +51,7 @@ def write_array(
         raise
 
 
-def _check_room(path: str, nbytes: int) -> None:
+def _check_space(path: str, nbytes: int) -> None:
     """Raise OutputError if the file system has no room for `nbytes`, before any is written."""
     folder = os.path.dirname(os.path.realpath(path))
     if path == STDIO or compression_of(path) or not os.path.isdir(folder) or path.startswith("/dev/"):

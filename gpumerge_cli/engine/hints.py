@@ -1,4 +1,4 @@
-"""Ways out of disorder: they are proposed only if stretches of all inputs show that they hold."""
+"""Hints for disorder: a hint is given only if samples of all inputs show that it holds."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _Stretches = Sequence[Sequence[bytes]]
 """Items of a source: those of each of its sampled stretches."""
 
 
-def order_way(
+def order_hint(
     sources: Sequence[Source],
     order: Order,
     by: int | None,
@@ -54,41 +54,41 @@ def order_way(
 ) -> str:
     """The proposal of one of `others`, if the first source and stretches of all are in it; "" if there is none.
 
-    by: the number of the key that told the items apart, None if no key did. first_in: see disorder_error.
+    by: the number of the key that distinguishes the items, None if no key did. first_in: see disorder_error.
     """
     samples = [_sample(source, order) for source in sources]
     if not all(samples) or any(is_torn(source, order) for source in sources):
         return ""
-    held = [other for other in others if all(_in_order(stretches, other.order) for stretches in samples)]
-    leaving = [other for other in held if other.leaves_ties]
+    holding = [other for other in others if all(_in_order(stretches, other.order) for stretches in samples)]
+    leaving = [other for other in holding if other.leaves_ties]
     if order.item_word and not leaving:
-        held = _plausible(held, order, by, samples)
-    return next((other.told for other in leaving or held if first_in(other.order) is None), "")
+        holding = _plausible(holding, order, by, samples)
+    return next((other.told for other in leaving or holding if first_in(other.order) is None), "")
 
 
-def join_way(
+def join_hint(
     sources: Sequence[Source],
     orders: Sequence[Order],
     by: int,
     first_in: Callable[[Order], int | None],
     holds: Callable[[Meant], bool],
-    said: Callable[[Order], str],
+    options: Callable[[Order], str],
 ) -> str:
-    """The proposal to compare key `by` of a join otherwise, if stretches of both files are in that order; else "".
+    """The proposal to compare key `by` of a join otherwise, if samples of both files are in that order; else "".
 
-    orders: those of the files. The first source is the one that is not in its order; first_in, holds: ask of it. said:
-    the options for another order of the first source.
+    orders: those of the files. The first source is the one that is not in its order; first_in and holds check it.
+    options: the options for another order of the first source.
     """
     others = [[other for other in order.meant(by) if other.by == by] for order in orders]
     kept = {number for number, other in enumerate(others[0]) if holds(other)}
     for source, order, its in zip(sources, orders, others, strict=True):
         if source.size:
             sample = _sample(source, order)
-            held = [other for other in its if sample and all(_in_order([lines], other.order) for lines in sample)]
-            plausible = _plausible(held, order, by, [sample])
+            holding = [other for other in its if sample and all(_in_order([lines], other.order) for lines in sample)]
+            plausible = _plausible(holding, order, by, [sample])
             kept &= {number for number, other in enumerate(its) if other in plausible}
     fitting = [others[0][number].order for number in sorted(kept) if first_in(others[0][number].order) is None]
-    return f"both files are in the order of {said(fitting[0])}: use that" if fitting else ""
+    return f"both files are in the order of {options(fitting[0])}: use that" if fitting else ""
 
 
 def _plausible(others: Sequence[Meant], order: Order, by: int | None, samples: Sequence[_Stretches]) -> list[Meant]:
@@ -156,9 +156,9 @@ def _first_words(keys: Iterable[bytes]) -> list[bytes]:
     return [re.split(rb"[\s,;|]", key.strip(), maxsplit=1)[0] for key in keys]
 
 
-def _are_alike(keys: Sequence[bytes], pattern: bytes, shown: Callable[[bytes], object]) -> bool:
-    """Whether what `shown` makes of the matches of a pattern is the same in all keys."""
-    return len({tuple(shown(match) for match in re.findall(pattern, key)) for key in keys}) <= 1
+def _are_alike(keys: Sequence[bytes], pattern: bytes, value: Callable[[bytes], object]) -> bool:
+    """Whether what `value` makes of the matches of a pattern is the same in all keys."""
+    return len({tuple(value(match) for match in re.findall(pattern, key)) for key in keys}) <= 1
 
 
 _FITS: dict[str, Callable[[Sequence[bytes]], bool]] = {
@@ -217,9 +217,9 @@ def _sample(source: Source, order: Order) -> list[list[bytes]]:
 
 def _items(source: Source, start: int, order: Order) -> list[bytes]:
     """Whole items from `start` on. They are read at once, since a read of a store is a request."""
-    look = np.empty(min(_STRETCH, source.size - start), np.uint8)
-    source.read_into(start, look)
-    data, size = look.tobytes(), order.item_bytes
+    sample = np.empty(min(_STRETCH, source.size - start), np.uint8)
+    source.read_into(start, sample)
+    data, size = sample.tobytes(), order.item_bytes
     if order.end:
         return data.split(order.end)[:-1]
     return [data[at : at + size] for at in range(0, len(data) - size + 1, size)]
@@ -237,19 +237,19 @@ def is_torn(source: Source, order: Order) -> bool:
     return lines and any(line.count(b'"') % 2 for stretch in _sample(source, order) for line in stretch)
 
 
-def encoding_way(source: Source, order: Order) -> str:
+def encoding_hint(source: Source, order: Order) -> str:
     """The conversion of a text whose characters have several bytes each; "" for others."""
     wide = wide_text(source.file.read(0, LOOKED_AT), order) if isinstance(source, LineSource) else ""
     return f"it looks like {wide}: convert it first, for example with iconv -f {wide} -t UTF-8" if wide else ""
 
 
-def mark_way(source: Source) -> str:
+def mark_hint(source: Source) -> str:
     """The way to sort a text whose byte order mark would move with its first line; "" for others."""
     marked = isinstance(source, LineSource) and source.mark
     return "remove its byte order mark, as tail -c +4 does, then sort it" if marked else ""
 
 
-def table_way(sources: Sequence[Source], order: Order) -> str:
+def table_hint(sources: Sequence[Source], order: Order) -> str:
     """The option that names the key of tables with one header in common; "" for others, or if a header is known."""
     if order.item_word != "line" or order.by_key() or any(_has_header(source) for source in sources):
         return ""

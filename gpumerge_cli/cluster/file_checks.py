@@ -1,4 +1,4 @@
-"""Inputs as one machine sees them, held against what another one sees."""
+"""Compares inputs as this machine sees them with those that the client sees."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ import socket
 from collections.abc import Sequence
 from errno import EACCES
 
-from gpumerge_cli.cluster.shipment import Seen
+from gpumerge_cli.cluster.shipment import FileState
 from gpumerge_cli.errors import ClusterError, InputError, OutputError, input_error
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.urls import is_url, shown
 
 
-def judge_names(names: Sequence[str]) -> None:
+def check_names(names: Sequence[str]) -> None:
     """Raise InputError for inputs that workers cannot read."""
     for name in names:
         if not is_url(name) and (name == STDIO or (os.path.exists(name) and not os.path.isfile(name))):
             raise InputError("a cluster reads files, not pipes", where=name, way_out="write it to a file first")
 
 
-def judge_output(name: str, *, plain: bool) -> None:
+def check_output(name: str, *, plain: bool) -> None:
     """Raise OutputError for an output that workers cannot write, as far as its name tells.
 
     plain: names say nothing about compression.
     """
     special = name == STDIO or (os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name))
     if special or (not plain and compression_of(name)):
-        raise not_written("standard output" if name == STDIO else shown(name))
+        raise unwritable_error("standard output" if name == STDIO else shown(name))
 
 
-def not_written(name: str) -> OutputError:
+def unwritable_error(name: str) -> OutputError:
     """The error for an output that workers cannot write. name: in messages."""
     what = "a cluster writes plain files, and objects of S3 whose beginnings are known ahead"
     return OutputError(what, where=name, way_out="name one with -o that is not compressed, or leave --cluster out")
 
 
-def not_as_it_stands(name: str) -> OutputError:
+def rewritten_error(name: str) -> OutputError:
     """The error for an output whose lines are not written as they are merged. name: in messages."""
     return OutputError(
         "a cluster merges no CSV with newlines in quotes, with quotes that do not enclose whole fields, or with a key "
@@ -47,20 +47,20 @@ def not_as_it_stands(name: str) -> OutputError:
     )
 
 
-def seen_of(name: str) -> Seen:
+def file_state(name: str) -> FileState:
     """An input as this machine sees it. Raises InputError for one that workers cannot read."""
-    judge_names((name,))
+    check_names((name,))
     if is_url(name):
-        return Seen(name, -1, 0)
+        return FileState(name, -1, 0)
     path = os.path.abspath(name)
     try:
         status = os.stat(path)
     except OSError as error:
         raise input_error(error, name) from None
-    return Seen(path, status.st_size, status.st_mtime_ns)
+    return FileState(path, status.st_size, status.st_mtime_ns)
 
 
-def judge_inputs(inputs: Sequence[Seen]) -> None:
+def check_inputs(inputs: Sequence[FileState]) -> None:
     """Raise ClusterError for an input that this worker does not see as the client does."""
     for one in inputs:
         if one.size < 0:

@@ -1,4 +1,4 @@
-"""Outlets take the results of tasks: to a sink, each chunk in its place, or to sorted runs to be merged later."""
+"""Writers of results of tasks: to a sink, each chunk at its offset, or to sorted runs that are merged later."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Protocol, cast
 from gpumerge_cli.backends.base import CountingWorkspace
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.engine.offsets import OffsetAllocator
 from gpumerge_cli.engine.parts import by_lines
-from gpumerge_cli.engine.places import Places
-from gpumerge_cli.engine.task import Place
+from gpumerge_cli.engine.task import Position
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import Sink
@@ -49,18 +49,18 @@ class HalfWrittenError(Exception):
         self.cause = cause
 
 
-class Outlet(Protocol):
+class ResultWriter(Protocol):
     """Takes the results of tasks, from any thread."""
 
     @property
     def targets(self) -> Sequence[Target]:
-        """The places where compiled code may write results itself, by the numbers of parts. Ask once room is reserved.
+        """The files into which compiled code may write results itself, by the numbers of parts.
 
-        There are none if only `put` takes them.
+        Ask after space is reserved. Empty if only `put` takes results.
         """
 
-    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
-        """Take a piece of task number `turn`, the last one or not. Returns the bytes that went out, None if it is over.
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        """Take a piece of task number `turn`, the last one or not. Returns the bytes written, None if it is over.
 
         Adds its spans to those of `merged`.
         """
@@ -68,35 +68,35 @@ class Outlet(Protocol):
     def is_over(self, turn: int) -> bool:
         """Whether the result of task number `turn` is no longer wanted."""
 
-    def leave(self, turn: int, place: Place) -> int | None:
+    def finish_before(self, turn: int, position: Position) -> int | None:
         """Write the results ahead of task number `turn`, but not its own or those behind it.
 
-        place: the one that the plan gives it. Returns its place in the output, or None if it is over.
+        position: the one that the plan gives it. Returns its offset in its part, or None if it is over.
         """
 
     def stop(self) -> None:
         """Take no more results; threads that wait come back."""
 
 
-class SinkOutlet:
-    """Puts results into a sink, or into one for each part of the output, which are alike. See Outlet.
+class SinkWriter:
+    """Writes results to a sink, or to one for each part of the output, which are alike. See ResultWriter.
 
-    equals: the items that go out of several equal ones. start: bytes that the only sink holds already.
+    equals: the items that remain of several equal ones. start: bytes that the only sink holds already.
     """
 
     def __init__(self, sinks: Sequence[Sink], equals: Equals, start: int = 0) -> None:
         self._sinks = sinks
         planned = sinks[0].exact and equals.keeps_all
         self._in_turns = not (planned and sinks[0].seekable)
-        self._places = Places(planned=planned, seekable=sinks[0].seekable, ends=[start] * len(sinks))
+        self._offsets = OffsetAllocator(planned=planned, seekable=sinks[0].seekable, ends=[start] * len(sinks))
 
     @property
     def targets(self) -> Sequence[Target]:
         found = [] if self._in_turns else [sink.target for sink in self._sinks]
         return [target for target in found if target is not None]
 
-    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
-        written, left, sink = 0, merged.merged_bytes, self._sinks[place.part]
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        written, left, sink = 0, merged.merged_bytes, self._sinks[position.part]
         try:
             for piece in by_lines(merged.outputs(), sink.line_end):
                 left -= len(piece)
@@ -104,8 +104,8 @@ class SinkOutlet:
                 data = sink.encode(piece)
                 if not sink.exact:
                     merged.spans.append(Span("compress", time.perf_counter() - start, len(piece)))
-                planned = Place(place.part, place.offset + written)
-                with self._places.place(turn, planned, len(data), last=last and not left) as at:
+                planned = Position(position.part, position.offset + written)
+                with self._offsets.allocate(turn, planned, len(data), last=last and not left) as at:
                     if at is None:
                         return None
                     start = time.perf_counter()
@@ -113,8 +113,8 @@ class SinkOutlet:
                     merged.spans.append(Span("write", time.perf_counter() - start, len(data)))
                 written += len(data)
             if last and left:  # the end of a result that was made meanwhile
-                end = Place(place.part, place.offset + written)
-                with self._places.place(turn, end, 0, last=True) as at:
+                end = Position(position.part, position.offset + written)
+                with self._offsets.allocate(turn, end, 0, last=True) as at:
                     if at is None:
                         return None
         except DeviceError as error:
@@ -124,36 +124,36 @@ class SinkOutlet:
         return written
 
     def is_over(self, turn: int) -> bool:
-        return self._places.is_over(turn)
+        return self._offsets.is_over(turn)
 
-    def leave(self, turn: int, place: Place) -> int | None:
+    def finish_before(self, turn: int, position: Position) -> int | None:
         # All ahead of it have been placed then.
-        with self._places.place(turn, place, 0, last=False) as at:
+        with self._offsets.allocate(turn, position, 0, last=False) as at:
             if at is not None:
-                self._places.leave(turn)
+                self._offsets.end_before(turn)
             return at
 
     def stop(self) -> None:
-        self._places.stop()
+        self._offsets.stop()
         for sink in self._sinks:
             sink.stop()
 
 
-class CountingOutlet(SinkOutlet):
-    """Puts items into a sink, and the number of equals of each item into another one. See Outlet."""
+class CountingWriter(SinkWriter):
+    """Writes items to a sink, and the number of equals of each item to another one. See ResultWriter."""
 
     targets: Sequence[Target] = ()
 
     def __init__(self, sinks: Sequence[Sink], counts: Sink, equals: Equals) -> None:
         super().__init__(sinks, equals)
-        self._counts = SinkOutlet([counts], equals)
+        self._counts = SinkWriter([counts], equals)
 
-    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
-        written = super().put(turn, place, merged, last=last)
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        written = super().put(turn, position, merged, last=last)
         if written is not None:
             counted = cast(CountingWorker | CountingWorkspace, merged)  # no others count
             equals = _Equals([], 0, 8 * (sum(merged.counts) - merged.dropped), merged.spans, counted.equals())
-            self._counts.put(turn, place, equals, last=last)
+            self._counts.put(turn, position, equals, last=last)
         return written
 
     def stop(self) -> None:
@@ -175,10 +175,10 @@ class _Equals:
         return [self.numbers]
 
 
-class NoOutlet:
-    """Puts out nothing until it is stopped: for tasks without results, as those of checks. See Outlet.
+class NullWriter:
+    """Writes nothing: for tasks without results, as those of checks. See ResultWriter.
 
-    Outlets that keep no turns are made from it.
+    Writers whose results need no turns derive from it.
     """
 
     targets: Sequence[Target] = ()
@@ -186,21 +186,21 @@ class NoOutlet:
     def __init__(self) -> None:
         self._stopped = False
 
-    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
         return merged.merged_bytes
 
     def is_over(self, turn: int) -> bool:
         return self._stopped
 
-    def leave(self, turn: int, place: Place) -> int | None:
+    def finish_before(self, turn: int, position: Position) -> int | None:
         return None
 
     def stop(self) -> None:
         self._stopped = True
 
 
-class RunsOutlet(NoOutlet):
-    """Keeps each task's result as a sorted run. See Outlet.
+class RunWriter(NullWriter):
+    """Keeps each task's result as a sorted run. See ResultWriter.
 
     keep: makes a run from its parts. halt: ends calls of `keep` under way. runs: by the numbers of their tasks.
     """
@@ -211,10 +211,10 @@ class RunsOutlet(NoOutlet):
         self._halt = halt
         self.runs: dict[int, Any] = {}
 
-    def put(self, turn: int, place: Place, merged: Merged, *, last: bool) -> int | None:
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
         start = time.perf_counter()
         outputs = merged.outputs()
-        self.runs[place.part] = self._keep(outputs)
+        self.runs[position.part] = self._keep(outputs)
         merged.spans.append(Span("spill", time.perf_counter() - start, merged.merged_bytes))
         return merged.merged_bytes
 

@@ -1,4 +1,4 @@
-"""The places of chunks in the output, and the order in which they may take them."""
+"""The offsets of chunks in the output, and the order in which they may take them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
 
-from gpumerge_cli.engine.task import Place
+from gpumerge_cli.engine.task import Position
 
 
-class Places:
-    """Gives every piece of every chunk its place in the output.
+class OffsetAllocator:
+    """Gives every piece of every chunk its offset in its part of the output.
 
-    planned: places are those of the plan, so pieces go out as they come. Otherwise a piece's place is behind those of
-    all before it, so chunks take turns; seekable: only to take their places, writing then goes on at once. ends:
-    bytes that each part of the output holds already; it has places of its own.
+    planned: offsets are those of the plan, so pieces are written as they come. Otherwise a piece lies behind all pieces
+    before it, so chunks take turns; seekable: only to take their offsets, writing then goes on at once. ends: bytes
+    that each part of the output holds already.
     """
 
     def __init__(self, *, planned: bool, seekable: bool, ends: Sequence[int] = (0,)) -> None:
@@ -24,15 +24,15 @@ class Places:
         self._turn = 0
         self._ends = list(ends)
         self._stopped = False
-        self._first_left: float = inf
+        self._end: float = inf
         self._changed = threading.Condition()
 
     @contextmanager
-    def place(self, turn: int, planned: Place, nbytes: int, *, last: bool) -> Iterator[int | None]:
-        """The place of a piece of `nbytes` of chunk number `turn`, for writing inside the body; None if stopped.
+    def allocate(self, turn: int, planned: Position, nbytes: int, *, last: bool) -> Iterator[int | None]:
+        """The offset of a piece of `nbytes` of chunk number `turn`, for writing inside the body; None if stopped.
 
-        planned: the place that the plan gives it, in its part. last: whether it is the chunk's last piece. It is None,
-        too, for a chunk that `leave` has left.
+        planned: the position that the plan gives it. last: whether it is the chunk's last piece. It is None,
+        too, for a chunk that `end_before` excludes.
         """
         if not self._in_turns:
             yield None if self.is_over(turn) else planned.offset
@@ -40,13 +40,13 @@ class Places:
         with self._changed:
             self._changed.wait_for(lambda: self.is_over(turn) or self._turn == turn)
             if self.is_over(turn):
-                place = None
+                offset = None
             else:
-                place = self._ends[planned.part]
+                offset = self._ends[planned.part]
                 self._ends[planned.part] += nbytes
             if last and self._seekable:
                 self._next()
-        yield place
+        yield offset
         if last and not self._seekable:
             with self._changed:
                 self._next()
@@ -57,16 +57,16 @@ class Places:
 
     def is_over(self, turn: int) -> bool:
         """Whether the result of chunk number `turn` is no longer wanted."""
-        return self._stopped or turn >= self._first_left
+        return self._stopped or turn >= self._end
 
-    def leave(self, turn: int) -> None:
-        """Give places to the chunks ahead of number `turn`, but not to it or those behind it."""
+    def end_before(self, turn: int) -> None:
+        """Give offsets to the chunks ahead of number `turn`, but not to it or those behind it."""
         with self._changed:
-            self._first_left = min(self._first_left, turn)
+            self._end = min(self._end, turn)
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Give no more places; threads that wait come back."""
+        """Give no more offsets; threads that wait come back."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
