@@ -26,7 +26,7 @@ def batch(options: BatchOptions) -> None:
     jobs, joblog, report = options.file, options.joblog, options.report
     resume = options.resume or options.resume_failed
     if report is not None and os.path.splitext(report)[1].lower() != ".jsonl":
-        raise UsageError(f"--report: {report!r} is no name for lines of JSON", way_out="end the name in .jsonl")
+        raise UsageError(f"--report: {report!r} has no suffix of JSON lines", way_out="end the name in .jsonl")
 
     from gpumerge_cli.batch.spec import Limits
     from gpumerge_cli.engine.resources import default_memory
@@ -60,7 +60,7 @@ def batch(options: BatchOptions) -> None:
         told = f"{failed} of {format_counted(len(results), 'job')} failed"
         if left:
             raise GpumergeError(f"{told}, {left} did not run", way_out="--keep-going runs those, too")
-        raise GpumergeError(told, way_out="what went wrong is said above")
+        raise GpumergeError(told, way_out="see the errors above")
 
 
 def _judged(
@@ -86,7 +86,7 @@ def _judged(
             say(error)
         more = len(errors) - _MOST_TOLD
         told = f"{len(errors)} mistakes" + (f", {more} of them not shown" if more > 0 else "")
-        raise UsageError(told, where=name, way_out="mend them; no job was run")
+        raise UsageError(told, where=name, way_out="correct them; no job was run")
     if errors:
         raise errors[0]
     return jobs

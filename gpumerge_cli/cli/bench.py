@@ -53,7 +53,7 @@ def _measure(options: BenchOptions) -> BenchReport:
     words = KERNELS if options.kernels is None else parse_words(options.kernels, "--kernels")
     for word in words:
         if word not in KERNELS:
-            raise UsageError(f"--kernels: {word!r} is no kernel", way_out=f"use {', '.join(KERNELS)}")
+            raise UsageError(f"--kernels: unknown kernel {word!r}", way_out=f"use {', '.join(KERNELS)}")
     # Start-up is not part of a bench, so a GPU is worth it at any size.
     selected = select(options.backend, options.device, Order.of("int32"), None)
     chosen = selected.backend
@@ -151,8 +151,8 @@ def _deliver(
 ) -> None:
     if writers and len(reports) > 1:
         raise UsageError(
-            "-o: RESULTS of several devices or numbers of threads make no single report",
-            way_out="render one at a time",
+            "-o: RESULTS are from several devices or numbers of threads",
+            way_out="render those of one at a time",
         )
     written = 0
     try:

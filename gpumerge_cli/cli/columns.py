@@ -74,7 +74,7 @@ def csv_names(
     for file in files:
         look_at(file)
     what = f"{option} NAME: there is no header to find it in"
-    raise UsageError(what, way_out=f"name a file that is no pipe, or {by_number(option)}")
+    raise UsageError(what, way_out=f"name a regular file, or {by_number(option)}")
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def _named_key(text: str, names: Sequence[str] | None, option: str) -> KeySpec:
     if list(names).count(name) > 1:
         raise UsageError(f"{option} {text}: the header has {name} more than once", way_out=by_number(option))
     if set(letters) - set(LETTERS):
-        raise UsageError(f"{option} {text}: {letters!r} are no options of a key", way_out=f"use letters from {LETTERS}")
+        raise UsageError(f"{option} {text}: invalid key options {letters!r}", way_out=f"use letters from {LETTERS}")
     number = list(names).index(name) + 1
     return replace(parse_key(f"{number}{letters},{number}"), name=name, option=option, in_header=True)
 

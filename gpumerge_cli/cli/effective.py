@@ -48,7 +48,7 @@ def show_effective(facts: dict[str, Any]) -> None:
     files = facts["files"]
     console.print(f"project: {visible(files['project'] or '') or 'no gpumerge.toml here or above'}", soft_wrap=True)
     console.print(
-        f"user: {visible(files['user_place'])}{'' if files['user'] else ', which is not there'}", soft_wrap=True
+        f"user: {visible(files['user_place'])}{'' if files['user'] else ', which does not exist'}", soft_wrap=True
     )
     rows = [["setting", "value", "from", "commands"]]
     for row in facts["settings"]:

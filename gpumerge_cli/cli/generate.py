@@ -27,8 +27,8 @@ def generate(options: GenerateOptions) -> None:
         named[place] = file
         foreign = foreign_of(suffix_of(file)) if options.format is None and options.dtype is None else None
         if foreign is not None and not foreign.text:
-            what = f"{file}: its suffix says {foreign.name}, which is not written here"
-            raise UsageError(what, way_out="end the name in .i32, .npy or .txt, or say --format or --dtype")
+            what = f"{file}: its suffix means {foreign.name}, which gpumerge does not write"
+            raise UsageError(what, way_out="end the name in .i32, .npy or .txt, or give --format or --dtype")
 
     import numpy as np
 

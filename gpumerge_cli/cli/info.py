@@ -53,7 +53,7 @@ def _measure() -> None:
         place = costs.save(measured)
     except OSError as error:
         raise output_error(error, str(costs.costs_file())) from None
-    print(f"kept in {place}", file=sys.stderr)
+    print(f"saved in {place}", file=sys.stderr)
 
 
 def _facts(*, measure: bool = False) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _show(facts: dict[str, Any]) -> None:
                 one["backend"], one["device"], format_bytes(one["memory"]) if one["memory"] else "", details
             )
         else:
-            devices.add_row(one["backend"], "not here", "", one["why_not"])
+            devices.add_row(one["backend"], "unavailable", "", one["why_not"])
     console.print(devices)
     if facts["gpus"]:
         console.print(_links(facts["gpus"]))

@@ -70,7 +70,7 @@ def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
     separator, between = _separators(options.field_separator, zero_terminated=options.zero_terminated)
     fields, key, named = join_keys(options, names, separator)
     if options.field_separator == "" and len(fields[0]) > 1:
-        raise UsageError("-t '': all of a line is one field", way_out="name the byte between fields, or one field")
+        raise UsageError("-t '': a whole line is one field", way_out="name the byte between fields, or one field")
     columns, auto = _columns(options.columns, len(fields[0]))
     rules = Join(
         fields=fields,
@@ -195,5 +195,5 @@ def _column(word: str, keys: int) -> list[tuple[int, int]]:
         return [(0, number) for number in range(keys)]
     found = _COLUMN.fullmatch(word)
     if found is None or not found[2].strip("0"):
-        raise UsageError(f"-o: {word!r} is no column", way_out="write 0 for the key, or FILE.FIELD as 1.2, or auto")
+        raise UsageError(f"-o: invalid column {word!r}", way_out="write 0 for the key, or FILE.FIELD as 1.2, or auto")
     return [(int(found[1]), min(parse_number(found[2]), SATURATED) - 1)]

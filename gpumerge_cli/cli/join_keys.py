@@ -100,7 +100,7 @@ def _keys(
     unknown = next((key for key in keys if key.start - set(LETTERS)), None)
     if unknown is not None:
         wrong = "".join(sorted(unknown.start - set(LETTERS)))
-        raise UsageError(f"{option} {text}: {wrong!r} is no letter of a key here", way_out=f"use some of {LETTERS}")
+        raise UsageError(f"{option} {text}: invalid key options {wrong!r}", way_out=f"use letters from {LETTERS}")
     return keys
 
 
@@ -108,7 +108,7 @@ def _numbered(word: str, option: str) -> KeySpec:
     found = _FIELD.fullmatch(word)
     if found is None:
         raise UsageError(
-            f"{option}: {word!r} is no number of a field", way_out="count from 1, as 2 or 1,2n; --csv takes names"
+            f"{option}: invalid field number {word!r}", way_out="count from 1, as 2 or 1,2n; --csv takes names"
         )
     number = parse_number(found[1])
     if number == 0:

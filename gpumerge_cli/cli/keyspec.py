@@ -59,7 +59,7 @@ def parse_key(text: str) -> KeySpec:
     found = WHOLE_KEY.fullmatch(text)
     if found is None:
         raise UsageError(
-            f"-k {text!r} is no key",
+            f"-k: invalid key {text!r}",
             way_out=f"write F[.C][OPTIONS][,F[.C][OPTIONS]], options from {LETTERS}; --field takes names",
         )
     field, char, start, last_field, last_char, end = found.groups()
@@ -93,7 +93,7 @@ def parse_obsolete_key(start: str, end: str | None) -> KeySpec | None:
         return key
     found = _OBSOLETE_END.fullmatch(end)
     if found is None:
-        raise UsageError(f"{end!r} is no end of the key {start!r}", way_out="write -F[.C][OPTIONS], or use -k")
+        raise UsageError(f"invalid end {end!r} of the key {start!r}", way_out="write -F[.C][OPTIONS], or use -k")
     field, char = parse_number(found[1]), parse_number(found[2] or "0")
     # Without characters the key ends ahead of field F: at the end of the one before.
     field -= field > 0 and char == 0
@@ -157,10 +157,10 @@ def _line_key(key: KeySpec) -> LineKey:
         reverse="r" in letters,
         fold="f" in letters,
         dictionary="d" in letters,
-        # What is no letter, digit or blank is left out already.
+        # "d" leaves out all unprintable characters, too.
         printable="i" in letters and "d" not in letters,
         skip_start="b" in key.start,
-        # Where whole fields end, no characters are counted that blanks could lie ahead of.
+        # A key that ends with a whole field counts no characters there.
         skip_end="b" in key.end and key.end_char > 0,
         name=key.name,
         option=key.option,

@@ -94,7 +94,7 @@ def _settable(command: Command) -> str:
     names = [f"`{name}`" for option in command.options if option.settable for name in option.setting_names]
     return (
         f"Of these, {', '.join(names[:-1])} and {names[-1]} can be [set](../configuration.md) by the environment or a "
-        "configuration file: none of them changes what goes out. Only the command line sets the other ones, so that a "
+        "configuration file: none of them changes the output. Only the command line sets the other ones, so that a "
         "script that calls sort gets what it asks for."
     )
 

@@ -30,5 +30,5 @@ class _Teller:
             return
         self._told.add(notice.what)
         with suppress(OSError):
-            about = f"about {max(1, round(notice.about))} s, once: what it makes is kept"
+            about = f"about {max(1, round(notice.about))} s, once: the result is kept"
             print(f"gpumerge: compiling {notice.what}, {about}", file=sys.stderr, flush=True)

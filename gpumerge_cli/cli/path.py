@@ -40,7 +40,7 @@ def path(options: PathOptions) -> None:
         lacking = draw(report)
         if lacking and sys.stderr is not None:
             said = (
-                f"{visible(str(output))}: its font lacks {lacking}, drawn as boxes; a figure that ends in .svg has them"
+                f"{visible(str(output))}: its font lacks {lacking}, which are drawn as boxes; a .svg figure shows them"
             )
             print(f"gpumerge: {said}", file=sys.stderr)
         return

@@ -75,7 +75,7 @@ def parse_range(text: str, option: str = "--range") -> RankRange:
 
     start, colon, stop = text.partition(":")
     if not colon or ":" in stop:
-        raise UsageError(f"{option}: {text!r} is no range", way_out="write A:B, as 0:10, 1e6: or -10:")
+        raise UsageError(f"{option}: invalid range {text!r}", way_out="write A:B, as 0:10, 1e6: or -10:")
     return RankRange(_rank(start, option) or 0, _rank(stop, option))
 
 
@@ -96,5 +96,5 @@ def _quantiles(text: str) -> tuple[str, ...]:
         except (ValueError, ZeroDivisionError):
             found = False
         if not found:
-            raise UsageError(f"--quantile: {word!r} is no part of all", way_out="write from 0 to 1, as 0.5,0.99 or 1/3")
+            raise UsageError(f"--quantile: {word!r} is not a quantile", way_out="use numbers from 0 to 1, as 0.5,0.99")
     return words

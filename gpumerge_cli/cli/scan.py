@@ -154,7 +154,7 @@ def _completed(row: Command, written: str) -> str:
     if len(meant) > 1:
         more = ", ..." * (len(found) > _MOST_NAMED)
         way_out = f"write one of {', '.join([*found][:_MOST_NAMED])}{more}"
-        raise UsageError(f"{written} may be several options", way_out=way_out)
+        raise UsageError(f"{written} is ambiguous", way_out=way_out)
     if not meant or _is_of_another(row, written, *meant):
         raise unknown_option(row, written)
     return next(iter(found))

@@ -235,9 +235,7 @@ def _from_text(option: Option, setting: Setting) -> Any:
     text = setting.value
     if option.kind == "flag":
         if text.lower() not in (*_TRUE, *_FALSE):
-            raise UsageError(
-                f"${setting.source} is neither true nor false", where=setting.source, way_out="write 1 or 0"
-            )
+            raise UsageError(f"${setting.source} must be true or false", where=setting.source, way_out="write 1 or 0")
         return text.lower() in _TRUE
     if option.multiple:
         import shlex
@@ -262,7 +260,7 @@ def _from_toml(option: Option, setting: Setting) -> Any:
             fits, expected, example = type(value) in (str, int), "text", '"..."'
         if not fits:
             raise UsageError(
-                f"{setting.name} is {expected}, not {_shown(value)}",
+                f"{setting.name} must be {expected}, not {_shown(value)}",
                 where=setting.source,
                 way_out=f"write {setting.name} = {example}",
             )
@@ -299,12 +297,12 @@ def _path(option: Option, setting: Setting, value: Any) -> Any:
         real = os.path.realpath(folder)
         if is_url(path) or os.path.commonpath((os.path.realpath(path), real)) != real:
             raise UsageError(
-                f"{setting.name} = {value!r} leads out of the project's folder",
+                f"{setting.name} = {value!r} is outside of the project's folder",
                 where=setting.source,
                 way_out="name a place in it, or set it in the user's file",
             )
         if option.kind == "file" and not os.path.isfile(path):  # a pipe may have no end
-            what = "is no regular file" if os.path.exists(path) else "does not exist"
+            what = "is not a regular file" if os.path.exists(path) else "does not exist"
             raise UsageError(
                 f"{setting.name} = {value!r} {what}", where=setting.source, way_out="name another, or leave it out"
             )

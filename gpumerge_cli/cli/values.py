@@ -114,7 +114,7 @@ def read_value(option: Option, text: str, written: str = "") -> Any:
     written = written or option.names[0]
     if option.choices and not option.gnu and text not in option.choices:
         way_out = did_you_mean(text, option.choices, f"use {', '.join(option.choices)}")
-        raise UsageError(f"{written}: {text!r} is no word for it", way_out=way_out)
+        raise UsageError(f"{written}: invalid value {text!r}", way_out=way_out)
     if option.kind == "number":
         return parse_whole(text, written, option.least)
     if option.kind == "numbers":

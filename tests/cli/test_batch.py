@@ -215,7 +215,7 @@ def test_failures_are_named_and_counted(folder: Path, capfd: pytest.CaptureFixtu
     assert run([*command, "--resume", "--keep-going"]) == 2
     told = capfd.readouterr().err.splitlines()
     assert told[0] == "gpumerge: job ab: it failed in an earlier run; --resume-failed runs it again"
-    assert told[-1] == "gpumerge: 3 of 4 jobs failed; what went wrong is said above"
+    assert told[-1] == "gpumerge: 3 of 4 jobs failed; see the errors above"
     assert [(entry.number, entry.exit_code) for entry in read_log(log).values()] == [(2, 2), (4, 0)]
     (folder / "a.txt").write_text("1\n5\n9\n")
     assert run([*command, "--resume-failed"]) == 0
@@ -231,7 +231,7 @@ def test_mistakes_are_told_before_anything_runs(folder: Path, capfd: pytest.Capt
     first, second, last = capfd.readouterr().err.splitlines()
     assert first.startswith(f"gpumerge: {path}:9: {folder}/d.txt: no such file or directory; ")
     assert second == f"gpumerge: {path}:10: there is no uniqe; did you mean unique?"
-    assert last == f"gpumerge: {path}: 2 mistakes; mend them; no job was run"
+    assert last == f"gpumerge: {path}: 2 mistakes; correct them; no job was run"
     assert outputs(folder) == {}
     assert log.read_text() == "precious"
 
@@ -432,7 +432,7 @@ def test_comparisons_and_ranks_are_jobs(folder: Path, capfd: pytest.CaptureFixtu
         ('operation = "rank"\ninputs = ["a.txt"]\nat = 1', "the job has no output"),
         ('operation = "rank"\ninputs = ["a.txt"]\nat = 1\noutput = "a.txt"', "would replace"),
         ('operation = "rank"\ninputs = ["a.txt"]\nat = 1\noutput = "s3://b/x"', "answers go to a file of this machine"),
-        ('operation = "rank"\ninputs = ["a.txt"]\nat = "x"\noutput = "x"', "--at: 'x' is no count"),
+        ('operation = "rank"\ninputs = ["a.txt"]\nat = "x"\noutput = "x"', "--at: invalid count 'x'"),
     ],
 )
 def test_what_comparisons_and_ranks_refuse_is_told_ahead(
