@@ -9,7 +9,6 @@ from gpumerge_cli.cli import merge
 from gpumerge_cli.cli.comparing import compare as compare_ways
 from gpumerge_cli.cli.job_parts import margin_of
 from gpumerge_cli.cli.options.typed import CompareOptions, SetOptions
-from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals, Margin
 
@@ -37,7 +36,7 @@ def set_of(options: SetOptions) -> Job:
 def compare(options: CompareOptions) -> None:
     """Carry out the command line of compare. Raises GpumergeError."""
     # As comm, it says nothing but what is asked for.
-    options = options if options.verbose else replace(options, quiet=True)
+    options = options if options.verbose else options.changed(quiet=True)
     merge.carry_out(columns_of(options), options)
 
 

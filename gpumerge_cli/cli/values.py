@@ -10,7 +10,6 @@ from gpumerge_cli.cli.conflicts import judge
 from gpumerge_cli.cli.gnu_values import parse_numbers, parse_whole
 from gpumerge_cli.cli.options.model import Command, Option
 from gpumerge_cli.cli.options.typed import OPTIONS
-from gpumerge_cli.dataclass import names_of
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.words import did_you_mean, nearest
 
@@ -68,11 +67,7 @@ def make_options(row: Command, said: Mapping[str, Any], given: Iterable[str], se
         "sequence": tuple(one for one in sequence if one in ("key", "field")),
     }
     judge(row, values, given)
-    kind = OPTIONS[row.name]
-    made = object.__new__(kind)
-    for name in names_of(kind):  # __init__ of 60 fields is made by its first call, which takes half a millisecond
-        object.__setattr__(made, name, values[name])
-    return made
+    return OPTIONS[row.name](values)
 
 
 def _with_csv(row: Command, said: Mapping[str, Any]) -> Mapping[str, Any]:

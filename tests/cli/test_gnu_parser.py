@@ -14,7 +14,6 @@ from gpumerge_cli.cli.keyspec import is_random
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.typed import SortOptions
 from gpumerge_cli.cli.values import read_value
-from gpumerge_cli.dataclass import names_of
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
@@ -231,7 +230,7 @@ def test_every_option_at_once() -> None:
         "kernel": "basic", "algorithm": "radix", "progress": True, "compressed": True, "files": ("b", "a", "-c"),
     }  # fmt: skip
     others = parse().options
-    said = {one: getattr(command.options, one) for one in names_of(SortOptions) if one != "given"}
+    said = {one: getattr(command.options, one) for one in SortOptions.field_names() if one != "given"}
     assert {one: value for one, value in said.items() if value != getattr(others, one)} == expected
 
 

@@ -77,11 +77,12 @@ def test_defaults_are_those_of_the_rows(name: str) -> None:
             assert getattr(options, option.parameter) == option.initial
     assert not hasattr(options, "no_such_option")
     with pytest.raises(AttributeError):
-        options.command = "other"  # type: ignore[misc]
-    assert options == make_options(row, {}, ())
+        options.command = "other"
+    assert options == make_options(row, {}, ()) == make_options(row, {}, ("debug",))
     changed = make_options(row, {"debug": True}, ())
     assert changed != options
-    assert repr(changed)
+    assert changed == options.changed(debug=True)
+    assert "debug=True" in repr(changed)
 
 
 def test_letters_are_those_of_the_rows() -> None:
