@@ -4,44 +4,57 @@
 
 #include "bytes.cuh"
 
-// The values of COMPARISONS in rules.py.
-enum Comparison { BYTES, NUMBERS, UNITS, GENERAL, MONTHS, VERSIONS, RANDOM };
+// The kinds of keys, in the order of KINDS in gpumerge_cli/order/key_kinds.py. key_kinds.cuh has a function for each.
+#define KEY_KINDS(KIND) KIND(bytes) IMAGED_KINDS(KIND)
+#define IMAGED_KINDS(KIND) KIND(numeric) KIND(human) KIND(general) KIND(month) KIND(random) KIND(version)
 
-// COMPARED has a bit for each way in which keys of the order compare, and bit NO_KEYS for an order without keys. The code for
-// all other ways is left out, because compiling it takes longer than compiling a merge. By default every order is served.
-constexpr int NO_KEYS = 7;
+enum KeyKind {
+#define NUMBER(name) KIND_##name,
+    KEY_KINDS(NUMBER)
+#undef NUMBER
+    NO_KEYS
+};
+
+// COMPARED has a bit for each kind among the keys of the order, and bit NO_KEYS for an order without keys. The code for all
+// other kinds is left out, because compiling it takes longer than compiling a merge. By default every order is served.
 #ifndef COMPARED
-#define COMPARED 255
+#define COMPARED ((2 << NO_KEYS) - 1)
 #endif
 
 // Flags of an order, and of a key.
 enum OrderFlag { STABLE = 1, REVERSE = 2, PLAIN = 4, NUMERIC = 8 };
 enum KeyFlag { KEY_REVERSE = 1, FOLD = 2, DICTIONARY = 4, PRINTABLE = 8, SKIP_START = 16, SKIP_END = 32 };
 
-// end_field is negative for the end of the line; end_char 0 for the end of the field.
+// end_field is negative for the end of the line; end_char 0 for the end of the field. parameters: the place in the order, in
+// words, of what the kind needs to know besides, which takes parameter_words.
 struct Key {
-    long long compare, start_field, start_char, end_field, end_char, flags, spare[2];
+    long long kind, start_field, start_char, end_field, end_char, flags, parameters, parameter_words;
 
-    __device__ __forceinline__ bool compares(Comparison way) const { return COMPARED >> way & 1 && compare == way; }
+    __device__ __forceinline__ bool is(KeyKind other) const { return COMPARED >> other & 1 && kind == other; }
 };
 
 // separator is negative if blanks separate fields, and QUOTED more than the byte if fields may be quoted as in CSV. The keys
-// lie directly behind this struct.
+// lie directly behind this struct, and the parameters of keys behind them. words: those of all this.
 constexpr long long QUOTED = 256;
 
 struct LineOrder {
-    long long flags, keys, separator, terminator, salt[2], spare[2];
+    long long flags, keys, separator, terminator, salt[2], words, spare;
 
     __device__ __forceinline__ bool plain() const
     {
         return COMPARED == 1 << NO_KEYS || (COMPARED >> NO_KEYS & 1 && flags & PLAIN);
     }
 
-    __device__ __forceinline__ bool numeric() const { return COMPARED >> NUMBERS & 1 && flags & NUMERIC; }
+    __device__ __forceinline__ bool numeric() const { return COMPARED >> KIND_numeric & 1 && flags & NUMERIC; }
 
     __device__ __forceinline__ const Key& key(long long number) const
     {
         return reinterpret_cast<const Key*>(this + 1)[number];
+    }
+
+    __device__ __forceinline__ const long long* parameters_of(const Key& key) const
+    {
+        return reinterpret_cast<const long long*>(this) + key.parameters;
     }
 };
 

@@ -84,9 +84,7 @@ struct Lines {
 
 #if ROWS && !RECORD_SIZE
 
-#include "digest.cuh"
-#include "general.cuh"
-#include "version.cuh"
+#include "key_kinds.cuh"
 
 #if !TEXT_PADDING
 
@@ -102,39 +100,6 @@ __device__ __forceinline__ Text text_of(Lines lines, long long line)
 }
 
 #endif
-
-// The number of the month whose name begins the text: 1 to 12, 0 for none.
-__device__ inline int month_of(Text text)
-{
-    const Place at = skip_blanks(text.start, text.stop);
-    if (text.stop - at < 3) return 0;
-    switch (folded(at[0], FOLD) << 16 | folded(at[1], FOLD) << 8 | folded(at[2], FOLD)) {
-    case 'J' << 16 | 'A' << 8 | 'N': return 1;
-    case 'F' << 16 | 'E' << 8 | 'B': return 2;
-    case 'M' << 16 | 'A' << 8 | 'R': return 3;
-    case 'A' << 16 | 'P' << 8 | 'R': return 4;
-    case 'M' << 16 | 'A' << 8 | 'Y': return 5;
-    case 'J' << 16 | 'U' << 8 | 'N': return 6;
-    case 'J' << 16 | 'U' << 8 | 'L': return 7;
-    case 'A' << 16 | 'U' << 8 | 'G': return 8;
-    case 'S' << 16 | 'E' << 8 | 'P': return 9;
-    case 'O' << 16 | 'C' << 8 | 'T': return 10;
-    case 'N' << 16 | 'O' << 8 | 'V': return 11;
-    case 'D' << 16 | 'E' << 8 | 'C': return 12;
-    }
-    return 0;
-}
-
-// The 64-bit image of a key that is compared neither by bytes nor as a month.
-__device__ inline Word key_image(const LineOrder& order, const Key& key, Text text)
-{
-    if (key.compares(NUMBERS)) return number_image(text);
-    if (key.compares(UNITS)) return unit_image(text, key.flags);
-    if (key.compares(GENERAL)) return general_image(text);
-    if (key.compares(VERSIONS)) return version_image(text, key.flags);
-    if (key.compares(RANDOM)) return digest(order.salt, text, key.flags).first;
-    return 0;
-}
 
 #if TEXT_PADDING
 typedef WideWord PrefixBits;
@@ -167,9 +132,18 @@ struct Prefix {
         room -= width;
     }
 
-    __device__ __forceinline__ void put_word(Word word)
+    // Puts the first BITS bits of an image, or their complement. There must be room for at least one bit.
+    template <int BITS>
+    __device__ __forceinline__ void put_key(const KeyImage& image, bool turned)
     {
-        put_image(static_cast<PrefixBits>(word) << (PREFIX_BITS - 64), 64);
+#if TEXT_PADDING
+        PrefixBits bits = static_cast<PrefixBits>(image.first) << 64 | image.second;
+#else
+        PrefixBits bits = image.first;
+#endif
+        if (turned) bits = ~bits;
+        if (BITS < PREFIX_BITS) bits &= ~(~static_cast<PrefixBits>(0) >> (BITS % PREFIX_BITS));
+        put_image(bits, BITS);
     }
 
 #if TEXT_PADDING
@@ -222,18 +196,20 @@ __device__ __noinline__ Prefix key_prefix(const LineOrder& order, Text line)
         const Key& key = order.key(number);
         const Text text = marks.part(key);
         const int turned = key.flags & KEY_REVERSE ? 255 : 0;
-        if (key.compares(BYTES)) {
+        if (key.is(KIND_bytes)) {
             prefix.put_text(text, key.flags, turned);
-        } else if (key.compares(MONTHS)) {
-            prefix.put(month_of(text), turned);
-        } else {
-            const Word image = key_image(order, key, text);
-            prefix.put_word(turned ? ~image : image);
-            if (PREFIX_BITS == 64 || !key.compares(NUMBERS) || !is_exact(image)) {
-                prefix.told = false;
-                return prefix;
-            }
         }
+#define PUT(name) \
+    else if (key.is(KIND_##name)) { \
+        const KeyImage image = kind_##name::image({order, key, text}); \
+        prefix.put_key<kind_##name::BITS>(image, turned != 0); \
+        if (PREFIX_BITS <= kind_##name::BITS || !image.exact) { \
+            prefix.told = false; \
+            return prefix; \
+        } \
+    }
+        IMAGED_KINDS(PUT)
+#undef PUT
         prefix.told = prefix.told && prefix.room >= 0;
     }
     prefix.rest = prefix.room;
@@ -268,42 +244,13 @@ __device__ inline Word line_prefix(Lines lines, long long number)
 
 #endif
 
-__device__ inline int compare_translated(Text x, Text y, long long flags)
-{
-#if TEXT_PADDING
-    if (!(flags & (FOLD | DICTIONARY | PRINTABLE))) return compare_bytes(x, y);
-#endif
-    x.start = next_counting(x.start, x.stop, flags);
-    y.start = next_counting(y.start, y.stop, flags);
-    while (x.start < x.stop && y.start < y.stop) {
-        const int difference = folded(*x.start, flags) - folded(*y.start, flags);
-        if (difference != 0) return difference;
-        x.start = next_counting(x.start + 1, x.stop, flags);
-        y.start = next_counting(y.start + 1, y.stop, flags);
-    }
-    return (x.start < x.stop) - (y.start < y.stop);
-}
-
-__device__ inline int compare_random(const long long* salt, Text a, Text b, long long flags)
-{
-    const int as_text = compare_translated(a, b, flags);
-    if (as_text == 0) return 0;
-    const Digest x = digest(salt, a, flags), y = digest(salt, b, flags);
-    if (x.first != y.first) return x.first < y.first ? -1 : 1;
-    if (x.rest != y.rest) return x.rest < y.rest ? -1 : 1;
-    return as_text;
-}
-
 __device__ inline int compare_key(const LineOrder& order, const Key& key, Text a, Text b)
 {
     const Text x = key_text(key, order.separator, a), y = key_text(key, order.separator, b);
-    if (key.compares(BYTES)) return compare_translated(x, y, key.flags);
-    if (key.compares(NUMBERS)) return compare_numbers(x, y);
-    if (key.compares(UNITS)) return compare_units(x, y, key.flags);
-    if (key.compares(GENERAL)) return compare_general(x, y);
-    if (key.compares(MONTHS)) return month_of(x) - month_of(y);
-    if (key.compares(VERSIONS)) return compare_versions(x, y, key.flags);
-    if (key.compares(RANDOM)) return compare_random(order.salt, x, y, key.flags);
+#define COMPARE(name) \
+    if (key.is(KIND_##name)) return kind_##name::compare({order, key, x}, {order, key, y});
+    KEY_KINDS(COMPARE)
+#undef COMPARE
     return 0;
 }
 

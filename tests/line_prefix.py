@@ -129,7 +129,7 @@ def streamed(key: LineKey, text: bytes, salt: bytes) -> tuple[bytes, bool]:
     if key.compare == "version":
         return version(text).ljust(8, b"\0")[:8], False
     if key.compare == "random":
-        return hashlib.md5(salt + text).digest()[:8], False
+        return hashlib.md5(salt + text).digest(), False
     image = {"numeric": numeric, "human": human, "general": general}[key.compare](text)
     return image.to_bytes(8, "big"), key.compare == "numeric" and is_exact(text)
 

@@ -24,7 +24,8 @@ LAYERS = {
 # These rooms see no more than this of others beside or below them, but for words.
 ONLY = {
     "order": {"dataclass", "errors"},
-    "order.rules": {"dataclass"},
+    "order.rules": {"dataclass", "order.key_kinds"},
+    "order.key_kinds": {"dataclass"},
     "order.key_types": {"dataclass"},
     "native": set(),
     "formats": {"native"},

@@ -260,8 +260,6 @@ def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch,
 
 def test_the_host_and_the_kernel_agree_on_joins() -> None:
     text = flatten("join_runs.cu")
-    assert f"constexpr int RUNS = {joining.MOST};" in text
-    assert f"constexpr long long STRETCH = {joining._STRETCH};" in text
     assert f"#define BLOCK_SIZE {joining.THREADS}" in text
     assert 8 * joining.WORDS <= 4096  # bytes of arguments that every driver takes
 

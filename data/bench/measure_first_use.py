@@ -175,8 +175,9 @@ def units(only: list[str]) -> None:
     from gpumerge_cli.backends.gpu.source import flatten
     from gpumerge_cli.backends.limits import TUNED_ON
     from gpumerge_cli.launch import LaunchRequest, SortRequest
+    from gpumerge_cli.order.key_kinds import KIND_OF
     from gpumerge_cli.order.kinds import Order
-    from gpumerge_cli.order.rules import COMPARISONS, LineKey, LineOrder
+    from gpumerge_cli.order.rules import LineKey, LineOrder
 
     needed: list[tuple[str, tuple[str, ...]]] = []
     module.begin = lambda file, options, capability: needed.append((file, options))
@@ -191,7 +192,7 @@ def units(only: list[str]) -> None:
 
     orders = {name: Order.of(name) for name in ("int32", "int64", "float32", "float64")}
     orders |= {"records of 100 bytes": Order.records(100, 0, 10), "lines, bytewise": Order.lines()}
-    orders |= {f"lines, {way}": Order.lines(LineOrder((LineKey(way),))) for way in COMPARISONS}
+    orders |= {f"lines, {way}": Order.lines(LineOrder((LineKey(way),))) for way in KIND_OF}
     orders["lines, bytes and numeric"] = Order.lines(LineOrder((LineKey(start_field=1), LineKey("numeric"))))
     compiled(("hold.cu", ()))
     print("| kind | units: s alone (KiB) | s side by side |")

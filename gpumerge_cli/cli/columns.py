@@ -12,9 +12,10 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache
 
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number
-from gpumerge_cli.cli.keyspec import LETTERS, WHOLE_KEY, KeySpec, parse_key
+from gpumerge_cli.cli.keyspec import WHOLE_KEY, KeySpec, parse_key
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
+from gpumerge_cli.order.key_kinds import LETTERS
 from gpumerge_cli.urls import is_url
 from gpumerge_cli.words import did_you_mean, nearest
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from gpumerge_cli.cli.fields import Keys, find_keys
 from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_separator, parse_size
 from gpumerge_cli.cli.keyspec import (
-    LETTERS,
     KeySpec,
     inheriting,
     line_order,
@@ -27,6 +26,7 @@ from gpumerge_cli.cli.scan import ENDING, Operand, last_state, scan
 from gpumerge_cli.cli.values import OptionValue, given_twice, make_options, read_value
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.key_kinds import LETTERS
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 
 from gpumerge_cli.cli.columns import csv_names, header_of, parse_columns, said_header
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
-from gpumerge_cli.cli.keyspec import LETTERS as SORT_LETTERS
 from gpumerge_cli.cli.keyspec import KeySpec, line_order
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.key_kinds import KINDS
+from gpumerge_cli.order.key_kinds import LETTERS as SORT_LETTERS
 from gpumerge_cli.order.rules import LineOrder
 
-LETTERS = "dfghMnrV"
+_NOT_HERE = {"b", "i"} | {kind.letter for kind in KINDS if not kind.joins}
+LETTERS = "".join(letter for letter in SORT_LETTERS if letter not in _NOT_HERE)
 """The letters of sort's keys that a join's keys take."""
 _FIELD = re.compile(rf"({NUMBER})(?::?([A-Za-z]*))?", re.ASCII)
 _NOWHERE = -1

@@ -12,21 +12,17 @@ from collections.abc import Collection, Sequence
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, match_word, parse_number
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.rules import NEWLINE, NUL, Comparison, LineKey, LineOrder
+from gpumerge_cli.order.key_kinds import KINDS, LETTERS
+from gpumerge_cli.order.rules import NEWLINE, NUL, LineKey, LineOrder
 
-LETTERS = "bdfghiMnRrV"
-"""The letters of the options that say how keys compare."""
-_COMPARISONS: dict[str, Comparison] = {
-    "n": "numeric", "g": "general", "h": "human", "M": "month", "R": "random", "V": "version",
-}  # fmt: skip
-"""In GNU's order: the first that a key has is how it compares."""
 _POSITION = rf"({NUMBER})(?:\.({NUMBER}))?([{LETTERS}]*)"
 WHOLE_KEY = re.compile(rf"{_POSITION}(?:,{_POSITION})?", re.ASCII)
 _OBSOLETE_START = re.compile(rf"\+{_POSITION}", re.ASCII)
 _OBSOLETE_END = re.compile(rf"-{_POSITION}", re.ASCII)
-_SORT_WORDS = {
-    "general-numeric": "g", "human-numeric": "h", "month": "M", "numeric": "n", "random": "R", "version": "V",
-}  # fmt: skip
+_SORT_WORDS = {kind.word: kind.letter for kind in sorted(KINDS, key=lambda kind: kind.word) if kind.word}
+_ALONE = {kind.letter for kind in KINDS if kind.begins is not None}
+_TOGETHER = {"d", "i"} | {kind.letter for kind in KINDS if kind.begins is None}
+"""Letters of which a key may have one alone, or as many as there are."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +131,7 @@ def inheriting(letters: Collection[str], keys: Sequence[KeySpec]) -> list[KeySpe
 
 def is_random(order: LineOrder) -> bool:
     """Whether the order needs a salt."""
-    return any(key.compare == "random" for key in order.keys)
+    return any(key.kind.salted for key in order.keys)
 
 
 def parse_sort_word(word: str, exit_code: int = 2) -> str:
@@ -145,11 +141,11 @@ def parse_sort_word(word: str, exit_code: int = 2) -> str:
 
 def _line_key(key: KeySpec) -> LineKey:
     letters = key.start | key.end
-    if len(letters & set("nghM")) + bool(letters & set("VRdi")) > 1:
+    if len(letters & _ALONE) + bool(letters & _TOGETHER) > 1:
         shown = "".join(sorted(letters - set("br"), key=LETTERS.index))
         raise UsageError(f"options -{shown} are incompatible", way_out="give a key one way to compare")
     return LineKey(
-        compare=next((_COMPARISONS[letter] for letter in _COMPARISONS if letter in letters), "bytes"),
+        compare=next((kind.name for kind in KINDS if kind.letter in letters), "bytes"),
         start_field=key.start_field,
         start_char=key.start_char,
         end_field=key.end_field,

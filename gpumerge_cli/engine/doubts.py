@@ -15,19 +15,12 @@ from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.rules import Comparison, LineOrder
+from gpumerge_cli.order.rules import LineKey, LineOrder
 
 _LONG_LOOK = 1 << 16
 _SHOWN = 40
 _DIGITS = rb"\s*-?\.?[0-9]"
 _EXPONENT = rb"\s*-?[0-9]*\.?[0-9]+[eE][+-][0-9]+"
-_NUMBERS: dict[Comparison, bytes] = {
-    "numeric": _DIGITS,
-    "human": _DIGITS,
-    "general": rb"(?i)\s*[+-]?(\.?[0-9]|inf|nan)",
-    "month": rb"(?i)\s*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
-}
-"""The beginnings of keys that are numbers or months. All other keys of the same comparison are equal."""
 
 
 def warn(sources: Sequence[Source], order: Order, items: Items) -> None:
@@ -74,7 +67,7 @@ def doubt_of_keys(source: LineSource, start: bytes, order: Order) -> str:
         count += 1
         for number, key in enumerate(text.keys):
             begin, end = bounds(number, line)
-            pattern = _NUMBERS.get(key.compare)
+            pattern = key.kind.begins
             if begin < end and (pattern is None or re.match(pattern, line[begin:end])):
                 return ""
             filled |= begin < end
@@ -116,7 +109,7 @@ def doubt_of_header(sources: Sequence[Source], orders: Sequence[Order], *, joine
         return ""
     order = orders[0]
     keys = order.text.keys if order.text is not None else ()
-    asked = next((number for number, key in enumerate(keys) if key.compare in _NUMBERS), None)
+    asked = next((number for number, key in enumerate(keys) if key.kind.begins is not None), None)
     if asked is None and joined:  # two headers go out as one
         return ""
     heads: list[bytes] = []
@@ -168,12 +161,12 @@ def _is_number(order: Order, number: int, line: bytes) -> bool:
 
     assert order.text is not None
     begin, end = key_bounds(order, number, line)
-    return is_number_like(order.text.keys[number].compare, line[begin:end])
+    return is_number_like(order.text.keys[number], line[begin:end])
 
 
-def is_number_like(compare: Comparison, key: bytes) -> bool:
-    """Whether a key begins as its comparison asks for, be it of numbers or of months."""
-    return compare not in _NUMBERS or re.match(_NUMBERS[compare], key) is not None
+def is_number_like(key: LineKey, text: bytes) -> bool:
+    """Whether the text of a key begins as its kind asks for, be it of numbers or of months."""
+    return key.kind.begins is None or re.match(key.kind.begins, text) is not None
 
 
 def _by_keys_of(others: LineOrder, order: Order) -> Order:

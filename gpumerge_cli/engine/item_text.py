@@ -130,7 +130,7 @@ def _judge_keys(text: str, line: bytes, order: Order) -> None:
         if begin == len(line) and line[-1:] not in _separators_of(order):
             what = f"it is taken for a whole {word}, and has no field for {order.key_said(number)}"
             raise _wrong(text, what, f"write the {word} up to the key, with any text in the fields ahead of it")
-        if not is_number_like(key.compare, line[begin:end]):
+        if not is_number_like(key, line[begin:end]):
             shown = order.quoted(line[begin:end])
             getLogger("gpumerge").warning(
                 "gpumerge: warning: --of %r is taken for a whole %s, whose key %s by %s is no number",

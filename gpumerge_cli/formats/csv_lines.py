@@ -30,7 +30,6 @@ from gpumerge_cli.order.rules import NUL, SEPARATOR, LineKey, LineOrder
 from gpumerge_cli.urls import is_url
 
 _COMMA = 0x2C
-_NUMBERS = ("numeric", "human", "general", "month")
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def order_within_fields(order: LineOrder) -> LineOrder | None:
     """The order of records as they stand, None if a key needs them taken to pieces: one of several fields does."""
     keys = []
     for key in order.keys:
-        if key.end_char == 0 and key.compare in _NUMBERS and _goes_on(key):
+        if key.end_char == 0 and key.kind.begins is not None and _goes_on(key):
             key = replace(key, end_field=key.start_field)  # a number ends with its field anyway
         if key.end_char or _goes_on(key):
             return None

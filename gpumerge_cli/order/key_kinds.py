@@ -38,7 +38,11 @@ KINDS = (
     KeyKind("human", "h", "human-numeric", begins=_DIGITS),
     KeyKind("general", "g", "general-numeric", begins=rb"(?i)\s*[+-]?(\.?[0-9]|inf|nan)"),
     KeyKind("month", "M", "month", begins=rb"(?i)\s*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"),
-    KeyKind("version", "V", "version"),
     KeyKind("random", "R", "random", joins=False, salted=True),
+    KeyKind("version", "V", "version"),
 )
-"""All kinds. The place of one is its number in compiled code."""
+"""All kinds. The place of one is its number in compiled code. If a key has the letters of several, the first counts."""
+KIND_OF = {kind.name: kind for kind in KINDS}
+NUMBER_OF = {kind.name: number for number, kind in enumerate(KINDS)}
+LETTERS = "".join(sorted("bdfir" + "".join(kind.letter for kind in KINDS), key=lambda letter: (letter.lower(), letter)))
+"""The letters of the options that say how keys compare: those of kinds, and those that go with any."""

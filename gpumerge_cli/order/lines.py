@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import Bounds, Layout, Macros, Meant, Order, Ways
-from gpumerge_cli.order.rules import Comparison, LineKey, LineOrder
+from gpumerge_cli.order.rules import LineKey, LineOrder
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 _LINES = 4  # ItemKind of kernels/cpu/entries.h
-_NUMBERS: tuple[Comparison, ...] = ("numeric", "human", "general", "month")
-_SWITCHED: dict[Comparison, Comparison] = {"bytes": "numeric", "numeric": "bytes"}
+_SWITCHED = {"bytes": "numeric", "numeric": "bytes"}
 """Users often write one of these and mean the other."""
 _OTHER_KEYS = {"-f": LineKey(fold=True), "-h": LineKey("human"), "-V": LineKey("version"), "-g": LineKey("general")}
 """Options that name an order of whole lines; tried if lines have no key."""
@@ -87,7 +86,7 @@ class Lines(Order):
 
     @property
     def begins_with_number(self) -> bool:
-        return any(key.compare in _NUMBERS and key.start_field == key.start_char == 0 for key in self.rules.keys)
+        return any(key.kind.begins is not None and key.start_field == key.start_char == 0 for key in self.rules.keys)
 
     def key_of(self, item: bytes) -> bytes:
         return self.rules.record_of(item)
@@ -154,7 +153,7 @@ class Lines(Order):
         ]
 
 
-def _with_key(rules: LineOrder, by: int, compare: Comparison, reverse: bool) -> LineOrder:
+def _with_key(rules: LineOrder, by: int, compare: str, reverse: bool) -> LineOrder:
     key = replace(rules.keys[by], compare=compare, reverse=reverse)
     of_records = None if rules.of_records is None else _with_key(rules.of_records, by, compare, reverse)
     return replace(rules, keys=(*rules.keys[:by], key, *rules.keys[by + 1 :]), of_records=of_records)

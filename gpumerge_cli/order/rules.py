@@ -7,15 +7,12 @@ is said there and nowhere else. Source of the rules: POSIX sort and GNU coreutil
 from __future__ import annotations
 
 from array import array
-from typing import Literal, get_args
 
 from gpumerge_cli.dataclass import dataclass, field, replace
+from gpumerge_cli.order.key_kinds import KIND_OF, KINDS, NUMBER_OF, KeyKind
 
-Comparison = Literal["bytes", "numeric", "human", "general", "month", "version", "random"]
-COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
-NO_KEYS = len(COMPARISONS)
-"""Stands for the way to compare lines of an order without keys."""
-_LETTERS = {"bytes": "", "numeric": "n", "human": "h", "general": "g", "month": "M", "version": "V", "random": "R"}
+NO_KEYS = len(KINDS)
+"""Stands for the kind of keys of an order without keys."""
 NEWLINE, NUL = 10, 0
 SALT_BYTES = 16
 TABLE_HEAD, KEY_WORDS = 8, 8
@@ -38,14 +35,15 @@ KEY_REVERSE, FOLD, DICTIONARY, PRINTABLE, SKIP_START, SKIP_END = 1, 2, 4, 8, 16,
 class LineKey:
     """One key: where it lies in a line, and how it compares. Fields and characters are counted from 0.
 
-    compare: how. end_field: the field in which the key ends; None for the end of the line. end_char: bytes of that
-    field that belong to the key; 0 for all. reverse: the other way round. fold: lower case counts as upper. dictionary:
-    only blanks, letters and digits count. printable: only printable characters count. skip_start, skip_end: blanks
-    ahead of the characters that `start_char` or `end_char` count are skipped. name: the field as `option` named it; ""
-    for a key in the form of GNU's -k.
+    compare: the name of its kind, see key_kinds. end_field: the field in which the key ends; None for the end of
+    the line. end_char: bytes of that field that belong to the key; 0 for all. reverse: the other way round. fold:
+    lower case counts as upper. dictionary: only blanks, letters and digits count. printable: only printable
+    characters count. skip_start, skip_end: blanks ahead of the characters that `start_char` or `end_char` count are
+    skipped. name: the field as `option` named it; "" for a key in the form of GNU's -k. parameters: int64 words
+    that the kind's function reads besides.
     """
 
-    compare: Comparison = "bytes"
+    compare: str = "bytes"
     start_field: int = 0
     start_char: int = 0
     end_field: int | None = None
@@ -58,14 +56,20 @@ class LineKey:
     skip_end: bool = False
     name: str = field(default="", compare=False)
     option: str = field(default="--field", compare=False)
+    parameters: tuple[int, ...] = ()
+
+    @property
+    def kind(self) -> KeyKind:
+        """The kind that `compare` names. Raises KeyError if there is none."""
+        return KIND_OF[self.compare]
 
     @property
     def whole(self) -> bool:
         """True if the key is all of a line."""
         return (self.start_field, self.start_char, self.end_field) == (0, 0, None)
 
-    def words(self) -> list[int]:
-        """See LineOrder.table."""
+    def words(self, parameters: int) -> list[int]:
+        """See LineOrder.table. parameters: the place of its parameters."""
         flags = (
             KEY_REVERSE * self.reverse
             | FOLD * self.fold
@@ -75,7 +79,8 @@ class LineKey:
             | SKIP_END * self.skip_end
         )
         end = -1 if self.end_field is None else self.end_field
-        return [COMPARISONS.index(self.compare), self.start_field, self.start_char, end, self.end_char, flags, 0, 0]
+        where = [self.start_field, self.start_char, end, self.end_char]
+        return [NUMBER_OF[self.compare], *where, flags, parameters, len(self.parameters)]
 
     def describe(self) -> str:
         """The key in the words of sort's -k: "2,2nr", "1.3b,4". A key that is all of a line has letters only: "nr"."""
@@ -101,7 +106,7 @@ class LineKey:
     @property
     def _letters(self) -> str:
         flags = zip("dfir", (self.dictionary, self.fold, self.printable, self.reverse), strict=True)
-        return _LETTERS[self.compare] + "".join(letter for letter, on in flags if on)
+        return self.kind.letter + "".join(letter for letter, on in flags if on)
 
 
 @dataclass(frozen=True)
@@ -128,24 +133,30 @@ class LineOrder:
 
     @property
     def compared(self) -> int:
-        """The ways in which keys compare, one bit for each: see COMPARED in kernels/fields.cuh."""
-        ways = {COMPARISONS.index(key.compare) for key in self.keys} or {NO_KEYS}
-        return sum(1 << way for way in ways)
+        """The kinds of the keys, one bit for each: see COMPARED in kernels/fields.cuh."""
+        kinds = {NUMBER_OF[key.compare] for key in self.keys} or {NO_KEYS}
+        return sum(1 << kind for kind in kinds)
 
     def table(self) -> array[int]:
         """The order as int64 words, for compiled code.
 
         0: flags. 1: number of keys. 2: separator or -1, see QUOTED. 3: terminator. 4 and 5: the salt, little-endian.
-        6, 7: spare. Then for each key KEY_WORDS words: its number in COMPARISONS, start field, start character, end
-        field or -1, end character, flags, and two to spare.
+        6: the number of all these words. 7: spare. Then for each key KEY_WORDS words: the number of its kind, start
+        field, start character, end field or -1, end character, flags, the place of its parameters, and their number.
+        Then the parameters.
         """
         plain = not self.keys
         numeric = len(self.keys) == 1 and replace(self.keys[0], reverse=False) == LineKey("numeric")
         flags = STABLE * self.stable | REVERSE * self.reverse | PLAIN * plain | NUMERIC * numeric
         salt = array("q", self.salt)
         separator = -1 if self.separator is None else self.separator + QUOTED * self.quoted
-        head = [flags, len(self.keys), separator, self.terminator, *salt, 0, 0]
-        return array("q", [*head, *(word for key in self.keys for word in key.words())])
+        at = TABLE_HEAD + KEY_WORDS * len(self.keys)
+        keys, parameters = array("q"), array("q")
+        for key in self.keys:
+            keys.extend(key.words(at + len(parameters)))
+            parameters.extend(key.parameters)
+        head = [flags, len(self.keys), separator, self.terminator, *salt, at + len(parameters), 0]
+        return array("q", head) + keys + parameters
 
     def record_of(self, line: bytes) -> bytes:
         """A line as users know it: a line that the parser of CSV made is a record, then its fields."""

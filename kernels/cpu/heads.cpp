@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "compare.hpp"
 #include "find.hpp"
 #include "memory.hpp"
 #include "packing.hpp"
@@ -357,12 +358,12 @@ std::unique_ptr<Heads> made(std::vector<long long>& table, int64_t runs, int64_t
 
 std::unique_ptr<Heads> opened(const OrderSpec& spec, int64_t runs, int64_t equals, int64_t room)
 {
-    std::vector<long long> table(static_cast<size_t>(8 + 8 * spec.table[1]));
+    std::vector<long long> table(words_of_lines(spec));
     std::memcpy(table.data(), spec.table, table.size() * sizeof(long long));
     const LineOrder& order = *reinterpret_cast<const LineOrder*>(table.data());
     if (order.flags & PLAIN) return made<PlainWords>(table, runs, equals, room);
     if (order.flags & NUMERIC) return made<Images::NumberWords<false>>(table, runs, equals, room);
-    if (order.keys == 1 && order.key(0).compare == NUMBERS)
+    if (order.keys == 1 && order.key(0).kind == KIND_numeric)
         return made<Images::NumberWords<true>>(table, runs, equals, room);
     return made<Images::KeyWords>(table, runs, equals, room);
 }

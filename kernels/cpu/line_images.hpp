@@ -119,11 +119,11 @@ struct Images {
     KeyedSurvey survey_by_kind(const LineOrder& order, Word* following) const
     {
         if (order.flags & NUMERIC) return survey_keys<NumberWords<false>>(following);
-        if (order.keys == 1 && order.key(0).compare == NUMBERS) return survey_keys<NumberWords<true>>(following);
+        if (order.keys == 1 && order.key(0).kind == KIND_numeric) return survey_keys<NumberWords<true>>(following);
 #if defined(__SSE4_1__)
         bool texts = true;
         for (long long number = 0; number < order.keys; ++number)
-            texts &= order.key(number).compare == BYTES && !(order.key(number).flags & (DICTIONARY | PRINTABLE));
+            texts &= order.key(number).kind == KIND_bytes && !(order.key(number).flags & (DICTIONARY | PRINTABLE));
         if (texts) return survey_keys<TextWords>(following);
 #endif
         return survey_keys<KeyWords>(following);

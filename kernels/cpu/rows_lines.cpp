@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "combining.hpp"
+#include "compare.hpp"
 #include "find.hpp"
 #include "gallop.hpp"
 #include "merging.hpp"
@@ -27,9 +28,8 @@ class LineRows final : public Rows {
 public:
     LineRows(const OrderSpec& order, int threads) : Rows(order, threads)
     {
-        const size_t words = static_cast<size_t>(8 + 8 * order.table[1]);
-        table_.resize(words);
-        std::memcpy(table_.data(), order.table, words * sizeof(long long));
+        table_.resize(words_of_lines(order));
+        std::memcpy(table_.data(), order.table, table_.size() * sizeof(long long));
         lines_.order = reinterpret_cast<const LineOrder*>(table_.data());
     }
 

@@ -9,10 +9,9 @@
 #include "digits.cuh"
 
 constexpr int VECTORS = 4;  // vectors that a thread counts at once
-constexpr int VECTOR_BYTES = 16;
-constexpr int PACKED = VECTOR_BYTES % sizeof(Given) == 0 ? static_cast<int>(VECTOR_BYTES / sizeof(Given)) : 1;
+constexpr int PACKED = VECTOR % sizeof(Given) == 0 ? static_cast<int>(VECTOR / sizeof(Given)) : 1;
 
-struct __align__(PACKED > 1 ? VECTOR_BYTES : alignof(Given)) Vector {
+struct __align__(PACKED > 1 ? VECTOR : alignof(Given)) Vector {
     Given items[PACKED];
 };
 
@@ -24,7 +23,8 @@ struct Counting {
     unsigned is_last;
 };
 
-[[maybe_unused]] constexpr int COUNTING_BYTES = sizeof(Counting);
+[[maybe_unused]] constexpr int COUNTING_BYTES = counting_bytes(PASSES, WARPS);
+static_assert(sizeof(Counting) <= COUNTING_BYTES, "see sizes.cuh");
 
 __device__ __forceinline__ void count_item(const Given& given, Counting* counting)
 {
@@ -37,7 +37,7 @@ __device__ __forceinline__ void count_item(const Given& given, Counting* countin
 __device__ __forceinline__ void count_items(const Given* items, long long total, Counting* counting)
 {
     const int skipped =
-        PACKED == 1 ? 0 : static_cast<int>(reinterpret_cast<unsigned long long>(items) % VECTOR_BYTES / sizeof(Given));
+        PACKED == 1 ? 0 : static_cast<int>(reinterpret_cast<unsigned long long>(items) % VECTOR / sizeof(Given));
     const Vector* const vectors = reinterpret_cast<const Vector*>(items - skipped);
     const long long count = (skipped + total + PACKED - 1) / PACKED;
     const long long stride = static_cast<long long>(gridDim.x) * BLOCK_SIZE * VECTORS;

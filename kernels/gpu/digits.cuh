@@ -18,7 +18,7 @@
 extern __shared__ __align__(16) unsigned char shared_bytes[];
 
 constexpr int DIGIT_BITS = 8;
-constexpr int DIGITS = 1 << DIGIT_BITS;
+static_assert(DIGITS == 1 << DIGIT_BITS, "see sizes.cuh");
 constexpr int BINS = (DIGITS + BLOCK_SIZE - 1) / BLOCK_SIZE;  // a thread's share of the digits
 constexpr int COUNTING_WARPS = WARPS < DIGITS / BINS / WARP ? WARPS : DIGITS / BINS / WARP;  // that have digits
 static_assert(BINS == 1 || BINS * BLOCK_SIZE == DIGITS, "all threads have the same share of digits");

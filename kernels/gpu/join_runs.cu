@@ -6,9 +6,10 @@
 // Macros: none.
 #define BLOCK_SIZE 256
 
-constexpr int RUNS = 240;  // 3,840 bytes of arguments; drivers take 4,096
-constexpr int WORD = 4, VECTOR = 16, AT_ONCE = 4;
-constexpr long long STRETCH = 32768;
+#include "sizes.cuh"
+
+constexpr int RUNS = JOINED_RUNS, WORD = 4, AT_ONCE = 4;
+constexpr long long STRETCH = JOINED_STRETCH;
 
 struct __align__(VECTOR) Vector {
     unsigned words[VECTOR / WORD];

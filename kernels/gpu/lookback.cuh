@@ -85,7 +85,6 @@ __device__ __forceinline__ Said look_back(const Said* said, long long tile, int 
 //
 // Words of 0 at first: one for each tile; one for each group, how many of its tiles were counted, and below that their sum;
 // one for each group, SUM and the sum of all groups up to it.
-constexpr int GROUP_WORDS = 2;
 constexpr int COUNTED_BIT = 32;  // the lowest bit of the number of tiles that were counted
 
 // Publishes the count of a tile, which is less than 2^26. One thread must call this.

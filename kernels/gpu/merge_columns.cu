@@ -21,12 +21,9 @@ static_assert(RUNS == 2 && BULK && SIZE >= 4, "this kernel merges two runs of wi
 
 constexpr int TILE = BLOCK_SIZE * ITEMS_PER_THREAD;
 
-// The bytes of the whole vectors that hold both slices of items of so many bytes.
-template <int BYTES> constexpr int SLICES = ((TILE * BYTES + VECTOR - 1) / VECTOR + 2 * RUNS) * VECTOR;
-constexpr int VALUES = SLICES<SIZE>;  // the byte at which the values begin
-// A merge reads past the ends of slices, and ignores what it reads there.
-constexpr int PAST = (ITEMS_PER_THREAD + 1) * (SIZE > VALUE_SIZE ? SIZE : VALUE_SIZE);
-[[maybe_unused]] constexpr int STAGED_BYTES = VALUES + SLICES<VALUE_SIZE> + PAST + VECTOR;
+constexpr int VALUES = slice_bytes(TILE, SIZE, RUNS);  // the byte at which the values begin
+[[maybe_unused]] constexpr int STAGED_BYTES =
+    VALUES + staged_bytes(TILE, ITEMS_PER_THREAD, VALUE_SIZE, RUNS) + (SIZE > VALUE_SIZE ? (ITEMS_PER_THREAD + 1) * (SIZE - VALUE_SIZE) : 0);
 
 // values, counts: of the runs. keys, moved: where keys and values go. units: not used here.
 struct Columns {

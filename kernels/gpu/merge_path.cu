@@ -18,9 +18,7 @@
 constexpr int SPARE_THREADS = RUNS == 2 ? 0 : RUNS / 2;
 constexpr int TILE = (BLOCK_SIZE - SPARE_THREADS) * ITEMS_PER_THREAD;
 static_assert(TILE > 0 && BLOCK_SIZE >= WINDOWS, "a block needs more threads for so many runs");
-// A slice may start and end inside a vector. A merge reads past the ends of slices, and ignores what it reads there.
-constexpr int SLICE_VECTORS = (TILE * SIZE + VECTOR - 1) / VECTOR + 2 * RUNS;
-[[maybe_unused]] constexpr int STAGED_BYTES = SLICE_VECTORS * VECTOR + (ITEMS_PER_THREAD + 1) * SIZE + VECTOR;
+[[maybe_unused]] constexpr int STAGED_BYTES = staged_bytes(TILE, ITEMS_PER_THREAD, SIZE, RUNS);
 
 // The share of a thread in the merge of two staged slices; see merge_share.
 __device__ __forceinline__ Merged merge_slices(
@@ -106,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
 #elif BULK
     await(&arrival);
 #else
-    stage<SLICE_VECTORS>(&staged);
+    stage<slice_bytes(TILE, SIZE, RUNS) / VECTOR>(&staged);
     __syncthreads();  // the slices have arrived before any thread searches them
 #endif
 

@@ -1,5 +1,6 @@
 // Turns lines and records into rows, and gathers the records of merged rows. text.cu gathers lines. Needs ROWS.
 #include "../corank.cuh"
+#include "sizes.cuh"
 
 // Makes the rows of lines or, with RECORD_SIZE, of records, which need no starts. Grid: a thread a row.
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) make_rows(
@@ -13,7 +14,6 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) make_rows(
 
 #if RECORD_SIZE
 
-constexpr int BYTES_PER_THREAD = 16;
 
 // The largest unit that divides every record.
 template <int BYTES> struct PieceOf { typedef unsigned int Type; };

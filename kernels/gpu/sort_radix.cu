@@ -38,7 +38,8 @@ struct Staged {
     unsigned next;
 };
 
-[[maybe_unused]] constexpr int STAGED_BYTES = sizeof(Staged);
+[[maybe_unused]] constexpr int STAGED_BYTES = moving_bytes(TILE, sizeof(Item), WARPS, sizeof(Said));
+static_assert(sizeof(Staged) <= STAGED_BYTES, "see sizes.cuh");
 
 // The lanes of the warp with the same digit. All lanes must call this, and meet here as at a barrier.
 __device__ __forceinline__ unsigned peers(unsigned digit)

@@ -12,9 +12,7 @@
 #include "transfer.cuh"
 
 constexpr int TILE = BLOCK_SIZE * ITEMS_PER_THREAD;
-// A tile may start and end inside a vector. A merge reads past the ends of stretches, and ignores what it reads there.
-[[maybe_unused]] constexpr int STAGED_BYTES =
-    ((TILE * SIZE + VECTOR - 1) / VECTOR + 2) * VECTOR + (ITEMS_PER_THREAD + 1) * SIZE + VECTOR;
+[[maybe_unused]] constexpr int STAGED_BYTES = staged_bytes(TILE, ITEMS_PER_THREAD, SIZE, 1);
 
 // Sorts each thread's items of the staged tile, and writes them back. The tile begins at byte `from`, and the result at byte
 // `to`. Every thread of the block must call this.

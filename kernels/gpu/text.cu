@@ -1,9 +1,9 @@
 // Finds where lines start, and gathers the lines of merged rows. Nothing here depends on the order of lines.
 //
 // Text is moved only twice, when it comes in and when it goes out. In between, rows of 16 bytes are merged. Needs ROWS.
+#include "sizes.cuh"
 #include "tile.cuh"
 
-constexpr int BYTES_PER_THREAD = 16;
 #ifndef SUMMED_PER_THREAD
 #define SUMMED_PER_THREAD 16
 #endif

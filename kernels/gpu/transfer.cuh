@@ -6,6 +6,7 @@
 #pragma once
 
 #include "../corank.cuh"
+#include "sizes.cuh"
 
 #ifndef BULK
 #define BULK 0
@@ -24,8 +25,6 @@ struct UnitOf<1> {
     typedef unsigned char Type;
 };
 typedef UnitOf<sizeof(Item) < 4 ? static_cast<int>(sizeof(Item)) : 4>::Type Unit;
-
-constexpr int VECTOR = 16;  // bytes of the widest load and store, and the unit of bulk copies
 
 __device__ __forceinline__ int vector_offset(const void* address)
 {

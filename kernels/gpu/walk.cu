@@ -26,10 +26,7 @@
 static_assert(RUNS == 2 && ITEMS_PER_THREAD <= 32, "a walk goes through two runs, and a share has a bit for each item");
 constexpr bool IS_DISTINCT = (EQUALS & DISTINCT) != 0;
 constexpr int TILE = BLOCK_SIZE * ITEMS_PER_THREAD;
-// A tile has one item more if its walk begins ahead of a pair, and ends behind one.
-constexpr int SLICE_VECTORS = ((TILE + 1) * SIZE + VECTOR - 1) / VECTOR + 2 * RUNS;
-constexpr int BUFFERS = 2;
-constexpr int BUFFER_BYTES = (SLICE_VECTORS * VECTOR + (ITEMS_PER_THREAD + 1) * SIZE + 2 * VECTOR - 1) / VECTOR * VECTOR;
+constexpr int BUFFER_BYTES = walk_buffer(TILE, ITEMS_PER_THREAD, SIZE);
 
 // The thread that begins tiles. It is not in the warp that looks back, if there is another one.
 constexpr int LEADER = BLOCK_SIZE > WARP ? WARP : 0;
@@ -44,8 +41,8 @@ struct Shared {
     long long tile, place;
 };
 
-static_assert(sizeof(Shared) <= 256, "walks.py counts on no more");
-[[maybe_unused]] constexpr int STAGED_BYTES = BUFFERS * BUFFER_BYTES + static_cast<int>(sizeof(Shared));
+static_assert(sizeof(Shared) <= WALK_STATE, "see sizes.cuh");
+[[maybe_unused]] constexpr int STAGED_BYTES = walk_bytes(TILE, ITEMS_PER_THREAD, SIZE);
 
 // The items of a share, and a bit for each that goes out.
 struct Walked {
@@ -197,7 +194,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
 #endif
 )
 {
-    Shared* const shared = reinterpret_cast<Shared*>(shared_bytes + BUFFERS * BUFFER_BYTES);
+    Shared* const shared = reinterpret_cast<Shared*>(shared_bytes + WALK_BUFFERS * BUFFER_BYTES);
     const Lines lines{text, starts};
     const Runs& runs = source.group(0);
     const long long tiles = (runs.total() + TILE - 1) / TILE;
@@ -255,7 +252,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
 #elif BULK
         await(&shared->arrival, turn);
 #else
-        stage<SLICE_VECTORS>(&shared->staged, origin);
+        stage<slice_bytes(TILE + 1, SIZE, RUNS) / VECTOR>(&shared->staged, origin);
         __syncthreads();  // the slices have arrived before any thread searches them
 #endif
 

@@ -1,5 +1,6 @@
 // The threads of a warp.
 #pragma once
 
-constexpr int WARP = 32;
+#include "sizes.cuh"
+
 constexpr unsigned ALL = 0xffffffffu;  // all lanes of a warp

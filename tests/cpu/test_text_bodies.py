@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpumerge_cli.order.rules import COMPARISONS, LineKey, LineOrder
+from gpumerge_cli.order.key_kinds import KIND_OF
+from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.line_cases import cases, lines
 
 HERE = Path(__file__).parent
@@ -81,7 +82,7 @@ def test_fast_bodies_equal_slow_ones_where_fields_are_quoted(forms: dict[str, An
     keys = [
         LineKey(compare, field, data.draw(st.integers(0, 2)), field, skip_start=data.draw(st.booleans()))
         for field in data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
-        for compare in data.draw(st.lists(st.sampled_from(COMPARISONS), min_size=1, max_size=1))
+        for compare in data.draw(st.lists(st.sampled_from(list(KIND_OF)), min_size=1, max_size=1))
     ]
     order = LineOrder(tuple(keys), ord(","), quoted=True)
     fields = st.lists(st.text(' "a,1.-9', max_size=data.draw(st.sampled_from([3, 30]))), min_size=1, max_size=6)

@@ -46,6 +46,7 @@ from gpumerge_cli.launch import FAN_INS, LaunchPolicy, LaunchRequest, SortReques
 from gpumerge_cli.order import rules as lines
 from gpumerge_cli.order.base import Macros
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.key_kinds import KIND_OF
 from gpumerge_cli.order.kinds import DTYPES, Keys, Order
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 from tests.pairs import one_of_each
@@ -71,7 +72,7 @@ SHARED = {75: 64, 80: 163, 86: 99, 89: 99, 90: 227, 100: 227, 120: 99}
 """KiB of shared memory that a block may have, by the architecture."""
 QUICKLY = True
 """Whether this test compiles without optimizations."""
-EVERY_COMPARISON = LineOrder(tuple(map(LineKey, lines.COMPARISONS)))
+EVERY_COMPARISON = LineOrder(tuple(map(LineKey, KIND_OF)))
 LEVELS = ("partition.cu", *(f"merge_{name}.cu" for name in NAMES))
 MERGES = (*LEVELS, "check.cu")
 KEY_ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (False, True)]
@@ -137,8 +138,8 @@ def test_text_on_every_architecture(architecture: int) -> None:
     compile_for(architecture, "text.cu", compiler_options(text_macros()))
 
 
-@pytest.mark.parametrize("comparison", lines.COMPARISONS)
-def test_every_comparison_of_lines(comparison: lines.Comparison) -> None:
+@pytest.mark.parametrize("comparison", list(KIND_OF))
+def test_every_comparison_of_lines(comparison: str) -> None:
     order = Order.lines(LineOrder((LineKey(comparison),)))
     for file in ("rows.cu", "check.cu"):
         compile_for(90, file, compiler_options(order_macros(order)))
@@ -163,12 +164,8 @@ def test_lines_are_laid_out_as_the_kernels_have_it() -> None:
         assert body is not None
         for flag, value in re.findall(r"(\w+) = (\d+)", body[1]):
             assert getattr(lines, flag) == int(value)
-    body = re.search(r"enum Comparison {(.*?)}", text)
-    assert body is not None
-    spelt = {"NUMBERS": "numeric", "UNITS": "human", "MONTHS": "month", "VERSIONS": "version"}
-    assert tuple(spelt.get(name, name.lower()) for name in body[1].replace(",", "").split()) == lines.COMPARISONS
+    assert re.findall(r"\bKIND\((\w+)\)", text) == list(KIND_OF)
     assert lines.TABLE_HEAD == lines.KEY_WORDS == 8
-    assert f"constexpr int NO_KEYS = {lines.NO_KEYS};" in text
 
 
 @pytest.mark.parametrize("order", ordered(RECORD_ORDERS))

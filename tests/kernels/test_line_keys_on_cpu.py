@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from kernel_shim import MERGES, Case, Program, Variant
 
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.rules import Comparison, LineKey, LineOrder
+from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.line_cases import INEXACT, cases, lines
 from tests.line_prefix import prefix
 from tests.linekeys import item_key, key_of
 
-KINDS: list[tuple[Comparison, ...]] = [
+KINDS: list[tuple[str, ...]] = [
     (), ("numeric", "bytes"), ("general", "month"), ("human", "version", "random")
 ]  # fmt: skip
 """The ways in which the keys of some orders compare: together all of them, and no keys at all."""

@@ -13,7 +13,6 @@ from kernel_shim import ALIGNED_SHARED, DERIVED, EVERY_COMPARISON, Case, Program
 from set_pairs import EVERY_SET, Run, key_of_row, row_pairs, set_of, set_pairs
 from test_digits_on_cpu import barriers
 
-from gpumerge_cli.backends.gpu import walks
 from gpumerge_cli.backends.gpu.source import (
     flatten,
     moves_rows,
@@ -273,13 +272,6 @@ def test_text_is_read_of_rows_alone(guard: str, tmp_path: Path) -> None:
     status, output = program.run(chosen)
     assert status != 0
     assert "AddressSanitizer" in output
-
-
-def test_the_host_and_the_kernel_agree() -> None:
-    text = flatten("walk.cu")
-    for name, value in (("BUFFERS", walks._BUFFERS), ("GROUP_WORDS", walks._GROUP_WORDS), ("WARP", walks._GROUP)):
-        assert f"constexpr int {name} = {value};" in text
-    assert f"static_assert(sizeof(Shared) <= {walks._SHARED}, " in text
 
 
 def test_every_barrier_says_what_it_protects() -> None:

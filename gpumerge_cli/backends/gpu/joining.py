@@ -7,13 +7,13 @@ from itertools import accumulate
 
 from gpumerge_cli.backends.gpu.launching import Launch, Step
 from gpumerge_cli.backends.gpu.tree import Run
+from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import VECTOR
 
-MOST = 240
+MOST = kernel_size("JOINED_RUNS")
 """The runs that a launch takes."""
 THREADS = 256
 WORDS = 2 * MOST + 1
-_STRETCH = 32768
 
 
 def steps(launch: Launch, runs: Sequence[Run], size: int, to: int) -> Iterator[Step]:
@@ -26,5 +26,5 @@ def steps(launch: Launch, runs: Sequence[Run], size: int, to: int) -> Iterator[S
         ends = list(accumulate(count * size for _, count in part))
         nbytes, missing = ends[-1], MOST - len(part)
         words = [*(address for address, _ in part), *[0] * missing, *ends, *[nbytes] * missing, to]
-        yield launch, -(-(to % VECTOR + nbytes) // _STRETCH), words, False
+        yield launch, -(-(to % VECTOR + nbytes) // kernel_size("JOINED_STRETCH")), words, False
         to += nbytes

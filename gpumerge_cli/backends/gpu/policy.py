@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 from gpumerge_cli.backends.gpu.source import moves_rows
+from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits, check_request
 from gpumerge_cli.backends.splits import ceil_div
 from gpumerge_cli.backends.variants.lookup import asked_for, named
@@ -25,7 +26,6 @@ _ITEMS_A_VALUE, _LEAST_BY_VALUES = 1024, 1 << 24
 _VALUES_BLOCKS = 16  # of merge_values.cu, that a multiprocessor holds
 _STRETCH_STEP, _STRETCH_MOST = 1 << 15, 1 << 18
 _OWN_OF_DEPENDENTS = 3  # for each multiprocessor: about as many blocks begin before partition.cu ends
-_VECTOR = 16
 _WORD = 4
 _COLUMN_SHAPES = {8: (320, 15, 4), 12: (320, 13, 3), 16: (256, 13, 3)}
 """Threads, items a thread and resident blocks of merge_columns.cu, by the bytes of a key and its value, of which a
@@ -51,8 +51,8 @@ def for_columns(policy: LaunchPolicy, key_bytes: int, value_bytes: int) -> Launc
 def columns_shared_bytes(policy: LaunchPolicy, key_bytes: int, value_bytes: int) -> int:
     """The same for merge_columns.cu, which stages keys and values apart."""
     widths = (key_bytes, value_bytes)
-    vectors = sum(ceil_div(policy.tile_size * width, _VECTOR) + 2 * policy.fan_in for width in widths)
-    return vectors * _VECTOR + (policy.items_per_thread + 1) * max(widths) + _VECTOR
+    slices = sum(kernel_size("slice_bytes", policy.tile_size, width, policy.fan_in) for width in widths)
+    return slices + kernel_size("past_bytes", policy.items_per_thread, max(widths))
 
 
 def partition_size(fan_in: int) -> int:

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, zeros
 from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, DIGITS, counting_bytes, digit_shape
+from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, counting_bytes, digit_shape
 from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
 from gpumerge_cli.backends.gpu.tree import Run
+from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import whole_vectors
 
 _WIDE = 1 << 30
@@ -21,6 +22,7 @@ _SPREAD = 4
 """A pass of one block for so many multiprocessors begins before the launch ahead of it ends. More blocks would share
 multiprocessors with those that still run, and that costs more than it gains on an H200."""
 _NUMBER = 8
+_DIGITS = kernel_size("DIGITS")
 _COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
 
 
@@ -46,7 +48,7 @@ class SortByDigits:
         self._kernels, self._pairs = kernels, pairs
         self._shape = digit_shape(order, limits)
         self._passes, self._width, self._tile = order.prefix_bytes, order.width, self._shape.room
-        self._plan_bytes = _NUMBER * (self._passes * (DIGITS + 1) + 1)
+        self._plan_bytes = _NUMBER * (self._passes * (_DIGITS + 1) + 1)
         self._most_counting = _COUNTING_BLOCKS * limits.multiprocessors
         self._most_sorting = self._shape.resident * limits.multiprocessors
         self._most_dependent = limits.multiprocessors // _SPREAD if limits.has_dependent_launches else 0
@@ -65,7 +67,7 @@ class SortByDigits:
             ready = self._ready[wide] = (
                 kernels.ready("count_digits", COUNTING_THREADS, _COUNTING_WORDS, counting, counting_bytes(passes)),
                 kernels.ready("sort_radix", shape.block_size, words, sorting, shared),
-                min(passes, 2) * DIGITS * (8 if wide else 4),
+                min(passes, 2) * _DIGITS * (8 if wide else 4),
             )
         return ready
 
@@ -97,7 +99,7 @@ class SortByDigits:
         yield zeros, plan_bytes, (plan,), False
         where = 1 + buffers.index(address) if address in buffers else 0
         counted = -(-count * self._width // (_COUNTED * COUNTING_THREADS))
-        words = [address, count, where, plan, published, tiles * DIGITS]
+        words = [address, count, where, plan, published, tiles * _DIGITS]
         yield count_digits, min(self._most_counting, counted), words, False
         blocks, along = min(tiles, self._most_sorting), ends or ()
         dependent = blocks <= self._most_dependent

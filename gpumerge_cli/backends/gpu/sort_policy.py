@@ -6,6 +6,7 @@ from dataclasses import fields
 from functools import lru_cache
 
 from gpumerge_cli.backends.gpu.policy import item_bytes, resolve
+from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import ceil_div
 from gpumerge_cli.backends.variants.lookup import LADDER, asked_for, named
@@ -24,11 +25,7 @@ from gpumerge_cli.order.kinds import Order
 RANKS = Order.records(1, 0, 1)
 """The order of all rows whose prefixes decide, whatever the rows stand for."""
 
-DIGITS = 256
-"""The values of a digit of sort_radix.cu."""
 _MOST_NARROW = 1 << 32
-_VECTOR = 16
-_WARP = 32
 _IMAGE_BYTES = 8
 _MERGED = 1 << 10
 """Up to so many items, doubled for each byte of the key, a merge sort of integers takes less time than the passes of a
@@ -71,9 +68,8 @@ class DigitShape(TileShape):
 
     def shared_bytes(self, order: Order, *, wide: bool) -> int:
         """The bytes of dynamic shared memory of a block. wide: sums have 64 bits."""
-        warps = self.block_size // _WARP
-        counts = 4 * (2 * DIGITS + 1) * warps + (8 if wide else 4) * DIGITS + 4
-        return ceil_div(self.room * item_bytes(order), _VECTOR) * _VECTOR + counts + _VECTOR
+        warps = self.block_size // kernel_size("WARP")
+        return kernel_size("moving_bytes", self.room, item_bytes(order), warps, 8 if wide else 4)
 
 
 _DIGIT_SHAPES = {
@@ -133,7 +129,7 @@ def digit_shape(order: Order, limits: DeviceLimits) -> DigitShape:
 
 def counting_bytes(passes: int) -> int:
     """The bytes of dynamic shared memory of a block of count_digits.cu."""
-    return 4 * passes * (DIGITS + 1) + 8 * COUNTING_THREADS // _WARP + 8
+    return kernel_size("counting_bytes", passes, COUNTING_THREADS // kernel_size("WARP"))
 
 
 def pair_order(order: Order, value_bytes: int) -> Order:
@@ -256,4 +252,4 @@ def _largest(order: Order, limits: DeviceLimits) -> TileShape:
 
 
 def _shared_bytes(shape: TileShape, size: int) -> int:
-    return (ceil_div(shape.room * size, _VECTOR) + 3) * _VECTOR + (shape.items_per_thread + 1) * size
+    return kernel_size("staged_bytes", shape.room, shape.items_per_thread, size, 1)

@@ -13,11 +13,12 @@ from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.source import lines_order
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run
+from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.splits import ceil_div
 from gpumerge_cli.errors import DisorderError
 
 _THREADS = 256
-_BYTES_PER_THREAD = 16  # rows.cu, text.cu
+_BYTES_PER_THREAD = kernel_size("BYTES_PER_THREAD")
 _SUMMED_PER_THREAD = 16
 _COUNTING = 4 * _THREADS  # bytes of shared memory
 _TEXT, _ROWS = "text.cu", "rows.cu"

@@ -18,6 +18,7 @@ from gpumerge_cli.backends.gpu.sort_policy import TileShape
 from gpumerge_cli.backends.gpu.source import shape_macros, walk_macros
 from gpumerge_cli.backends.gpu.streams import scratch
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run
+from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
@@ -28,11 +29,7 @@ from gpumerge_cli.order.kinds import Order
 CUT_FOR_WALKS: Macros = (("WALK", 1),)
 """The macros of partition.cu, beside those of its runs and of columns."""
 _RUNS = 2
-_VECTOR = 16
-_SHARED = 256  # bytes of a block's shared memory beside the buffer of its items: see walk.cu
 _NUMBER = 8  # bytes of an int64
-_BUFFERS = 2  # of items in a block: see walk.cu
-_GROUP, _GROUP_WORDS = 32, 2  # tiles whose counts are added up, and the words for that: see lookback.cuh
 
 
 @dataclass(frozen=True)
@@ -41,9 +38,7 @@ class WalkShape(TileShape):
 
     def shared_bytes(self, size: int) -> int:
         """The bytes of dynamic shared memory of a block, for items of `size` bytes."""
-        vectors = -(-(self.room + 1) * size // _VECTOR) + 2 * _RUNS
-        slack = -(-(self.items_per_thread + 1) * size // _VECTOR) + 1
-        return _BUFFERS * (vectors + slack) * _VECTOR + _SHARED
+        return kernel_size("walk_bytes", self.room, self.items_per_thread, size)
 
 
 _SHAPES = {
@@ -130,7 +125,7 @@ class Walk:
         table, tile = [a, b, m, n], self._tile
         tiles = -(-(m + n) // tile)
         edges = tiles + 1
-        counting = 1 + tiles + _GROUP_WORDS * -(-tiles // _GROUP)
+        counting = 1 + tiles + kernel_size("GROUP_WORDS") * -(-tiles // kernel_size("WARP"))
         memory = take(_NUMBER * (counting + _RUNS * edges))
         taken, published, cuts = (memory.ptr + _NUMBER * at for at in (0, 1, counting))
         column_words = () if self._columns is None else self._columns.arguments(values[0], [m, n], out[0], values[1])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.limits import MAX_TILE, DeviceLimits, fitting, within
+from gpumerge_cli.backends.kernel_sizes import kernel_size
+from gpumerge_cli.backends.limits import MAX_TILE, VECTOR, DeviceLimits, fitting, within
 from gpumerge_cli.backends.splits import Lengths, Splits, ceil_div, every, some
 from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Variant, Wish, register
 from gpumerge_cli.dataclass import replace
@@ -15,7 +16,6 @@ CHAINS = 4
 MAX_ITEMS_PER_THREAD = 64
 """A thread keeps its items in registers, and a thread of a device has 255. Its loops are unrolled."""
 
-_VECTOR = 16
 # The items that a chain merges before the four are cut again. Chains end at different times, and the last one goes on
 # alone, so this is short; but it is so long that co-ranks cost nothing.
 _CHAIN_ITEMS = 16384
@@ -72,7 +72,7 @@ def _on_gpu(wish: Wish) -> LaunchPolicy:
     if tile and not items:
         items = ceil_div(tile, block - spare)
     if items is None:
-        room = (limits.dynamic_shared - (2 * fan_in + 4) * _VECTOR) // ((block + 1) * size) - 1
+        room = (limits.dynamic_shared - (2 * fan_in + 4) * VECTOR) // ((block + 1) * size) - 1
         items = max(1, min(tuned_items, room))
     if tile and tile != path_tile(block, items, fan_in):
         threads = f"--block-size {block}" if not spare else f"the {block - spare} of --block-size {block} that merge"
@@ -119,8 +119,7 @@ def path_tile(block_size: int, items_per_thread: int, fan_in: int) -> int:
 
 
 def _shared(policy: LaunchPolicy, size: int) -> int:
-    vectors = ceil_div(policy.tile_size * size, _VECTOR) + 2 * policy.fan_in
-    return vectors * _VECTOR + (policy.items_per_thread + 1) * size + _VECTOR
+    return kernel_size("staged_bytes", policy.tile_size, policy.items_per_thread, size, policy.fan_in)
 
 
 def _macros(policy: LaunchPolicy) -> Macros:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpumerge_cli.cli.options.model import COMBINING, NotWith, Option
 from gpumerge_cli.formats.names import NAMES as FORMATS
 from gpumerge_cli.order.equals import SETS
+from gpumerge_cli.order.key_kinds import KINDS
 
 _FILES = ("merge", *COMBINING, "sort", "check")
 _ORDERED = (*_FILES, "path", "rank")
@@ -12,7 +13,7 @@ _TYPED = (*_ORDERED, "generate")
 _KEYED = (*_ORDERED, "join")
 _STABLE = tuple(name for name in _ORDERED if name != "sort")
 
-_SORT_WORDS = ("general-numeric", "human-numeric", "month", "numeric", "random", "version")
+_SORT_WORDS = tuple(sorted(kind.word for kind in KINDS if kind.word))
 _ONE_OF_EQUALS = (
     NotWith(
         ("count", "count-to"), "{other} counts equal items, and {option} keeps one of them", "use one of the two",

@@ -1,0 +1,33 @@
+// Sizes that the host must know ahead of a launch. gpumerge_cli/backends/kernel_sizes.py evaluates this file. So it keeps to
+// two forms: a constant, and a function that returns one expression of its arguments, with + - * / and calls, in a line each.
+//
+// Bytes of shared memory are those of a block. tile: the items that it stages. items: those of a thread. size: the bytes of an
+// item. runs: those that a tile comes from.
+#pragma once
+
+constexpr int VECTOR = 16;  // bytes of the widest load and store, and the unit of bulk copies
+constexpr int WARP = 32;
+constexpr int GROUP_WORDS = 2;  // that the tiles of a warp share: see lookback.cuh
+constexpr int JOINED_RUNS = 240;  // of a launch of join_runs.cu: 3,840 bytes of arguments; drivers take 4,096
+constexpr int JOINED_STRETCH = 32768;  // bytes that a block of join_runs.cu copies
+constexpr int BYTES_PER_THREAD = 16;  // of text, in rows.cu and text.cu
+
+__device__ constexpr int whole_vectors(int bytes) { return (bytes + VECTOR - 1) / VECTOR; }
+
+// Slices of runs may begin and end inside a vector.
+__device__ constexpr int slice_bytes(int tile, int size, int runs) { return (whole_vectors(tile * size) + 2 * runs) * VECTOR; }
+// A merge reads past the ends of slices, and ignores what it reads there.
+__device__ constexpr int past_bytes(int items, int size) { return (items + 1) * size + VECTOR; }
+__device__ constexpr int staged_bytes(int tile, int items, int size, int runs) { return slice_bytes(tile, size, runs) + past_bytes(items, size); }
+
+// walk.cu: a tile has one item more if its walk begins ahead of a pair, and ends behind one. Two tiles are staged.
+constexpr int WALK_BUFFERS = 2;
+constexpr int WALK_STATE = 256;  // bytes of what the threads share besides, or more
+__device__ constexpr int walk_buffer(int tile, int items, int size) { return whole_vectors(staged_bytes(tile + 1, items, size, 2)) * VECTOR; }
+__device__ constexpr int walk_bytes(int tile, int items, int size) { return WALK_BUFFERS * walk_buffer(tile, items, size) + WALK_STATE; }
+
+// The sort by digits. sum: the bytes of a sum of counts.
+constexpr int DIGITS = 256;
+__device__ constexpr int moving_counts(int warps, int sum) { return 4 * (2 * DIGITS + 1) * warps + sum * DIGITS + 4; }
+__device__ constexpr int moving_bytes(int tile, int size, int warps, int sum) { return whole_vectors(tile * size) * VECTOR + moving_counts(warps, sum) + VECTOR; }
+__device__ constexpr int counting_bytes(int passes, int warps) { return 4 * passes * (DIGITS + 1) + 8 * warps + 8; }

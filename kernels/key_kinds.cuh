@@ -1,0 +1,138 @@
+// The kinds of keys of text lines. KEY_KINDS in fields.cuh lists them.
+//
+// A kind is a struct kind_NAME with a function `image`: it makes an integer of BITS bits, 128 at the most, whose order is that
+// of keys. Keys whose images are equal may differ only where an image is not exact. Then the struct has a function `compare`
+// for any two keys; that of ExactKind serves all other kinds. Both functions know the order, its key and their parameters.
+// Bytes are compared as they stand: their images have any length, and Prefix makes them (see lines.cuh).
+#pragma once
+
+#include "digest.cuh"
+#include "general.cuh"
+#include "version.cuh"
+
+// A key in one line: the order, which of its keys it is, and its text.
+struct KeyIn {
+    const LineOrder& order;
+    const Key& key;
+    Text text;
+
+    __device__ __forceinline__ long long flags() const { return key.flags; }
+    // See Key: what LineKey.parameters holds.
+    __device__ __forceinline__ const long long* parameters() const { return order.parameters_of(key); }
+};
+
+// The bits of an image, the most significant one first. exact: no other key has this image. A prefix of 64 bits does not ask.
+struct KeyImage {
+    Word first;
+    bool exact;
+    Word second = 0;
+};
+
+// Kinds whose images are all exact.
+template <typename Kind>
+struct ExactKind {
+    __device__ static inline int compare(const KeyIn& a, const KeyIn& b)
+    {
+        const KeyImage x = Kind::image(a), y = Kind::image(b);
+        if (x.first != y.first) return x.first < y.first ? -1 : 1;
+        return (x.second > y.second) - (x.second < y.second);
+    }
+};
+
+__device__ inline int compare_translated(Text x, Text y, long long flags)
+{
+#if TEXT_PADDING
+    if (!(flags & (FOLD | DICTIONARY | PRINTABLE))) return compare_bytes(x, y);
+#endif
+    x.start = next_counting(x.start, x.stop, flags);
+    y.start = next_counting(y.start, y.stop, flags);
+    while (x.start < x.stop && y.start < y.stop) {
+        const int difference = folded(*x.start, flags) - folded(*y.start, flags);
+        if (difference != 0) return difference;
+        x.start = next_counting(x.start + 1, x.stop, flags);
+        y.start = next_counting(y.start + 1, y.stop, flags);
+    }
+    return (x.start < x.stop) - (y.start < y.stop);
+}
+
+struct kind_bytes {
+    __device__ static inline int compare(const KeyIn& a, const KeyIn& b) { return compare_translated(a.text, b.text, a.flags()); }
+};
+
+struct kind_numeric {
+    static constexpr int BITS = 64;
+    __device__ static __forceinline__ KeyImage image(const KeyIn& one)
+    {
+        const Word found = number_image(one.text);
+        return {found, is_exact(found)};
+    }
+    __device__ static inline int compare(const KeyIn& a, const KeyIn& b) { return compare_numbers(a.text, b.text); }
+};
+
+struct kind_human {
+    static constexpr int BITS = 64;
+    __device__ static inline KeyImage image(const KeyIn& one) { return {unit_image(one.text, one.flags()), false}; }
+    __device__ static inline int compare(const KeyIn& a, const KeyIn& b) { return compare_units(a.text, b.text, a.flags()); }
+};
+
+struct kind_general {
+    static constexpr int BITS = 64;
+    __device__ static inline KeyImage image(const KeyIn& one) { return {general_image(one.text), false}; }
+    __device__ static inline int compare(const KeyIn& a, const KeyIn& b) { return compare_general(a.text, b.text); }
+};
+
+// The number of the month whose name begins the text: 1 to 12, 0 for none.
+__device__ inline int month_of(Text text)
+{
+    const Place at = skip_blanks(text.start, text.stop);
+    if (text.stop - at < 3) return 0;
+    switch (folded(at[0], FOLD) << 16 | folded(at[1], FOLD) << 8 | folded(at[2], FOLD)) {
+    case 'J' << 16 | 'A' << 8 | 'N': return 1;
+    case 'F' << 16 | 'E' << 8 | 'B': return 2;
+    case 'M' << 16 | 'A' << 8 | 'R': return 3;
+    case 'A' << 16 | 'P' << 8 | 'R': return 4;
+    case 'M' << 16 | 'A' << 8 | 'Y': return 5;
+    case 'J' << 16 | 'U' << 8 | 'N': return 6;
+    case 'J' << 16 | 'U' << 8 | 'L': return 7;
+    case 'A' << 16 | 'U' << 8 | 'G': return 8;
+    case 'S' << 16 | 'E' << 8 | 'P': return 9;
+    case 'O' << 16 | 'C' << 8 | 'T': return 10;
+    case 'N' << 16 | 'O' << 8 | 'V': return 11;
+    case 'D' << 16 | 'E' << 8 | 'C': return 12;
+    }
+    return 0;
+}
+
+struct kind_month : ExactKind<kind_month> {
+    static constexpr int BITS = 8;
+    __device__ static inline KeyImage image(const KeyIn& one) { return {static_cast<Word>(month_of(one.text)) << 56, true}; }
+};
+
+struct kind_version {
+    static constexpr int BITS = 64;
+    __device__ static inline KeyImage image(const KeyIn& one) { return {version_image(one.text, one.flags()), false}; }
+    __device__ static inline int compare(const KeyIn& a, const KeyIn& b) { return compare_versions(a.text, b.text, a.flags()); }
+};
+
+__device__ inline int compare_random(const long long* salt, Text a, Text b, long long flags)
+{
+    const int as_text = compare_translated(a, b, flags);
+    if (as_text == 0) return 0;
+    const Digest x = digest(salt, a, flags), y = digest(salt, b, flags);
+    if (x.first != y.first) return x.first < y.first ? -1 : 1;
+    if (x.rest != y.rest) return x.rest < y.rest ? -1 : 1;
+    return as_text;
+}
+
+struct kind_random {
+    static constexpr int BITS = 128;
+    __device__ static inline KeyImage image(const KeyIn& one)
+    {
+        const Digest found = digest(one.order.salt, one.text, one.flags());
+        return {found.first, false, found.rest};
+    }
+    __device__ static inline int compare(const KeyIn& a, const KeyIn& b)
+    {
+        return compare_random(a.order.salt, a.text, b.text, a.flags());
+    }
+};
