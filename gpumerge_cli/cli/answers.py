@@ -18,7 +18,7 @@ _WIDEST = 60
 _END, _EMPTY = "(end)", "(empty)"
 
 
-def put_out(job: Job, answer: Callable[[], Answers]) -> RankReport:
+def write_answers(job: Job, answer: Callable[[], Answers]) -> RankReport:
     """Put the answers to the job's output, which appears whole or not at all. Raises GpumergeError.
 
     answer: gives them, and is called once the output is known to be writable.

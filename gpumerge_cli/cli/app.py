@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
+from gpumerge_cli.cli.failures import describe_failure
 from gpumerge_cli.cli.help import help_text, wanted_help
 from gpumerge_cli.cli.options.commands import NAMES, command
-from gpumerge_cli.cli.places import anything_set
-from gpumerge_cli.cli.signals import came, handled
-from gpumerge_cli.cli.verdict import verdict
+from gpumerge_cli.cli.setting_files import anything_set
+from gpumerge_cli.cli.signals import handle_signals, stop_signal
 from gpumerge_cli.errors import Interrupted, OutputError, UsageError, lack_of_descriptors
 from gpumerge_cli.urls import redacted
 
@@ -28,7 +28,7 @@ def run(arguments: Sequence[str], *, last: bool = False) -> int:
     """
     # In sort, --debug has GNU sort's meaning.
     wish = "--traceback" if arguments[:1] == ["sort"] else "--debug"
-    with handled(restore=not last), _standard_output():
+    with handle_signals(restore=not last), _standard_output():
         code = _guarded(lambda: _dispatch(arguments), arguments, wish)
         _remove_unfinished()
         return _guarded(lambda: _flush(code), arguments, wish)
@@ -64,9 +64,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
     try:
         name, *words = arguments
         if name in NAMES:  # as Typer would do, whose import takes as long as merging 50 MB
-            from gpumerge_cli.cli.work import carry_out
+            from gpumerge_cli.cli.dispatch import run_command
 
-            return carry_out(name, words, settings)
+            return run_command(name, words, settings)
         from gpumerge_cli.cli.application import invoke
 
         return invoke(arguments, run)
@@ -100,10 +100,10 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
     except (Exception, KeyboardInterrupt, Interrupted) as error:
         if isinstance(error, BrokenPipeError) or isinstance(error.__cause__, BrokenPipeError):
             return _CLOSED_PIPE
-        stopped_by = came()
+        stopped_by = stop_signal()
         if stopped_by is not None and not isinstance(error, Interrupted):
             error = Interrupted(stopped_by)
-        message, code = verdict(error, wish)
+        message, code = describe_failure(error, wish)
         if sys.stderr is None:
             return code
         try:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.cli.messages import print_message
 from gpumerge_cli.cli.options.typed import BatchOptions
-from gpumerge_cli.cli.said import say
 from gpumerge_cli.errors import GpumergeError, UsageError, as_os_error, input_error
 from gpumerge_cli.units import format_counted, visible
 
@@ -21,7 +21,7 @@ _MOST_TOLD = 20
 """Mistakes of a job file that are shown; the same one may be in thousands of jobs."""
 
 
-def batch(options: BatchOptions) -> None:
+def run_batch(options: BatchOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     jobs, joblog, report = options.file, options.joblog, options.report
     resume = options.resume or options.resume_failed
@@ -41,19 +41,19 @@ def batch(options: BatchOptions) -> None:
     if options.dry_run:
         _show_plan(judged, joblog if resume else None, options.resume_failed)
         return
-    from gpumerge_cli.cli.batch_run import Wishes, run
+    from gpumerge_cli.cli.batch_run import RunOptions, run_jobs
 
     begun = time.perf_counter()
     progress = options.progress and not options.quiet
     cluster = None if options.cluster is None else (options.cluster, float(options.cluster_wait))
-    wishes = Wishes(
+    wishes = RunOptions(
         limits, options.keep_going, joblog, report, resume, options.resume_failed, progress, options.debug, cluster
     )
-    results = run(judged, wishes)
+    results = run_jobs(judged, wishes)
     if not options.quiet:
-        from gpumerge_cli.cli.batch_view import show
+        from gpumerge_cli.cli.batch_view import show_results
 
-        show(results, time.perf_counter() - begun, stats=options.verbose)
+        show_results(results, time.perf_counter() - begun, stats=options.verbose)
     failed = sum(result.state == "failed" for result in results)
     left = sum(result.state == "left" for result in results)
     if failed:
@@ -83,7 +83,7 @@ def _judged(
     errors = [UsageError(each.what, where=f"{name}:{each.line}", way_out=each.way_out) for each in mistakes]
     if len(errors) > 1:
         for error in errors[:_MOST_TOLD]:
-            say(error)
+            print_message(error)
         more = len(errors) - _MOST_TOLD
         told = f"{len(errors)} mistakes" + (f", {more} of them not shown" if more > 0 else "")
         raise UsageError(told, where=name, way_out="correct them; no job was run")

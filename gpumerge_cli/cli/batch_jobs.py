@@ -12,11 +12,11 @@ from gpumerge_cli.cli.options.commands import command, options_of
 from gpumerge_cli.cli.options.groups import Options
 from gpumerge_cli.cli.options.typed import (
     CheckOptions,
+    CombineOptions,
     CompareOptions,
     JoinOptions,
     MergeOptions,
     RankOptions,
-    SetOptions,
 )
 from gpumerge_cli.cli.settings import Settings
 from gpumerge_cli.cli.values import OptionValue, read_values
@@ -65,7 +65,7 @@ def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str 
     }
     makers: dict[str, JobOf] = {
         "merge": _of_options("merge", MergeOptions, merge.job_of),
-        **{name: _of_options(name, SetOptions, sets.set_of) for name in SETS},
+        **{name: _of_options(name, CombineOptions, sets.set_of) for name in SETS},
         "compare": _of_options("compare", CompareOptions, sets.columns_of),
         "join": _of_options("join", JoinOptions, join.job_of),
         "rank": _of_options("rank", RankOptions, rank.job_of),

@@ -13,10 +13,10 @@ from gpumerge_cli.batch.joblog import JobLog, Standing, standing_of
 from gpumerge_cli.batch.runner import JobError, Runner, StoppedError
 from gpumerge_cli.batch.spec import BatchJob, Limits, Result
 from gpumerge_cli.cli.batch_jobs import commands
-from gpumerge_cli.cli.perform import perform, within
-from gpumerge_cli.cli.said import say
+from gpumerge_cli.cli.failures import describe_failure
+from gpumerge_cli.cli.messages import print_message
+from gpumerge_cli.cli.perform import run_job, with_limits
 from gpumerge_cli.cli.signals import ignore_signals
-from gpumerge_cli.cli.verdict import verdict
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import Interrupted
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class RunOptions:
     """The options of a run. joblog, report: files, if any. resume: continue them. progress: show a bar.
 
     cluster: the address of the cluster that jobs share, and seconds to wait for its workers; None if there is none.
@@ -49,7 +49,7 @@ class Wishes:
     cluster: tuple[str, float] | None = None
 
 
-def run(jobs: Sequence[BatchJob], wishes: Wishes) -> list[Result]:
+def run_jobs(jobs: Sequence[BatchJob], wishes: RunOptions) -> list[Result]:
     """Run the jobs; their results in the order of the file. Raises GpumergeError or Interrupted."""
     with ExitStack() as stack:
         if wishes.cluster is not None:  # jobs share the connection
@@ -72,7 +72,7 @@ def run(jobs: Sequence[BatchJob], wishes: Wishes) -> list[Result]:
 class _Batch:
     """The work of a runner, see batch.runner.Work."""
 
-    def __init__(self, jobs: Sequence[BatchJob], wishes: Wishes, stack: ExitStack) -> None:
+    def __init__(self, jobs: Sequence[BatchJob], wishes: RunOptions, stack: ExitStack) -> None:
         self._wishes = wishes
         self._sharing = len(jobs)
         sweep(name for job in jobs for name in job.outputs if not is_url(name))
@@ -85,9 +85,9 @@ class _Batch:
             stack.callback(self._lines.close)
         self._bar: BatchBar | None = None
         if wishes.progress and sys.stderr is not None and sys.stderr.isatty():
-            from gpumerge_cli.cli.batch_view import bar
+            from gpumerge_cli.cli.batch_view import batch_bar
 
-            self._bar = stack.enter_context(bar(jobs))
+            self._bar = stack.enter_context(batch_bar(jobs))
         limits = wishes.limits
         alone = limits.at_once == 1
         self._threads = limits.threads if alone else max(1, (limits.threads or cores()) // limits.at_once)
@@ -104,14 +104,14 @@ class _Batch:
 
         try:
             whole = job.job or commands()[job.operation].parse(job.options, job.inputs)
-            return perform(within(whole, memory, self._threads, self._sharing), advance=advance, settle=check)
+            return run_job(with_limits(whole, memory, self._threads, self._sharing), advance=advance, settle=check)
         except StoppedError:
             raise
         except Exception as error:
             if self._wishes.debug and sys.stderr is not None:
                 told = visible_lines(concealed(redacted("".join(traceback.format_exception(error)))))
                 print(told, end="", file=sys.stderr)
-            message, code = verdict(error)
+            message, code = describe_failure(error)
             raise JobError(concealed(message), code) from error
 
     def told(self, result: Result) -> None:
@@ -121,7 +121,7 @@ class _Batch:
         if self._log is not None and result.started:
             self._log.add(result)
         if result.state == "failed":
-            (say if self._bar is None else self._bar.say)(f"job {result.job.name}: {result.error}")
+            (print_message if self._bar is None else self._bar.say)(f"job {result.job.name}: {result.error}")
         if self._bar is not None:
             self._bar.ended(result)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.results.compared import BenchReport, BenchRow, Report
 
 
-def bench(options: BenchOptions) -> None:
+def run_bench(options: BenchOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     from gpumerge_cli.report.write import BENCH_SUFFIXES, report_file
 
@@ -44,7 +44,7 @@ def _measure(options: BenchOptions) -> BenchReport:
     from gpumerge_cli import __version__
     from gpumerge_cli.backends.ladder import NAMES as KERNELS
     from gpumerge_cli.backends.select import select
-    from gpumerge_cli.compare.bench import bench as run_bench
+    from gpumerge_cli.compare.bench import bench
     from gpumerge_cli.compare.bench_cases import preset
     from gpumerge_cli.compare.contest import Effort
     from gpumerge_cli.engine.resources import cores
@@ -62,7 +62,7 @@ def _measure(options: BenchOptions) -> BenchReport:
     if options.backend == "auto" and not options.quiet:
         _say(f"on {chosen.name}: {selected.why}")
     effort = Effort(options.repeat or found.repeat, options.threads or cores(), options.seed, __version__)
-    return run_bench(cases, chosen, effort, kernels=words, told=_silent if options.quiet else _tell)
+    return bench(cases, chosen, effort, kernels=words, told=_silent if options.quiet else _tell)
 
 
 def _cases(options: BenchOptions, found: Preset) -> list[Case]:

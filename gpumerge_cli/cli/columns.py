@@ -95,7 +95,7 @@ class Header:
             return ()
 
 
-def said_header(lines: int, given: Collection[str]) -> bool | None:
+def header_given(lines: int, given: Collection[str]) -> bool | None:
     """Whether --header says that there is one, None if it is not given. lines: its value. given: see Options."""
     return True if lines else (False if "header" in given else None)
 

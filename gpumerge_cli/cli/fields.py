@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.columns import Header, csv_names, header_of, parse_columns, parse_csv_key, said_header
+from gpumerge_cli.cli.columns import Header, csv_names, header_given, header_of, parse_columns, parse_csv_key
 from gpumerge_cli.cli.keyspec import KeySpec
 from gpumerge_cli.cli.options.groups import OrderOptions
 from gpumerge_cli.cli.options.typed import SortOptions
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Keys:
+class SelectedKeys:
     """The keys that -k and --field say, and what they say of the files."""
 
     of_lines: tuple[KeySpec, ...] = ()
@@ -35,7 +35,7 @@ class Keys:
 
 def find_keys(
     options: OrderOptions, files: Sequence[str], separator: int | None, written: Sequence[KeySpec | str]
-) -> Keys:
+) -> SelectedKeys:
     """The keys of files. written: those of -k, of CSV as texts.
 
     Raises UsageError for a key that cannot be, InputError for a file that cannot be read.
@@ -44,21 +44,23 @@ def find_keys(
 
     def header_for(option: str, lines: int, texts: Sequence[str], *, implied: bool = False) -> Header:
         names = partial(csv_names, files, separator, lines, plain=plain, option=option, implied=implied)
-        return header_of(names, said_header(lines, options.given), texts, options.field)
+        return header_of(names, header_given(lines, options.given), texts, options.field)
 
     found = header_for("-k", options.header, [key for key in written if isinstance(key, str)])
     keys = [parse_csv_key(key, found) if isinstance(key, str) else key for key in written]
     header = _with_header(options.header, keys)
     if not options.field or _are_binary(options, files, header):
-        return Keys(tuple(keys), options.field, header, options.csv)
+        return SelectedKeys(tuple(keys), options.field, header, options.csv)
     implied = not options.csv
     found = header_for("--field", header, (), implied=implied)
     columns = [parse_columns(text, found) for text in options.field]
     header = _with_header(header, [key for its in columns for key in its])
-    return Keys(tuple(_in_sequence(options.sequence, keys, columns)), header=header, csv=True, csv_implied=implied)
+    return SelectedKeys(
+        tuple(_in_sequence(options.sequence, keys, columns)), header=header, csv=True, csv_implied=implied
+    )
 
 
-def format_of(
+def chosen_format(
     named: str | None, files: Sequence[str], *, csv: bool, implied: bool = False
 ) -> tuple[str | None, Certainty]:
     """The format that options say, and how certain it is: see Items.

@@ -12,7 +12,7 @@ from gpumerge_cli.errors import UsageError
 _NPY_DTYPE = "int32"
 
 
-def generate(options: GenerateOptions) -> None:
+def run_generate(options: GenerateOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     files, count = options.files, options.count
     from gpumerge_cli.formats.compressed import suffix_of

@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from gpumerge_cli.cli.fields import Keys, find_keys
-from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_separator, parse_size
+from gpumerge_cli.cli.fields import SelectedKeys, find_keys
+from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_separator, parse_sort_size
 from gpumerge_cli.cli.keyspec import (
     KeySpec,
     inheriting,
@@ -53,7 +53,7 @@ class SortCommand:
     mode: Mode = "sort"
     files: tuple[str, ...] = ("-",)
     order: LineOrder = field(default_factory=LineOrder)
-    keys: Keys = field(default_factory=Keys)
+    keys: SelectedKeys = field(default_factory=SelectedKeys)
     options: SortOptions = field(default_factory=lambda: _sort_options({}, ()))
     notes: tuple[str, ...] = ()
 
@@ -153,7 +153,7 @@ class _Reading:
             case "output" | "compress-program" | "random-source":
                 self._once(option, value, value)
             case "memory":
-                size = parse_size(value, written)
+                size = parse_sort_size(value, written)
                 self.said["memory"] = max(self.said.get("memory", 0), size)
             case "batch-size":
                 self.said["batch_size"] = parse_batch_size(value)
@@ -209,10 +209,10 @@ class _Reading:
     def _notes(self, options: SortOptions, separator: int | None) -> tuple[str, ...]:
         if not options.debug:
             return ()
-        from gpumerge_cli.cli.gnu_debug import notes
+        from gpumerge_cli.cli.gnu_debug import debug_notes
 
         keys = [key for key in self.keys if isinstance(key, KeySpec)]  # --debug does not go with --csv
-        return tuple(notes(self.letters, inheriting(self.letters, keys), separator, stable=options.keys_alone))
+        return tuple(debug_notes(self.letters, inheriting(self.letters, keys), separator, stable=options.keys_alone))
 
     def _key(self, text: str) -> None:
         # What a name stands for is known once the files are.

@@ -33,7 +33,7 @@ _MONTH = re.compile(rb"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNO
 _MATCHED = {"numeric": _DECIMAL, "human": _WITH_UNIT, "general": _GENERAL, "month": _MONTH}
 
 
-def notes(letters: Collection[str], keys: Sequence[KeySpec], separator: int | None, *, stable: bool) -> list[str]:
+def debug_notes(letters: Collection[str], keys: Sequence[KeySpec], separator: int | None, *, stable: bool) -> list[str]:
     """The notes of GNU sort about a command line, a line each, without the program's name.
 
     letters: the global options. keys: as written; keys without options have the global ones; empty without -k.

@@ -28,7 +28,7 @@ def parse_number(text: str) -> int:
     return int(digits[:21] or "0")
 
 
-def parse_size(text: str, option: str) -> int:
+def parse_sort_size(text: str, option: str) -> int:
     """Bytes that -S names: units of 1024 without a letter, b for bytes, % of the memory that the machine has.
 
     Sizes as 256MB, 2GiB and 1.5G, which GNU sort does not take, are read as units.parse_size does. Raises UsageError,
@@ -36,10 +36,10 @@ def parse_size(text: str, option: str) -> int:
     """
     found = _SIZE.fullmatch(text)
     if found is None:
-        from gpumerge_cli.units import parse_size as parse_other
+        from gpumerge_cli.units import parse_size
 
         if re.fullmatch(r".*[0-9]\s*[kmgt](i?b)?\s*", text, re.ASCII | re.IGNORECASE):
-            return parse_other(text, option)
+            return parse_size(text, option)
         raise UsageError(f"{option}: invalid size {text!r}", way_out="write for example 500M, 2G, 4096b or 25%")
     number = parse_number(found[1] or "1")
     unit = found[2] or found[3] or "K"

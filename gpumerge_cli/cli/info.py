@@ -18,13 +18,13 @@ _CUPY_WHEELS = ("cupy-cuda13x", "cupy-cuda12x", "cupy")
 _SIZES = (10**5, 10**8, 10**9)
 
 
-def info(options: InfoOptions) -> None:
+def run_info(options: InfoOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     if options.config:
-        from gpumerge_cli.cli.effective import effective, show_effective
+        from gpumerge_cli.cli.effective import effective_settings, show_effective
         from gpumerge_cli.cli.settings import Settings
 
-        _give(effective(Settings()), options.json, show_effective)
+        _give(effective_settings(Settings()), options.json, show_effective)
         return
     if options.measure:
         _measure()

@@ -6,10 +6,10 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.fields import format_of
+from gpumerge_cli.cli.fields import chosen_format
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number, parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import resources
-from gpumerge_cli.cli.join_keys import join_keys, said_fields
+from gpumerge_cli.cli.join_keys import given_fields, join_keys
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.errors import UsageError
@@ -25,11 +25,11 @@ _UNPAIRED = {"1": ONLY_A, "2": ONLY_B}
 _COLUMN = re.compile(r"([12])\.([0-9]+)", re.ASCII)
 
 
-def join(options: JoinOptions) -> None:
+def run_join(options: JoinOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
-    from gpumerge_cli.cli.merge import carry_out
+    from gpumerge_cli.cli.merge import run_and_report
 
-    carry_out(job_of(options), options)
+    run_and_report(job_of(options), options)
 
 
 def job_of(options: JoinOptions) -> Job:
@@ -54,7 +54,7 @@ def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join
 
     rules, named = rules_of(options, names)
     header = options.header or named
-    format, certainty = format_of(options.format, names, csv=options.csv)
+    format, certainty = chosen_format(options.format, names, csv=options.csv)
     items = Items(
         format, lines=rules.rules[0], header_lines=int(header), certainty=certainty,
         lines_of_others=rules.rules[1],
@@ -111,7 +111,7 @@ def _of_records(options: JoinOptions) -> tuple[Items, RecordJoin]:
     offsets = two_numbers(options.key_offset, "--key-offset", 0)
     first, second = (
         RecordRequest(size, offset, options.key_size, () if field is None else (field,))
-        for size, offset, (field, _) in zip(sizes, offsets, said_fields(options), strict=True)
+        for size, offset, (field, _) in zip(sizes, offsets, given_fields(options), strict=True)
     )
     items = Items(
         options.format, options.dtype, reverse=options.reverse, records=first, others=(second,),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gpumerge_cli.cli.columns import csv_names, header_of, parse_columns, said_header
+from gpumerge_cli.cli.columns import csv_names, header_given, header_of, parse_columns
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
 from gpumerge_cli.cli.keyspec import KeySpec, line_order
 from gpumerge_cli.cli.options.typed import JoinOptions
@@ -29,7 +29,7 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | Non
 
     Raises UsageError for what cannot be, InputError for a header that cannot be read.
     """
-    said = said_fields(options)
+    said = given_fields(options)
     texts = [text for text, _ in said if text is not None]
     sides = [_keys(options, name, *its, texts, separator) for name, its in zip(names, said, strict=True)]
     a, b = (_placed(side, other) for side, other in (sides, sides[::-1]))
@@ -51,7 +51,7 @@ def _placed(keys: list[KeySpec], others: list[KeySpec]) -> list[KeySpec]:
     return [replace(key, start_field=at, end_field=at) for key, at in zip(keys, fields, strict=True)]
 
 
-def said_fields(options: JoinOptions) -> tuple[tuple[str | None, str], tuple[str | None, str]]:
+def given_fields(options: JoinOptions) -> tuple[tuple[str | None, str], tuple[str | None, str]]:
     """For A and for B what says its fields, None if nothing does, and by which option. Raises UsageError."""
     found = []
     for option, own in (("-1", options.key_1), ("-2", options.key_2)):
@@ -125,7 +125,7 @@ def _of_csv(
     def names() -> list[str] | None:
         return csv_names((file,), separator, 1, option=option)
 
-    header = header_of(names, said_header(options.header, options.given), (), texts, numbers=_FIELD)
+    header = header_of(names, header_given(options.header, options.given), (), texts, numbers=_FIELD)
     try:
         keys = parse_columns(text, header, option, _FIELD)
     except UsageError as error:

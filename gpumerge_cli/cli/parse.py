@@ -13,9 +13,9 @@ _SCALES = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 def parse_memory(size: str, option: str) -> int:
     """The bytes in a size as -S takes it, 1 or more. Raises UsageError, naming `option`, for anything else."""
-    from gpumerge_cli.cli.gnu_values import parse_size
+    from gpumerge_cli.cli.gnu_values import parse_sort_size
 
-    found = parse_size(size, option)
+    found = parse_sort_size(size, option)
     if found == 0:
         raise UsageError(f"{option} {size}: no memory", way_out="leave it out, or name a larger size")
     return found

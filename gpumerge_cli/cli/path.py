@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FIGURES = (".png", ".svg")
 
 
-def path(options: PathOptions) -> None:
+def run_path(options: PathOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     output, items = options.output, list(options.items)
     names = _inputs(list(options.files), items)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from gpumerge_cli.cli.options.commands import COMMANDS, options_of
 from gpumerge_cli.cli.options.model import Command, Option
-from gpumerge_cli.cli.places import PREFIX, project_file, set_variables, user_file
+from gpumerge_cli.cli.setting_files import PREFIX, project_file, set_variables, user_file
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.unshown import conceal

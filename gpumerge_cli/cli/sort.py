@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.comparing import compare
-from gpumerge_cli.cli.fields import format_of
+from gpumerge_cli.cli.comparing import run_comparison
+from gpumerge_cli.cli.fields import chosen_format
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import margin_of, record_options, resources, salted
+from gpumerge_cli.cli.messages import print_message
 from gpumerge_cli.cli.notices import notices
-from gpumerge_cli.cli.perform import check_report_place, perform, progress
-from gpumerge_cli.cli.said import say
+from gpumerge_cli.cli.perform import check_report_place, progress_bar, run_job
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import DisorderError, UsageError
@@ -30,7 +30,7 @@ _MOST_THREADS = 1024
 _SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
 
 
-def sort(arguments: Sequence[str], settings: Settings | None) -> int:
+def run_sort(arguments: Sequence[str], settings: Settings | None) -> int:
     """Carry out the words behind "gpumerge sort" and return the exit code. Raises GpumergeError."""
     command = parse_sort(arguments, settings=settings)
     if command.mode in ("help", "version"):
@@ -41,7 +41,7 @@ def sort(arguments: Sequence[str], settings: Settings | None) -> int:
     if not command.options.quiet:
         _tell_of_locale()
     for note in command.notes if sys.stderr is not None else ():
-        say(note)
+        print_message(note)
     if command.options.files0_from is not None and not command.files:
         from gpumerge_cli.engine.inputs import read_names
 
@@ -53,7 +53,7 @@ def sort(arguments: Sequence[str], settings: Settings | None) -> int:
 
 def _carry_out(command: SortCommand) -> int:
     if command.options.compare:
-        compare(_job(command), command.options)
+        run_comparison(_job(command), command.options)
         return 0
     if command.mode in ("check", "check-quiet"):
         return _check(command)
@@ -83,7 +83,7 @@ def _items(command: SortCommand) -> Items:
             raise UsageError("binary items have no header and no CSV fields", way_out="leave --header and --csv out")
         return Items(options.format, options.dtype, reverse=command.order.reverse, records=records)
     keys = command.keys
-    format, certainty = format_of(options.format, command.files, csv=keys.csv, implied=keys.csv_implied)
+    format, certainty = chosen_format(options.format, command.files, csv=keys.csv, implied=keys.csv_implied)
     return Items(
         format,
         lines=command.order,
@@ -133,14 +133,14 @@ def _check(command: SortCommand) -> int:
     try:
         operation = Operation("check", equals=Equals.of(command.options.unique))
         job = Job(_inputs(command), _items(command), operation, resources=_resources(command))
-        perform(job)
+        run_job(job)
     except DisorderError as error:
         if command.mode == "check":
             if error.item is None:  # of items that are no lines
-                say(error)
+                print_message(error)
             else:
                 item = visible(error.item.decode(errors="backslashreplace"))
-                say(f"{error.where}: disorder: {item}")
+                print_message(f"{error.where}: disorder: {item}")
         return 1
     return 0
 
@@ -155,8 +155,8 @@ def _perform(command: SortCommand) -> int:
     from gpumerge_cli.engine.resources import seconds_since_start
 
     options = command.options
-    with progress(options.progress and not options.quiet) as advance:
-        measured = perform(_job(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals)
+    with progress_bar(options.progress and not options.quiet) as advance:
+        measured = run_job(_job(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals)
     if options.verbose and not options.quiet:
         from gpumerge_cli.report.terminal import show
 

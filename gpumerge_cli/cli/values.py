@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpumerge_cli.cli.conflicts import judge
+from gpumerge_cli.cli.conflicts import check_conflicts
 from gpumerge_cli.cli.gnu_values import parse_numbers, parse_whole
 from gpumerge_cli.cli.options.model import Command, Option
 from gpumerge_cli.cli.options.typed import OPTIONS
@@ -66,7 +66,7 @@ def make_options(row: Command, said: Mapping[str, Any], given: Iterable[str], se
         "given": given,
         "sequence": tuple(one for one in sequence if one in ("key", "field")),
     }
-    judge(row, values, given)
+    check_conflicts(row, values, given)
     return OPTIONS[row.name](values)
 
 

@@ -15,12 +15,12 @@ import pytest
 
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.cli import app as door
+from gpumerge_cli.cli.dispatch import _WORK
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options import commands as options
 from gpumerge_cli.cli.options.model import GROUPS
 from gpumerge_cli.cli.scan import scan
 from gpumerge_cli.cli.values import OptionValue
-from gpumerge_cli.cli.work import _WORK
 from gpumerge_cli.compare.cases import SHAPES
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError

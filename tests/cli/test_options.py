@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.cli.conflicts import judge
+from gpumerge_cli.cli.conflicts import check_conflicts
 from gpumerge_cli.cli.keyspec import LETTERS
 from gpumerge_cli.cli.options import groups, typed
 from gpumerge_cli.cli.options.commands import COMMANDS, command
@@ -124,7 +124,7 @@ def judged(row: Command, said: dict[str, Any], given: set[str]) -> str:
     """The error for these values beside the defaults, "" for none."""
     values = {**row.initial, **{one.parameter: () for one in row.arguments}, **said}
     try:
-        judge(row, values, given)
+        check_conflicts(row, values, given)
     except UsageError as error:
         return str(error)
     return ""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.cli.effective import effective
+from gpumerge_cli.cli.effective import effective_settings
 from gpumerge_cli.cli.options.commands import COMMANDS, options_of
 from gpumerge_cli.cli.settings import Settings, variable_name
 from tests.settings import used
@@ -397,7 +397,7 @@ def test_each_setting_stands_on_a_line_whole_in_80_columns(
     assert run(["info", "--config"]) == 0
     table = capsys.readouterr().out
     lines = table.splitlines()[3:]
-    facts = effective(Settings())["settings"]
+    facts = effective_settings(Settings())["settings"]
     assert len(lines) == len(facts)
     for line, row in zip(lines, facts, strict=True):
         assert line.startswith(row["setting"])

@@ -48,7 +48,7 @@ class MergeOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOption
         return self.unique or super().keys_alone
 
 
-class SetOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions):
+class CombineOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions):
     """gpumerge union, intersect, difference, symmetric."""
 
     device_memory: int | None
@@ -204,7 +204,7 @@ class InfoOptions(Options):
 
 OPTIONS: dict[str, type[Options]] = {
     "merge": MergeOptions,
-    **dict.fromkeys(SETS, SetOptions),
+    **dict.fromkeys(SETS, CombineOptions),
     "compare": CompareOptions,
     "join": JoinOptions,
     "sort": SortOptions,

@@ -16,7 +16,7 @@ from gpumerge_cli.errors import (
 from gpumerge_cli.urls import redacted
 
 
-def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
+def describe_failure(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
     """The message of an error, and the exit code. wish: the option that asks for tracebacks."""
     if isinstance(error, KeyboardInterrupt):
         error = Interrupted(signal.SIGINT)
