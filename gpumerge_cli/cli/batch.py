@@ -37,19 +37,19 @@ def run_batch(options: BatchOptions) -> None:
 
     commands.cache_clear()  # settings may have changed since this process's last batch
     operations = partial(commands, options.fsync, options.temporary_directory, options.cluster)
-    judged = _judged(jobs, others, limits, operations)
+    checked = _checked_jobs(jobs, others, limits, operations)
     if options.dry_run:
-        _show_plan(judged, joblog if resume else None, options.resume_failed)
+        _show_plan(checked, joblog if resume else None, options.resume_failed)
         return
     from gpumerge_cli.cli.batch_run import RunOptions, run_jobs
 
     begun = time.perf_counter()
     progress = options.progress and not options.quiet
     cluster = None if options.cluster is None else (options.cluster, float(options.cluster_wait))
-    wishes = RunOptions(
+    run_options = RunOptions(
         limits, options.keep_going, joblog, report, resume, options.resume_failed, progress, options.debug, cluster
     )
-    results = run_jobs(judged, wishes)
+    results = run_jobs(checked, run_options)
     if not options.quiet:
         from gpumerge_cli.cli.batch_view import show_results
 
@@ -57,16 +57,16 @@ def run_batch(options: BatchOptions) -> None:
     failed = sum(result.state == "failed" for result in results)
     left = sum(result.state == "left" for result in results)
     if failed:
-        told = f"{failed} of {format_counted(len(results), 'job')} failed"
+        message = f"{failed} of {format_counted(len(results), 'job')} failed"
         if left:
-            raise GpumergeError(f"{told}, {left} did not run", way_out="--keep-going runs those, too")
-        raise GpumergeError(told, way_out="see the errors above")
+            raise GpumergeError(f"{message}, {left} did not run", way_out="--keep-going runs those, too")
+        raise GpumergeError(message, way_out="see the errors above")
 
 
-def _judged(
+def _checked_jobs(
     name: str, others: dict[str, str | None], limits: Limits, operations: Callable[[], dict[str, JobCommand]]
 ) -> list[BatchJob]:
-    """The jobs of the file `name`. If there are mistakes, the first ones are told, and an error is raised.
+    """The jobs of the file `name`. If there are mistakes, the first ones are printed, and an error is raised.
 
     others: files that no job may write, by what they are. operations: those of jobs.
     """
@@ -85,8 +85,8 @@ def _judged(
         for error in errors[:_MOST_TOLD]:
             print_message(error)
         more = len(errors) - _MOST_TOLD
-        told = f"{len(errors)} mistakes" + (f", {more} of them not shown" if more > 0 else "")
-        raise UsageError(told, where=name, way_out="correct them; no job was run")
+        message = f"{len(errors)} mistakes" + (f", {more} of them not shown" if more > 0 else "")
+        raise UsageError(message, where=name, way_out="correct them; no job was run")
     if errors:
         raise errors[0]
     return jobs

@@ -51,7 +51,7 @@ class BatchBar:
             self._ended += 1
             self._show()
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """Print a line above the bar."""
         self._progress.console.print(Text(visible(f"gpumerge: {line}")), soft_wrap=True)
 

@@ -122,7 +122,7 @@ def _read(paths: Sequence[str]) -> list[BenchReport]:
 
 
 def _drawing(folder: str | None) -> Callable[[Sequence[BenchReport]], list[str]] | None:
-    """The function that draws figures into `folder`, which is judged before any measurement; None for no folder."""
+    """The function that draws figures into `folder`, which is checked before any measurement; None for no folder."""
     if folder is None:
         return None
     import os

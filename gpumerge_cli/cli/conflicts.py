@@ -1,4 +1,4 @@
-"""Judges which options of a command go together, as the rows of the table say."""
+"""Checks which options of a command go together, by the rows of the table."""
 
 from __future__ import annotations
 

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SelectedKeys:
-    """The keys that -k and --field say, and what they say of the files."""
+    """The keys of -k and --field, and what they imply about the files."""
 
     of_lines: tuple[KeySpec, ...] = ()
     """Those of -k and columns of --field, in the order of the command line."""
     fields: tuple[str, ...] = ()
-    """The texts of --field if it names fields of records, since only the records' dtype tells which there are."""
+    """The texts of --field if it names fields of records, which only the records' dtype can resolve."""
     header: int = 0
     """Lines of header: named columns imply 1."""
     csv: bool = False
     """Keys are columns of CSV: columns of --field imply it."""
     csv_implied: bool = False
-    """Only --field says so."""
+    """Only --field implies it."""
 
 
 def find_keys(
@@ -38,7 +38,7 @@ def find_keys(
 ) -> SelectedKeys:
     """The keys of files. written: those of -k, of CSV as texts.
 
-    Raises UsageError for a key that cannot be, InputError for a file that cannot be read.
+    Raises UsageError for an invalid key, InputError for a file that cannot be read.
     """
     plain = isinstance(options, SortOptions) and not options.compressed
 
@@ -63,9 +63,9 @@ def find_keys(
 def chosen_format(
     named: str | None, files: Sequence[str], *, csv: bool, implied: bool = False
 ) -> tuple[str | None, Certainty]:
-    """The format that options say, and how certain it is: see Items.
+    """The format by the options, and how certain it is: see Items.
 
-    named: by --format. csv, implied: see Keys. Raises UsageError for --csv beside a format of no lines.
+    named: by --format. csv, implied: see SelectedKeys. Raises UsageError for --csv with a binary format.
     """
     if not csv:
         return named, "said"
@@ -86,7 +86,7 @@ def _with_header(header: int, keys: Sequence[KeySpec]) -> int:
 def _in_sequence(
     sequence: Sequence[str], keys: Sequence[KeySpec], columns: Sequence[Sequence[KeySpec]]
 ) -> list[KeySpec]:
-    """The keys of -k and the columns of each --field, as `sequence` says, see OrderOptions."""
+    """The keys of -k and the columns of each --field, in the order of `sequence`, see OrderOptions."""
     if keys and sorted(sequence) != ["field"] * len(columns) + ["key"] * len(keys):
         what = "-k and --field: which of them goes first is not known"
         raise UsageError(what, way_out="write both on the command line, or all keys with one of them")

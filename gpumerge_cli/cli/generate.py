@@ -41,9 +41,9 @@ def run_generate(options: GenerateOptions) -> None:
     from gpumerge_cli.formats.registry import layout_of
     from gpumerge_cli.order.rules import LineKey, LineOrder
 
-    said = record_options(options, options.field)
+    records = record_options(options, options.field)
     text = LineOrder((LineKey("numeric"),)) if options.numeric_sort else None
-    items = Items(options.format, options.dtype, text, records=said)
+    items = Items(options.format, options.dtype, text, records=records)
     layouts = [layout_of(file, items) for file in files]
     for run, (file, layout) in enumerate(zip(files, layouts, strict=True)):
         is_text = layout.format.holds == "lines"

@@ -70,7 +70,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
 
 
 def read_order(options: OrderOptions, files: Sequence[str] = ()) -> tuple[SelectedKeys, LineOrder]:
-    """The keys that options say, and the order of lines without its salt.
+    """The keys by the options, and the order of lines without its salt.
 
     The order is LineOrder() if no option asks for another. Raises as keyspec.line_order and find_keys do.
     """
@@ -95,7 +95,7 @@ def salted(order: LineOrder, source: str | None) -> LineOrder:
 
 
 def record_options(options: RecordOptions, fields: tuple[str, ...]) -> RecordRequest:
-    """The options of records. fields: those that are the key, see Keys."""
+    """The options of records. fields: those that are the key, see SelectedKeys."""
     from gpumerge_cli.formats.record_options import RecordRequest
 
     return RecordRequest(options.record_size, options.key_offset, options.key_size, fields)

@@ -49,7 +49,7 @@ def job_of(options: JoinOptions) -> Job:
 
 
 def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join]:
-    """The items and the rules that the options say. Raises UsageError, or InputError for a header."""
+    """The items and the rules by the options. Raises UsageError, or InputError for a header."""
     from gpumerge_cli.formats.items import Items
 
     rules, named = rules_of(options, names)
@@ -63,7 +63,7 @@ def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join
 
 
 def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
-    """The rules that the options say, and whether they name fields of a header.
+    """The rules by the options, and whether these name fields of a header.
 
     Raises UsageError, or InputError for a header that cannot be read.
     """
@@ -87,7 +87,7 @@ def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
 
 
 def _holds_records(options: JoinOptions, names: tuple[str, ...]) -> bool:
-    """Whether options or suffixes say that the files hold records or numbers."""
+    """Whether the files hold records or numbers by options or suffixes."""
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary
 
@@ -104,9 +104,9 @@ def _of_records(options: JoinOptions) -> tuple[Items, RecordJoin]:
     from gpumerge_cli.formats.record_options import RecordRequest
     from gpumerge_cli.order.record_joins import RecordJoin
 
-    said = next((name for name, value in _of_lines_alone(options).items() if value), None)
-    if said is not None:
-        raise UsageError(f"{said}: the items are records, not lines", way_out="leave it out")
+    option = next((name for name, value in _of_lines_alone(options).items() if value), None)
+    if option is not None:
+        raise UsageError(f"{option}: the items are records, not lines", way_out="leave it out")
     sizes = two_numbers(options.record_size, "--record-size", 1)
     offsets = two_numbers(options.key_offset, "--key-offset", 0)
     first, second = (
@@ -120,7 +120,7 @@ def _of_records(options: JoinOptions) -> tuple[Items, RecordJoin]:
 
 
 def _of_lines_alone(options: JoinOptions) -> dict[str, object]:
-    """The values of options that mean nothing to records."""
+    """The values of options that do not apply to records."""
     return {
         "--field-separator": options.field_separator,
         "--csv": options.csv,
@@ -176,7 +176,7 @@ def _shows(options: JoinOptions) -> int:
 
 
 def _columns(lists: tuple[str, ...], keys: int) -> tuple[tuple[tuple[int, int], ...] | None, bool]:
-    """The columns that all -o say, None for the usual ones; and whether they are to be made from first lines.
+    """The columns of all -o, None for the default ones; and whether first lines define them.
 
     keys: the number of fields of a key.
     """

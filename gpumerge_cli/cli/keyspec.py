@@ -48,9 +48,9 @@ class KeySpec:
 
 
 def parse_key(text: str) -> KeySpec:
-    """The key that `F[.C][OPTIONS][,F[.C][OPTIONS]]` says, fields and characters counted from 1.
+    """The key that `F[.C][OPTIONS][,F[.C][OPTIONS]]` names, fields and characters counted from 1.
 
-    Raises UsageError if it says none.
+    Raises UsageError for an invalid key.
     """
     found = WHOLE_KEY.fullmatch(text)
     if found is None:
@@ -72,7 +72,7 @@ def parse_key(text: str) -> KeySpec:
 
 
 def parse_obsolete_key(start: str, end: str | None) -> KeySpec | None:
-    """The key that `+F[.C][OPTIONS] [-F[.C][OPTIONS]]` says, fields and characters counted from 0.
+    """The key that `+F[.C][OPTIONS] [-F[.C][OPTIONS]]` names, fields and characters counted from 0.
 
     None if `start` is the name of a file. Raises UsageError if `end` cannot follow it.
     """
@@ -105,10 +105,10 @@ def line_order(
     zero_terminated: bool = False,
     stable_by: str = "leave --last-resort out",
 ) -> LineOrder:
-    """The order that global `letters` and `keys` make, keys taking the letters that they have none of.
+    """The order that global `letters` and `keys` make, where keys without letters take the global ones.
 
-    stable_by: how the command makes its order stable. Its salt is still to be given where `is_random` says so. Raises
-    UsageError for options that cannot go together.
+    stable_by: how the command makes its order stable. The order has no salt yet, which it needs if `is_random`. Raises
+    UsageError for options that do not go together.
     """
     given = frozenset(letters)
     if not keys and given - {"r"}:

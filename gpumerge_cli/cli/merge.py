@@ -83,7 +83,7 @@ def _plan(job: Job) -> None:
 
 
 def run_and_report(job: Job, options: ShownOptions) -> None:
-    """Do a merge, a set or a join, and say on standard error what was done. Raises GpumergeError."""
+    """Do a merge, a set or a join, and print its report on standard error. Raises GpumergeError."""
     from gpumerge_cli.engine.resources import seconds_since_start
 
     with progress_bar(options.progress and not options.quiet and not _is_terminal(job.output.name)) as advance:

@@ -33,7 +33,7 @@ def parse_words(text: str, option: str, *, repeated: bool = False) -> tuple[str,
 
 
 def parse_counts(text: str, option: str, *, repeated: bool = False) -> tuple[int, ...]:
-    """Counts with commas between them; "2^10:2^20:4" stands for 2^10, 2^12, ..., 2^20, by factors of 4 (2 if not said).
+    """Counts with commas between them; "2^10:2^20:4" stands for 2^10, 2^12, ..., 2^20, by factors of 4 (2 by default).
 
     Each is there once, unless they may be `repeated`. Raises UsageError, naming `option`, for an invalid count
     or an empty range.

@@ -1,4 +1,4 @@
-"""Carries out jobs, at once or as those of a batch."""
+"""Runs jobs, alone or in a batch."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def with_limits(job: Job, memory: int, threads: int | None, sharing: int) -> Job
 
     sharing: how many jobs of this process share its start-up.
     """
-    asked = job.resources
-    elsewhere = asked.cluster is not None  # where machines have memory of their own
-    chosen = memory if asked.memory is None and not elsewhere else asked.memory
-    resources = replace(asked, memory=chosen, threads=asked.threads or threads, sharing=sharing)
+    given = job.resources
+    elsewhere = given.cluster is not None  # where machines have memory of their own
+    chosen = memory if given.memory is None and not elsewhere else given.memory
+    resources = replace(given, memory=chosen, threads=given.threads or threads, sharing=sharing)
     return replace(job, resources=resources)
 
 

@@ -59,7 +59,7 @@ def job_of(options: RankOptions) -> Job:
 
 
 def _check_name(output: str, *, as_json: bool) -> None:
-    """Raise UsageError for the name of an output that says that it holds something else than answers."""
+    """Raise UsageError for the name of an output whose suffix does not fit answers."""
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.kinds.lookup import is_binary
 

@@ -45,7 +45,7 @@ class Setting:
 
 @dataclass(eq=False)
 class Settings:
-    """Everything that is set.
+    """All settings.
 
     Every method raises UsageError or InputError, naming the variable or FILE:LINE, for a wrong setting.
     """
@@ -63,7 +63,7 @@ class Settings:
         for layer in _LAYERS:
             for scope in (command, "") if option.shared else (command,):
                 for name in option.setting_names:
-                    setting = self._said.get((layer, scope, name))
+                    setting = self._set.get((layer, scope, name))
                     if setting is not None:
                         if layer == "environment" and not _is_plain(option, setting.value):
                             conceal(f"${setting.source}", setting.value)
@@ -90,7 +90,7 @@ class Settings:
                 yield option, [str(one) if option.takes_value else one for one in values]
 
     def placed(self, error: UsageError) -> UsageError:
-        """`error`, with the place of the setting if it is about an option whose value is a setting."""
+        """`error`, with the source of the setting if it is about an option whose value is a setting."""
         named = re.findall(r"(?<![\w-])--?[A-Za-z0-9][a-z0-9-]*", str(error))
         source = next((self.used[name] for name in named if name in self.used), "")
         if not source or error.where:
@@ -105,10 +105,10 @@ class Settings:
     @cached_property
     def _names(self) -> frozenset[str]:
         """The names of all that is set, for whatever command."""
-        return frozenset(name for _, _, name in self._said)
+        return frozenset(name for _, _, name in self._set)
 
     @cached_property
-    def _said(self) -> dict[tuple[_Layer, str, str], Setting]:
+    def _set(self) -> dict[tuple[_Layer, str, str], Setting]:
         found = [*self._variables(), *self._file("project", project_file())]
         found += self._file("user", user_file(self.environ))
         return {(setting.layer, scope, setting.name): setting for scope, setting in found}

@@ -61,7 +61,7 @@ def _carry_out(command: SortCommand) -> int:
 
 
 def _items(command: SortCommand) -> Items:
-    """The type and order of the items: lines, unless an option or the suffix of a file says that they are binary."""
+    """The type and order of the items: lines, unless an option or the suffix of a file means binary items."""
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary
@@ -69,12 +69,12 @@ def _items(command: SortCommand) -> Items:
 
     options = command.options
     records = record_options(options, command.keys.fields)
-    said = options.dtype is not None or bool(records.said)
-    said = said or not (options.format is None or holds_lines(options.format))
+    is_typed = options.dtype is not None or bool(records.said)
+    is_typed = is_typed or not (options.format is None or holds_lines(options.format))
     simple = replace(command.order, reverse=False, stable=False) == LineOrder()
     binary = any(is_binary(suffix_of(name)) for name in command.files if name != "-")
     # If options ask for lines nevertheless, or files are of both kinds, opening the files raises the error.
-    if said or (options.format is None and simple and binary):
+    if is_typed or (options.format is None and simple and binary):
         if not simple:
             raise UsageError(
                 "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
@@ -164,9 +164,9 @@ def _perform(command: SortCommand) -> int:
     return 0
 
 
-def job_of(told: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> Job:
+def job_of(option_values: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> Job:
     """The sort or merge that the options ask for. Raises GpumergeError."""
-    return _job(_salted(sort_command(told, files, settings)))
+    return _job(_salted(sort_command(option_values, files, settings)))
 
 
 def _salted(command: SortCommand) -> SortCommand:
@@ -199,7 +199,7 @@ def _operation(command: SortCommand, items: Items) -> Operation:
         sort = SortRequest(options.algorithm or "auto", LaunchRequest(options.kernel, fan_in=options.fan_in))
         return Operation("sort", equals, margin=margin, launch=sort)
     lenient = items.lines is not None and not options.counts
-    launch = LaunchRequest(options.kernel)  # what else is said of it is for sorts
+    launch = LaunchRequest(options.kernel)  # the other launch options are for sorts
     return Operation(equals=equals, lenient=lenient, margin=margin, launch=launch)
 
 

@@ -294,7 +294,7 @@ def test_memory_and_threads_are_shared(folder: Path, monkeypatch: pytest.MonkeyP
         found[os.path.basename(job.inputs[0])] = (on.memory, on.threads, on.sharing)
         return perform(job, **keywords)
 
-    monkeypatch.setattr(batch_run, "perform", note)
+    monkeypatch.setattr(batch_run, "run_job", note)
     (folder / "jobs.toml").write_text(JOBS.replace("reverse = true", 'buffer-size = "1b"\nparallel = 3'))
     assert run(["batch", str(folder / "jobs.toml"), "-q", "--jobs", "2", "--memory", "64M", "--threads", "5"]) == 0
     share = (32 << 20, 2, 4)
@@ -369,14 +369,14 @@ AS_A_JOB_IS_JUDGED = """
 import os, sys
 from gpumerge_cli.cli import batch_jobs
 from gpumerge_cli.__main__ import main
-really, left = batch_jobs._judged, 3
+really, left = batch_jobs._checked, 3
 def judged(job):
     global left
     left -= 1
     if left == 0:
         os.kill(os.getpid(), {number})
     return really(job)
-batch_jobs._judged = judged
+batch_jobs._checked = judged
 sys.argv[1:] = ["batch", "jobs.toml"]
 main()
 """

@@ -85,6 +85,6 @@ def test_the_bar_goes_by_bytes_and_jobs(monkeypatch: pytest.MonkeyPatch) -> None
         assert (task.completed, task.description) == (200, "2 of 3 jobs")
         bar.advance(jobs[2], 1, 2)
         assert task.completed == 325
-        bar.say("job 2: " + "long " * 30)
+        bar.print_line("job 2: " + "long " * 30)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "long " * 29 in text

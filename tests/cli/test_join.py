@@ -24,13 +24,12 @@ from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.native.comparison import Comparison
 from gpumerge_cli.order.joins import TYPES
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.rules import Comparison as Way
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests import against_join
 
 needs_join = pytest.mark.skipif(shutil.which("join") is None, reason="needs coreutils' join")
 CASES = os.environ.get("GPUMERGE_TEST_JOINS", "100")
-_WAYS: dict[str, Way] = {"-n": "numeric", "-g": "general", "-h": "human", "-M": "month", "-V": "version"}
+_WAYS: dict[str, str] = {"-n": "numeric", "-g": "general", "-h": "human", "-M": "month", "-V": "version"}
 _PAIRS, _ONLY_A, _ONLY_B, _PAIRED_A = 1, 2, 4, 8
 
 

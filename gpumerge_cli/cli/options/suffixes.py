@@ -19,7 +19,7 @@ def suffixes() -> str:
 
 
 def _lines(one: Format) -> Iterator[str]:
-    """A line for the suffixes that say no dtype, and one for each kind of dtypes, as int8 to int64."""
+    """A line for the suffixes without a dtype, and one for each kind of dtypes, as int8 to int64."""
     for kind, rows in groupby(one.suffixes.items(), lambda row: row[1].rstrip("0123456789")):
         found = list(rows)
         names = " ".join(suffix for suffix, _ in found if suffix)
