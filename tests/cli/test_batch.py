@@ -287,7 +287,7 @@ def test_jobs_from_standard_input_are_relative_to_the_current_folder(folder: Pat
 
 def test_memory_and_threads_are_shared(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found: dict[str, tuple[int | None, int | None, int]] = {}
-    perform = batch_run.perform
+    perform = batch_run.run_job
 
     def note(job: Job, **keywords: Any) -> Any:
         on = job.resources
