@@ -97,7 +97,7 @@ def test_a_terminal_is_told_once_and_nothing_else_is(
         told = [line for line in told if "compiling" in line]
         assert len(told) == lines, told
         if lines:
-            assert told[0] == "gpumerge: compiling one, about 7 s, once: what it makes is kept"
+            assert told[0] == "gpumerge: compiling one, about 7 s, once: the result is kept"
 
 
 def test_stages_are_timed_without_compiling() -> None:

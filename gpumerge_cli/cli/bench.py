@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.results.compared import BenchReport, BenchRow, Report
 
 
-def bench(options: BenchOptions) -> None:
+def run_bench(options: BenchOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     from gpumerge_cli.report.write import BENCH_SUFFIXES, report_file
 
@@ -44,7 +44,7 @@ def _measure(options: BenchOptions) -> BenchReport:
     from gpumerge_cli import __version__
     from gpumerge_cli.backends.ladder import NAMES as KERNELS
     from gpumerge_cli.backends.select import select
-    from gpumerge_cli.compare.bench import run_bench
+    from gpumerge_cli.compare.bench import measure_cases
     from gpumerge_cli.compare.bench_cases import preset
     from gpumerge_cli.compare.contest import Effort
     from gpumerge_cli.engine.resources import cores
@@ -53,7 +53,7 @@ def _measure(options: BenchOptions) -> BenchReport:
     words = KERNELS if options.kernels is None else parse_words(options.kernels, "--kernels")
     for word in words:
         if word not in KERNELS:
-            raise UsageError(f"--kernels: {word!r} is no kernel", way_out=f"use {', '.join(KERNELS)}")
+            raise UsageError(f"--kernels: unknown kernel {word!r}", way_out=f"use {', '.join(KERNELS)}")
     # Start-up is not part of a bench, so a GPU is worth it at any size.
     selected = select(options.backend, options.device, Order.of("int32"), None)
     chosen = selected.backend
@@ -62,7 +62,7 @@ def _measure(options: BenchOptions) -> BenchReport:
     if options.backend == "auto" and not options.quiet:
         _say(f"on {chosen.name}: {selected.why}")
     effort = Effort(options.repeat or found.repeat, options.threads or cores(), options.seed, __version__)
-    return run_bench(cases, chosen, effort, kernels=words, on_case=_silent if options.quiet else _tell)
+    return measure_cases(cases, chosen, effort, kernels=words, on_case=_silent if options.quiet else _tell)
 
 
 def _cases(options: BenchOptions, found: Preset) -> list[Case]:
@@ -122,7 +122,7 @@ def _read(paths: Sequence[str]) -> list[BenchReport]:
 
 
 def _drawing(folder: str | None) -> Callable[[Sequence[BenchReport]], list[str]] | None:
-    """The function that draws figures into `folder`, which is judged before any measurement; None for no folder."""
+    """The function that draws figures into `folder`, which is checked before any measurement; None for no folder."""
     if folder is None:
         return None
     import os
@@ -151,8 +151,8 @@ def _deliver(
 ) -> None:
     if writers and len(reports) > 1:
         raise UsageError(
-            "-o: RESULTS of several devices or numbers of threads make no single report",
-            way_out="render one at a time",
+            "-o: RESULTS are from several devices or numbers of threads",
+            way_out="render those of one at a time",
         )
     written = 0
     try:

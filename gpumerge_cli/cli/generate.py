@@ -12,7 +12,7 @@ from gpumerge_cli.errors import UsageError
 _NPY_DTYPE = "int32"
 
 
-def generate(options: GenerateOptions) -> None:
+def run_generate(options: GenerateOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     files, count = options.files, options.count
     from gpumerge_cli.formats.compressed import suffix_of
@@ -27,8 +27,8 @@ def generate(options: GenerateOptions) -> None:
         named[place] = file
         foreign = foreign_of(suffix_of(file)) if options.format is None and options.dtype is None else None
         if foreign is not None and not foreign.text:
-            what = f"{file}: its suffix says {foreign.name}, which is not written here"
-            raise UsageError(what, way_out="end the name in .i32, .npy or .txt, or say --format or --dtype")
+            what = f"{file}: its suffix means {foreign.name}, which gpumerge does not write"
+            raise UsageError(what, way_out="end the name in .i32, .npy or .txt, or give --format or --dtype")
 
     import numpy as np
 
@@ -41,9 +41,9 @@ def generate(options: GenerateOptions) -> None:
     from gpumerge_cli.formats.registry import layout_of
     from gpumerge_cli.order.rules import LineKey, LineOrder
 
-    said = record_options(options, options.field)
+    records = record_options(options, options.field)
     text = LineOrder((LineKey("numeric"),)) if options.numeric_sort else None
-    items = Items(options.format, options.dtype, text, records=said)
+    items = Items(options.format, options.dtype, text, records=records)
     layouts = [layout_of(file, items) for file in files]
     for run, (file, layout) in enumerate(zip(files, layouts, strict=True)):
         is_text = layout.format.holds == "lines"

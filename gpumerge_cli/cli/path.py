@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FIGURES = (".png", ".svg")
 
 
-def path(options: PathOptions) -> None:
+def run_path(options: PathOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     output, items = options.output, list(options.items)
     names = _inputs(list(options.files), items)
@@ -39,10 +39,10 @@ def path(options: PathOptions) -> None:
     if draw is not None:
         lacking = draw(report)
         if lacking and sys.stderr is not None:
-            said = (
-                f"{visible(str(output))}: its font lacks {lacking}, drawn as boxes; a figure that ends in .svg has them"
+            message = (
+                f"{visible(str(output))}: its font lacks {lacking}, which are drawn as boxes; a .svg figure shows them"
             )
-            print(f"gpumerge: {said}", file=sys.stderr)
+            print(f"gpumerge: {message}", file=sys.stderr)
         return
     from gpumerge_cli.report.terminal import PlainConsole
     from gpumerge_cli.report.terminal_path import show_path
@@ -62,7 +62,7 @@ def _inputs(files: list[str], items: list[str]) -> tuple[str, ...]:
 
 
 def _drawing(output: str | None, inputs: tuple[str, ...]) -> Callable[[PathReport], str] | None:
-    """The function that draws to `output`, which is judged before anything is read; None for the terminal."""
+    """The function that draws to `output`, which is checked before anything is read; None for the terminal."""
     if output is None:
         return None
     if os.path.splitext(output)[1].lower() not in _FIGURES:

@@ -28,7 +28,7 @@ OnCase = Callable[[int, int, Case, Sequence[BenchRow]], None]
 """Called after each case: how many are done, how many there are, the case and its rows."""
 
 
-def run_bench(
+def measure_cases(
     cases: Sequence[Case],
     backend: ComparedBackend,
     effort: Effort,

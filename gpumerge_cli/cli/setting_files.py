@@ -1,4 +1,4 @@
-"""The places of settings. Every start of the program looks there, so this file imports little."""
+"""The variables and files that hold settings. Every start of the program reads this, so it imports little."""
 
 from __future__ import annotations
 

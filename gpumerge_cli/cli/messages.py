@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from gpumerge_cli.results.run import MergeReport
 
 
-def say(text: object) -> None:
+def print_message(text: object) -> None:
     """Print `text` on one line of standard error, as errors are printed."""
     if sys.stderr is not None:
         print("gpumerge:", visible(concealed(str(text)).replace("\n", " ")), file=sys.stderr, flush=True)
 
 
-def say_merged(report: MergeReport, *, stats: bool) -> None:
+def print_report(report: MergeReport, *, stats: bool) -> None:
     """Print the report of a merge: a table if `stats`, otherwise one line, which needs no import of Rich."""
     if stats:
         from gpumerge_cli.report.terminal import show_report
