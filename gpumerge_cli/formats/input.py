@@ -15,7 +15,7 @@ from typing import IO
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import GpumergeError, InputError, as_os_error, input_error
-from gpumerge_cli.extents import Copy, Extent
+from gpumerge_cli.extents import DecompressedCopy, Extent
 from gpumerge_cli.formats import compressed
 from gpumerge_cli.formats.base import STDIO
 
@@ -46,7 +46,7 @@ class SeekableInput:
         plain: bool = False,
         progress: Callable[[float], None] = lambda share: None,
         folder: str | None = None,
-        copy: Copy | None = None,
+        copy: DecompressedCopy | None = None,
     ) -> None:
         self.name = name
         self.tag = copy.tag if copy is not None else ""
@@ -187,7 +187,7 @@ class SeekableInput:
             raise changed_error(self.name)
 
 
-def check_readable(name: str) -> None:
+def check_file(name: str) -> None:
     """Raise the InputError that opening the input would, as far as that is known without opening it.
 
     Opening or reading a pipe or a device may take for ever.
@@ -324,7 +324,7 @@ def _spooled(descriptor: int, name: str, packed: str, progress: Callable[[float]
 
 def unpack_file(name: str, out: compressed.Writable, progress: Callable[[float], None]) -> None:
     """Write the decompressed content of a file to `out`. See naming.unpack_input."""
-    check_readable(name)
+    check_file(name)
     try:
         with open(name, "rb", buffering=0) as raw:
             before = os.fstat(raw.fileno())

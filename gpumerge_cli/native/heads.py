@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-from gpumerge_cli.buffers import Bytes, view
+from gpumerge_cli.buffers import Bytes, memory_at
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import check_status, order_spec
@@ -45,7 +45,7 @@ class Heads:
         result = self._result
         self._library.gm_heads_next(self._handle, result)
         if result.nbytes:
-            return view(result.at, result.nbytes)
+            return memory_at(result.at, result.nbytes)
         return Wanted(result.run, result.held) if result.run >= 0 else None
 
     def room(self, run: int, nbytes: int, *, last: bool) -> Bytes:
@@ -53,7 +53,7 @@ class Heads:
         address = self._library.gm_heads_room(self._handle, run, nbytes, last)
         if address is None:
             raise MemoryError
-        return view(address, nbytes)
+        return memory_at(address, nbytes)
 
     @property
     def counts(self) -> list[int]:

@@ -76,7 +76,7 @@ def secret_variables(prefixes: tuple[str, ...]) -> list[str]:
 
 
 def without_values(text: str, prefixes: tuple[str, ...]) -> str:
-    """A text with the names of variables in base of their values."""
+    """A text with the names of variables in place of their values."""
     for name in secret_variables(prefixes):
         text = text.replace(os.environ[name], f"${name}")
     return text
