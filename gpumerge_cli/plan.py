@@ -83,9 +83,9 @@ class Planner:
         return Chunk(tuple((0, size) for size in self._sizes), 0)
 
     def parts(self, number: int, of: Chunk | None = None) -> list[Chunk]:
-        """All of the sources, or a chunk of them, cut into so many parts.
+        """All of the sources, or a chunk of them, cut into `number` parts.
 
-        Each is the equal share of the bytes but for an item or a line. With more parts than items some are empty.
+        Parts are equal in size to within one item or line. With more parts than items, some are empty.
         """
         chunk = of or self.whole()
         low, high = ends_of(chunk)
@@ -171,7 +171,7 @@ def ends_of(chunk: Chunk) -> tuple[Cut, Cut]:
 
 
 def even_edges(nbytes: int, item: int, parts: int) -> list[int]:
-    """The edges of so many parts of `nbytes`, in bytes, from 0 to `nbytes`: each part has whole items of `item` bytes.
+    """The edges of `parts` parts of `nbytes`, in bytes, from 0 to `nbytes`; each part has whole items of `item` bytes.
 
     Their numbers of items differ by 1 at most.
     """

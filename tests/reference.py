@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.backends.base import DeviceInfo, Disorder, Pace, SortPace
 from gpumerge_cli.backends.variants.lookup import asked_for
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, judge_recursion
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, check_recursion
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.calls import ChunkWork
 from gpumerge_cli.order.equals import Equals
@@ -42,7 +42,7 @@ class ReferenceBackend:
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         algorithm = "merge" if request.algorithm == "auto" else request.algorithm
         if algorithm == "recursive" and not isinstance(order, Lines):
-            judge_recursion(nbytes // order.item_bytes)
+            check_recursion(nbytes // order.item_bytes)
         return SortPolicy(
             algorithm, self.resolve(request.launch, order), why="the library sorts; algorithms do not differ"
         )
@@ -253,7 +253,7 @@ class ReferenceWorkspace:
 
     def sort(self, policy: SortPolicy, equals: Equals = Equals.ALL, *, by_parts: bool = False) -> None:
         if policy.algorithm == "recursive":
-            judge_recursion(sum(self.counts))
+            check_recursion(sum(self.counts))
         # A merge here sorts all that there is.
         self.merge(policy.launch, equals)
 

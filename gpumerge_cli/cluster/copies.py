@@ -21,7 +21,7 @@ from gpumerge_cli.engine.task import Task
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import OutputError, UsageError
-from gpumerge_cli.extents import Copy
+from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.naming import size_told
@@ -50,7 +50,7 @@ class Copies:
         layouts: Sequence[Layout],
         stopwatch: Stopwatch,
         progress: Callable[[int], Callable[[float], None]],
-    ) -> Iterator[tuple[Copy | None, ...]]:
+    ) -> Iterator[tuple[DecompressedCopy | None, ...]]:
         """See engine.inputs.Copier."""
         packed = [number for number, layout in enumerate(layouts) if is_packed(names[number], layout)]
         if not packed:
@@ -61,14 +61,14 @@ class Copies:
             inputs = tuple(file_state(names[number]) for number in packed)
             sizes = [max(2, size_told(names[number])) for number in packed]  # of 2 bytes, no two are joined to one task
             pieces = [Chunk(((0, size),), sum(sizes[:at])) for at, size in enumerate(sizes)]
-            found: dict[int, Copy] = {}
+            found: dict[int, DecompressedCopy] = {}
 
             def on_done(task: Task, answer: Reply) -> None:
                 at = task.position.part
                 path = str(folder.path / copy_name(at))
                 if not os.path.isfile(path) or os.path.getsize(path) != answer.result.written:
                     raise OutputError("a temporary file has become shorter", where=path)
-                found[packed[at]] = Copy(path, answer.tag)
+                found[packed[at]] = DecompressedCopy(path, answer.tag)
                 progress(packed[at])(1.0)
 
             work = Pass(self.job, "unpack", (), Order.lines(LineOrder()), 1.0, NullWriter(), pieces=pieces)

@@ -26,7 +26,7 @@ from gpumerge_cli.engine.supply import ChunkCutter
 from gpumerge_cli.engine.task import Task
 from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.extents import PartsSpot, Spot
+from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.urls import is_url
@@ -112,7 +112,9 @@ class ClusterTeam:
         return self.cluster.task_bytes(source.size)
 
 
-def _shipment(work: Pass, job: Job, inputs: tuple[FileState, ...], spots: tuple[Spot | PartsSpot, ...]) -> Shipment:
+def _shipment(
+    work: Pass, job: Job, inputs: tuple[FileState, ...], spots: tuple[SinkLocation | UploadLocation, ...]
+) -> Shipment:
     run, sizes = os.urandom(8).hex(), tuple(source.size for source in work.sources)
     return Shipment(run, __version__, work.detached(job), inputs, sizes, spots)
 
@@ -128,7 +130,7 @@ def record_part(output: Output, task: Task, answer: Reply) -> None:
         output.sinks[task.position.part].sent(task.position.offset, answer.result.written, answer.tag)
 
 
-def remote_spots(output: Output, *, here: bool) -> tuple[Spot | PartsSpot, ...]:
+def remote_spots(output: Output, *, here: bool) -> tuple[SinkLocation | UploadLocation, ...]:
     """The output as other processes find it. Raises OutputError if they cannot write it.
 
     here: all of them are on this machine, so they may map a file together. Machines that share a file may not.
@@ -138,9 +140,9 @@ def remote_spots(output: Output, *, here: bool) -> tuple[Spot | PartsSpot, ...]:
     if len(found) < len(spots):
         refused = output.sinks[0]
         raise unwritable_error(refused.name) if refused.line_end is None else rewritten_error(refused.name)
-    return found if here else tuple(_unmapped(one) if isinstance(one, Spot) else one for one in found)
+    return found if here else tuple(_unmapped(one) if isinstance(one, SinkLocation) else one for one in found)
 
 
-def _unmapped(spot: Spot) -> Spot:
+def _unmapped(spot: SinkLocation) -> SinkLocation:
     """The file as other machines find it, where the same file system has another device."""
     return replace(spot, mapped=0, identity=None if spot.identity is None else (0, spot.identity[1]))

@@ -34,7 +34,7 @@ from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.task import Task, TaskResult, UnfinishedError
 from gpumerge_cli.engine.workers import PassSetup, Slots
 from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, InputError
-from gpumerge_cli.extents import PartsSpot, Spot
+from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.formats.base import Sink, Source
 from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.formats.sink import ItemSink
@@ -72,7 +72,7 @@ class _OpenRun:
         _check_files(shipment)
         sinks: list[Sink] = []
         spots = () if shipment.folder else shipment.spots
-        for spot in (one for one in spots if isinstance(one, Spot)):
+        for spot in (one for one in spots if isinstance(one, SinkLocation)):
             self._ranges.append(OutputRange(spot))
             self._stack.callback(self._ranges[-1].abort)
             sinks.append(ItemSink(self._ranges[-1], dtype=spot.dtype, start=spot.start))
@@ -80,7 +80,7 @@ class _OpenRun:
         if shipment.folder:
             self.writer = RunFileWriter(shipment.folder, sums=shipment.finished_runs is not None)
         elif shipment.part_bytes:
-            self.writer = UploadWriter([spot for spot in spots if isinstance(spot, PartsSpot)])
+            self.writer = UploadWriter([spot for spot in spots if isinstance(spot, UploadLocation)])
         elif not sinks:
             self.writer = SizeWriter()
         return replace(shipment.work, sources=self._sources(), writer=self.writer)
@@ -230,7 +230,7 @@ def probe(packed: PackedShipment, dask_worker: Any = None) -> WorkerStatus | Gpu
         _check_files(shipment)
         check_stores(shipment.inputs)
         for spot in shipment.spots:
-            if isinstance(spot, PartsSpot):
+            if isinstance(spot, UploadLocation):
                 check_upload(spot)
                 continue
             _await(spot.path, "the output's folder", _SHARED)

@@ -102,5 +102,5 @@ def _lines(path: str) -> list[dict[str, Any]]:
             _known(one)
     except (ValueError, TypeError, KeyError):
         way_out = "name another file, or delete it"
-        raise InputError(f"is no {_WHAT}", where=f"{path}:1", way_out=way_out) from None
+        raise InputError(f"is not a {_WHAT}", where=f"{path}:1", way_out=way_out) from None
     return found

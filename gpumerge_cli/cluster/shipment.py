@@ -10,7 +10,7 @@ from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.task import TaskResult
 from gpumerge_cli.errors import GpumergeError
-from gpumerge_cli.extents import PartsSpot, Spot
+from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.measure import Span
 from gpumerge_cli.urls import is_url
 
@@ -57,7 +57,7 @@ class Shipment:
     """The files that workers read."""
     sizes: tuple[int, ...] = ()
     """Bytes of the items of each input."""
-    spots: tuple[Spot | PartsSpot, ...] = ()
+    spots: tuple[SinkLocation | UploadLocation, ...] = ()
     """The parts of the output; none if results become runs in `folder`, or are not written."""
     folder: str = ""
     """The shared folder for runs or copies; "" if the results go elsewhere."""
@@ -70,7 +70,7 @@ class Shipment:
     @property
     def part_bytes(self) -> int:
         """Bytes that each task's result has at least, but for the last one; 0 if any number will do."""
-        return max((spot.part_bytes for spot in self.spots if isinstance(spot, PartsSpot)), default=0)
+        return max((spot.part_bytes for spot in self.spots if isinstance(spot, UploadLocation)), default=0)
 
     @property
     def reads_urls(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpumerge_cli.cluster.shipment import FileState
 from gpumerge_cli.errors import ClusterError, GpumergeError
-from gpumerge_cli.extents import PartsSpot
+from gpumerge_cli.extents import UploadLocation
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.urls import is_url, shown
 
@@ -30,7 +30,7 @@ def check_stores(inputs: Sequence[FileState]) -> None:
             raise _access_error("read", error, shown(url)) from None
 
 
-def check_upload(spot: PartsSpot) -> None:
+def check_upload(spot: UploadLocation) -> None:
     """Raise ClusterError if this worker cannot reach the upload of an object, for example without credentials."""
     try:
         spot.upload.judge()

@@ -14,14 +14,14 @@ from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.task import Position
 from gpumerge_cli.engine.writers import Merged, NullWriter
 from gpumerge_cli.errors import OutputError, output_error
-from gpumerge_cli.extents import PartsSpot
+from gpumerge_cli.extents import UploadLocation
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.fixed_source import foreign_keys
 from gpumerge_cli.formats.sink import in_order_of
 from gpumerge_cli.formats.stored_output import part_number
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.measure import Span
-from gpumerge_cli.replacement import judge_name
+from gpumerge_cli.replacement import check_name
 
 _LARGEST_WRITE = 1 << 30
 _BLOCK = 1 << 22
@@ -72,7 +72,7 @@ class SizeWriter(RangeWriter):
 class UploadWriter(RangeWriter):
     """Sends the result of each task to a store, as one part of an object. It lies in memory until it is whole."""
 
-    def __init__(self, spots: Sequence[PartsSpot]) -> None:
+    def __init__(self, spots: Sequence[UploadLocation]) -> None:
         super().__init__((), planned=False)
         self._spots = spots
         self._foreign = [None if spot.dtype is None else foreign_keys(spot.dtype) for spot in spots]
@@ -176,14 +176,14 @@ def rename_once(path: Path, descriptor: int, final: Path, stays: Callable[[], bo
 
     descriptor: the file, still open; a file of another program that took its name meanwhile is refused.
     """
-    judge_name(path, descriptor)
+    check_name(path, descriptor)
     try:
         os.link(path, final)
     except OSError:  # there is one, or the file system has no links
         if final.exists() and stays():
             return
         os.replace(path, final)
-    judge_name(final, descriptor)
+    check_name(final, descriptor)
 
 
 def run_name(number: int) -> str:

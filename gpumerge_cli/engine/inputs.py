@@ -16,7 +16,7 @@ from gpumerge_cli.engine.line_warnings import warn_about_lines
 from gpumerge_cli.engine.reading_progress import Advance, ReadingProgress, is_packed
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError, UsageError
-from gpumerge_cli.extents import Copy
+from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats.base import STDIO, Source
 from gpumerge_cli.formats.format import Layout, Prepared, Written
 from gpumerge_cli.formats.items import Items
@@ -52,7 +52,7 @@ class Copier(Protocol):
         layouts: Sequence[Layout],
         stopwatch: Stopwatch,
         progress: Callable[[int], Callable[[float], None]],
-    ) -> AbstractContextManager[tuple[Copy | None, ...]]:
+    ) -> AbstractContextManager[tuple[DecompressedCopy | None, ...]]:
         """The copy of each input, None where it is read as it is; () if all are. They are removed at the end.
 
         progress: gives a function to call with the share of an input, by its number, that was gone through. Raises

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from gpumerge_cli.buffers import room
+from gpumerge_cli.buffers import allocate
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.headers import is_header
 from gpumerge_cli.formats.base import Source
@@ -179,6 +179,6 @@ def _samples(source: LineSource, start: bytes, end: bytes) -> Iterator[bytes]:
     yield from start.split(end)[source.header_asked : -1]
     for position in (source.size // 2, source.size - LOOKED_AT):
         if position > LOOKED_AT:
-            sample = room(min(LOOKED_AT, source.size - position))
+            sample = allocate(min(LOOKED_AT, source.size - position))
             source.read_into(position, sample)
             yield from sample.tobytes().split(end)[1:-1]

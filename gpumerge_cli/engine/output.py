@@ -13,7 +13,7 @@ from gpumerge_cli.engine.resources import available_memory, cores
 from gpumerge_cli.engine.task import PartTotal
 from gpumerge_cli.engine.writers import CountingWriter, SinkWriter
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.extents import Spot
+from gpumerge_cli.extents import SinkLocation
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.items import Items
@@ -22,7 +22,7 @@ from gpumerge_cli.formats.part_names import judge_parts, part_names
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_types import ItemType
-from gpumerge_cli.replacement import sweep
+from gpumerge_cli.replacement import remove_leftovers
 from gpumerge_cli.results.run import OutputPart
 from gpumerge_cli.urls import is_url
 
@@ -63,7 +63,7 @@ class Output:
         most = most if margin is None else margin.most(most, items)
         try:
             if len(names) > 1:
-                sweep(name for name in names if not is_url(name))
+                remove_leftovers(name for name in names if not is_url(name))
             for number, name in enumerate(names):
                 count = inputs.order.count(sizes[number]) if known else None
                 sink = open_sink(
@@ -100,7 +100,7 @@ class Output:
         (1, 0) for several parts, which few workers share, and for what is no file.
         """
         spot = self.sinks[0].spot
-        if not isinstance(spot, Spot) or len(self.sinks) > 1:
+        if not isinstance(spot, SinkLocation) or len(self.sinks) > 1:
             return 1, 0
         return max(1, os.stat(spot.path).st_blksize), spot.start
 

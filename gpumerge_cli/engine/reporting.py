@@ -113,7 +113,7 @@ def _ceilings(backends: Sequence[str], items: str, workers: int) -> tuple[Ceilin
     """The cost model's fastest rates of the stages, with so many workers; () for several backends."""
     if len(backends) != 1 or backends[0] not in costs.BACKENDS:
         return ()
-    known = costs.load()
+    known = costs.load_costs()
     found = known.ceilings(backends[0], items, min(workers, cores()))
     return tuple(Ceiling(*one, known.source) for one in found)
 

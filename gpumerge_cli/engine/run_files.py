@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpumerge_cli.buffers import Bytes, room
+from gpumerge_cli.buffers import Bytes, allocate
 from gpumerge_cli.engine.packing import BlockCodec
 from gpumerge_cli.engine.spool import Spool
 from gpumerge_cli.errors import OutputError, output_error
@@ -53,7 +53,7 @@ class MemoryFile:
 
     def close(self) -> None:
         """Give the memory back."""
-        self._data = room(0)
+        self._data = allocate(0)
 
 
 class SpilledFile:
@@ -197,9 +197,9 @@ class Spill:
             except OSError as error:
                 raise output_error(error, folder) from None
         if self._codec is None and nbytes > sum(free.values()):
-            room = format_bytes(sum(free.values()))
+            free_bytes = format_bytes(sum(free.values()))
             raise OutputError(
-                f"{format_bytes(nbytes)} of temporary files do not fit into the {room} that are free",
+                f"{format_bytes(nbytes)} of temporary files do not fit into the {free_bytes} that are free",
                 where=", ".join(self._folders),
                 way_out="name another folder with -T" + ", or compress them with --compress-program" * packs,
             )
@@ -226,7 +226,7 @@ class Spill:
 
 def _joined(parts: Sequence[Bytes]) -> memoryview:
     """A copy of the parts, one behind the other."""
-    copy, at = room(sum(map(len, parts))), 0
+    copy, at = allocate(sum(map(len, parts))), 0
     for part in parts:
         copy[at : at + len(part)] = part
         at += len(part)

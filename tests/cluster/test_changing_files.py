@@ -13,7 +13,7 @@ from gpumerge_cli.cluster.dispatcher import Ticket
 from gpumerge_cli.cluster.shipment import Reply
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.extents import Spot
+from gpumerge_cli.extents import SinkLocation
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.formats.output_range import OutputRange
 from tests.cluster.troubled import Here, Troubled
@@ -56,7 +56,7 @@ def test_an_output_that_others_cut_is_told(tmp_path: Path, monkeypatch: pytest.M
 
 def test_an_output_that_vanishes_before_a_worker_opens_it_is_told(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="its temporary file was removed; run it again"):
-        OutputRange(Spot("out.i32", str(tmp_path / "none"), 0))
+        OutputRange(SinkLocation("out.i32", str(tmp_path / "none"), 0))
 
 
 @pytest.mark.parametrize("there", ["a file", "a link", "a pipe"])
@@ -64,7 +64,7 @@ def test_nothing_is_written_to_what_took_the_temporary_name(there: str, tmp_path
     made = OutputFile(str(tmp_path / "out.i32"))
     other = tmp_path / "other"
     other.write_bytes(b"precious")
-    places = [one for one in (made.spot(0, None),) if isinstance(one, Spot)]
+    places = [one for one in (made.spot(0, None),) if isinstance(one, SinkLocation)]
     places += [replace(one, identity=(0, one.identity[1])) for one in places if one.identity]  # from another machine
     os.rename(places[0].path, tmp_path / "aside")
     if there == "a file":

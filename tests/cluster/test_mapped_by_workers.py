@@ -21,7 +21,7 @@ from gpumerge_cli.cluster.node import _OpenRun
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.extents import Spot
+from gpumerge_cli.extents import SinkLocation
 from gpumerge_cli.formats.output import FORCED, OutputFile
 from gpumerge_cli.formats.output_range import OutputRange
 from tests.cluster.troubled import Here, Ticket, Troubled
@@ -78,7 +78,7 @@ def test_bytes_that_are_lost_in_a_worker_are_told(made: OutputFile) -> None:
 def test_machines_that_share_a_file_do_not_map_it(here: bool, made: OutputFile) -> None:
     sink = SimpleNamespace(spot=made.spot(0, None))
     (spot,) = remote_spots(SimpleNamespace(sinks=[sink]), here=here)  # type: ignore[arg-type]
-    assert isinstance(spot, Spot)
+    assert isinstance(spot, SinkLocation)
     assert spot.mapped == (_BYTES if here else 0)
     made.abort()
 
@@ -97,7 +97,7 @@ def test_mapped_outputs_have_the_same_bytes(
 
     def recorded(output: Output, *, here: bool) -> Any:
         found = shown(output, here=here)
-        asked.extend(spot.mapped for spot in found if isinstance(spot, Spot))
+        asked.extend(spot.mapped for spot in found if isinstance(spot, SinkLocation))
         return found
 
     monkeypatch.setattr(executor, "remote_spots", recorded)
@@ -130,7 +130,7 @@ def test_a_mapped_output_that_is_cut_is_told(monkeypatch: pytest.MonkeyPatch, tm
         return answer
 
     class Noted(OutputRange):
-        def __init__(self, place: Spot) -> None:
+        def __init__(self, place: SinkLocation) -> None:
             super().__init__(place)
             mapped.append(place.mapped)
 

@@ -126,7 +126,7 @@ def test_what_is_no_run_log_is_left_alone(text: str, resume: bool, tmp_path: Pat
     (tmp_path / "log").write_text(text)
     where = str(tmp_path / "a.i32"), str(tmp_path / "out.i32")
     job = sort_job(where[:1], where[1], run_log=str(tmp_path / "log"), resume=resume)
-    with pytest.raises(Exception, match="is no log of a gpumerge sort; name another file"):
+    with pytest.raises(Exception, match="is not a log of a gpumerge sort; name another file"):
         run(job, executor=Here(1, 0))
     assert (tmp_path / "log").read_text() == text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.i32", "log"]

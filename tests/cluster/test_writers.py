@@ -13,7 +13,7 @@ from gpumerge_cli.cluster.writers import RangeWriter, UploadWriter
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.engine.task import Position
 from gpumerge_cli.errors import DeviceMemoryError
-from gpumerge_cli.extents import PartsSpot
+from gpumerge_cli.extents import UploadLocation
 from gpumerge_cli.measure import Span
 
 
@@ -51,7 +51,7 @@ def _of_store(place: Position) -> tuple[RangeWriter, Callable[[], bytes]]:
         sent.append(bytes(data))
         return "tag"
 
-    writer = UploadWriter([PartsSpot("object", SimpleNamespace(send=send), b"", 1)])
+    writer = UploadWriter([UploadLocation("object", SimpleNamespace(send=send), b"", 1)])
 
     def end() -> bytes:
         assert writer.end(place) == "tag"

@@ -78,7 +78,7 @@ def test_small_blocks_merge_fewer_runs() -> None:
     assert resolve(LaunchRequest(block_size=5, items_per_thread=2), Keys("int", 4), HOPPER, 16).fan_in == 4
     with pytest.raises(UsageError, match="--fan-in 8 needs as many threads a block, not --block-size 5"):
         resolve(LaunchRequest(block_size=5, fan_in=8), Keys("int", 4), HOPPER)
-    with pytest.raises(UsageError, match="--fan-in 3 is no number of runs"):
+    with pytest.raises(UsageError, match="--fan-in 3 is not a number of runs"):
         LaunchRequest(fan_in=3)
 
 

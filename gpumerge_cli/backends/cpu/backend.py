@@ -15,7 +15,7 @@ from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.extents import Target
-from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, judge_recursion
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, check_recursion
 from gpumerge_cli.native.calls import ChunkCalls, ChunkWork
 from gpumerge_cli.native.chunks import Chunks
 from gpumerge_cli.native.joins import Joins
@@ -160,7 +160,7 @@ class CpuBackend:
 
 def _judge(policy: SortPolicy, items: int) -> None:
     if policy.algorithm == "recursive":
-        judge_recursion(items)
+        check_recursion(items)
 
 
 def _copy_seconds(nbytes: int, team: Team) -> float:

@@ -10,7 +10,7 @@ from gpumerge_cli.backends.cpu.team import Team
 from gpumerge_cli.backends.splits import Lengths, Splits
 from gpumerge_cli.backends.variants.lookup import LADDER, asked_for, named
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, judge_recursion
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, check_recursion
 from gpumerge_cli.order.kinds import Order
 
 # The bytes that are sorted in a core's second cache before they are merged.
@@ -54,7 +54,7 @@ def resolve_sort(request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
             way_out="leave them out, or use --algorithm merge or bottom-up",
         )
     if algorithm == "recursive":
-        judge_recursion(order.count(nbytes) or 0)
+        check_recursion(order.count(nbytes) or 0)
     unused = resolve(LaunchRequest(LADDER[0].name), order)
     why = "asked for" if asked else "digits in cache take fewer steps than comparisons"
     return SortPolicy(algorithm, unused, why=why)

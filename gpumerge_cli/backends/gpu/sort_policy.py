@@ -18,7 +18,7 @@ from gpumerge_cli.launch import (
     LaunchRequest,
     SortPolicy,
     SortRequest,
-    judge_recursion,
+    check_recursion,
 )
 from gpumerge_cli.order.kinds import Order
 
@@ -175,7 +175,7 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
 def judge_count(algorithm: Algorithm, items: int) -> None:
     """Raises UsageError for more items than the algorithm takes."""
     if algorithm == "recursive":
-        judge_recursion(items)
+        check_recursion(items)
     if algorithm == "iterative" and items > _MOST_ITERATED:
         raise UsageError(
             f"--algorithm iterative: of {items} items the last merge, by a single thread, would take minutes; it "

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import flag, judge_aligned, judge_out, same_side
+from gpumerge_cli.arrays.options import check_aligned, check_out, flag, same_side
 from gpumerge_cli.arrays.payload import contiguous
-from gpumerge_cli.arrays.taking import taken
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import SortRequest
 
-_PART, _MOST_HANDS = 8 << 20, 8
-"""Bytes that go to a device or come from it at once, and threads that bring and fetch them."""
+_PART, _MOST_THREADS = 8 << 20, 8
+"""Bytes that are copied to or from a device at once, and threads that copy them."""
 
 
 def in_shares(array: Any) -> bool:
@@ -26,27 +26,29 @@ def in_shares(array: Any) -> bool:
     return isinstance(array, list | tuple) and any(hasattr(part, "__cuda_array_interface__") for part in array)
 
 
-def sort_by_several(
+def sort_on_gpus(
     array: Any, devices: Sequence[int] | None, request: SortRequest, *, key: str | None, descending: bool, out: Any
 ) -> Any:
-    """See arrays.sort, whose `array` comes in shares, or whose `devices` are given."""
+    """See gpumerge_cli.sort, for an `array` in shares, or with `devices`."""
     descending = flag("descending", descending)
     if in_shares(array):
         if devices is not None:
             raise UsageError("the shares of an array lie on their devices", way_out="leave devices out")
-        return _of_shares([taken(part) for part in array], request, key, descending, out)
+        return _of_shares([as_array(part) for part in array], request, key, descending, out)
     if devices is None or not len(devices):
         raise UsageError("devices names no GPU", way_out="give their numbers, as in devices=[0, 1]")
-    given = taken(array)
+    given = as_array(array)
     keys = ArrayKeys.of([given], key, descending)
     if out is not None:
-        judge_out(out, keys.dtype, len(given), [given])
+        check_out(out, keys.dtype, len(given), [given])
     if not same_side([given]):
         return _of_host(given, keys, gpu.create(devices), request, out)
-    keys.judge_for_gpu()
+    keys.check_for_gpu()
     home = int(given.device.id)
     if home not in devices:
-        raise UsageError(f"the array lies on GPU {home}, which is none of {list(devices)}", way_out=f"name {home}, too")
+        raise UsageError(
+            f"the array lies on GPU {home}, which is not one of {list(devices)}", way_out=f"name {home}, too"
+        )
     with given.device:
         return _on_gpus([given], keys, devices, request, None if out is None else [out])[0]
 
@@ -55,12 +57,12 @@ def _of_shares(given: Sequence[Any], request: SortRequest, key: str | None, desc
     if not all(hasattr(part, "__cuda_array_interface__") for part in given):
         raise UsageError("shares lie partly in host memory", way_out="move all of them to GPUs")
     keys = ArrayKeys.of(given, key, descending)
-    keys.judge_for_gpu()
+    keys.check_for_gpu()
     if out is not None:
         if not isinstance(out, list | tuple) or len(out) != len(given):
-            raise UsageError(f"out is no list of {len(given)} arrays", way_out="give one for each share")
+            raise UsageError(f"out is not a list of {len(given)} arrays", way_out="give one for each share")
         for one, part in zip(out, given, strict=True):
-            judge_out(one, keys.dtype, len(part), [part])
+            check_out(one, keys.dtype, len(part), [part])
     numbers = [int(part.device.id) for part in given]
     if len(set(numbers)) < len(numbers):
         raise UsageError("two shares lie on one GPU", way_out="give one share for each GPU")
@@ -76,7 +78,7 @@ def _on_gpus(
 
     parts, targets = [], []
     for number, part in enumerate(given):
-        judge_aligned(part, "an array")
+        check_aligned(part, "an array")
         with part.device:
             judge_waiting(current_stream(), "a sort by several GPUs")
             parts.append(contiguous(part).view(keys.items))
@@ -93,7 +95,7 @@ def _on_gpus(
 
 
 def _of_host(given: Any, keys: ArrayKeys, backend: Backend, request: SortRequest, out: Any) -> Any:
-    """Sort an array of host memory through a workspace, brought and fetched by parts."""
+    """Sort an array of host memory through a workspace; parts are copied in and out."""
     run = keys.run(given)
     target = np.empty(len(given), keys.dtype) if out is None else out
     source, result = run.view(np.uint8), target.view(keys.items).view(np.uint8)
@@ -112,11 +114,11 @@ def _of_host(given: Any, keys: ArrayKeys, backend: Backend, request: SortRequest
 
     try:
         starts = range(0, run.nbytes, size)
-        for_each(starts, bring, min(_MOST_HANDS, max(1, len(starts))))
+        for_each(starts, bring, min(_MOST_THREADS, max(1, len(starts))))
         workspace.adopt([run.nbytes])
         workspace.sort(policy)
         workspace.synchronize()
-        for_each(starts, fetch, min(_MOST_HANDS, max(1, len(starts))))
+        for_each(starts, fetch, min(_MOST_THREADS, max(1, len(starts))))
     finally:
         workspace.close()
     turned = keys.turned(run, target.view(keys.items))

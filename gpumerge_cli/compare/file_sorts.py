@@ -34,11 +34,11 @@ class File:
     threads: int
     output: str
 
-    def by_algorithm(self, asked: SortRequest) -> None:
+    def by_algorithm(self, request: SortRequest) -> None:
         """Sort as gpumerge sort does, with pieces read, sorted and written at the same time."""
         job = self.job
         resources = replace(job.resources, backend=self.backend.name)  # type: ignore[arg-type]
-        operation = replace(job.operation, launch=asked)
+        operation = replace(job.operation, launch=request)
         run(replace(job, operation=operation, output=replace(job.output, name=self.output), resources=resources))
 
     def by_library(self, name: str) -> None:
@@ -70,7 +70,7 @@ class File:
 def whole_sorts(
     job: Job,
     backend: ComparedBackend,
-    asked: Sequence[SortRequest],
+    requests: Sequence[SortRequest],
     rows: Sequence[Measured],
     *,
     threads: int = 1,
@@ -78,7 +78,7 @@ def whole_sorts(
 ) -> tuple[Measured, ...]:
     """`rows` with the seconds of whole sorts, from reading the files to writing the output.
 
-    job: the inputs, and the folders of temporary files, of which the output is one. asked: the algorithms of the
+    job: the inputs, and the folders of temporary files, of which the output is one. requests: the algorithms of the
     first rows; the other rows are the backend's libraries. Rows with a problem stay as they are; so do all rows if
     standard input is among the inputs, since it can be read only once. Raises as run does.
     """
@@ -91,7 +91,7 @@ def whole_sorts(
         file = File(job, backend, threads, os.path.join(folder, name))
         works: list[Callable[[], None]] = [
             partial(file.by_library, row.name) if row.library else partial(file.by_algorithm, one)
-            for row, one in zip(rows, [*asked, *[SortRequest()] * (len(rows) - len(asked))], strict=True)
+            for row, one in zip(rows, [*requests, *[SortRequest()] * (len(rows) - len(requests))], strict=True)
         ]
         seconds: list[list[float]] = [[] for _ in rows]
         for turn in range(repeat + 1):

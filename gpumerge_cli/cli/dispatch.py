@@ -13,6 +13,7 @@ from gpumerge_cli.cli.options.typed import (
     BatchOptions,
     BenchOptions,
     CheckOptions,
+    CombineOptions,
     CompareOptions,
     GenerateOptions,
     InfoOptions,
@@ -20,7 +21,6 @@ from gpumerge_cli.cli.options.typed import (
     MergeOptions,
     PathOptions,
     RankOptions,
-    SetOptions,
 )
 from gpumerge_cli.cli.scan import read_words
 from gpumerge_cli.order.equals import SETS
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from gpumerge_cli.cli.settings import Settings
 
 
-def carry_out(name: str, words: Sequence[str], settings: Settings | None) -> int:
+def run_command(name: str, words: Sequence[str], settings: Settings | None) -> int:
     """Carry out a command, given the words behind its name, and return the exit code. Raises GpumergeError."""
     if name == "sort":
-        from gpumerge_cli.cli.sort import sort
+        from gpumerge_cli.cli.sort import run_sort
 
-        return sort(words, settings)
+        return run_sort(words, settings)
     options = read_words(command(name), words, settings)
     if options is None:
         print(help_text(name), end="")
@@ -45,80 +45,80 @@ def carry_out(name: str, words: Sequence[str], settings: Settings | None) -> int
 
 
 def _merge(options: Options) -> None:
-    from gpumerge_cli.cli.merge import merge
+    from gpumerge_cli.cli.merge import run_merge
 
     assert isinstance(options, MergeOptions)
-    merge(options)
+    run_merge(options)
 
 
 def _combine(options: Options) -> None:
-    from gpumerge_cli.cli.sets import combine
+    from gpumerge_cli.cli.sets import run_set
 
-    assert isinstance(options, SetOptions)
-    combine(options)
+    assert isinstance(options, CombineOptions)
+    run_set(options)
 
 
 def _compare(options: Options) -> None:
-    from gpumerge_cli.cli.sets import compare
+    from gpumerge_cli.cli.sets import run_compare
 
     assert isinstance(options, CompareOptions)
-    compare(options)
+    run_compare(options)
 
 
 def _join(options: Options) -> None:
-    from gpumerge_cli.cli.join import join
+    from gpumerge_cli.cli.join import run_join
 
     assert isinstance(options, JoinOptions)
-    join(options)
+    run_join(options)
 
 
 def _check(options: Options) -> None:
-    from gpumerge_cli.cli.check import check
+    from gpumerge_cli.cli.check import run_check
 
     assert isinstance(options, CheckOptions)
-    check(options)
+    run_check(options)
 
 
 def _rank(options: Options) -> None:
-    from gpumerge_cli.cli.rank import rank
+    from gpumerge_cli.cli.rank import run_rank
 
     assert isinstance(options, RankOptions)
-    rank(options)
+    run_rank(options)
 
 
 def _batch(options: Options) -> None:
-    from gpumerge_cli.cli.batch import batch
+    from gpumerge_cli.cli.batch import run_batch
 
     assert isinstance(options, BatchOptions)
-    batch(options)
+    run_batch(options)
 
 
 def _bench(options: Options) -> None:
-    from gpumerge_cli.cli.bench import bench
+    from gpumerge_cli.cli.bench import run_bench
 
     assert isinstance(options, BenchOptions)
-    bench(options)
+    run_bench(options)
 
 
 def _path(options: Options) -> None:
-    from gpumerge_cli.cli.path import path
+    from gpumerge_cli.cli.path import run_path
 
     assert isinstance(options, PathOptions)
-    path(options)
+    run_path(options)
 
 
 def _generate(options: Options) -> None:
-    from gpumerge_cli.cli.generate import generate
+    from gpumerge_cli.cli.generate import run_generate
 
     assert isinstance(options, GenerateOptions)
-    generate(options)
+    run_generate(options)
 
 
 def _info(options: Options) -> None:
-    from gpumerge_cli.cli.info import info
+    from gpumerge_cli.cli.info import run_info
 
     assert isinstance(options, InfoOptions)
-    info(options)
+    run_info(options)
 
 
 _WORK: dict[str, Callable[[Options], None]] = {

@@ -1,6 +1,6 @@
-"""Judges in one pass over blocks if an output is the stable merge, for more keys than are sorted quickly.
+"""Checks in one pass over blocks whether an output is the stable merge, for more keys than are sorted quickly.
 
-An output of keys that never falls, and that holds the same keys as the inputs, is their merge. The same keys have the
+An output of keys that never descends, and that holds the keys of the inputs, is their merge. The same keys have the
 same sum of 64-bit mixes, which does not depend on their order: a wrong output passes only if its sum happens to be
 equal, with a chance of about one in 2^64 for errors that are independent of the mix. Keys that compare equal and differ
 in their bytes, zeros and NaNs of floats, are also compared in sequence, which shows if the merge is stable. Items of
@@ -22,24 +22,26 @@ from gpumerge_cli.order.kinds import Keys
 
 Bytes = NDArray[np.uint8]
 _BLOCK = 1 << 17
-"""Items judged at once, few enough that a block and its mixes stay in a core's cache."""
+"""Items checked at once, few enough that a block and its mixes stay in a core's cache."""
 _ALL = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
 class _Traits:
-    """The traits of a stretch of keys. falls: some key goes before the one ahead of it.
-
-    first, last: images of its ends. images, bits: sums of the mixes of all images and of all keys' bits, modulo 2^64.
-    alike: bits of the keys that may compare equal to keys with other bits, in sequence.
-    """
+    """The traits of a stretch of keys."""
 
     falls: bool
+    """Whether some key goes before the one ahead of it."""
     first: int
+    """The image of the first key."""
     last: int
+    """The image of the last key."""
     images: int
+    """The sum of the mixes of all images, modulo 2^64."""
     bits: int
+    """The sum of the mixes of all keys' bits, modulo 2^64."""
     alike: NDArray[Any]
+    """Bits of the keys that may equal keys with other bits, in sequence."""
 
 
 class SumOracle:

@@ -1,7 +1,7 @@
-"""Arrays of other libraries, taken by the protocols that they offer, without a copy if the library allows it.
+"""Reads arrays of other libraries by the protocols that they offer, without a copy if the library allows it.
 
-Host memory is taken by `__array__`, else by `__dlpack__`, else by Arrow's C interface, which pyarrow reads. Memory of a
-GPU is taken by `__cuda_array_interface__`, else by `__dlpack__`.
+Host memory is read by `__array__`, else by `__dlpack__`, else by Arrow's C interface, for which pyarrow is needed.
+Memory of a GPU is read by `__cuda_array_interface__`, else by `__dlpack__`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LEGACY_STREAM = 1
 """The default stream, in __cuda_array_interface__."""
 _DEFAULT_STREAMS = (1, 2)  # the one of all threads, and that of a thread of its own
 _NO_STREAM = -1
-"""Tells a library of DLPack that no stream has to wait."""
+"""For DLPack: no stream has to wait."""
 
 
 def is_cupy(array: Any) -> bool:
@@ -32,26 +32,26 @@ def is_cupy(array: Any) -> bool:
     return cupy is not None and isinstance(array, cupy.ndarray)
 
 
-def taken(given: Any, *, payload: bool = False) -> Any:
+def as_array(given: Any, *, payload: bool = False) -> Any:
     """A NumPy or CuPy array with the items of `given`. It is a view of the same memory if possible.
 
-    payload: they are no keys, so that their nulls need no order, but a NumPy array has none.
+    payload: the items are values, not keys. Nulls are refused in both, with different messages.
 
     Raises UsageError for an object that offers no protocol of arrays, for nulls, and for memory that no backend can
     read; DeviceError for memory of a GPU if CuPy is missing.
     """
     if isinstance(given, np.ndarray) or is_cupy(given):
         return given
-    with _told_of(given):
+    with _as_usage_error(given):
         nulls = _nulls(given)
         if nulls:
             raise _payload_has_nulls(given) if payload else _has_nulls(given, nulls)
         return _from_device(given) if lies_on_gpu(given) else _from_host(given)
 
 
-def judge_mask(array: Any) -> None:
+def check_unmasked(array: Any) -> None:
     """Raises UsageError for a masked array."""
-    masked = sys.modules.get("numpy.ma")  # who has such an array has imported it; NumPy itself does not
+    masked = sys.modules.get("numpy.ma")  # NumPy does not import it by itself
     if masked is not None and isinstance(array, masked.MaskedArray):
         raise UsageError("masked items have no order", way_out="give array.compressed() or array.filled(value)")
 
@@ -63,7 +63,7 @@ def name_of(given: Any) -> str:
 
 
 @contextmanager
-def _told_of(given: Any) -> Iterator[None]:
+def _as_usage_error(given: Any) -> Iterator[None]:
     """Turn the other library's errors into a UsageError of one line."""
     try:
         yield
@@ -71,14 +71,14 @@ def _told_of(given: Any) -> Iterator[None]:
         raise
     except Exception as error:
         lines = str(error).strip().splitlines()
-        said = lines[0].rstrip(".") if lines else type(error).__name__
+        detail = lines[0].rstrip(".") if lines else type(error).__name__
         raise UsageError(
-            f"{name_of(given)} cannot be read as an array: {said}", way_out="give a NumPy or a CuPy array"
+            f"{name_of(given)} cannot be read as an array: {detail}", way_out="give a NumPy or a CuPy array"
         ) from error
 
 
 def _nulls(given: Any) -> int:
-    """The number of missing items, if the type can tell, else 0."""
+    """The number of missing items; 0 if the type does not know it."""
     if hasattr(given, "itercolumns"):  # a table of Arrow's
         return sum(_nulls(column) for column in given.itercolumns())
     count = getattr(given, "null_count", None)  # a number in Arrow; a method in polars, which gives a number or a table
@@ -153,9 +153,9 @@ def _on(cupy: Any, device: int | None) -> AbstractContextManager[Any]:
 
 
 def _wait_for(cupy: Any, stream: int) -> None:
-    """Let the current stream of the current device wait for another one, unless a graph captures the current one alone.
+    """Make the current stream of the current device wait for another, unless a graph captures only the current one.
 
-    Such a graph runs later. A wait in it would not be for the work that is queued ahead of the call.
+    Such a graph runs later, when a wait would not be for the work that is queued now.
     """
     runtime, current = cupy.cuda.runtime, cupy.cuda.get_current_stream()
     if stream == (current.ptr or _LEGACY_STREAM):
@@ -173,7 +173,7 @@ def _is_captured(cupy: Any, device: int) -> bool:
 
 
 class _Captured:
-    """Stands for an object of DLPack that is given to a graph: its library lets no stream wait."""
+    """Wraps an object of DLPack for a call in a graph: its library makes no stream wait."""
 
     def __init__(self, given: Any) -> None:
         self._given = given
@@ -186,7 +186,7 @@ class _Captured:
 
 
 class _Made:
-    """Stands for an object whose items are made when the current stream goes on. It keeps the object alive."""
+    """Wraps an object whose items will exist when the current stream goes on. It keeps the object alive."""
 
     def __init__(self, given: Any, interface: dict[str, Any]) -> None:
         self.given = given
@@ -204,8 +204,8 @@ def _from_host(given: Any) -> Any:
         return np.from_dlpack(given)
     if not of_arrow:
         raise UsageError(
-            f"{name_of(given)} is no array",
-            way_out="give a NumPy or CuPy array, or what offers __array__, __dlpack__ or Arrow's C interface",
+            f"expected an array, got {name_of(given)}",
+            way_out="give a NumPy or CuPy array, or one with __array__, __dlpack__ or Arrow's C interface",
         )
     if not _has_pyarrow():
         raise UsageError(

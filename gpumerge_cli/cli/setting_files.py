@@ -1,4 +1,4 @@
-"""The places of settings. Every start of the program looks there, so this file imports little."""
+"""The variables and files that hold settings. Every start of the program reads this, so it imports little."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def project_file() -> str | None:
 
 
 def _is_trusted(path: str, folders: list[str]) -> bool:
-    from gpumerge_cli.trust import distrusted, tell_once
+    from gpumerge_cli.trust import distrusted, warn_once
 
     for place in (path, *folders):
         why = distrusted(place, os.stat(place), by_root=True)
         if why:
-            tell_once(f"{path} is not read: {why}")
+            warn_once(f"{path} is not read: {why}")
             return False
     return True
 

@@ -1,4 +1,4 @@
-"""Values of environment variables, which may be secret: lines on standard error name the variable instead."""
+"""Hides values of environment variables, which may be secret: lines on standard error name the variable instead."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gpumerge_cli.units import visible
 from gpumerge_cli.urls import is_url, shown
 
 _SHORT = 3
-"""A value of so few characters is no secret, and occurs in other words."""
+"""A value of at most so many characters is not secret, and occurs in other words."""
 _LONG = 6
-"""From so many characters on, a value is replaced within words, too."""
+"""A value of at least so many characters is replaced within words, too."""
 _COMMON = ("/", "/tmp", "/var/tmp", "/dev/shm")
 _TEMPORARY = ".gpumerge-"
 _FIELDS_AND_GLOBS = re.compile(r"\{\w*\}|[*?\[\]]+")
@@ -24,8 +24,8 @@ _names: dict[str, str] = {}
 _pattern: re.Pattern[str] | None = None
 
 
-def begin(arguments: Iterable[str]) -> None:
-    """Forget all values. arguments: of the command line: whoever wrote them may see them again."""
+def start_concealing(arguments: Iterable[str]) -> None:
+    """Forget all values. arguments: the words of the command line, which stay visible: the user wrote them."""
     global _pattern
     _forms.clear()
     _names.clear()
@@ -37,7 +37,7 @@ def begin(arguments: Iterable[str]) -> None:
 
 
 def conceal(name: str, value: str) -> None:
-    """Have `concealed` show `name` in place of the value from now on, and of paths that are made from it."""
+    """From now on, `concealed` shows `name` in place of the value, and of paths that are made from it."""
     global _pattern
     for text, instead, form in _shapes(name, value):
         for spelling in (text, repr(text), repr(text)[1:-1], visible(text)):

@@ -1,4 +1,4 @@
-"""Names that people write, and the known ones that they may have meant."""
+"""Suggests the known name that a misspelt name may have meant."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable
 _AHEAD = re.compile(r"^(?:-+|[A-Z]+_)")
 _SHORT = 4
 _ALIKE, _ALIKE_IF_SHORT = 0.7, 0.6
-"""difflib's ratio from which on names are alike. One wrong letter of few weighs more: nyp is 0.67 like npy."""
+"""The least ratio of difflib for similar names. In a short name one wrong letter weighs more: nyp is 0.67 like npy."""
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """The one of `names` that `name` shortens, else the one that is most like it, or "" if none is.
+    """The one of `names` that begins with `name`, else the most similar one, or "" if none is similar.
 
     Dashes, and the program's name in variables, do not make them alike.
     """
@@ -28,7 +28,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, names: Iterable[str], way_out: str = "") -> str:
-    """`way_out`, with the known name ahead of it that `name` is like, if there is one."""
+    """`way_out`, preceded by the known name that is similar to `name`, if there is one."""
     near = nearest(name, names)
     return f"did you mean {near}? {way_out}".rstrip() if near else way_out
 

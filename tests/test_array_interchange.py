@@ -14,7 +14,7 @@ import pytest
 
 import gpumerge_cli
 from gpumerge_cli import DeviceError, UsageError
-from gpumerge_cli.arrays.taking import taken
+from gpumerge_cli.arrays.interchange import as_array
 
 DAYS = [datetime.datetime(2020, 1, 2), datetime.datetime(2019, 1, 2)]
 
@@ -65,7 +65,7 @@ class Fails:
 
 
 def same_memory(given: Any) -> bool:
-    return bool(np.shares_memory(taken(given), taken(given)))
+    return bool(np.shares_memory(as_array(given), as_array(given)))
 
 
 @pytest.mark.parametrize("offer", [OffersArray, OffersDlpack])
@@ -75,7 +75,7 @@ def test_protocols_of_the_host(offer: Callable[[Any], Any]) -> None:
     assert gpumerge_cli.argsort(offer(items)).tolist() == [1, 2, 0]
     assert not gpumerge_cli.is_sorted(offer(items))
     assert gpumerge_cli.merge(offer(items[1:]), np.array([2, 9], np.int16)).tolist() == [1, 2, 2, 9]
-    assert np.shares_memory(taken(offer(items)), items)
+    assert np.shares_memory(as_array(offer(items)), items)
     items.flags.writeable = False
     assert gpumerge_cli.sort(offer(items)).tolist() == [1, 2, 3]
     _, moved = gpumerge_cli.sort(items, values=offer(items))
@@ -86,7 +86,9 @@ def test_protocols_of_the_host(offer: Callable[[Any], Any]) -> None:
     "given", [[1, 2], (1,), 3, None, "ab", range(3), memoryview(b"ab")], ids=lambda given: type(given).__name__
 )
 def test_no_arrays(given: Any) -> None:
-    with pytest.raises(UsageError, match=f"^{type(given).__name__} is no array; give a NumPy or CuPy array, or what"):
+    with pytest.raises(
+        UsageError, match=f"^expected an array, got {type(given).__name__}; give a NumPy or CuPy array, or one"
+    ):
         gpumerge_cli.sort(given)
 
 
@@ -185,7 +187,7 @@ def test_streams_wait_for_streams(
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     offer = LiesOnGpu()
     monkeypatch.setattr(LiesOnGpu, "__cuda_array_interface__", {"data": (4096, False), "stream": stream})
-    taken(offer)
+    as_array(offer)
     assert cupy.offered == {"data": (4096, False), "stream": None}
     assert cupy.waits == ([(lies_on, here, stream)] if waits else [])
     assert cupy.current == current
@@ -198,7 +200,7 @@ def test_libraries_of_dlpack_are_told_the_stream(monkeypatch: pytest.MonkeyPatch
     cupy = FakeDevices(0, {lies_on: 777, 1 - lies_on: 555}, (777,) if captured else (), lies_on)
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     offer = SimpleNamespace(__dlpack_device__=lambda: (2, lies_on), __dlpack__=lambda **told: told)
-    assert taken(offer) == {"stream": -1 if captured else 777, "copy": None}
+    assert as_array(offer) == {"stream": -1 if captured else 777, "copy": None}
 
 
 def test_arrow_needs_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +230,7 @@ def test_pyarrow() -> None:
     assert gpumerge_cli.sort(pa.array([True, False])).tolist() == [False, True]
     _, moved = gpumerge_cli.sort(whole, values=pa.array(["three", "one", "two"]))
     assert moved.tolist() == ["one", "two", "three"]
-    with pytest.raises(UsageError, match="'object' is no dtype of keys; use numbers, bool"):
+    with pytest.raises(UsageError, match="'object' is not a dtype of keys; use numbers, bool"):
         gpumerge_cli.sort(pa.array(["a"]))
     with pytest.raises(UsageError, match="2 dimensions"):
         gpumerge_cli.sort(pa.table({"a": [1]}))
@@ -257,7 +259,7 @@ def test_polars() -> None:
         gpumerge_cli.sort(series, values=pl.DataFrame({"a": [1, 2, None]}))
     with pytest.raises(UsageError, match=r"polars\.Series has 1 null, and a null has no order"):
         gpumerge_cli.sort(pl.Series([1, None, 2]))
-    with pytest.raises(UsageError, match="is no dtype of keys"):
+    with pytest.raises(UsageError, match="is not a dtype of keys"):
         gpumerge_cli.sort(pl.Series(["a"]))
 
 
@@ -278,7 +280,7 @@ def test_pandas() -> None:
     with pytest.raises(UsageError, match=r"pandas\.Series has 1 null, and a null has no order"):
         gpumerge_cli.sort(pd.Series([1, None], dtype="Int64"))
     mixed = pd.Series([1, "a"], dtype=object)
-    with pytest.raises(UsageError, match="'object' is no dtype of keys"):
+    with pytest.raises(UsageError, match="'object' is not a dtype of keys"):
         gpumerge_cli.sort(mixed)
     assert gpumerge_cli.sort(np.array([2, 1]), values=mixed)[1].tolist() == ["a", 1]
 
@@ -295,7 +297,7 @@ def test_pandas_dates_with_a_zone_are_instants() -> None:
 def test_torch(rng: np.random.Generator) -> None:
     torch = pytest.importorskip("torch")
     tensor = torch.from_numpy(rng.integers(0, 9, 1000))
-    assert np.shares_memory(taken(tensor), tensor.numpy())
+    assert np.shares_memory(as_array(tensor), tensor.numpy())
     expected = np.argsort(tensor.numpy(), kind="stable")
     assert gpumerge_cli.argsort(tensor[:]).tolist() == expected.tolist()
     _, moved = gpumerge_cli.sort(tensor, values=torch.arange(2000).reshape(1000, 2))
@@ -310,7 +312,7 @@ def test_jax() -> None:
     assert gpumerge_cli.sort(array).tolist() == [1, 2, 3]
     assert same_memory(array)
     # NumPy knows this dtype as one of raw bytes.
-    with pytest.raises(UsageError, match="'bfloat16' is no dtype of keys"):
+    with pytest.raises(UsageError, match="'bfloat16' is not a dtype of keys"):
         gpumerge_cli.sort(array.astype(jax.numpy.bfloat16))
 
 
@@ -327,7 +329,7 @@ def test_tensors_on_a_gpu_stay_there(gpu_backend: Any, rng: np.random.Generator)
         pytest.skip("this PyTorch has no GPU")
     items = rng.integers(0, 9, 1000)
     tensor = torch.from_numpy(items).cuda()
-    assert taken(tensor).data.ptr == tensor.data_ptr()
+    assert as_array(tensor).data.ptr == tensor.data_ptr()
     found = gpumerge_cli.sort(tensor)
     assert isinstance(found, cupy.ndarray)
     assert found.get().tolist() == np.sort(items).tolist()
@@ -347,7 +349,7 @@ def test_protocols_of_a_gpu(gpu_backend: Any, rng: np.random.Generator) -> None:
         __cuda_array_interface__ = {**items.__cuda_array_interface__, "stream": other.ptr}  # noqa: RUF012
 
     for given in (Interface(), OfStream(), OffersDlpack(items, 2)):
-        assert taken(given).data.ptr == items.data.ptr
+        assert as_array(given).data.ptr == items.data.ptr
         found = gpumerge_cli.sort(given)
         assert isinstance(found, cupy.ndarray)
         assert (found == cupy.sort(items)).all()

@@ -1,6 +1,6 @@
 """Key shapes: families of synthetic runs, made block by block, the same from the same seed.
 
-A family is a few runs that are meant to be merged with each other; its shape says how their keys interleave. Every key
+A family is a few runs to be merged with each other; its shape says how their keys interleave. Every key
 starts as a 64-bit position in the key range. Sorted positions are cumulated gaps, so a sorted run of any length needs
 no sort and no more memory than a block.
 """
@@ -34,23 +34,21 @@ Positions = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Family:
-    """Runs of `count` keys of `dtype` (any byte order) each.
-
-    shape: "uniform": each run over the whole key range. "few": the same, 16 distinct keys. "equal": one key.
-    "disjoint": the runs lie one after the other. "blocky": the runs take turns, in stretches of 1 to 65,536 items.
-    "one-sided": the first run over the whole range, the others in a narrow part of its middle. shuffled: draws from the
-    same keys in no order. descending: in descending order.
-
-    Raises UsageError for a dtype without an order.
-    """
+    """Runs of `count` keys each. Raises UsageError for a dtype without an order."""
 
     shape: Shape
+    """"uniform": each run over the whole key range. "few": the same, 16 distinct keys. "equal": one key. "disjoint":
+    the runs lie one after the other. "blocky": the runs take turns, in stretches of 1 to 65,536 items. "one-sided": the
+    first run over the whole range, the others in a narrow part of its middle."""
     dtype: np.dtype[Any]
+    """The dtype of the keys, in any byte order."""
     count: int
     runs: int = 2
     seed: int = 0
     shuffled: bool = False
+    """Whether the same keys come in no order."""
     descending: bool = False
+    """Whether runs descend."""
 
     def __post_init__(self) -> None:
         Order.of(self.dtype)
@@ -67,7 +65,7 @@ class Family:
         return np.concatenate([np.empty(0, self.dtype), *self.blocks(run)], dtype=self.dtype)
 
     def positions(self, run: int) -> Iterator[Positions]:
-        """The positions that keys are made from, in the family's order, for items that are no keys, such as lines."""
+        """The positions that keys are made from, in the family's order, for items other than keys, such as lines."""
         for block in self._positions(run):
             yield ~block if self.descending and not self.shuffled else block
 
@@ -132,7 +130,7 @@ def _ascending(random: np.random.Generator, count: int, low: int, span: int) -> 
     """`count` ascending positions in [low, low + span), uniform gaps between them."""
     if count == 0:
         return
-    # Seven standard deviations below the mean that fills the span, or so low that no draw can leave it.
+    # Seven standard deviations below the mean that fills the span, or so low that no draw exceeds it.
     widest = min(max(span // count, int(2 * span / count * (1 - 4 / count**0.5))), span - 1)
     last = low
     for start in range(0, count, BLOCK):

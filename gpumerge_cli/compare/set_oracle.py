@@ -1,4 +1,4 @@
-"""The right answer for a set, found without the code that is judged by it: by counting the equal items of each run."""
+"""The correct output of a set, computed independently of the code under test: by counting equal items of each run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def _expected(runs: Sequence[Bytes], order: Order, equals: Equals) -> Bytes:
     else:
         split = [run.tobytes().split(order.end)[:-1] for run in runs]
         groups = _groups_of_lines(split, order)
-        items = [np.array([None, *lines], object)[1:] for lines in split]  # one item need not become an array of bytes
+        items = [
+            np.array([None, *lines], object)[1:] for lines in split
+        ]  # else a single item would be an array of bytes
     kept = _kept(groups, equals)
     numbers = np.concatenate([group[keep] for group, keep in zip(groups, kept, strict=True)])
     found = np.concatenate([item[keep] for item, keep in zip(items, kept, strict=True)])
@@ -58,7 +60,7 @@ def _expected(runs: Sequence[Bytes], order: Order, equals: Equals) -> Bytes:
 
 
 def _kept(groups: Sequence[Numbers], equals: Equals) -> list[NDArray[np.bool_]]:
-    """For each run the items that go out. groups: the number of each item's group of equals, ascending."""
+    """For each run the items of the set. groups: the number of each item's group of equals, ascending."""
     most = 1 + max((int(group[-1]) for group in groups if len(group)), default=-1)
     counts = [np.bincount(group, minlength=most) for group in groups]
     low, high = _ranges(counts, equals)
@@ -70,9 +72,10 @@ def _kept(groups: Sequence[Numbers], equals: Equals) -> list[NDArray[np.bool_]]:
 
 
 def _ranges(counts: Sequence[Numbers], equals: Equals) -> tuple[Numbers, Numbers]:
-    """The first items that go out of all groups, and the ends of these: a row for each run.
+    """The ranges of items that belong to the set, as begins and ends: a row for each run.
 
-    counts: for each run, how many items of each group it has. The rule is asked once for groups with the same counts.
+    counts: for each run, how many items of each group it has. Groups with the same counts share a
+    result of the rule.
     """
     case = np.zeros(len(counts[0]), np.int64)
     for count in counts:

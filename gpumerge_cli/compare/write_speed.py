@@ -22,7 +22,7 @@ _PIECE = 1 << 20
 def writing_seconds(path: Path, way: str, threads: int, nbytes: int) -> float:
     """Seconds that so many threads take to write a new file `path` of `nbytes`, each its own range of it.
 
-    It is removed afterwards. Taking room for it counts, unmapping and closing too. Raises OutputError.
+    The file is removed afterwards. Reserving its space, unmapping and closing count. Raises OutputError.
     """
     data = np.full(_PIECE, 1, np.uint8)
     descriptor = -1
@@ -60,10 +60,10 @@ def _in_ranges(write: Callable[[int, int], object], threads: int, nbytes: int) -
             errors.append(error)
 
     edges = [nbytes * number // threads for number in range(threads + 1)]
-    crew = [threading.Thread(target=work, args=edge) for edge in pairwise(edges)]
-    for thread in crew:
+    workers = [threading.Thread(target=work, args=edge) for edge in pairwise(edges)]
+    for thread in workers:
         thread.start()
-    for thread in crew:
+    for thread in workers:
         thread.join()
     if errors:
         raise errors[0]

@@ -16,8 +16,8 @@ from gpumerge_cli.errors import (
 from gpumerge_cli.urls import redacted
 
 
-def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
-    """The message of an error, and the exit code. wish: the option that asks for tracebacks."""
+def describe_failure(error: BaseException, traceback_option: str = "--debug") -> tuple[str, int]:
+    """The message of an error, and the exit code. traceback_option: the option that shows tracebacks."""
     if isinstance(error, KeyboardInterrupt):
         error = Interrupted(signal.SIGINT)
     if isinstance(error, Interrupted):
@@ -36,7 +36,7 @@ def verdict(error: BaseException, wish: str = "--debug") -> tuple[str, int]:
     no_reason = isinstance(error, SystemError) and "without" in str(error)
     if isinstance(error, MemoryError) or no_reason or str(error) == "can't start new thread":
         return "not enough memory; merge less at once, or close other programs", 2
-    return f"{type(error).__name__}: {redacted(str(error))}; run again with {wish} for the traceback", 2
+    return f"{type(error).__name__}: {redacted(str(error))}; run again with {traceback_option} for the traceback", 2
 
 
 def _given() -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gpumerge_cli.compare import oracle as oracles
-from gpumerge_cli.compare import sums
+from gpumerge_cli.compare import sum_oracle
 from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.oracles import merged_keys
 from tests.strategies import key_runs
@@ -47,8 +47,8 @@ def test_it_agrees_with_a_sort(threads: int, case: Any, data: st.DataObject) -> 
     truth = oracles.oracle(bytes_of(runs), order)
     assert truth.how == "stable sort"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sums, "_BLOCK", data.draw(st.sampled_from([3, 64, 10_000])))
-        judge = sums.SumOracle(bytes_of(runs), order, threads)
+        patch.setattr(sum_oracle, "_BLOCK", data.draw(st.sampled_from([3, 64, 10_000])))
+        judge = sum_oracle.SumOracle(bytes_of(runs), order, threads)
         outputs = [merged]
         if len(merged):
             index = st.integers(0, len(merged) - 1)
@@ -65,7 +65,7 @@ def test_it_judges_more_keys_than_are_sorted(
     dtype: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
     monkeypatch.setattr(oracles, "SORTED", 1000)
-    monkeypatch.setattr(sums, "_BLOCK", 256)
+    monkeypatch.setattr(sum_oracle, "_BLOCK", 256)
     order = Order.of(dtype)
     runs = [np.sort(rng.integers(0, 100, size).astype(dtype)) for size in (700, 0, 301)]
     truth = oracles.oracle(bytes_of(runs), order, threads=2)
@@ -84,7 +84,7 @@ def test_it_takes_memory_that_starts_anywhere() -> None:
     room = np.zeros(1 + 8 * 100, np.uint8)
     keys = np.arange(100, dtype=np.int64)
     room[1:] = keys.view(np.uint8)
-    truth = sums.SumOracle([room[1:401], room[401:]], Order.of("int64"), 1)
+    truth = sum_oracle.SumOracle([room[1:401], room[401:]], Order.of("int64"), 1)
     assert truth.exact(room[1:])
 
 
@@ -92,7 +92,7 @@ def test_zeros_and_nans_that_change_places_are_seen() -> None:
     order = Order.of("float32")
     nans = np.array([0x7FC00001, 0x7FC00002], np.uint32).view(np.float32)
     runs = [np.array([-0.0, nans[0]], np.float32), np.array([0.0, nans[1]], np.float32)]
-    truth = sums.SumOracle(bytes_of(runs), order, 1)
+    truth = sum_oracle.SumOracle(bytes_of(runs), order, 1)
     right = np.array([-0.0, 0.0, *nans], np.float32)
     right[2:] = nans
     for wrong in (right[[1, 0, 2, 3]], right[[0, 1, 3, 2]]):

@@ -1,8 +1,8 @@
-"""Calls on CuPy arrays of a kind that was called before: checked and launched, with nothing decided anew.
+"""Repeated calls on CuPy arrays: checked and launched, without deciding anything again.
 
 A kind is an operation, the dtype and number of arrays, a direction, a device, and the dtype and shape of the values.
-Whatever is out of the ordinary goes the long way round, which also finds the words for what is wrong. The long way ends
-here, too, once it has made plain arrays of what it was given, and has the kind prepared.
+Other calls take the general path, which also reports errors. The general path ends here, too: it converts its arguments
+to plain arrays and prepares the kind.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.taking import lies_on_gpu, taken
+from gpumerge_cli.arrays.interchange import as_array, lies_on_gpu
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.prepared import Operation
@@ -35,20 +35,22 @@ def kind_of(operation: Operation, arrays: Sequence[Any], descending: bool, value
     return operation, arrays[0].dtype, descending, len(arrays), device, one.dtype, one.shape[1:]
 
 
-def remembered(kind: Kind) -> Any:
+def find_prepared(kind: Kind) -> Any:
     """The prepared call of this kind (see backends.gpu.prepared); None if there is none yet."""
     return _ready.get(kind)
 
 
-def remember(kind: Kind, prepared: Any) -> None:
-    """From now on a call of this kind is launched by `prepared`, unless another thread has remembered one."""
+def keep_prepared(kind: Kind, prepared: Any) -> None:
+    """From now on a call of this kind is launched by `prepared`, unless another thread has kept one before."""
     if len(_ready) >= _MOST_KINDS:
         _ready.clear()  # in one step, as other threads look things up
     _ready.setdefault(kind, prepared)  # the other one's kernels may run now, so they must stay loaded
 
 
-def again(operation: Operation, arrays: Sequence[Any], descending: bool, out: Any = None, values: Any = None) -> Any:
-    """The result of a call of a known kind, in `out` if that is given; None for all others.
+def run_prepared(
+    operation: Operation, arrays: Sequence[Any], descending: bool, out: Any = None, values: Any = None
+) -> Any:
+    """The result of a call of a known kind, in `out` if that is given; None for all other calls.
 
     values: a list of one array for each of `arrays`, or None. The result is an array, (keys, values), or an answer.
     """
@@ -59,9 +61,9 @@ def again(operation: Operation, arrays: Sequence[Any], descending: bool, out: An
     if type(arrays[0]) is not ndarray:
         if isinstance(arrays[0], np.ndarray) or not lies_on_gpu(arrays[0]):
             return None
-        arrays = [taken(array) for array in arrays]
+        arrays = [as_array(array) for array in arrays]
         if type(values) in (list, tuple):
-            values = [taken(each, payload=True) for each in values]
+            values = [as_array(each, payload=True) for each in values]
     if values is not None and not _could_fit(values, arrays, ndarray):
         return None
     device = cupy.cuda.runtime.getDevice()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gpumerge_cli.compare.cases import BLOCK, SHAPES, Family
+from gpumerge_cli.compare.key_shapes import BLOCK, SHAPES, Family
 from gpumerge_cli.compare.lines import DIGITS, lines
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.kinds import DTYPES, Order

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.unshown import begin, conceal, concealed
+from gpumerge_cli.secret_values import conceal, concealed, start_concealing
 
 HIDDEN = "hunter2"
 
 
 @pytest.fixture(autouse=True)
 def _nothing_concealed() -> None:
-    begin(())
+    start_concealing(())
 
 
 @pytest.mark.parametrize("debug", [[], ["--traceback"]], ids=["line", "traceback"])
@@ -116,7 +116,7 @@ def test_short_values_garble_no_message(value: str, message: str) -> None:
         ("/secret/o", "/secret/.o.gpumerge-12ab is not of this run", "$NAME.gpumerge-12ab is not of this run"),
         ("/secret/one", "/secret/other: no such file", "/secret/other: no such file"),
         ("s3://b/secret?key=1", "s3://b/secret: no such object", "$NAME: no such object"),
-        ("it's", """"it's" is no word""", "$NAME is no word"),
+        ("it's", 'invalid value "it\'s"', "invalid value $NAME"),
         ("first second", "'second': no such field", "$NAME: no such field"),
         ("data", "/x/data/a_data: no such file", "/x/$NAME/a_$NAME: no such file"),
     ],

@@ -5,26 +5,26 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.secret_values import concealed
 from gpumerge_cli.units import visible
-from gpumerge_cli.unshown import concealed
 
 if TYPE_CHECKING:
     from gpumerge_cli.results.run import MergeReport
 
 
-def say(text: object) -> None:
+def print_message(text: object) -> None:
     """Print `text` on one line of standard error, as errors are printed."""
     if sys.stderr is not None:
         print("gpumerge:", visible(concealed(str(text)).replace("\n", " ")), file=sys.stderr, flush=True)
 
 
-def say_merged(report: MergeReport, *, stats: bool) -> None:
+def print_report(report: MergeReport, *, stats: bool) -> None:
     """Print the report of a merge: a table if `stats`, otherwise one line, which needs no import of Rich."""
     if stats:
-        from gpumerge_cli.report.terminal import show
+        from gpumerge_cli.report.terminal import show_report
 
-        show(report)
+        show_report(report)
     elif sys.stderr is not None:
-        from gpumerge_cli.report.line import columns, line
+        from gpumerge_cli.report.line import columns, summary_line
 
-        print(line(report, columns(sys.stderr)), file=sys.stderr)
+        print(summary_line(report, columns(sys.stderr)), file=sys.stderr)
