@@ -21,7 +21,7 @@ from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortReq
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.calls import ChunkWork
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import Lines, Order
+from gpumerge_cli.order.kinds import Order, TextOrder
 from tests.linekeys import item_key, key_of
 
 _Item = TypeVar("_Item")
@@ -41,7 +41,7 @@ class ReferenceBackend:
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         algorithm = "merge" if request.algorithm == "auto" else request.algorithm
-        if algorithm == "recursive" and not isinstance(order, Lines):
+        if algorithm == "recursive" and not isinstance(order, TextOrder):
             check_recursion(nbytes // order.item_bytes)
         return SortPolicy(
             algorithm, self.resolve(request.launch, order), why="the library sorts; algorithms do not differ"
@@ -55,7 +55,7 @@ class ReferenceBackend:
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         # NumPy's stable sort takes images, ranks and a copy; a line becomes a Python object and its key another.
-        each = 400 if isinstance(order, Lines) else 24 + 2 * order.width * (order.record > 0)
+        each = 400 if isinstance(order, TextOrder) else 24 + 2 * order.width * (order.record > 0)
         return Pace(64 << 20, 64 << 20, 1, 4 + each / item_bytes)
 
     def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
@@ -177,7 +177,7 @@ class ReferenceWorkspace:
     def upload(self, lengths: Sequence[int]) -> None:
         ends = np.cumsum([0, *lengths])
         self._runs = [self._staging[start:stop] for start, stop in pairwise(ends)]
-        if isinstance(self._order, Lines):
+        if isinstance(self._order, TextOrder):
             self.counts = [len(self._lines(run)) for run in self._runs]
         else:
             self.counts = [len(run) // self._order.item_bytes for run in self._runs]
@@ -190,7 +190,7 @@ class ReferenceWorkspace:
 
     def _disorder_in(self, number: int, strict: bool) -> Disorder | None:
         run = self._runs[number]
-        if not isinstance(self._order, Lines):
+        if not isinstance(self._order, TextOrder):
             index = _first_fall(_image_of(run, self._order), strict)
             return None if index is None else Disorder(number, index * self._order.item_bytes)
         offset = 0
@@ -213,7 +213,7 @@ class ReferenceWorkspace:
             found = set_of(runs, self._key, equals)
             self._out = np.frombuffer(b"".join(item + self._end for item in found), np.uint8)
             self.dropped = sum(self.counts) - len(found)
-        elif isinstance(self._order, Lines):
+        elif isinstance(self._order, TextOrder):
             lines = [line for run in self._runs for line in self._lines(run)]
             lines.sort(key=key_of(self._order))
             kept = lines if equals.keeps_all else _unique_lines(lines, self._order, equals)
@@ -241,13 +241,13 @@ class ReferenceWorkspace:
         return self._numbers.view(np.uint8)
 
     def _items(self, run: Bytes) -> list[bytes]:
-        if isinstance(self._order, Lines):
+        if isinstance(self._order, TextOrder):
             return self._lines(run)
         size = self._order.item_bytes
         return [run[at : at + size].tobytes() for at in range(0, len(run), size)]
 
     def _key(self, item: bytes) -> Any:
-        if isinstance(self._order, Lines):
+        if isinstance(self._order, TextOrder):
             return item_key(self._order, item)
         return _image_of(np.frombuffer(item, np.uint8), self._order)[0]
 

@@ -34,7 +34,7 @@ from gpumerge_cli.backends.gpu.streams import current_stream, scratch
 from gpumerge_cli.backends.gpu.tree import NO_TEXT
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order.equals import SETS, Equals
-from gpumerge_cli.order.kinds import Keys, Order
+from gpumerge_cli.order.kinds import KeyOrder, Order
 
 _THRUST = {"union": 0, "intersect": 1, "difference": 2, "symmetric": 3}
 _CASES = [("int32", shape) for shape in ("uniform", "pairs", "few", "equal", "disjoint", "blocky")]
@@ -85,7 +85,7 @@ def shape_of(text: str) -> Any:
 def rows(dtype: str, shape: str, bits: int, turns: int) -> Iterator[str]:
     """The rows of the table for one pair of arrays."""
     order = Order.of(dtype)
-    assert isinstance(order, Keys)
+    assert isinstance(order, KeyOrder)
     count = 1 << (bits if order.width <= 4 else bits - 1)
     a, b = inputs(shape, dtype, count)
     out, other = cupy.empty(count, dtype), cupy.empty(count, dtype)

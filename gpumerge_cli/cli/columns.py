@@ -47,14 +47,14 @@ def csv_names(
     """
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.kinds.lookup import format_named
-    from gpumerge_cli.formats.naming import look_at
+    from gpumerge_cli.formats.naming import check_input
     from gpumerge_cli.order.rules import LineOrder
 
     items = Items(
         "csv",
         lines=LineOrder(separator=separator),
         header_lines=max(1, header),
-        certainty="implied" if implied else "asked",
+        certainty="implied" if implied else "requested",
         plain=plain,
     )
 
@@ -73,7 +73,7 @@ def csv_names(
     if files and len(again) == len(files):
         return None
     for file in files:
-        look_at(file)
+        check_input(file)
     what = f"{option} NAME: there is no header to find it in"
     raise UsageError(what, way_out=f"name a regular file, or {by_number(option)}")
 

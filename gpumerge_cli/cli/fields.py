@@ -68,14 +68,14 @@ def chosen_format(
     named: by --format. csv, implied: see SelectedKeys. Raises UsageError for --csv with a binary format.
     """
     if not csv:
-        return named, "said"
+        return named, "named"
     if named is None:
-        return "csv", "implied" if implied else "asked"
+        return "csv", "implied" if implied else "requested"
     from gpumerge_cli.formats.kinds.lookup import holds_lines
 
     if not holds_lines(named):
-        raise UsageError(f"{files[0]} is binary: --csv is for text", way_out="leave --csv out, or --format text")
-    return "csv", "said"
+        raise UsageError(f"{files[0]} is binary: --csv applies to text", way_out="leave --csv out, or --format text")
+    return "csv", "named"
 
 
 def _with_header(header: int, keys: Sequence[KeySpec]) -> int:

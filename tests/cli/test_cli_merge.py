@@ -286,7 +286,7 @@ def test_no_name_is_no_output(two: tuple[str, str], tmp_path: Path, capfd: pytes
         assert run(["merge", *two, "-o", name]) == 2
         told = capfd.readouterr()
         assert told.out == ""
-        assert "is no name of a file" in told.err
+        assert "is not a file name" in told.err
     assert not (tmp_path / "new").exists()
 
 

@@ -295,7 +295,7 @@ def test_what_cannot_be_asked_is_one_line(
         ("a.f64", np.zeros(1).tobytes(), ["--of", "1e400"], "it is too large for float64; write inf"),
         ("a.bin", b"abc", ["--record-size", "3", "--of", "abcd"], "a key has 3 bytes"),
         *[
-            ("a.csv", data, ["--csv", "-k2,2", "--of", '1,"x'], "it is no record of CSV: ")
+            ("a.csv", data, ["--csv", "-k2,2", "--of", '1,"x'], "it is not a record of CSV: ")
             for data in (b"1,x\n", b'1,"x"\n', b'1,"x\ny"\n', b'1,x"y"\n')
         ],
         ("a.i32", b"", ["--quantile", "0.5"], "--quantile: the files hold no items"),

@@ -116,7 +116,7 @@ def test_check_names_the_record(tmp_path: Path, capfd: pytest.CaptureFixture[str
 
 
 _TO_R = "the file is in -r order: add -r"
-WHOLE = "say --csv if it holds CSV; --record-size, or --dtype with fields, if it holds records"
+WHOLE = "use --csv if it holds CSV; --record-size, or --dtype with fields, if it holds records"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ WHOLE = "say --csv if it holds CSV; --record-size, or --dtype with fields, if it
     [
         (
             "a.dat --record-size 7",
-            "a.dat: 100 bytes are no multiple of 7, the size of a record: 2 left over; check the record's size, or "
+            "a.dat: 100 bytes are not a multiple of 7, the size of a record: 2 left over; check the record's size, or "
             "whether the file is whole",
         ),
         (
@@ -145,7 +145,7 @@ WHOLE = "say --csv if it holds CSV; --record-size, or --dtype with fields, if it
         ("a.dat --field id", f"--field: the size of the records of a.dat is not known; {WHOLE}"),
         (
             "a.dat --dtype u4,f8 --field f0 --field f1",
-            "a.dat: 100 bytes are no multiple of 12, the size of a record: 4 left over; check the record's size, or "
+            "a.dat: 100 bytes are not a multiple of 12, the size of a record: 4 left over; check the record's size, or "
             "whether the file is whole",
         ),
         ("a.dat --dtype u4,f8 --field f0:n", "--field f0:n: records take no 'n'; write NAME or NAME:r"),
@@ -192,20 +192,20 @@ WHOLE = "say --csv if it holds CSV; --record-size, or --dtype with fields, if it
         ),
         (
             "a.dat --dtype U4,f8 --field f0",
-            "--field f0: a field of type <U4 has no order here; name a field of numbers or of bytes",
+            "--field f0: a field of type <U4 cannot be ordered; name a field of numbers or of bytes",
         ),
         (
             "a.dat --dtype M8[s],f8 --field f0",
-            "--field f0: a field of type <M8[s] has no order here; name a field of numbers or of bytes",
+            "--field f0: a field of type <M8[s] cannot be ordered; name a field of numbers or of bytes",
         ),
         ("a.dat --dtype 3u4,f8 --field f0", "--field f0: the field is an array of (3,); name a field of one value"),
         (
             "a.dat --dtype O,f8 --field f1",
-            "--dtype 'O,f8' is no dtype of records in a file; use fields of numbers and bytes",
+            "--dtype 'O,f8' is not a dtype of records in a file; use fields of numbers and bytes",
         ),
         (
             "a.dat --dtype x4,f8 --field f1",
-            "--dtype 'x4,f8' is no structured dtype; write for example u4,f8 or \"[('id','<u4'),('x','f8')]\"",
+            "--dtype 'x4,f8' is not a structured dtype; write for example u4,f8 or \"[('id','<u4'),('x','f8')]\"",
         ),
         ("s.npy", "s.npy: records need a key; name one of their fields as the key (--field): id, x"),
         (

@@ -199,10 +199,10 @@ def test_groups_of_records_beyond_the_memory(counts: tuple[int, int], tmp_path: 
 
 def test_the_rules_pickle() -> None:
 
-    from gpumerge_cli.order.kinds import Fields, Records
+    from gpumerge_cli.order.kinds import FieldsOrder, RecordOrder
     from gpumerge_cli.order.record_joins import RecordJoin
 
-    key = Fields.by([Records.of_key(16, 4, np.dtype(">i4"), descending=True), Records.of_key(16, 8, 8)])
+    key = FieldsOrder.by([RecordOrder.of_key(16, 4, np.dtype(">i4"), descending=True), RecordOrder.of_key(16, 8, 8)])
     join = RecordJoin(3, b"\xff", (key, key))
     assert pickle.loads(pickle.dumps(join)) == join
 

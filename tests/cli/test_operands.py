@@ -100,7 +100,7 @@ def test_a_merge_into_an_open_input_is_refused_before_a_byte_is_written(command:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(["sh", "-c", shell], cwd=tmp_path, env=environment, capture_output=True, check=False)
     assert done.returncode == 2
-    assert b"too; name it with -o" in done.stderr
+    assert b"; name it with -o" in done.stderr
     assert (tmp_path / "a").read_text() == "a\nc\n"
 
 

@@ -58,7 +58,7 @@ MERGE, SORT, RUNS = ["merge", "a.txt"], ["sort", "a.txt"], ["sort", "-m", "a.txt
             ["-o", "p{part}"],
             "p{part}: {part} stands for the number of a part, but the output has no parts; add --parts",
         ),
-        (["--parts", "2", "-o", "pipe{part}"], "pipe1: it is a pipe or a device, which is no part; name files"),
+        (["--parts", "2", "-o", "pipe{part}"], "pipe1: a part cannot be a pipe or a device; name files"),
         (["--parts", "2", "-o", "/dev/fd/{part}"], "/dev/fd/0: it is a pipe or a device"),
         (["--parts", "2", "-o", "no/{part}"], "no/0: no such file or directory"),
         (["--parts", "2", "-o", "p{part}.i32"], "p0.i32: lines of text cannot be written as .i32"),

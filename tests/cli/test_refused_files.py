@@ -60,7 +60,7 @@ def test_binary_files_are_not_sorted_as_lines(
     option: str, name: str, mode: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = refused(["sort", *mode, option, name, "-o", name], capsys)
-    assert f"{name} is binary: how lines compare means nothing to it; " in told
+    assert f"{name} is binary: options that compare lines do not apply; " in told
     assert "--format text" in told
 
 
@@ -85,7 +85,7 @@ def test_compressed_data_are_no_lines(kind: str, capsys: pytest.CaptureFixture[s
 
 def test_gzip_files_that_sort_was_not_told_of(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["sort", "-n", "l.gz", "-o", "l.gz"], ["sort", "-c", "l.gz"], ["sort", "-m", "l.gz", "text.txt"]):
-        assert "l.gz: it holds gzip data, not lines of text; say --compressed" in refused(words, capsys)
+        assert "l.gz: it holds gzip data, not lines of text; use --compressed" in refused(words, capsys)
 
 
 def test_compressed_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -229,21 +229,21 @@ def test_outputs_that_options_or_their_kind_speak_for(words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("merge a.i32 --csv", "a.i32 is binary: --csv is for text; leave --csv out, or --format text"),
-        ("merge a.i32 --header 1", "a.i32 is binary: --header is for text; leave --header out, or --format text"),
+        ("merge a.i32 --csv", "a.i32 is binary: --csv applies to text; leave --csv out, or --format text"),
+        ("merge a.i32 --header 1", "a.i32 is binary: --header applies to text; leave --header out, or --format text"),
         *(
             (
                 f"{command} a.dat",
-                "a.dat: it holds bytes 0, so it is no CSV, and the type of its records is not known; "
-                "say --dtype with their fields, if it holds records",
+                "a.dat: it holds bytes 0, so it is not CSV, and the type of its records is not known; "
+                "use --dtype with their fields, if it holds records",
             )
             for command in ("sort --field pos.x,name", "sort --field 2", "check --format text --field k")
         ),
         *(
             (
                 f"{command} {name}",
-                f"{name}: it holds bytes 0, so it is no CSV, and the type of its records is not known; "
-                "say --dtype with their fields, if it holds records",
+                f"{name}: it holds bytes 0, so it is not CSV, and the type of its records is not known; "
+                "use --dtype with their fields, if it holds records",
             )
             for command, name in (
                 ("sort --field word good.csv", "a.dat"),

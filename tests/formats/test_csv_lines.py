@@ -59,7 +59,7 @@ def test_the_option_beside_another_format(tmp_path: Path, capfd: pytest.CaptureF
     name = str(tmp_path / "in.i32")
     for words in (["--format", "raw"], []):
         assert run(["merge", "--csv", *words, name, "-o", str(tmp_path / "out.i32")]) == 2
-        told = f"gpumerge: {name} is binary: --csv is for text; leave --csv out, or --format text\n"
+        told = f"gpumerge: {name} is binary: --csv applies to text; leave --csv out, or --format text\n"
         assert capfd.readouterr().err == told
 
 

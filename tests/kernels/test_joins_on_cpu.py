@@ -10,7 +10,7 @@ from kernel_shim import Case, Program, Variant, digest
 
 from gpumerge_cli.backends.gpu.joining import MOST
 from gpumerge_cli.backends.gpu.source import flatten
-from gpumerge_cli.order.kinds import Keys
+from gpumerge_cli.order.kinds import KeyOrder
 
 STRETCH = 160
 """Bytes of a block's stretch here, so that short runs take several blocks."""
@@ -42,7 +42,7 @@ def case(random: np.random.Generator, lengths: list[int]) -> Case:
 
 
 def test_runs_of_any_alignment(tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generator) -> None:
-    program = Program([Joins(Keys("int", 4))], "address", tmp_path_factory.mktemp("joins"))
+    program = Program([Joins(KeyOrder("int", 4))], "address", tmp_path_factory.mktemp("joins"))
     cases = [case(rng, [length]) for length in (1, 15, 16, 17, 33, 64, 159, 160, 161, 1000)]
     for most in (3, 40, 300):
         for count in (2, 7, MOST):

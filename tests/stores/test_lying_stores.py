@@ -112,7 +112,7 @@ def test_uploads_that_half_an_answer_began_are_dropped(
     assert run(["merge", "-q", "s3://bucket/a.txt", "-o", "s3://bucket/out.txt"]) == 2
     told = capsys.readouterr().err
     assert told.count("\n") == 1
-    assert re.search("is no whole XML|lacks UploadId|answered 500", told)
+    assert re.search("is incomplete XML|lacks UploadId|answered 500", told)
     assert set(lying.uploads) == older
 
 

@@ -147,7 +147,7 @@ def test_an_object_that_changes(bucket: Bucket, proxy: Proxy, capsys: pytest.Cap
 def test_bad_data_leave_no_upload(bucket: Bucket, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     """Disorder at the end of an input, or a byte too many, is met when parts have been sent."""
     url = bucket.put("a.i32", np.arange(20_000, dtype=np.int32).tobytes() + b"\1\0\0\0" + b"!" * (words[0] == "sort"))
-    told = "out of order" if words == ["merge"] else "no multiple of 4"
+    told = "out of order" if words == ["merge"] else "not a multiple of 4"
     _refused([*words, url, url, "-o", bucket.url("out.i32")], told, capsys) if words != ["merge"] else run(
         [*words, url, "-o", bucket.url("out.i32")]
     )
@@ -161,8 +161,8 @@ REFUSED = [
     ("merge s3://{}/a.txt -o s3://Not_A_Bucket!/o.txt", "s3://Not_A_Bucket!/o.txt: "),
     ("merge s3://{}/a.txt -o s3://{}/", "it names no object; write s3://BUCKET/KEY"),
     ("merge s3://{} -o o.txt", "it names no object; write s3://BUCKET/KEY"),
-    ("merge s3://{}/a.txt -o https://here/o.txt", "https://here/o.txt: https URLs are inputs alone; write to s3://"),
-    ("merge ftp://here/a.txt -o o.txt", "stores of the scheme 'ftp' are not known here; use s3, gs, az, http, https,"),
+    ("merge s3://{}/a.txt -o https://here/o.txt", "https://here/o.txt: https URLs can only be inputs; write to s3://"),
+    ("merge ftp://here/a.txt -o o.txt", "unsupported scheme 'ftp'; use s3, gs, az, http, https,"),
     ("merge s3://me:{secret}@{}/a.txt -o o.txt", "users and passwords do not belong in s3 URLs; leave them out"),
     ("merge s3://{}/a.txt?X-Amz-Signature={secret} -o o.txt", "a query follows it, which s3 URLs do not have; leave"),
     ("merge --debug http://me:{secret}@127.0.0.1:9/a.txt?s={secret} -o o.txt", "http://127.0.0.1:9/a.txt: the store"),

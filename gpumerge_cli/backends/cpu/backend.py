@@ -20,7 +20,7 @@ from gpumerge_cli.native.calls import ChunkCalls, ChunkWork
 from gpumerge_cli.native.chunks import Chunks
 from gpumerge_cli.native.joins import Joins
 from gpumerge_cli.native.library import library
-from gpumerge_cli.native.specs import judge, launch_spec, order_spec, sort_spec
+from gpumerge_cli.native.specs import check_status, launch_spec, order_spec, sort_spec
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 
@@ -76,7 +76,7 @@ class CpuBackend:
     def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
         _judge(policy, len(items))
         where = (items.ctypes.data, len(items), out.ctypes.data)
-        judge(self._own.gm_sort_array(order_spec(order), sort_spec(policy), *where, threads))
+        check_status(self._own.gm_sort_array(order_spec(order), sort_spec(policy), *where, threads))
 
     def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
         _judge(policy, len(items))
@@ -84,7 +84,7 @@ class CpuBackend:
 
         ranks = np.empty(len(items), np.int64)
         where = (items.ctypes.data, len(items), ranks.ctypes.data)
-        judge(self._own.gm_sort_ranks(order_spec(order), sort_spec(policy), *where, threads))
+        check_status(self._own.gm_sort_ranks(order_spec(order), sort_spec(policy), *where, threads))
         return ranks
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
@@ -139,7 +139,7 @@ class CpuBackend:
         addresses = (ctypes.c_void_p * len(runs))(*(run.ctypes.data for run in runs))
         counts = (ctypes.c_int64 * len(runs))(*map(len, runs))
         given = (order_spec(order), launch_spec(policy), addresses, counts, len(runs))
-        judge(self._own.gm_merge_arrays(*given, out.ctypes.data, threads))
+        check_status(self._own.gm_merge_arrays(*given, out.ctypes.data, threads))
 
     def combine_arrays(self, runs: Sequence[Any], order: Order, equals: Equals, out: Any, *, threads: int = 1) -> int:
         """Write a set of sorted 1-D contiguous arrays of the order's dtype to the front of `out`.
@@ -150,7 +150,7 @@ class CpuBackend:
         counts = (ctypes.c_int64 * len(runs))(*map(len, runs))
         launch, kept = launch_spec(policies.resolve(LaunchRequest(), order)), ctypes.c_int64()
         given = (order_spec(order), launch, addresses, counts, len(runs), equals.value)
-        judge(self._own.gm_combine_arrays(*given, out.ctypes.data, ctypes.byref(kept), threads))
+        check_status(self._own.gm_combine_arrays(*given, out.ctypes.data, ctypes.byref(kept), threads))
         return kept.value
 
     def first_disorder(self, run: Any, order: Order) -> int | None:

@@ -17,7 +17,7 @@ from gpumerge_cli.buffers import Bytes, address_of, allocate, memory_at
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy, check_recursion
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.library import library
-from gpumerge_cli.native.specs import judge, launch_spec, order_spec, sort_spec
+from gpumerge_cli.native.specs import check_status, launch_spec, order_spec, sort_spec
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 
@@ -90,7 +90,7 @@ class CpuWorkspace:
         self._by_parts = self._order.is_rows and self._nbytes > 2 * self._capacity
         start = time.perf_counter()
         counts = (ctypes.c_int64 * len(lengths))()
-        judge(self._own.gm_upload(self._handle, (ctypes.c_int64 * len(lengths))(*lengths), len(lengths)))
+        check_status(self._own.gm_upload(self._handle, (ctypes.c_int64 * len(lengths))(*lengths), len(lengths)))
         self._own.gm_counts(self._handle, counts)
         self.counts = list(counts)
         if self._order.is_rows:
@@ -102,7 +102,7 @@ class CpuWorkspace:
             status = self._own.gm_disorder(self._handle, strict, failure)
         if status == self._own.DISORDER:
             return Disorder(failure.input, failure.position)
-        judge(status)
+        check_status(status)
         return None
 
     def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
@@ -119,7 +119,7 @@ class CpuWorkspace:
 
     def _put_out(self, work: Callable[..., int], *arguments: Any) -> None:
         with self._timed("kernel"):
-            judge(work(self._handle, *arguments))
+            check_status(work(self._handle, *arguments))
         self._take_result()
 
     def _take_result(self) -> None:
