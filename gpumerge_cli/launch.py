@@ -38,12 +38,12 @@ class LaunchRequest:
 
     def __post_init__(self) -> None:
         if self.tile_load not in (None, "full", "exact"):
-            raise UsageError(f"{self.tile_load!r} is no way to load a tile", way_out="use full or exact")
+            raise UsageError(f"invalid tile load {self.tile_load!r}", way_out="use full or exact")
         if self.transfer not in (None, "bulk", "vector"):
-            raise UsageError(f"{self.transfer!r} is no way to move a tile", way_out="use bulk or vector")
+            raise UsageError(f"invalid transfer {self.transfer!r}", way_out="use bulk or vector")
         if self.fan_in not in (None, *FAN_INS):
             raise UsageError(
-                f"--fan-in {self.fan_in} is no number of runs that a pass can merge",
+                f"invalid value --fan-in {self.fan_in}",
                 way_out=f"use one of {', '.join(map(str, FAN_INS))}",
             )
 
@@ -111,7 +111,7 @@ class SortRequest:
 
     def __post_init__(self) -> None:
         if self.algorithm not in ("auto", *ALGORITHMS):
-            raise UsageError(f"{self.algorithm!r} is no algorithm", way_out=f"use auto, {', '.join(ALGORITHMS)}")
+            raise UsageError(f"invalid algorithm {self.algorithm!r}", way_out=f"use auto, {', '.join(ALGORITHMS)}")
 
 
 @dataclass(frozen=True)
@@ -140,15 +140,15 @@ class SortPolicy:
         return f"{self.algorithm}, {self.passes} passes" if self.passes else self.algorithm
 
 
-MOST_RECURSED = 1 << 16
+MAX_RECURSIVE_ITEMS = 1 << 16
 """The most items that a recursive sort takes. It launches a merge for almost every item, one after the other."""
 
 
-def judge_recursion(items: int) -> None:
+def check_recursion(items: int) -> None:
     """Raises UsageError for more items than a recursive sort takes."""
-    if items > MOST_RECURSED:
+    if items > MAX_RECURSIVE_ITEMS:
         raise UsageError(
-            f"--algorithm recursive: {items} items would be as many merges one after the other, each too small to be "
-            f"shared; it takes {MOST_RECURSED} items at most",
+            f"--algorithm recursive: {items} items need as many merges, one after the other, each too small to be "
+            f"shared; at most {MAX_RECURSIVE_ITEMS} items are allowed",
             way_out="use --algorithm iterative, which merges a whole level at once, or auto",
         )

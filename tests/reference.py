@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import DeviceInfo, Disorder, Pace, SortPace
-from gpumerge_cli.backends.variants.lookup import asked_for
+from gpumerge_cli.backends.variants.lookup import requested_variant
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, judge_recursion
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, check_recursion
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.calls import ChunkWork
 from gpumerge_cli.order.equals import Equals
@@ -37,12 +37,12 @@ class ReferenceBackend:
         return DeviceInfo("reference", f"NumPy {np.__version__} on {platform.machine()}")
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2, equals: Equals = Equals.ALL) -> LaunchPolicy:
-        return LaunchPolicy(asked_for(request).name, 1, 1, why="the reference sorts; kernels do not differ")
+        return LaunchPolicy(requested_variant(request).name, 1, 1, why="the reference sorts; kernels do not differ")
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         algorithm = "merge" if request.algorithm == "auto" else request.algorithm
         if algorithm == "recursive" and not isinstance(order, Lines):
-            judge_recursion(nbytes // order.item_bytes)
+            check_recursion(nbytes // order.item_bytes)
         return SortPolicy(
             algorithm, self.resolve(request.launch, order), why="the library sorts; algorithms do not differ"
         )
@@ -253,7 +253,7 @@ class ReferenceWorkspace:
 
     def sort(self, policy: SortPolicy, equals: Equals = Equals.ALL, *, by_parts: bool = False) -> None:
         if policy.algorithm == "recursive":
-            judge_recursion(sum(self.counts))
+            check_recursion(sum(self.counts))
         # A merge here sorts all that there is.
         self.merge(policy.launch, equals)
 

@@ -68,7 +68,7 @@ def check_request(request: LaunchRequest, limits: DeviceLimits) -> None:
         )
 
 
-def fitting(policy: LaunchPolicy, needed: int, limits: DeviceLimits) -> LaunchPolicy:
+def check_shared_memory(policy: LaunchPolicy, needed: int, limits: DeviceLimits) -> LaunchPolicy:
     """The policy itself. Raises UsageError if it needs more bytes of shared memory a block than this device has."""
     if needed > limits.dynamic_shared:
         raise UsageError(
@@ -79,10 +79,10 @@ def fitting(policy: LaunchPolicy, needed: int, limits: DeviceLimits) -> LaunchPo
     return policy
 
 
-def within(option: str, wish: int | None, default: int, low: int, high: int, what: str) -> int:
+def size_in_range(option: str, value: int | None, default: int, low: int, high: int, what: str) -> int:
     """The wish, or the default if it is None. Raises UsageError for a wish that is not from `low` to `high`."""
-    if wish is None:
+    if value is None:
         return default
-    if not low <= wish <= high:
-        raise UsageError(f"{option} {wish}: the CPU backend takes {low} to {high} {what}")
-    return wish
+    if not low <= value <= high:
+        raise UsageError(f"{option} {value}: the CPU backend takes {low} to {high} {what}")
+    return value

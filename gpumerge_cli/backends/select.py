@@ -39,7 +39,7 @@ class Selected:
 
 
 @dataclass(frozen=True)
-class Device:
+class ChosenGpu:
     """A device that is to work. name: "gpu 0". create: makes its backend; raises DeviceError."""
 
     name: str
@@ -55,7 +55,7 @@ class Choice:
     """
 
     host: Callable[[], ComparedBackend] | None
-    devices: tuple[Device, ...]
+    devices: tuple[ChosenGpu, ...]
     why: str
     expected: Mix | None = None
 
@@ -74,7 +74,7 @@ def choose(
     cores = min(threads or cores, cores)
     compiling = compile_seconds()
     predict = partial(known.mix, order.costs_as, nbytes, cores, sharing=sharing, compiling=compiling)
-    on_gpus = tuple(Device(f"gpu {number}", partial(gpu.create, number)) for number in numbers)
+    on_gpus = tuple(ChosenGpu(f"gpu {number}", partial(gpu.create, number)) for number in numbers)
     if choice == "cpu":
         return Choice(cpu.create, (), "asked for", predict(gpus=0))
     if choice == "gpu":
@@ -85,14 +85,14 @@ def choose(
     if not presence.is_present():
         return Choice(cpu.create, (), "the only backend of this machine", alone)
     both = predict(gpus=len(numbers))
-    told = f"for {units.format_bytes(nbytes)} by the cost model ({known.source})"
+    basis = f"for {units.format_bytes(nbytes)} by the cost model ({known.source})"
     seconds = units.format_seconds
     if both.pays:
         why = (
-            f"both, {seconds(both.seconds)} {told}; cpu {seconds(both.alone['cpu'])}, gpu {seconds(both.alone['gpu'])}"
+            f"both, {seconds(both.seconds)} {basis}; cpu {seconds(both.alone['cpu'])}, gpu {seconds(both.alone['gpu'])}"
         )
         return Choice(cpu.create, on_gpus, why, both)
-    return Choice(cpu.create, (), f"{seconds(alone.seconds)} {told}; gpu {seconds(both.alone['gpu'])}", alone)
+    return Choice(cpu.create, (), f"{seconds(alone.seconds)} {basis}; gpu {seconds(both.alone['gpu'])}", alone)
 
 
 def device_numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
@@ -150,7 +150,7 @@ def select(
     if choice == "cpu":
         return Selected(cpu.create(), "asked for")
     if choice == "gpu":
-        return Selected(_on(device), "asked for", compile_seconds())
+        return Selected(gpu.create(device), "asked for", compile_seconds())
     if choice != "auto":
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
     if not presence.is_present():
@@ -160,10 +160,10 @@ def select(
     seconds, still = _predicted(order, nbytes, sharing=sharing, sorts=sorts)
 
     def why(name: str) -> str:
-        told = ", ".join(f"{other} {units.format_seconds(seconds[other])}" for other in seconds if other != name)
-        own = units.format_seconds(seconds[name])
+        others = ", ".join(f"{other} {units.format_seconds(seconds[other])}" for other in seconds if other != name)
+        chosen = units.format_seconds(seconds[name])
         once = f", {units.format_seconds(still[name])} of them to compile, once," if still[name] else ""
-        return f"{own}{once} for {units.format_bytes(nbytes)} by the cost model ({costs.load().source}); {told}"
+        return f"{chosen}{once} for {units.format_bytes(nbytes)} by the cost model ({costs.load().source}); {others}"
 
     return _first({name: still[name] for name in seconds}, device, why)
 
@@ -177,17 +177,15 @@ def _predicted(order: Order, nbytes: int, *, sharing: int, sorts: bool) -> tuple
     return dict(sorted(seconds.items(), key=lambda one: one[1])), still
 
 
-def one_of(choice: str, devices: tuple[int, ...] | None, order: Order, nbytes: int, *, sharing: int = 1) -> Selected:
+def select_for_sort(
+    choice: str, devices: tuple[int, ...] | None, order: Order, nbytes: int, *, sharing: int = 1
+) -> Selected:
     """One backend for all of a sort, which may be several GPUs as one. devices: as of choose; the rest: of select."""
     numbers = device_numbers(devices) if choice != "cpu" else (0,)
     found = select(choice, numbers[0] if len(numbers) == 1 else numbers, order, nbytes, sharing=sharing, sorts=True)
     seconds, _ = _predicted(order, nbytes, sharing=sharing, sorts=True)
     name = found.backend.name
     return replace(found, expected=Mix(seconds[name], {name: seconds[name]}, {name: 1.0}) if name in seconds else None)
-
-
-def _on(device: int | Sequence[int]) -> ComparedBackend:
-    return gpu.create(device)
 
 
 def _first(compiling: Mapping[str, float], device: int | Sequence[int], why: Callable[[str], str]) -> Selected:
@@ -197,7 +195,7 @@ def _first(compiling: Mapping[str, float], device: int | Sequence[int], why: Cal
         if name == "cpu":
             return Selected(cpu.create(), missing + why(name), seconds)
         try:
-            return Selected(_on(device), why(name), seconds)
+            return Selected(gpu.create(device), why(name), seconds)
         except DeviceError as error:
             missing = f"{error.what}; "
     raise AssertionError("the CPU is always there")

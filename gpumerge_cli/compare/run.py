@@ -17,7 +17,7 @@ from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.whole import whole_sorts
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.launch import ALGORITHMS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, judge_recursion
+from gpumerge_cli.launch import ALGORITHMS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, check_recursion
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.results.compared import CompareReport
 
@@ -111,7 +111,7 @@ def compare_sorts(
         launch = request.launch if name in ("merge", "bottom-up") else LaunchRequest()
         try:
             if name == "recursive":  # the number of lines is known only here
-                judge_recursion(sum(file.items for file in loaded.inputs))
+                check_recursion(sum(file.items for file in loaded.inputs))
             policies.append(backend.resolve_sort(SortRequest(name, launch), loaded.order, total))
             asked.append(SortRequest(name, launch))
         except UsageError as error:

@@ -8,7 +8,16 @@ from functools import cached_property, partial
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.compared import ComparedBackend
-from gpumerge_cli.backends.select import Choice, Device, choose, device_numbers, host, one_of, select, sorts_on_devices
+from gpumerge_cli.backends.select import (
+    Choice,
+    ChosenGpu,
+    choose,
+    device_numbers,
+    host,
+    select,
+    select_for_sort,
+    sorts_on_devices,
+)
 from gpumerge_cli.costs import Mix
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
@@ -54,7 +63,7 @@ class Local:
             output.take_room(by_devices=sorts_on_devices(on.backend, order, inputs.nbytes))
             # No GPU has been measured on counts of files.
             backend = "cpu" if job.operation.margin is not None and on.backend == "auto" else on.backend
-            alone = one_of(backend, on.devices, order, inputs.nbytes, sharing=on.sharing)
+            alone = select_for_sort(backend, on.devices, order, inputs.nbytes, sharing=on.sharing)
             clock.start()
             return LocalTeam(job, _alone(alone.backend, alone.why, alone.expected), output)
         if job.operation.kind == "check":
@@ -87,7 +96,7 @@ def choice_of(job: Job, inputs: Inputs, nbytes: int) -> Choice:
 def _alone(backend: ComparedBackend, why: str, expected: Mix | None = None) -> Choice:
     """The choice of one backend, which is there already."""
     if backend.remote:
-        return Choice(None, (Device(f"{backend.name} 0", lambda: backend),), why, expected)
+        return Choice(None, (ChosenGpu(f"{backend.name} 0", lambda: backend),), why, expected)
     return Choice(lambda: backend, (), why, expected)
 
 

@@ -31,16 +31,16 @@ def shape_of(on: Resources, launch: LaunchRequest, order: Order, total: int, thr
     If a launch shape is asked for without a backend, the GPU's rules hold, even without a GPU, with one block by
     default. Raises UsageError for a wish that cannot be met, DeviceError for a GPU that is asked for and not there.
     """
-    from gpumerge_cli.backends.variants.lookup import asked_for, named
+    from gpumerge_cli.backends.variants.lookup import requested_variant, variant_named
 
     if on.backend == "auto" and launch != LaunchRequest(launch.kernel):
         from gpumerge_cli.backends.gpu import access as gpu
         from gpumerge_cli.backends.gpu.policy import resolve
 
-        if "blocks" in asked_for(launch).options:
+        if "blocks" in requested_variant(launch).options:
             launch = replace(launch, blocks=launch.blocks or 1)
         policy = resolve(launch, order, gpu.limits_of(on.device))
-        splits = named(policy.kernel).gpu.splits(policy, total)
+        splits = variant_named(policy.kernel).gpu.splits(policy, total)
         return Shape(policy, "GPU", "the sizes are asked for", splits)
     from gpumerge_cli.backends.select import select
 

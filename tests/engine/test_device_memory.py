@@ -12,7 +12,7 @@ import pytest
 
 from gpumerge_cli.backends.base import Backend, Pace, Workspace
 from gpumerge_cli.backends.cpu import access as cpu
-from gpumerge_cli.backends.select import Choice, Device
+from gpumerge_cli.backends.select import Choice, ChosenGpu
 from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.memory import chunk_bytes_for
@@ -62,7 +62,7 @@ class _Small:
 def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], _Small]:
     def make(most: int) -> _Small:
         device = _Small(most)
-        choice = Choice(None, (Device("gpu 0", lambda: device),), "a test")  # type: ignore[arg-type,return-value]
+        choice = Choice(None, (ChosenGpu("gpu 0", lambda: device),), "a test")  # type: ignore[arg-type,return-value]
         monkeypatch.setattr(engine_local, "choose", lambda *arguments, **options: choice)
         return device
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from gpumerge_cli.backends.base import DeviceInfo, Pace, SortPace
 from gpumerge_cli.backends.cpu import policy as policies
-from gpumerge_cli.backends.cpu.team import Team
+from gpumerge_cli.backends.cpu.team import ThreadTeam
 from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.extents import Target
-from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, judge_recursion
+from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, check_recursion
 from gpumerge_cli.native.calls import ChunkCalls, ChunkWork
 from gpumerge_cli.native.chunks import Chunks
 from gpumerge_cli.native.joins import Joins
@@ -42,7 +42,7 @@ _WHOLE_ROW_BYTES = 52  # a line's start, an image of two words, a pair of two wo
 # took a third longer in one piece, and lines of 33 to 100 bytes a fifth less. More threads gain more from one piece:
 # pieces sort all rows a second time where many runs are merged.
 _LEAST_WHOLE_ROW, _FEW_THREADS = 24, 4
-_PLACES, _COPIES = 3, 5  # of the copy ceiling
+_BUFFER_PAIRS, _COPIES = 3, 5  # of the copy ceiling
 _PIECE, _MOST_RUNS = 32 << 20, 64  # of a sort
 _MOST_MERGED = 8  # runs: a radix sort of a chunk of more runs is faster than its merges of pairs
 _PAIR_BYTES = 16  # of a row; the radix sort deals between two arrays of these
@@ -56,11 +56,11 @@ class CpuBackend:
     remote = False
 
     def __init__(self) -> None:
-        self._own = library()
+        self._library = library()
 
     def info(self) -> DeviceInfo:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        level = self._own.gm_level().decode()
+        level = self._library.gm_level().decode()
         details = {"cores": str(len(os.sched_getaffinity(0))), "level": level}
         return DeviceInfo("cpu", _cpu_name(), memory, details)
 
@@ -74,17 +74,17 @@ class CpuBackend:
         return policies.splits(policy, threads)
 
     def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
-        _judge(policy, len(items))
-        where = (items.ctypes.data, len(items), out.ctypes.data)
-        judge(self._own.gm_sort_array(order_spec(order), sort_spec(policy), *where, threads))
+        _check_policy(policy, len(items))
+        arguments = (items.ctypes.data, len(items), out.ctypes.data)
+        judge(self._library.gm_sort_array(order_spec(order), sort_spec(policy), *arguments, threads))
 
     def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
-        _judge(policy, len(items))
+        _check_policy(policy, len(items))
         import numpy as np
 
         ranks = np.empty(len(items), np.int64)
-        where = (items.ctypes.data, len(items), ranks.ctypes.data)
-        judge(self._own.gm_sort_ranks(order_spec(order), sort_spec(policy), *where, threads))
+        arguments = (items.ctypes.data, len(items), ranks.ctypes.data)
+        judge(self._library.gm_sort_ranks(order_spec(order), sort_spec(policy), *arguments, threads))
         return ranks
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
@@ -130,16 +130,16 @@ class CpuBackend:
         return versions()
 
     def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
-        with Team(threads) as team:
-            return min(_copy_seconds(nbytes, team) for _ in range(_PLACES))
+        with ThreadTeam(threads) as team:
+            return min(_copy_seconds(nbytes, team) for _ in range(_BUFFER_PAIRS))
 
     def merge_arrays(
         self, runs: Sequence[Any], order: Order, policy: LaunchPolicy, out: Any, *, threads: int = 1
     ) -> None:
         addresses = (ctypes.c_void_p * len(runs))(*(run.ctypes.data for run in runs))
         counts = (ctypes.c_int64 * len(runs))(*map(len, runs))
-        given = (order_spec(order), launch_spec(policy), addresses, counts, len(runs))
-        judge(self._own.gm_merge_arrays(*given, out.ctypes.data, threads))
+        arguments = (order_spec(order), launch_spec(policy), addresses, counts, len(runs))
+        judge(self._library.gm_merge_arrays(*arguments, out.ctypes.data, threads))
 
     def combine_arrays(self, runs: Sequence[Any], order: Order, equals: Equals, out: Any, *, threads: int = 1) -> int:
         """Write a set of sorted 1-D contiguous arrays of the order's dtype to the front of `out`.
@@ -149,21 +149,21 @@ class CpuBackend:
         addresses = (ctypes.c_void_p * len(runs))(*(run.ctypes.data for run in runs))
         counts = (ctypes.c_int64 * len(runs))(*map(len, runs))
         launch, kept = launch_spec(policies.resolve(LaunchRequest(), order)), ctypes.c_int64()
-        given = (order_spec(order), launch, addresses, counts, len(runs), equals.value)
-        judge(self._own.gm_combine_arrays(*given, out.ctypes.data, ctypes.byref(kept), threads))
+        arguments = (order_spec(order), launch, addresses, counts, len(runs), equals.value)
+        judge(self._library.gm_combine_arrays(*arguments, out.ctypes.data, ctypes.byref(kept), threads))
         return kept.value
 
     def first_disorder(self, run: Any, order: Order) -> int | None:
-        index = self._own.gm_first_disorder(order_spec(order), run.ctypes.data, len(run), 0)
+        index = self._library.gm_first_disorder(order_spec(order), run.ctypes.data, len(run), 0)
         return None if index < 0 else index
 
 
-def _judge(policy: SortPolicy, items: int) -> None:
+def _check_policy(policy: SortPolicy, items: int) -> None:
     if policy.algorithm == "recursive":
-        judge_recursion(items)
+        check_recursion(items)
 
 
-def _copy_seconds(nbytes: int, team: Team) -> float:
+def _copy_seconds(nbytes: int, team: ThreadTeam) -> float:
     """The median of a few copies between two arrays whose pages exist already."""
     from statistics import median
 

@@ -34,9 +34,9 @@ def create(device: int | Sequence[int] = 0) -> GpuBackend:
     if twice:
         raise UsageError(f"GPU {twice[0]} is named {numbers.count(twice[0])} times", way_out="name it once")
     if presence.is_present():
-        from gpumerge_cli.backends.gpu.early import begin
+        from gpumerge_cli.backends.gpu.early import make_contexts
 
-        begin(numbers)
+        make_contexts(numbers)
     try:
         import cupy  # noqa: F401
     except ImportError as error:

@@ -17,17 +17,17 @@ from gpumerge_cli.backends.gpu.folding import set_policy
 from gpumerge_cli.backends.gpu.launching import queue
 from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many, reason_for_digits
 from gpumerge_cli.backends.gpu.module import Kernels, kernels_of
-from gpumerge_cli.backends.gpu.prepared import Operation, Prepared, prepare
-from gpumerge_cli.backends.gpu.radix import Ends, sort_by_digits
+from gpumerge_cli.backends.gpu.prepared import Operation, PreparedCall, prepare
+from gpumerge_cli.backends.gpu.radix import PairAddresses, sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch, scratch_array
 from gpumerge_cli.backends.gpu.text_kernels import TextKernels
-from gpumerge_cli.backends.gpu.walks import combined
+from gpumerge_cli.backends.gpu.walks import combine_arrays
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import Splits
-from gpumerge_cli.backends.variants.lookup import named
+from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import Target
@@ -65,7 +65,7 @@ class GpuBackend:
 
     def info(self) -> DeviceInfo:
         """See Backend."""
-        return device.info(self._device)
+        return device.device_info(self._device)
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2, equals: Equals = Equals.ALL) -> LaunchPolicy:
         """See Backend."""
@@ -92,11 +92,11 @@ class GpuBackend:
         equals: Equals = Equals.ALL,
     ) -> None:
         """See Backend. Kernels are compiled side by side, in the background."""
-        _begin(self._kernels(order), policy, items, check=check, equals=equals)
+        _compile_ahead(self._kernels(order), policy, items, check=check, equals=equals)
 
     def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
         """See Backend. Backends on the host use `threads`."""
-        return named(policy.kernel).gpu.splits(policy, total)
+        return variant_named(policy.kernel).gpu.splits(policy, total)
 
     def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
         """See Backend. Input and output take the same pinned memory. Dropping equals takes a copy on the device."""
@@ -167,7 +167,7 @@ class GpuBackend:
 
     def prepared(
         self, operation: Operation, order: Order, runs: int = 1, value_bytes: int | None = None
-    ) -> Prepared | None:
+    ) -> PreparedCall | None:
         """Calls of one kind, ready to launch; None if there are none: see prepared.prepare."""
         with device_errors(), self._device:
             return prepare(operation, order, runs, value_bytes, device=self._device.id, limits=self._limits)
@@ -188,7 +188,7 @@ class GpuBackend:
         with device_errors(), self._device:
             for array in (*arrays, *(() if out is None else (out,))):
                 check_array(array, order)
-            return combined(arrays, order, equals, values, (self._device.id, self._limits), out)
+            return combine_arrays(arrays, order, equals, values, (self._device.id, self._limits), out)
 
     def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
         """See Backend. CuPy arrays, sorted on the current stream without waiting.
@@ -217,9 +217,9 @@ class GpuBackend:
             if items.size == 0:
                 return cupy.empty(0, cupy.int64)
             if policy.algorithm == "radix":
-                places = cupy.empty(items.size, cupy.int64)
-                self._sort_pairs(items, order, index_bytes(items.size), Ends(0, 0, places.data.ptr))
-                return places
+                indices = cupy.empty(items.size, cupy.int64)
+                self._sort_pairs(items, order, index_bytes(items.size), PairAddresses(0, 0, indices.data.ptr))
+                return indices
             rows, out = (scratch_array(2 * items.size, cupy.int64).reshape(-1, 2) for _ in range(2))
             TextKernels(self._kernels(order)).make_rows((items.data.ptr, 0), items.size, rows.data.ptr)
             sort = sort_of(self._kernels(sort_policy.RANKS), sort_policy.for_ranks(policy, self._limits, items.size))
@@ -236,11 +236,11 @@ class GpuBackend:
             check_array(items, order)
             moved = cupy.empty_like(values)
             if items.size:
-                ends = Ends(values.data.ptr, out.data.ptr, moved.data.ptr)
+                ends = PairAddresses(values.data.ptr, out.data.ptr, moved.data.ptr)
                 self._sort_pairs(items, order, values.nbytes // items.size, ends)
             return moved
 
-    def _sort_pairs(self, items: Any, order: Order, value_bytes: int, ends: Ends) -> None:
+    def _sort_pairs(self, items: Any, order: Order, value_bytes: int, ends: PairAddresses) -> None:
         records = pair_order(order, value_bytes)
         buffers = [scratch_array(items.size * records.item_bytes, cupy.uint8) for _ in range(2)]
         sort = sort_by_digits(self._kernels(records), pairs=True)
@@ -263,7 +263,7 @@ class GpuBackend:
         return kernels_of(self._device.id, order, self._limits)
 
 
-_begin = lru_cache(maxsize=256)(ahead.begin)
+_compile_ahead = lru_cache(maxsize=256)(ahead.compile_ahead)
 
 
 def check_array(array: Any, order: Order) -> None:

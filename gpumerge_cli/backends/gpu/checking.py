@@ -32,9 +32,9 @@ class Checks:
     @staticmethod
     def no_disorder() -> Any:
         """A place for `check` that holds the largest uint64. CuPy's own functions for it would be compiled first."""
-        place = cupy.empty(1, cupy.uint64)
-        place.data.memset_async(0xFF, place.nbytes)
-        return place
+        first = cupy.empty(1, cupy.uint64)
+        first.data.memset_async(0xFF, first.nbytes)
+        return first
 
     def check(self, run: Run, base: int, first: int, text: Context = NO_TEXT, *, strict: bool = False) -> None:
         """Lower the uint64 at `first` to base + i, for the first item i that goes before item i - 1.

@@ -148,7 +148,7 @@ class _Exchange:
         home = run.items.member
         if home == run.member:
             return run.items.address, None
-        with self._team.way(home, run.member):
+        with self._team.copies(home, run.member):
             address = self._room(run.count).address
             self._team.fetch(home, run.items.address, run.member, address, run.count * self._size)
             return address, self._team.event()
@@ -174,7 +174,7 @@ class _Exchange:
                 if target.member == run.member:
                     continue
                 landing = shares.landing((cuts[number][at], cuts[number + 1][at]), slack, run.count)
-                with self._team.way(run.member, target.member):
+                with self._team.copies(run.member, target.member):
                     arrival = _Arrival(landing, self._room(landing.room[1] - landing.room[0]))
                     self._fetch(run, target.member, arrival, landing.sent)
                 self._arrivals[number, at] = arrival
@@ -206,7 +206,7 @@ class _Exchange:
         else:
             places = [DeviceItems(run.member, run.address, run.count) for run in self._runs]
             inner = [
-                shares.cuts(lambda slices: self._read(slices, places, self._team.on), self._counts, rank)
+                shares.find_cuts(lambda slices: self._read(slices, places, self._team.on), self._counts, rank)
                 for rank in ranks
             ]
         return [[0] * len(self._runs), *inner, self._counts]
@@ -241,7 +241,7 @@ class _Exchange:
         return [order.image(order.keys(items())) for items in packed]
 
     def _aside(self, member: int) -> AbstractContextManager[object]:
-        return self._team.way(member, member)
+        return self._team.copies(member, member)
 
     # The merges
 
@@ -254,7 +254,7 @@ class _Exchange:
         ]
         arrived = []
         for source in {run.member for run in self._runs} - {target.member}:
-            with self._team.way(source, target.member):
+            with self._team.copies(source, target.member):
                 arrived.append(self._team.event())
         with self._team.on(target.member):
             for event in [*arrived, *(run.done for run in self._runs)]:
@@ -276,7 +276,7 @@ class _Exchange:
             return run.address + wanted[0] * self._size, count
         arrival = self._arrivals.get((number, at))
         missing = None if arrival is None else arrival.landing.missing(wanted)
-        with self._team.way(run.member, to):
+        with self._team.copies(run.member, to):
             if arrival is None or missing is None:
                 arrival = _Arrival(shares.Landing(wanted, (wanted[0], wanted[0])), self._room(count))
                 missing = [wanted]

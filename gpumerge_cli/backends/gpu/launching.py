@@ -18,7 +18,7 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.gpu.dependent import DependentLaunch, dependent_launch, launch_dependent
-from gpumerge_cli.backends.gpu.streams import current_stream, judge_waiting
+from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
 
 _launch_kernel = cupy.cuda.driver.launchKernel
 _WORD = 8
@@ -27,7 +27,7 @@ _WORD = 8
 _POINTER, _SIZE, _END = 1, 2, 0
 _EXTRA = 5
 
-Take = Callable[[int], Any]
+Allocate = Callable[[int], Any]
 """Gives memory of so many bytes, at the address `ptr`, as long as something refers to it: see streams.scratch."""
 Launch = Callable[[int, int, Sequence[int], bool], None]
 """Queues a launch of a kernel, a fill or a copy on a stream of the current device: see Step. It takes blocks or bytes,
@@ -35,7 +35,7 @@ the stream, arguments, and whether it is dependent: it may begin before the step
 Step = tuple[Launch, int, Sequence[int], bool]
 """A step of work on a stream: what queues it, its blocks or bytes, its arguments, and whether it is a dependent
 launch. The memory that steps use lasts as long as whoever gives them: they are queued one by one."""
-ArraySteps = Callable[[list[int], list[int], int, int, list[int], int, Take], Iterable[Step]]
+ArraySteps = Callable[[list[int], list[int], int, int, list[int], int, Allocate], Iterable[Step]]
 """The steps of a call on arrays. It takes the addresses of its runs, their counts and the sum of these; the address
 that the keys go to, or the indices of an argsort; the addresses of the rows of values, and the one that they go to, 0
 if there are none; and memory. No class holds them, because making one costs each call time."""
@@ -100,7 +100,7 @@ def _arguments(words: int) -> tuple[bytearray, int]:
     return memory, size + _WORD
 
 
-class Answer:
+class PinnedWord:
     """A word of pinned memory, which the device can write to."""
 
     __slots__ = ("_memory", "address", "word")
@@ -116,19 +116,19 @@ class PinnedAnswers:
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._spare: list[Answer] = []
+        self._spare: list[PinnedWord] = []
 
-    def to(self, steps: Callable[..., Iterable[Step]], *arguments: Any) -> int:
+    def answer_of(self, steps: Callable[..., Iterable[Step]], *arguments: Any) -> int:
         """Queue steps of the arguments and an address, and wait for the int64 there; it is 0 if they write none.
 
         Raises UsageError if a graph captures the current stream.
         """
         stream = current_stream()
-        judge_waiting(stream, self._what)
+        check_waiting(stream, self._what)
         try:  # another thread may take the last one
             answer = self._spare.pop()
         except IndexError:
-            answer = Answer()
+            answer = PinnedWord()
         answer.word.value = 0
         queue(steps(*arguments, answer.address), stream)
         cupy.cuda.runtime.streamSynchronize(stream)

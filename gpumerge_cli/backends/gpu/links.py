@@ -9,7 +9,7 @@ import cupy
 
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer
 from gpumerge_cli.backends.gpu.failures import device_errors
-from gpumerge_cli.backends.gpu.team import link, sees
+from gpumerge_cli.backends.gpu.team import can_read_peer, link
 from gpumerge_cli.dataclass import dataclass
 
 _GENERATIONS = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4, "32.0": 5, "64.0": 6}
@@ -39,7 +39,7 @@ def gpus(*, measure: bool = False) -> list[Gpu]:
         found = []
         for number in numbers:
             properties = cupy.cuda.runtime.getDeviceProperties(number)
-            peers = tuple(other for other in numbers if other != number and sees(number, other))
+            peers = tuple(other for other in numbers if other != number and can_read_peer(number, other))
             found.append(
                 Gpu(
                     number,

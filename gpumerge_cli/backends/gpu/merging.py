@@ -10,7 +10,7 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, queue
+from gpumerge_cli.backends.gpu.launching import Allocate, Launch, Step, queue
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import (
     VALUES_THREADS,
@@ -27,7 +27,7 @@ from gpumerge_cli.backends.gpu.source import partition_macros, policy_macros, va
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch_array
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run
 from gpumerge_cli.backends.limits import MAX_GRID
-from gpumerge_cli.backends.variants.lookup import named
+from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.launch import FAN_INS, LaunchPolicy
 from gpumerge_cli.order.base import Macros
 
@@ -47,7 +47,7 @@ class Merge:
     def __init__(
         self, kernels: Kernels, policy: LaunchPolicy, columns: Columns | None = None, *, batched: bool = False
     ) -> None:
-        limits, gpu = kernels.limits, named(policy.kernel).gpu
+        limits, gpu = kernels.limits, variant_named(policy.kernel).gpu
         self.fan_in, self.tile = policy.fan_in, policy.tile_size
         self._kernels, self._policy, self._columns, self._batched = kernels, policy, columns, batched
         self._merge: Launch | None = None
@@ -58,10 +58,10 @@ class Merge:
         self._most_own_cuts = OWN_CUTS * limits.multiprocessors
         self._dependent, self._own_cuts = limits.has_dependent_launches, own_cuts_of_dependents(limits)
 
-    def table(self, runs: Sequence[Run], out: int, take: Take, text: Context = NO_TEXT) -> Iterable[Step]:
+    def table(self, runs: Sequence[Run], out: int, allocate: Allocate, text: Context = NO_TEXT) -> Iterable[Step]:
         """Merge a table of runs, with an item at least, into `out`."""
         counts = [run[1] for run in runs]
-        return self.array_steps([run[0] for run in runs], counts, sum(counts), out, [], 0, take, text)
+        return self.array_steps([run[0] for run in runs], counts, sum(counts), out, [], 0, allocate, text)
 
     def array_steps(
         self,
@@ -71,7 +71,7 @@ class Merge:
         out: int,
         values: list[int],
         moved: int,
-        take: Take,
+        allocate: Allocate,
         text: Context = NO_TEXT,
     ) -> Iterable[Step]:
         """The same for a call on arrays, which may have columns: see launching.ArraySteps."""
@@ -81,12 +81,14 @@ class Merge:
         else:
             source = [*addresses, *counts]
         column_words = () if columns is None else columns.arguments(values, counts, out, moved)
-        return self._steps(source, total, total, out, take, text, column_words)
+        return self._steps(source, total, total, out, allocate, text, column_words)
 
-    def level(self, level: Level, out: int, take: Take, text: Context = NO_TEXT) -> Iterable[Step]:
+    def level(self, level: Level, out: int, allocate: Allocate, text: Context = NO_TEXT) -> Iterable[Step]:
         """Merge every fan_in neighbouring runs of a level into one."""
         length, total = min(level.length, level.total), level.total
-        return self._steps([level.items, length, total], total, min(self.fan_in * length, total), out, take, text, ())
+        return self._steps(
+            [level.items, length, total], total, min(self.fan_in * length, total), out, allocate, text, ()
+        )
 
     def _steps(
         self,
@@ -94,7 +96,7 @@ class Merge:
         total: int,
         group: int,
         out: int,
-        take: Take,
+        allocate: Allocate,
         text: Context,
         column_words: Sequence[int],
     ) -> Iterable[Step]:
@@ -114,7 +116,7 @@ class Merge:
             return ((merge, blocks, [*source, out, 0, blocks, *text, *column_words], False),)
         words = [*source, out, 0, self._own_cuts, *text, *column_words]
         groups, edges = -(-total // group), -(-group // tile) + 1
-        return self._cut_ahead(source, groups, edges, text, take, (merge, blocks, words))
+        return self._cut_ahead(source, groups, edges, text, allocate, (merge, blocks, words))
 
     def _cut_ahead(
         self,
@@ -122,12 +124,12 @@ class Merge:
         groups: int,
         edges: int,
         text: Context,
-        take: Take,
+        allocate: Allocate,
         merge: tuple[Launch, int, list[int]],
     ) -> Iterator[Step]:
         """A merge, behind the cuts at the edges of its tiles, whose address is put into its words."""
         partition = self._partition  # which is compiled meanwhile
-        cuts = take(groups * edges * self.fan_in * _CUT_BYTES)
+        cuts = allocate(groups * edges * self.fan_in * _CUT_BYTES)
         launch, blocks, words = merge
         words[self._source_words + 1] = cuts.ptr
         yield partition.step(source, edges, self.tile, cuts.ptr, text, groups)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, lru_cache, partial
 from typing import Any
 
-from gpumerge_cli.backends.gpu.compiled import begin, kernel
+from gpumerge_cli.backends.gpu.compiled import begin_compiling, kernel
 from gpumerge_cli.backends.gpu.launching import Launch, launch
 from gpumerge_cli.backends.gpu.source import comparison_macros, compiler_options, row_macros, text_macros
 from gpumerge_cli.backends.limits import STATIC_SHARED, DeviceLimits
@@ -52,7 +52,7 @@ class Kernels:
         if found is None:
             file = file or f"{name}.cu"
             macros = (*self._macros.get(file, self._comparing), *macros)
-            begin(file, compiler_options(macros), self.limits.capability)
+            begin_compiling(file, compiler_options(macros), self.limits.capability)
             largest = self.limits.shared_memory if shared + STATIC_SHARED > _USUAL_SHARED_MEMORY else 0
             find = partial(_function, self._device, file, name, macros, largest)
             found = self._ready[kind] = launch(find, threads, words, shared)

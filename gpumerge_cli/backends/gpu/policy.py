@@ -11,8 +11,8 @@ from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits, check_request
 from gpumerge_cli.backends.splits import ceil_div
-from gpumerge_cli.backends.variants.lookup import asked_for, named
-from gpumerge_cli.backends.variants.variant import Wish
+from gpumerge_cli.backends.variants.lookup import requested_variant, variant_named
+from gpumerge_cli.backends.variants.variant import LaunchFacts
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
@@ -39,7 +39,7 @@ def item_bytes(order: Order) -> int:
 
 def shared_bytes(policy: LaunchPolicy, order: Order) -> int:
     """The bytes of dynamic shared memory of one block, as the kernel files define them."""
-    return named(policy.kernel).gpu.shared(policy, item_bytes(order))
+    return variant_named(policy.kernel).gpu.shared(policy, item_bytes(order))
 
 
 def for_columns(policy: LaunchPolicy, key_bytes: int, value_bytes: int) -> LaunchPolicy:
@@ -87,7 +87,7 @@ def values_stretch(total: int, limits: DeviceLimits) -> int:
 
 def grid_size(policy: LaunchPolicy, total: int) -> int:
     """The blocks for `total` items of output. Raises UsageError if CUDA allows no such grid."""
-    whole_tile = named(policy.kernel).tile == "output"
+    whole_tile = variant_named(policy.kernel).tile == "output"
     per_block = policy.tile_size if whole_tile else policy.block_size * policy.items_per_thread
     blocks = policy.blocks or ceil_div(total, per_block)
     if blocks > MAX_GRID:
@@ -104,6 +104,6 @@ def resolve(request: LaunchRequest, order: Order, limits: DeviceLimits, runs: in
     Raises UsageError that names the limit that a wish exceeds, or an option that the kernel does not use.
     """
     check_request(request, limits)
-    variant = asked_for(request)
+    variant = requested_variant(request)
     why = "the fastest at every key width" if request.kernel == "auto" else "asked for"
-    return variant.gpu.resolve(Wish(request, item_bytes(order), limits, runs, f"{why}: {variant.gpu.how}"))
+    return variant.gpu.resolve(LaunchFacts(request, item_bytes(order), limits, runs, f"{why}: {variant.gpu.how}"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, zeros
+from gpumerge_cli.backends.gpu.launching import Allocate, Launch, Step, zeros
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, counting_bytes, digit_shape
 from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
@@ -26,7 +26,7 @@ _DIGITS = kernel_size("DIGITS")
 _COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
 
 
-class Ends(NamedTuple):
+class PairAddresses(NamedTuple):
     """Device addresses of what goes along with keys: their values, the sorted keys, the sorted values.
 
     Without values (0) they are the places of the keys, and come out as int64. The sorted keys may be left out (0).
@@ -62,7 +62,7 @@ class SortByDigits:
             kernels, shape, passes = self._kernels, self._shape, self._passes
             counting = digit_macros(passes, wide=wide, pairs=self._pairs)
             sorting = (*counting, *shape_macros(shape.block_size, shape.items_per_thread, shape.resident))
-            words = _SORTING_WORDS + (len(Ends._fields) if self._pairs else 0)
+            words = _SORTING_WORDS + (len(PairAddresses._fields) if self._pairs else 0)
             shared = shape.shared_bytes(kernels.order, wide=wide)
             ready = self._ready[wide] = (
                 kernels.ready("count_digits", COUNTING_THREADS, _COUNTING_WORDS, counting, counting_bytes(passes)),
@@ -72,19 +72,28 @@ class SortByDigits:
         return ready
 
     def array_steps(
-        self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int, take: Take
+        self,
+        addresses: list[int],
+        counts: list[int],
+        total: int,
+        out: int,
+        values: list[int],
+        moved: int,
+        allocate: Allocate,
     ) -> Iterator[Step]:
         """Sort an array: see launching.ArraySteps."""
         size = whole_vectors(total * self._kernels.order.item_bytes)
         if not self._pairs:
-            memory = take(size)
-            yield from self.steps((addresses[0], total), (out, memory.ptr), take)
+            memory = allocate(size)
+            yield from self.steps((addresses[0], total), (out, memory.ptr), allocate)
             return
-        memory = take(2 * size)
-        ends = Ends(values[0], out, moved) if moved else Ends(0, 0, out)
-        yield from self.steps((addresses[0], total), (memory.ptr, memory.ptr + size), take, ends)
+        memory = allocate(2 * size)
+        ends = PairAddresses(values[0], out, moved) if moved else PairAddresses(0, 0, out)
+        yield from self.steps((addresses[0], total), (memory.ptr, memory.ptr + size), allocate, ends)
 
-    def steps(self, items: Run, buffers: tuple[int, int], take: Take, ends: Ends | None = None) -> Iterator[Step]:
+    def steps(
+        self, items: Run, buffers: tuple[int, int], allocate: Allocate, ends: PairAddresses | None = None
+    ) -> Iterator[Step]:
         """Sort items, at least one, stably.
 
         buffers: addresses of room for all items; the first one takes the result. Items may lie in the first one if the
@@ -94,7 +103,7 @@ class SortByDigits:
         address, count = items
         count_digits, sort_radix, tile_bytes = self.of(count)
         tiles, plan_bytes = -(-count // self._tile), self._plan_bytes
-        memory = take(plan_bytes + tiles * tile_bytes)
+        memory = allocate(plan_bytes + tiles * tile_bytes)
         plan, published = memory.ptr, memory.ptr + plan_bytes
         yield zeros, plan_bytes, (plan,), False
         where = 1 + buffers.index(address) if address in buffers else 0

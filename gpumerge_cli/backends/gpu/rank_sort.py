@@ -11,7 +11,7 @@ from math import ceil
 from typing import NamedTuple
 
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Launch, Step, Take
+from gpumerge_cli.backends.gpu.launching import Allocate, Launch, Step
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.sort_policy import (
@@ -91,7 +91,14 @@ class RankSort:
         self._merging: dict[bool, Launch] = {}
 
     def array_steps(
-        self, addresses: list[int], counts: list[int], count: int, out: int, values: list[int], moved: int, take: Take
+        self,
+        addresses: list[int],
+        counts: list[int],
+        count: int,
+        out: int,
+        values: list[int],
+        moved: int,
+        allocate: Allocate,
     ) -> Iterable[Step]:
         """Sort an array, which must not overlap the output: see launching.ArraySteps.
 
@@ -105,12 +112,12 @@ class RankSort:
             )
         tiles = self._tiles[bisect_left(self._mosts, count)]
         if count > tiles.size:
-            return self._merged(tiles, items, count, out, take, column_words)
+            return self._merged(tiles, items, count, out, allocate, column_words)
         words = [items, count, count, out, 0, 0, *column_words]
         return ((self._sort(tiles, alone=True), self._blocks(tiles, count), words, False),)
 
     def _merged(
-        self, tiles: Tiles, items: int, count: int, out: int, take: Take, column_words: Sequence[int]
+        self, tiles: Tiles, items: int, count: int, out: int, allocate: Allocate, column_words: Sequence[int]
     ) -> Iterator[Step]:
         """Sort several tiles, and merge them."""
         size, runs = tiles.size, -(-count // tiles.size)
@@ -124,7 +131,7 @@ class RankSort:
         # With columns only the last launch writes to them. Otherwise `out` is one of the rooms.
         nbytes = whole_vectors(count * self._size)
         rooms = min(len(groups), 2) if self._columns is not None else 1
-        room = take(rooms * nbytes)
+        room = allocate(rooms * nbytes)
         here, there = room.ptr, room.ptr + nbytes if rooms == 2 else out
         if self._columns is None and len(groups) % 2 == 0:
             here, there = there, here

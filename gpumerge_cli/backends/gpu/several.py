@@ -16,7 +16,7 @@ from gpumerge_cli.backends.gpu.exchange import sort_shares
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.spread import SeveralWorkspace
-from gpumerge_cli.backends.gpu.team import Team
+from gpumerge_cli.backends.gpu.team import DeviceTeam
 from gpumerge_cli.backends.gpu.team_interface import DeviceItems, ExchangePlan
 from gpumerge_cli.backends.gpu.team_kernels import GpuTeamKernels
 from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
@@ -30,9 +30,9 @@ _HOME = 1.2
 
 
 @lru_cache(maxsize=8)
-def team_of(numbers: tuple[int, ...]) -> Team:
+def team_of(numbers: tuple[int, ...]) -> DeviceTeam:
     """The team of these devices that sorts arrays: always the same, since CuPy keeps freed memory by its streams."""
-    return Team([cupy.cuda.Device(number) for number in numbers])
+    return DeviceTeam([cupy.cuda.Device(number) for number in numbers])
 
 
 class SeveralGpus(GpuBackend):
@@ -49,7 +49,7 @@ class SeveralGpus(GpuBackend):
 
     def info(self) -> DeviceInfo:
         """See Backend."""
-        each = [device.info(one) for one in self._devices]
+        each = [device.device_info(one) for one in self._devices]
         names = [info.name for info in each]
         listed = ", ".join(names) if len(set(names)) > 1 else f"{len(names)} x {names[0]}"
         numbers = ", ".join(str(one.id) for one in self._devices)

@@ -36,7 +36,7 @@ def fair(total: int, weights: Sequence[float], unit: int = 1) -> list[Range]:
     return list(pairwise([0, *edges, total]))
 
 
-def cuts(read: Read, counts: Sequence[int], rank: int) -> list[int]:
+def find_cuts(read: Read, counts: Sequence[int], rank: int) -> list[int]:
     """The number of items of each sorted run that are among the first `rank` of all: by key, then run, then position.
 
     Each round reads samples of the windows in which the cuts lie, and narrows the windows.
@@ -79,17 +79,17 @@ def _narrow(samples: _Samples, left: int, low: list[int], high: list[int]) -> No
     most = np.zeros(len(samples.runs), np.int64)
     for run, places in samples.of.items():
         start, stop = low[run], high[run]
-        own = samples.runs == run
-        ahead = np.cumsum(own) - own
-        least += np.where(own, samples.positions - start, np.concatenate(([0], places + 1 - start))[ahead])
-        most += np.where(own, samples.positions - start, np.concatenate((places, [stop]))[ahead] - start)
+        of_run = samples.runs == run
+        ahead = np.cumsum(of_run) - of_run
+        least += np.where(of_run, samples.positions - start, np.concatenate(([0], places + 1 - start))[ahead])
+        most += np.where(of_run, samples.positions - start, np.concatenate((places, [stop]))[ahead] - start)
     taken, kept = most < left, least >= left
     for run in samples.of:
-        own = samples.runs == run
-        if (own & taken).any():
-            low[run] = int(samples.positions[own & taken].max()) + 1
-        if (own & kept).any():
-            high[run] = int(samples.positions[own & kept].min())
+        of_run = samples.runs == run
+        if (of_run & taken).any():
+            low[run] = int(samples.positions[of_run & taken].max()) + 1
+        if (of_run & kept).any():
+            high[run] = int(samples.positions[of_run & kept].min())
 
 
 def estimates(samples: Sequence[NDArray[Any]], step: int, counts: Sequence[int], rank: int) -> list[int]:

@@ -9,7 +9,7 @@ from gpumerge_cli.backends.gpu.policy import item_bytes, resolve
 from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import ceil_div
-from gpumerge_cli.backends.variants.lookup import LADDER, asked_for, named
+from gpumerge_cli.backends.variants.lookup import LADDER, requested_variant, variant_named
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import (
@@ -18,7 +18,7 @@ from gpumerge_cli.launch import (
     LaunchRequest,
     SortPolicy,
     SortRequest,
-    judge_recursion,
+    check_recursion,
 )
 from gpumerge_cli.order.kinds import Order
 
@@ -153,10 +153,10 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
         _refuse_launch(algorithm, request.launch)
         if algorithm == "radix" and not order.prefix_decides:
             raise UsageError(
-                f"--algorithm radix: {order.describe()} have keys that no {_IMAGE_BYTES} bytes hold",
+                f"--algorithm radix: {order.describe()} have keys that do not fit in {_IMAGE_BYTES} bytes",
                 way_out="use --algorithm merge",
             )
-        judge_count(algorithm, count)
+        check_count(algorithm, count)
         unused = resolve(LaunchRequest(LADDER[0].name), order, limits)
         if algorithm == "radix":
             return SortPolicy(algorithm, unused, digit_shape(order, limits).room, order.prefix_bytes, why)
@@ -166,20 +166,20 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
             f"--fan-in {request.launch.fan_in}: --algorithm bottom-up merges pairs",
             way_out="leave it out, or use --algorithm merge",
         )
-    fans_in = algorithm == "merge" and asked_for(request.launch).fans_in
+    fans_in = algorithm == "merge" and requested_variant(request.launch).fans_in
     runs = _FAN_IN[item_bytes(order)] if fans_in else 2
     launch = resolve(request.launch, order, limits, runs)
     return SortPolicy(algorithm, launch, _tile(launch, order, limits), why=why)
 
 
-def judge_count(algorithm: Algorithm, items: int) -> None:
+def check_count(algorithm: Algorithm, items: int) -> None:
     """Raises UsageError for more items than the algorithm takes."""
     if algorithm == "recursive":
-        judge_recursion(items)
+        check_recursion(items)
     if algorithm == "iterative" and items > _MOST_ITERATED:
         raise UsageError(
-            f"--algorithm iterative: of {items} items the last merge, by a single thread, would take minutes; it "
-            f"takes {_MOST_ITERATED} items at most",
+            f"--algorithm iterative: a single thread does the last merge, which would take minutes for {items} items; "
+            f"at most {_MOST_ITERATED} items are allowed",
             way_out="use --algorithm bottom-up, whose threads share every merge, or auto",
         )
 
@@ -204,7 +204,7 @@ def _auto(launch: LaunchRequest, order: Order, limits: DeviceLimits, count: int)
     If the user asked for a launch, the sort is one that merges.
     """
     if launch != LaunchRequest():
-        if asked_for(launch).fans_in:
+        if requested_variant(launch).fans_in:
             return "merge", "the kernel asked for merges"
         return "bottom-up", "the kernel asked for merges pairs"
     if not order.prefix_decides:
@@ -220,7 +220,7 @@ def _refuse_launch(algorithm: Algorithm, launch: LaunchRequest) -> None:
     for field in fields(launch):
         if getattr(launch, field.name) != field.default:
             raise UsageError(
-                f"--{field.name.replace('_', '-')}: --algorithm {algorithm} has no use for it",
+                f"--{field.name.replace('_', '-')}: --algorithm {algorithm} does not use it",
                 way_out="leave it out, or use --algorithm merge or bottom-up",
             )
 
@@ -232,7 +232,7 @@ def _tile(launch: LaunchPolicy, order: Order, limits: DeviceLimits) -> int:
     full. Kernels that stage nothing start from single items.
     """
     room = _largest(order, limits).room
-    of = named(launch.kernel).tile
+    of = variant_named(launch.kernel).tile
     if of != "output":
         return room if of else 1
     tiles = ceil_div(room, launch.tile_size)

@@ -30,14 +30,14 @@ class _CapturedMemory:
         return cupy.cuda.MemoryPointer(owned, 0)
 
 
-class _OfGraph:
-    """An allocator for temporaries of a graph that is being captured. usual: the allocator for all others."""
+class _GraphAllocator:
+    """An allocator for temporaries of a graph that is being captured. default: the allocator for all others."""
 
-    def __init__(self, stream: int, usual: Any) -> None:
-        self._stream, self.usual = stream, usual
+    def __init__(self, stream: int, default: Any) -> None:
+        self._stream, self.default = stream, default
 
     def __call__(self, nbytes: int) -> Any:
-        return _CapturedMemory(nbytes, self._stream).pointer() if nbytes else self.usual(nbytes)
+        return _CapturedMemory(nbytes, self._stream).pointer() if nbytes else self.default(nbytes)
 
 
 def current_stream() -> int:
@@ -57,12 +57,12 @@ def temporaries() -> Iterator[None]:
     Make an array that is used after the body inside `lasting`.
     """
     stream, captured = current_stream(), False
-    with suppress(*FOREIGN):  # a stream of another device is judged where it is used
+    with suppress(*FOREIGN):  # a stream of another device is refused where it is used
         captured = is_captured(stream)
     if not captured:
         yield
         return
-    with cupy.cuda.using_allocator(_OfGraph(stream, cupy.cuda.get_allocator())):
+    with cupy.cuda.using_allocator(_GraphAllocator(stream, cupy.cuda.get_allocator())):
         yield
 
 
@@ -70,13 +70,13 @@ def temporaries() -> Iterator[None]:
 def lasting() -> Iterator[bool]:
     """Arrays that are made in the body may outlive the body of `temporaries` around it.
 
-    It is given whether others may not.
+    Gives whether it is inside such a body.
     """
     allocator = cupy.cuda.get_allocator()
-    if not isinstance(allocator, _OfGraph):
+    if not isinstance(allocator, _GraphAllocator):
         yield False
         return
-    with cupy.cuda.using_allocator(allocator.usual):
+    with cupy.cuda.using_allocator(allocator.default):
         yield True
 
 
@@ -110,32 +110,32 @@ def calls_on(device: Any) -> Iterator[None]:
         try:
             yield
         except (DeviceError, *FOREIGN):
-            judge_stream()
+            check_stream()
             raise
 
 
-def judge_stream() -> None:
+def check_stream() -> None:
     """Raises UsageError if the current stream is one of another device than the current one."""
     driver = cupy.cuda.driver
-    own = other = 0
+    current = stream_device = 0
     with suppress(*FOREIGN):  # a device that has failed does not answer
         here = driver.ctxGetCurrent()
         there = driver.streamGetCtx(current_stream())
         if here == there:
             return
-        own = driver.ctxGetDevice()
+        current = driver.ctxGetDevice()
         driver.ctxSetCurrent(there)
-        other = driver.ctxGetDevice()
+        stream_device = driver.ctxGetDevice()
         driver.ctxSetCurrent(here)
-    if own == other:
+    if current == stream_device:
         return
     raise UsageError(
-        f"the current stream is one of GPU {other}, and the arrays lie on GPU {own}",
+        f"the current stream is of GPU {stream_device}, and the arrays lie on GPU {current}",
         way_out="make a stream of the arrays' GPU the current one",
     )
 
 
-def judge_waiting(stream: int, what: str) -> None:
+def check_waiting(stream: int, what: str) -> None:
     """Raises UsageError if a stream is captured by a graph, which cannot hold the wait for an answer."""
     if is_captured(stream):
         raise UsageError(

@@ -19,7 +19,7 @@ from gpumerge_cli.order.base import Macros
 
 
 @dataclass(frozen=True, eq=False)
-class Wish:
+class LaunchFacts:
     """The facts that decide a launch on a GPU.
 
     item_bytes: the size of the items that the kernels move. runs: the number of runs. why: the reason for this variant.
@@ -43,7 +43,7 @@ class OnGpu:
     partition.cu makes, and no sizes. how: says in a few words how it works.
     """
 
-    resolve: Callable[[Wish], LaunchPolicy]
+    resolve: Callable[[LaunchFacts], LaunchPolicy]
     shared: Callable[[LaunchPolicy, int], int]
     sizes: Callable[[LaunchPolicy], tuple[int, ...]]
     splits: Callable[[LaunchPolicy, int], Splits]
@@ -99,6 +99,6 @@ class Variant:
 REGISTERED: dict[str, Variant] = {}
 
 
-def register(variant: Variant) -> None:
+def register_variant(variant: Variant) -> None:
     """Add the variant to the registry, under its name."""
     REGISTERED[variant.name] = variant
