@@ -21,13 +21,10 @@ OPTIONS = ("tile_size", "tile_load", "blocks", "fan_in", "transfer")
 
 @dataclass(frozen=True)
 class LaunchRequest:
-    """A launch as the user asked for it; None leaves a choice to the backend.
-
-    Sizes are in items, and block_size is in threads. kernel: one of variants.NAMES, or "auto". The other fields:
-    see LaunchPolicy.
-    """
+    """A launch as the user requests it. None leaves a choice to the backend. See LaunchPolicy for the fields."""
 
     kernel: KernelName = "auto"
+    """One of variants.NAMES, or "auto"."""
     block_size: int | None = None
     items_per_thread: int | None = None
     tile_size: int | None = None
@@ -50,31 +47,35 @@ class LaunchRequest:
 
 @dataclass(frozen=True)
 class LaunchPolicy:
-    """The launch of a kernel, wholly decided: comparable, printable, reported.
-
-    block_size: threads a block. items_per_thread: the items that a thread merges after one co-rank (1 is the
-    uncoarsened kernel; 0: all of its piece). tile_size: the items of each input that a block stages at once (path:
-    items of output); 0 if the kernel stages none. tile_load: "full" stages `tile_size` items of each input a round,
-    "exact" the slices that co-rank names; None for kernels that have one way. blocks: the blocks in the grid; 0 if the
-    length of the output decides. fan_in: the most runs that one pass merges. transfer: "bulk" if the bulk copy engine
-    moves tiles between device and shared memory, "vector" if the threads do, 16 bytes at a time; None for other
-    kernels. resident: the blocks that a multiprocessor should hold at once; the compiler then uses few enough
-    registers. staged: blocks work in rounds, a tile of each input at a time. runs: the number of runs, if it is more
-    than a pass merges and a sort by digits may merge them instead; 0 otherwise. why: the backend's reason.
-    """
+    """The launch of a kernel with every choice made: comparable, printable, reported."""
 
     kernel: KernelName
     block_size: int
+    """Threads a block."""
     items_per_thread: int
+    """The items that a thread merges after one co-rank. 1: no coarsening. 0: all items of its piece."""
     tile_size: int = 0
+    """The items of each input that a block stages at once; for path, the items of its output. 0: nothing is staged."""
     tile_load: TileLoad | None = None
+    """With "full", a block stages `tile_size` items of each input a round; with "exact", only the slices that co-rank
+    finds. None: the kernel has one way.
+    """
     blocks: int = 0
+    """The blocks in the grid. 0: the length of the output decides."""
     fan_in: int = 2
+    """The most runs that one pass merges."""
     transfer: Transfer | None = None
+    """With "bulk", the copy engine moves tiles between device and shared memory; with "vector", the threads move them,
+    16 bytes at a time. None: the kernel has no such choice.
+    """
     resident: int = 1
+    """The blocks that a multiprocessor should hold at once. The compiler then uses few enough registers."""
     staged: bool = False
+    """Blocks work in rounds, with a tile of each input a round."""
     runs: int = 0
+    """The number of runs, if it exceeds a pass and a sort by digits may merge them instead; 0 otherwise."""
     why: str = field(default="", compare=False)
+    """The backend's reason."""
 
     @property
     def rung(self) -> str:
@@ -104,10 +105,12 @@ class LaunchPolicy:
 
 @dataclass(frozen=True)
 class SortRequest:
-    """The sort that the user asked for. algorithm: see SortPolicy. launch: the kernel that merges, and its shape."""
+    """A sort as the user requests it."""
 
     algorithm: Algorithm | Literal["auto"] = "auto"
+    """See SortPolicy."""
     launch: LaunchRequest = field(default_factory=LaunchRequest)
+    """The kernel that merges, and its shape."""
 
     def __post_init__(self) -> None:
         if self.algorithm not in ("auto", *ALGORITHMS):
@@ -116,21 +119,24 @@ class SortRequest:
 
 @dataclass(frozen=True)
 class SortPolicy:
-    """A sort, wholly decided.
-
-    algorithm: "merge" sorts tiles in fast memory, then merges up to `launch.fan_in` runs a pass; "bottom-up" merges
-    pairs of runs, a level at a time, and every thread takes the same share of a level; "iterative" gives each pair one
-    thread; "recursive" is top-down: the host recurses, and each merge is a launch of one thread; "radix" moves items by
-    one digit of the key a pass. launch: the launch of merges; iterative, recursive and radix sorts do not use it. tile:
-    the items that are sorted together before any merge. passes: the digits of a radix sort on the GPU. why: the
-    backend's reason.
-    """
+    """A sort with every choice made."""
 
     algorithm: Algorithm
+    """One of ALGORITHMS.
+
+    "merge" sorts tiles in fast memory, then merges up to `launch.fan_in` runs a pass. "bottom-up" merges pairs of runs,
+    a level at a time, and every thread takes the same share of a level. "iterative" gives each pair one thread.
+    "recursive" is top-down: the host recurses, and each merge is a launch of one thread. "radix" moves items by one
+    digit of the key a pass.
+    """
     launch: LaunchPolicy
+    """The launch of merges. Iterative, recursive and radix sorts do not use it."""
     tile: int = 1
+    """The items that are sorted together before any merge."""
     passes: int = 0
+    """The digits of a radix sort on the GPU."""
     why: str = field(default="", compare=False)
+    """The backend's reason."""
 
     def describe(self) -> str:
         """For tables: "merge, tiles of 4096, path 256x19", "radix"."""

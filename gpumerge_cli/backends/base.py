@@ -22,55 +22,62 @@ from gpumerge_cli.order.kinds import Order
 
 @dataclass(frozen=True)
 class Disorder:
-    """The first item that sorts before the one ahead of it: the number of its run, and its byte offset in that run."""
+    """The first item that sorts before its predecessor."""
 
     run: int
+    """The number of its run."""
     offset: int
+    """Its byte offset in that run."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """The chunks that suit a backend best. Sizes are in bytes.
-
-    chunk: the best size of a chunk. least: the smallest chunk that is worth cutting to give more workers something to
-    do. workers: the chunks in flight at once; 0 for one a core. footprint: the host memory that a workspace takes for
-    each byte of its chunk. device_footprint: the same for device memory; 0 if there is none.
-    """
+    """The chunk sizes that suit a backend best."""
 
     chunk: int
+    """The best size of a chunk, in bytes."""
     least: int
+    """The smallest chunk, in bytes, that is worth cutting to occupy more workers."""
     workers: int
+    """The chunks in flight at once; 0 for one a core."""
     footprint: float
+    """The bytes of host memory that a workspace takes for each byte of its chunk."""
     device_footprint: float = 0.0
+    """The same for device memory; 0 if there is none."""
 
 
 @dataclass(frozen=True)
 class SortPace:
-    """The pieces that suit a backend best if it sorts pieces to runs, which are merged afterwards. Sizes are in bytes.
-
-    workers: the pieces in flight at once; 0 for one a core. piece: the best size of a piece. runs: the most runs that
-    are still merged well; pieces grow to keep to it, as far as memory allows if runs are spilled; 0 for any number.
-    resorts: with more runs than this, a radix sort of a chunk is faster than its merge; 0 if it never is. room: the
-    host memory that sorting takes for each byte of a piece, beyond what a merge takes (see Pace.footprint).
-    outgrows: a workspace takes chunks far beyond its capacity, so a single long line can be sorted in memory.
-    """
+    """The piece sizes that suit a backend best when it sorts pieces to runs, which are merged afterwards."""
 
     workers: int
+    """The pieces in flight at once; 0 for one a core."""
     piece: int
+    """The best size of a piece, in bytes."""
     runs: int = 0
+    """The most runs that are still merged well; 0 for any number. Pieces grow to keep to it, as far as memory allows if
+    runs are spilled.
+    """
     resorts: int = 0
+    """With more runs than this, a radix sort of a chunk is faster than its merge; 0 if it never is."""
     room: float = 1
+    """The bytes of host memory that sorting takes for each byte of a piece, beyond those of a merge (see
+    Pace.footprint).
+    """
     outgrows: bool = False
+    """A workspace takes chunks far beyond its capacity, so a single long line can be sorted in memory."""
 
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """The device that runs the kernels. memory: its bytes, 0 if unknown. details: further facts for `info`, by name."""
+    """The device that runs the kernels."""
 
     backend: str
     name: str
     memory: int = 0
+    """Its bytes; 0 if unknown."""
     details: Mapping[str, str] = field(default_factory=dict)
+    """More facts for `info`, by name."""
 
 
 class Workspace(Protocol):

@@ -19,16 +19,15 @@ MAX_TILE, MAX_BLOCK = 1 << 24, 1024
 
 @dataclass(frozen=True)
 class DeviceLimits:
-    """The limits of a device.
-
-    shared_memory: the bytes that a block gets if it asks for more than the usual 48 KiB. capability: the compute
-    capability, 10 times its major number plus its minor number: 90 is Hopper.
-    """
+    """The limits of a device."""
 
     max_threads: int
+    """Threads a block."""
     shared_memory: int
+    """The bytes of shared memory that a block gets if it requests more than the usual 48 KiB."""
     multiprocessors: int
     capability: int = 75
+    """The compute capability: 10 times its major number plus its minor number. 90 is Hopper."""
 
     @property
     def dynamic_shared(self) -> int:

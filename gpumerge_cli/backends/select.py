@@ -27,37 +27,39 @@ _DRIVERS_GPUS = "/proc/driver/nvidia/gpus"
 
 @dataclass(frozen=True)
 class Selected:
-    """A backend and the reason for it, in a sentence.
-
-    compiling: seconds that its kernels will take to compile. expected: by the cost model; None if it was not asked.
-    """
+    """A backend and the reason for it."""
 
     backend: ComparedBackend
     why: str
+    """A sentence."""
     compiling: float = 0.0
+    """Seconds that its kernels will take to compile."""
     expected: Mix | None = None
+    """The prediction of the cost model; None if it was not used."""
 
 
 @dataclass(frozen=True)
 class ChosenGpu:
-    """A device that is to work. name: "gpu 0". create: makes its backend; raises DeviceError."""
+    """A GPU that takes part in a merge."""
 
     name: str
+    """As in "gpu 0"."""
     create: Callable[[], ComparedBackend]
+    """Makes its backend. Raises DeviceError."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The backends that are to work on one merge at once, and the reason for them, in a sentence.
-
-    host: makes the CPU's; None if it is not to work. devices: those that are. expected: by the cost model, as it stands
-    for them together; None if it was not asked.
-    """
+    """The backends that work on one merge at once, and the reason for them."""
 
     host: Callable[[], ComparedBackend] | None
+    """Makes the CPU's backend; None if the CPU takes no part."""
     devices: tuple[ChosenGpu, ...]
+    """The GPUs that take part."""
     why: str
+    """A sentence."""
     expected: Mix | None = None
+    """The prediction of the cost model for all of them together; None if it was not used."""
 
 
 def choose(

@@ -42,12 +42,16 @@ _FLOATS = {2: "__half", 4: "float", 8: "double"}
 
 @dataclass(frozen=True)
 class Cccl:
-    """nvcc: the compiler's command. headers: their folder, "" for nvcc's own. version: of CCCL. compiler: of nvcc."""
+    """The compiler and the headers of CCCL."""
 
     nvcc: tuple[str, ...]
+    """The compiler's command."""
     headers: str
+    """Their folder; "" for nvcc's own."""
     version: str
+    """The version of CCCL."""
     compiler: str
+    """The version of nvcc."""
 
 
 @cache

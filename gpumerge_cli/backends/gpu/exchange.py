@@ -30,14 +30,20 @@ _UNIT = 16
 
 @dataclass
 class _Piece:
-    """A piece of a share, sorted to `address`. items: unsorted, on any device. done: the event behind its sort."""
+    """A piece of a share."""
 
     member: int
+    """The device that sorts it."""
     items: DeviceItems
+    """The unsorted items, on any device."""
     last: bool
+    """It is the last piece of its share."""
     address: int = 0
+    """The address of its sorted items."""
     done: Any = None
+    """The event after its sort."""
     queued: threading.Event = field(default_factory=threading.Event)
+    """Set when its sort is queued, or has failed."""
 
     @property
     def count(self) -> int:

@@ -19,17 +19,18 @@ _BYTES, _TURNS = 256 << 20, 3
 
 @dataclass(frozen=True)
 class Gpu:
-    """One GPU. memory: bytes. link: to the host, "" if the system does not say. peers: GPUs whose memory it reads.
-
-    rates: measured bytes a second, by the way of the copy: "from host", "to host", "from GPU 1".
-    """
+    """One GPU."""
 
     number: int
     name: str
     memory: int
+    """In bytes."""
     link: str
+    """The link to the host, as in "PCIe 5.0 x16"; "" if the system does not report it."""
     peers: tuple[int, ...]
+    """The GPUs whose memory it can read."""
     rates: dict[str, float]
+    """Measured bytes a second, by the direction of the copy: "from host", "to host", "from GPU 1"."""
 
 
 def gpus(*, measure: bool = False) -> list[Gpu]:

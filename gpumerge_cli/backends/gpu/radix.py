@@ -27,14 +27,14 @@ _COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
 
 
 class PairAddresses(NamedTuple):
-    """Device addresses of what goes along with keys: their values, the sorted keys, the sorted values.
-
-    Without values (0) they are the places of the keys, and come out as int64. The sorted keys may be left out (0).
-    """
+    """Device addresses of the arrays that go with keys."""
 
     values: int
+    """The values of the keys; 0 if their indices, as int64, take the place of values."""
     keys_out: int
+    """The output for the sorted keys; 0 to leave them out."""
     values_out: int
+    """The output for the sorted values."""
 
 
 class SortByDigits:

@@ -33,14 +33,14 @@ _SORTING_WORDS, _MERGING_WORDS = 6, 5  # of the arguments, ahead of those of col
 
 
 class Tiles(NamedTuple):
-    """Tiles of `size` items for sorts of up to `most` items.
-
-    shape: of the block that sorts a tile by itself; None if tiles are sorted by rank.
-    """
+    """The tiles that sorts of up to `most` items are cut into."""
 
     most: int
+    """In items."""
     size: int
+    """The items of a tile."""
     shape: TileShape | None = None
+    """The block that sorts a tile by itself; None if tiles are sorted by rank."""
 
 
 _ALONE = Tiles(6144, 6144)

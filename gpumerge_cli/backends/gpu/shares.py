@@ -55,11 +55,14 @@ def find_cuts(read: Read, counts: Sequence[int], rank: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Samples:
-    """Sampled items in their order. runs, positions: those of each item. of: sampled positions by run, ascending."""
+    """Sampled items in their order."""
 
     runs: NDArray[np.int64]
+    """The run of each item."""
     positions: NDArray[np.int64]
+    """The position of each item in its run."""
     of: dict[int, NDArray[np.int64]]
+    """The sampled positions of each run, ascending."""
 
 
 def _samples(read: Read, places: Sequence[Slice]) -> _Samples:
@@ -108,10 +111,12 @@ def slack(step: int, counts: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class Landing:
-    """Room for a part of a run on another device than its own. room: the items it can hold. sent: those sent early."""
+    """Memory on one device for a part of a run of another device."""
 
     room: Range
+    """The items that it can hold."""
     sent: Range
+    """The items that were sent early."""
 
     def missing(self, wanted: Range) -> list[Range] | None:
         """The items still to be sent, so that the `wanted` ones are there; None if there is no room for them."""

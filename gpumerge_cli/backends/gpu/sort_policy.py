@@ -38,11 +38,13 @@ _FAN_IN = {1: 4, 2: 4, 4: 8, 8: 8, 12: 4, 16: 4}
 
 @dataclass(frozen=True)
 class TileShape:
-    """The shape that sort_tile.cu is compiled for. resident: the blocks that a multiprocessor should hold at once."""
+    """The shape that sort_tile.cu is compiled for."""
 
     block_size: int
+    """Threads a block."""
     items_per_thread: int
     resident: int = 1
+    """The blocks that a multiprocessor should hold at once."""
 
     @property
     def room(self) -> int:
