@@ -14,9 +14,9 @@ Transfer = Literal["bulk", "vector"]
 Algorithm = Literal["merge", "bottom-up", "iterative", "recursive", "radix"]
 ALGORITHMS: tuple[Algorithm, ...] = ("merge", "bottom-up", "iterative", "recursive", "radix")
 FAN_INS = (2, 4, 8, 16)
-"""The numbers of runs that one pass of the path kernel may merge at most."""
+"""The fan-ins of the path kernel: the most runs that one of its passes may merge."""
 OPTIONS = ("tile_size", "tile_load", "blocks", "fan_in", "transfer")
-"""The launch options that some kernels do not use."""
+"""The launch options that only some kernels use."""
 
 
 @dataclass(frozen=True)
@@ -147,11 +147,11 @@ class SortPolicy:
 
 
 MAX_RECURSIVE_ITEMS = 1 << 16
-"""The most items that a recursive sort takes. It launches a merge for almost every item, one after the other."""
+"""The most items of a recursive sort, which launches about one merge for each item, one after the other."""
 
 
 def check_recursion(items: int) -> None:
-    """Raises UsageError for more items than a recursive sort takes."""
+    """Raise UsageError if a recursive sort of so many items is too slow."""
     if items > MAX_RECURSIVE_ITEMS:
         raise UsageError(
             f"--algorithm recursive: {items} items need as many merges, one after the other, each too small to be "

@@ -1,4 +1,4 @@
-"""The limits that a device, and the CPU's library, set for a launch."""
+"""The limits of a launch: those of a device, and those of the CPU's library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HOPPER = 90
 VECTOR = 16
 """The bytes that a thread of a GPU moves at once."""
 MAX_TILE, MAX_BLOCK = 1 << 24, 1024
-"""Items a tile and threads a block that the CPU's library takes."""
+"""The most items a tile and threads a block that the CPU's library takes."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class DeviceLimits:
 
     @property
     def has_dependent_launches(self) -> bool:
-        """Whether a kernel can begin while the one ahead of it still runs."""
+        """Whether a kernel can begin while its predecessor still runs."""
         return self.capability >= _HOPPER
 
 
@@ -79,7 +79,7 @@ def check_shared_memory(policy: LaunchPolicy, needed: int, limits: DeviceLimits)
 
 
 def size_in_range(option: str, value: int | None, default: int, low: int, high: int, what: str) -> int:
-    """The wish, or the default if it is None. Raises UsageError for a wish that is not from `low` to `high`."""
+    """The value, or the default if it is None. Raises UsageError for a value that is not from `low` to `high`."""
     if value is None:
         return default
     if not low <= value <= high:

@@ -66,10 +66,10 @@ def choose(
     choice: str, devices: tuple[int, ...] | None, order: Order, nbytes: int, *, threads: int | None = None,
     sharing: int = 1,
 ) -> Choice:  # fmt: skip
-    """Every backend that helps with a merge of `nbytes`, by the cost model, as far as `choice` allows it.
+    """The backends that are fastest together for a merge of `nbytes`, by the cost model, within `choice`.
 
-    choice: "auto", "gpu" or "cpu". devices: numbers of GPUs; () for all there are, None where none was named. threads:
-    of the host, None for one a core. sharing: as of select. Raises DeviceError for a named GPU that is not there.
+    choice: "auto", "gpu" or "cpu". devices: numbers of GPUs; () for all GPUs, None if the user named none. threads: the
+    host threads, None for one a core. sharing: see select. Raises DeviceError for a named GPU that is not there.
     """
     numbers = device_numbers(devices) if choice != "cpu" else ()
     known, cores = costs.load(), len(os.sched_getaffinity(0))
@@ -98,7 +98,7 @@ def choose(
 
 
 def device_numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
-    """The numbers of the GPUs that were asked for, in choose's terms. Raises DeviceError for one that is not there."""
+    """The numbers of the requested GPUs. devices: see choose. Raises DeviceError for a missing one."""
     if devices is None:
         return (0,)
     there = count_of_gpus()
@@ -114,7 +114,7 @@ def device_numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
 
 
 def sorts_on_devices(choice: str, order: Order, nbytes: int) -> bool:
-    """Whether a sort is likely to be a device's, so that the cores of the host have nothing to do while that starts."""
+    """Whether a device will probably do a sort, so that the host is idle while the device starts."""
     if choice != "auto":
         return choice == "gpu"
     return presence.is_present() and next(iter(_predicted(order, nbytes, sharing=1, sorts=True)[0])) == "gpu"
@@ -126,7 +126,7 @@ def host() -> CpuBackend:
 
 
 def count_of_gpus() -> int:
-    """The number of GPUs that programs may use, as the system says; 0 if it does not say. Needs no CuPy."""
+    """The number of GPUs that programs may use, as the system reports it; 0 if it does not. Needs no CuPy."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     try:
         there = len(os.listdir(_DRIVERS_GPUS))
@@ -146,8 +146,9 @@ def select(
 ) -> Selected:
     """One backend for `nbytes` of input. choice: "auto", "gpu" or "cpu"; device: GPU number, or several as one.
 
-    nbytes: None where only the kernels count, not what it takes to get at them. sharing: how many runs share one
-    start-up. sorts: they are to be sorted, not merged. Raises DeviceError if "gpu" is asked for and cannot be had.
+    nbytes: None to choose by the speed of the kernels alone, without start-up and transfers. sharing: the number of
+    runs that share one start-up. sorts: the input is to be sorted, not merged. Raises DeviceError if `choice` is "gpu"
+    and no GPU is available.
     """
     if choice == "cpu":
         return Selected(cpu.create(), "asked for")
@@ -171,7 +172,7 @@ def select(
 
 
 def _predicted(order: Order, nbytes: int, *, sharing: int, sorts: bool) -> tuple[dict[str, float], dict[str, float]]:
-    """(seconds by the cost model for each backend, the least first; those of them that kernels still compile for)."""
+    """(seconds by the cost model for each backend, the fastest first; the seconds of compiling among them)."""
     known, cores = costs.load(), len(os.sched_getaffinity(0))
     still = {"cpu": 0.0, "gpu": compile_seconds()}
     items = f"sorted_{order.costs_as}" if sorts else order.costs_as
@@ -182,7 +183,7 @@ def _predicted(order: Order, nbytes: int, *, sharing: int, sorts: bool) -> tuple
 def select_for_sort(
     choice: str, devices: tuple[int, ...] | None, order: Order, nbytes: int, *, sharing: int = 1
 ) -> Selected:
-    """One backend for all of a sort, which may be several GPUs as one. devices: as of choose; the rest: of select."""
+    """One backend, which may be several GPUs as one, for a whole sort. devices: see choose. The rest: see select."""
     numbers = device_numbers(devices) if choice != "cpu" else (0,)
     found = select(choice, numbers[0] if len(numbers) == 1 else numbers, order, nbytes, sharing=sharing, sorts=True)
     seconds, _ = _predicted(order, nbytes, sharing=sharing, sorts=True)
@@ -191,7 +192,7 @@ def select_for_sort(
 
 
 def _first(compiling: Mapping[str, float], device: int | Sequence[int], why: Callable[[str], str]) -> Selected:
-    """The first of these backends that is to be had; the CPU's always is. compiling: as of Selected, for each."""
+    """The first available of these backends; the CPU's always is. compiling: see Selected, by the backends' names."""
     missing = ""
     for name, seconds in compiling.items():
         if name == "cpu":
@@ -204,7 +205,7 @@ def _first(compiling: Mapping[str, float], device: int | Sequence[int], why: Cal
 
 
 def available(device: int = 0) -> list[tuple[str, DeviceInfo | None, str]]:
-    """Every backend as (name, what it runs on, ""), or (name, None, why it is not to be had)."""
+    """Every backend as (name, its device, ""), or (name, None, the reason why it is unavailable)."""
     rows: list[tuple[str, DeviceInfo | None, str]] = []
     for name, create in (("gpu", lambda: gpu.create(device)), ("cpu", cpu.create)):
         try:

@@ -28,7 +28,7 @@ from gpumerge_cli.cluster.shipment import Answer, Packed, Shipment, Standing, sh
 from gpumerge_cli.cluster.unpacker import Unpacker
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.launches import pace_of
+from gpumerge_cli.engine.launches import chunk_sizes_of
 from gpumerge_cli.engine.memory import Shares, shares
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.task import Task, TaskResult, UnfinishedError
@@ -110,8 +110,8 @@ class _Bench:
         threads, memory = own_threads(), work.job.resources.memory or own_memory()
         if work.shares is not None:
             return Shares(threads, work.shares.chunk_bytes)
-        pace, number = pace_of(backend, work, policy), len(work.sources)
-        return replace(shares(pace, work.nbytes, number, threads, memory), workers=threads)
+        sizes, number = chunk_sizes_of(backend, work, policy), len(work.sources)
+        return replace(shares(sizes, work.nbytes, number, threads, memory), workers=threads)
 
     def do(self, task: Task) -> tuple[TaskResult, str]:
         """Do the task; its bytes are with the file system or store when it comes back, and the tag of their part.

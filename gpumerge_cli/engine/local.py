@@ -24,7 +24,7 @@ from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import Ready, Runs
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.launches import pace_of
+from gpumerge_cli.engine.launches import chunk_sizes_of
 from gpumerge_cli.engine.margins import by_cpu
 from gpumerge_cli.engine.memory import Shares, checkers, chunk_bytes_for, memory_for_items, shares
 from gpumerge_cli.engine.outcome import WorkerLog
@@ -163,17 +163,17 @@ class LocalTeam:
             return Shares(
                 checkers(order, self.job.resources.threads, self.memory), self.block_bytes(work.sources[0], order)
             )
-        pace, number = pace_of(backend, work, policy), len(work.sources)
-        return shares(pace, work.nbytes, number, on.threads, memory, on.device_memory, item=order.item_bytes)
+        sizes, number = chunk_sizes_of(backend, work, policy), len(work.sources)
+        return shares(sizes, work.nbytes, number, on.threads, memory, on.device_memory, item=order.item_bytes)
 
     def _checkers(self, order: Order) -> int:
         return checkers(order, self.job.resources.threads, self.memory)
 
     def block_bytes(self, source: Source, order: Order) -> int:
         """See JobTeam."""
-        pace = self.backend.pace(order, 1, order.item_bytes or _SHORT_LINE)
+        sizes = self.backend.chunk_sizes(order, 1, order.item_bytes or _SHORT_LINE)
         return chunk_bytes_for(
-            pace, source.size, 1, checkers(order, self.job.resources.threads, self.memory), self.memory
+            sizes, source.size, 1, checkers(order, self.job.resources.threads, self.memory), self.memory
         )
 
     def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> Runs:

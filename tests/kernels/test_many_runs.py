@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("cupy", reason="the backend imports it", exc_type=ImportError)
 
-from gpumerge_cli.backends.base import SortPace
+from gpumerge_cli.backends.base import PieceSizes
 from gpumerge_cli.backends.gpu import joining
 from gpumerge_cli.backends.gpu.launching import Launch, copy, zeros
 from gpumerge_cli.backends.gpu.many_runs import (
@@ -113,8 +113,8 @@ def test_a_sort_that_merges_is_asked_for() -> None:
     asked: list[int] = []
 
     class Backend:
-        def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
-            return SortPace(1, 1)
+        def piece_sizes(self, order: Order, item_bytes: float) -> PieceSizes:
+            return PieceSizes(1, 1)
 
         def resolve(self, request: LaunchRequest, order: Order, runs: int) -> None:
             asked.append(runs)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from gpumerge_cli.backends.base import DeviceInfo, Pace, SortPace
+from gpumerge_cli.backends.base import ChunkSizes, DeviceInfo, PieceSizes
 from gpumerge_cli.backends.cpu import policy as policies
 from gpumerge_cli.backends.cpu.team import ThreadTeam
 from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
@@ -27,7 +27,7 @@ from gpumerge_cli.order.kinds import Order
 # A chunk's input, output and temporaries stay in a core's share of the cache, and writers hold the file's lock for a
 # short time. 2 MiB was the fastest of 0.5 to 128 MiB for 2 x 1 GB on two cores.
 _CHUNK = 2 << 20
-# Many threads keep the interpreter busy handing out chunks: 16 of them took 1.39 s for 2 x 4 GB in chunks of 2 MiB, and
+# Many threads keep the interpreter busy dispatching chunks: 16 of them took 1.39 s for 2 x 4 GB in chunks of 2 MiB, and
 # 0.94, 0.91, 0.92 and 1.01 s in chunks of 4 to 32 MiB.
 _CHUNK_OF_MANY = 8 << 20
 # Merging a line takes longer than writing it, so the file's lock is free for longer. Larger chunks mean less work for
@@ -50,7 +50,7 @@ _ROW_BYTES = 32  # a line's start, prefix and number, and its place in the merge
 
 
 class CpuBackend:
-    """Merges in host memory. Raises DeviceError if the library is missing or does not fit."""
+    """Merges in host memory. Raises DeviceError: see access.create."""
 
     name = "cpu"
     remote = False
@@ -87,16 +87,16 @@ class CpuBackend:
         judge(self._library.gm_sort_ranks(order_spec(order), sort_spec(policy), *arguments, threads))
         return ranks
 
-    def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
+    def chunk_sizes(self, order: Order, runs: int, item_bytes: float) -> ChunkSizes:
         spares = min(2, max(0, (runs - 1).bit_length() - 1))
         if order.is_rows:
-            return Pace(_ROW_CHUNK, _LEAST_CHUNK, 0, 2 + (1.25 * _ROW_BYTES + 8 * spares) / item_bytes)
+            return ChunkSizes(_ROW_CHUNK, _LEAST_CHUNK, 0, 2 + (1.25 * _ROW_BYTES + 8 * spares) / item_bytes)
         many = len(os.sched_getaffinity(0)) > _FEW_THREADS
-        return Pace(_CHUNK_OF_MANY if many else _CHUNK, _LEAST_CHUNK, 0, 2 + spares)
+        return ChunkSizes(_CHUNK_OF_MANY if many else _CHUNK, _LEAST_CHUNK, 0, 2 + spares)
 
-    def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
+    def piece_sizes(self, order: Order, item_bytes: float) -> PieceSizes:
         room = 2 * _PAIR_BYTES / item_bytes if order.is_rows else 1
-        return SortPace(0, _PIECE, _MOST_RUNS, resorts=_MOST_MERGED, room=room, outgrows=True)
+        return PieceSizes(0, _PIECE, _MOST_RUNS, resorts=_MOST_MERGED, room=room, outgrows=True)
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
         if order.is_rows and item_bytes < _LEAST_WHOLE_ROW and threads <= _FEW_THREADS:
@@ -144,7 +144,7 @@ class CpuBackend:
     def combine_arrays(self, runs: Sequence[Any], order: Order, equals: Equals, out: Any, *, threads: int = 1) -> int:
         """Write a set of sorted 1-D contiguous arrays of the order's dtype to the front of `out`.
 
-        `out` has room for all of their items. Returns the number of the set's items.
+        `out` has room for all items of the arrays. Returns the number of the set's items.
         """
         addresses = (ctypes.c_void_p * len(runs))(*(run.ctypes.data for run in runs))
         counts = (ctypes.c_int64 * len(runs))(*map(len, runs))

@@ -18,7 +18,7 @@ SORT_TILE_BYTES = 1 << 19
 
 
 def resolve(request: LaunchRequest, order: Order) -> LaunchPolicy:
-    """Decide what the request leaves open. Raises UsageError that names the limit that a wish exceeds."""
+    """Decide what the request leaves open. Raises UsageError that names the exceeded limit."""
     variant = requested_variant(request)
     why = variant.cpu.how if request.kernel == "auto" else "asked for"
     why += "; host threads stand for blocks here" if request.blocks is not None else ""
@@ -39,7 +39,7 @@ def splits(policy: LaunchPolicy, threads: int) -> Splits:
 
 
 def resolve_sort(request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
-    """Decide what the request of a sort leaves open. Raises UsageError that names the limit that a wish exceeds."""
+    """Decide what the request of a sort leaves open. Raises UsageError that names the exceeded limit."""
     requested = request.algorithm != "auto"
     algorithm = request.algorithm
     if algorithm == "auto":

@@ -28,7 +28,7 @@ _PART = 8 << 20  # of an output that is far larger than the capacity
 
 
 class CpuWorkspace:
-    """See ComparedWorkspace. Its views are of memory of the library, and are gone when it is closed."""
+    """See ComparedWorkspace. Its views show memory of the library, which `close` frees."""
 
     remote = False
 
@@ -67,7 +67,7 @@ class CpuWorkspace:
         return self._room[position : position + nbytes]
 
     def send(self, position: int, nbytes: int) -> None:
-        pass  # it is there
+        pass  # `part` is the library's own memory
 
     def adopt(self, lengths: Sequence[int]) -> None:
         self._nbytes = sum(lengths)
@@ -201,7 +201,7 @@ class CpuWorkspace:
         return {name: partial(self._run_library, work) for name, work in found.items()}
 
     def _run_library(self, work: Callable[[], NDArray[Any]]) -> None:
-        # Libraries are timed without a copy to the output.
+        # Libraries are timed without a copy to the output, so `download` makes it.
         self._by_library = work()
 
     def time(self, work: Callable[[], None]) -> float:

@@ -24,8 +24,8 @@ def limits_of(device: int) -> DeviceLimits:
 def create(device: int | Sequence[int] = 0) -> GpuBackend:
     """The backend on GPU number `device`, or on several at once.
 
-    Raises DeviceError, with the way out, if CuPy is not installed, no driver answers or there is no such device, and
-    UsageError if a number comes twice.
+    Raises DeviceError, with the way out, if CuPy is not installed, no driver answers or the device is missing, and
+    UsageError if a number is repeated.
     """
     numbers = (device,) if isinstance(device, int) else tuple(device)
     if not numbers:

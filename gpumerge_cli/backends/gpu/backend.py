@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import cupy
 
-from gpumerge_cli.backends.base import DeviceInfo, Pace, SortPace
+from gpumerge_cli.backends.base import ChunkSizes, DeviceInfo, PieceSizes
 from gpumerge_cli.backends.gpu import ahead, device, policy, sort_policy
 from gpumerge_cli.backends.gpu.baselines import versions
 from gpumerge_cli.backends.gpu.checking import Checks
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 _CHUNK = 16 << 20
 _WORKERS = 8
 _PIECE = 1 << 30
-_MANY = 1 << 30  # so many items are cut ahead of their merge
 _WHOLE = 1.1  # the device memory of a radix sort, with its counts of tiles, divided by that of a merge of three runs
 
 
@@ -91,29 +90,29 @@ class GpuBackend:
         check: bool = False,
         equals: Equals = Equals.ALL,
     ) -> None:
-        """See Backend. Kernels are compiled side by side, in the background."""
+        """See Backend. Kernels are compiled in parallel, in the background."""
         _compile_ahead(self._kernels(order), policy, items, check=check, equals=equals)
 
     def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
         """See Backend. Backends on the host use `threads`."""
         return variant_named(policy.kernel).gpu.splits(policy, total)
 
-    def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
-        """See Backend. Input and output take the same pinned memory. Dropping equals takes a copy on the device."""
+    def chunk_sizes(self, order: Order, runs: int, item_bytes: float) -> ChunkSizes:
+        """See Backend. Input and output share pinned memory. Dropping equal items takes a copy on the device."""
         spare = runs > 2
         # A row before and after the merge, and in scratch; a flag; a line's start and end.
         rows = (2 * 8 * len(order.end) + (3 + spare) * 16 + 1) / item_bytes
         on_device = 2 + rows if moves_rows(order) else 3 + spare + 1 / item_bytes
         if runs > FAN_INS[-1] and may_go_by_digits(order):
             on_device *= _WHOLE
-        return Pace(_CHUNK, _CHUNK, _WORKERS, 1, on_device)
+        return ChunkSizes(_CHUNK, _CHUNK, _WORKERS, 1, on_device)
 
-    def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
+    def piece_sizes(self, order: Order, item_bytes: float) -> PieceSizes:
         """See Backend."""
-        return SortPace(1, _PIECE)
+        return PieceSizes(1, _PIECE)
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
-        """See Backend. The device sorts faster than its link moves data, so it takes all that fits its memory."""
+        """See Backend. The device sorts faster than its link moves data, so it sorts all that fits in its memory."""
         each = self._whole_footprint(order, item_bytes)
         with device_errors(), self._device:
             free, _ = cupy.cuda.runtime.memGetInfo()
@@ -121,7 +120,7 @@ class GpuBackend:
 
     def _whole_footprint(self, order: Order, item_bytes: float) -> float:
         """Device memory for each byte of a sort in one workspace."""
-        return _WHOLE * GpuBackend.pace(self, order, 3, item_bytes).device_footprint
+        return _WHOLE * GpuBackend.chunk_sizes(self, order, 3, item_bytes).device_footprint
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> GpuWorkspace:
         """See Backend. Backends on the host use `threads`."""
@@ -168,7 +167,7 @@ class GpuBackend:
     def prepared(
         self, operation: Operation, order: Order, runs: int = 1, value_bytes: int | None = None
     ) -> PreparedCall | None:
-        """Calls of one kind, ready to launch; None if there are none: see prepared.prepare."""
+        """Calls of one kind, ready to launch; None if that kind is not prepared: see prepared.prepare."""
         with device_errors(), self._device:
             return prepare(operation, order, runs, value_bytes, device=self._device.id, limits=self._limits)
 
@@ -182,8 +181,8 @@ class GpuBackend:
     ) -> Any:
         """The set of one or two sorted CuPy arrays of keys, and of their values (None if there are none).
 
-        It waits for the number of items. values: contiguous arrays of rows, one for each of the arrays. out: an array
-        for the keys, with room for equals.most of them.
+        Waits for the number of items. values: contiguous arrays of rows, one for each array of keys. out: an array for
+        the keys, with room for equals.most of them.
         """
         with device_errors(), self._device:
             for array in (*arrays, *(() if out is None else (out,))):
@@ -211,7 +210,7 @@ class GpuBackend:
             queue(sort.steps((items.data.ptr, items.size), out.data.ptr, scratch), current_stream())
 
     def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
-        """See Backend. The result is a CuPy array. All algorithms but radix sort rows of image and index."""
+        """See Backend. The result is a CuPy array. Every algorithm but radix sorts rows of image and index."""
         with device_errors(), self._device:
             check_array(items, order)
             if items.size == 0:

@@ -3,7 +3,7 @@
 The cache is the program's own. CuPy asks NVRTC for its version before it looks into its cache, and loading NVRTC takes
 longer than loading the kernels.
 
-All that some work needs is compiled side by side: NVRTC lets go of the interpreter's lock.
+The kernels of a task are compiled in parallel, since NVRTC releases the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from gpumerge_cli.compiling import compiling
 from gpumerge_cli.errors import DeviceError
 
 _AT_ONCE = 8
-"""The most units that are compiled at the same time. Few kinds of work have more."""
+"""The most kernels that are compiled at the same time. Few tasks have more."""
 _loaded: list[Any] = []
 """All kernels. They stay loaded until the process ends, because a graph may have captured them.
 
-CuPy unloads what nothing refers to, and its graphs do not refer to kernels. A kernel has 10 to 60 KB of code.
+CuPy unloads a kernel that nothing refers to, and its graphs do not refer to kernels. A kernel has 10 to 60 KB of code.
 """
 
 
@@ -44,7 +44,7 @@ def functions(file: str, options: Sequence[str], *names: str) -> list[Any]:
 def kernel(file: str, options: Sequence[str], name: str, shared_memory: int = 0) -> Any:
     """The kernel `name` of a file, for the current device, which stays loaded.
 
-    shared_memory: bytes, dynamic and static together, that it is to be allowed; 0 leaves it at the usual.
+    shared_memory: the bytes, dynamic and static together, that it may use; 0 for the usual limit.
     """
     with compiling("the GPU's kernels", COMPILE_SECONDS):
         module = cupy.cuda.function.Module()
@@ -60,7 +60,7 @@ def kernel(file: str, options: Sequence[str], name: str, shared_memory: int = 0)
 
 
 def image(file: str, options: tuple[str, ...], capability: int) -> bytes:
-    """The code that a device of this capability runs, from the cache if it is there. Raises DeviceError."""
+    """The code that a device of this capability runs, from the cache or compiled. Raises DeviceError."""
     return begin_compiling(file, options, capability).result()
 
 

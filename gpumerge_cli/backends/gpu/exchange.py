@@ -3,7 +3,7 @@
 A share is sorted in pieces, the larger first. While the next piece is sorted, other devices fetch the parts of the
 sorted one that they will need. Samples give estimates of these parts; exact cuts follow when all pieces are sorted.
 
-Pure, as shares.py is: a team does all work on devices (see team.Team), and memory is addresses.
+It is pure, like shares.py: a team does all work on devices (see team.DeviceTeam), and memory is addresses.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def sort_shares(
     targets: Sequence[DeviceItems],
     plan: ExchangePlan | None = None,
 ) -> None:
-    """Sort the items of all places of `given`, stably, into the targets, one behind the other.
+    """Sort all items of `given`, stably, into the consecutive targets.
 
     given: for each device of the team the share that it sorts, on any device; empty ones are allowed. targets: memory
     for ranges of the result, at most one for each device; all counts together are those of `given`. The shares stay as
@@ -175,7 +175,7 @@ class _Exchange:
                 continue
             run.queued.wait()
             if run.done is None:
-                return  # its thread has failed, and says why
+                return  # its thread has failed, and raises the error
             for number, target in enumerate(self._targets):
                 if target.member == run.member:
                     continue
@@ -191,7 +191,7 @@ class _Exchange:
             return [[0] * len(self._runs), self._counts], 0
         step = max(1, self._ends[-1] // _SAMPLES)
         places = [run.items for run in self._runs]
-        # On streams of their own: beside the sorts.
+        # On separate streams, in parallel with the sorts.
         keys = self._read([(at, 0, run.count, step) for at, run in enumerate(self._runs)], places, self._aside)
         inner = [shares.estimates(keys, step, self._counts, rank) for rank in self._ends[1:-1]]
         return [[0] * len(self._runs), *inner, self._counts], shares.slack(step, self._counts)
@@ -237,7 +237,7 @@ class _Exchange:
         places: Sequence[DeviceItems],
         on: Callable[[int], AbstractContextManager[object]],
     ) -> list[NDArray[Any]]:
-        """The key images of slices of items at these places. on: enters the stream of the device that reads them."""
+        """The key images of slices. places: the runs of items. on: enters the stream of the device that reads them."""
         packed = []
         for number, start, stop, step in slices:
             place = places[number]
@@ -275,7 +275,7 @@ class _Exchange:
                     self._team.copy(group[0][0], to, group[0][1] * size)
 
     def _segment(self, number: int, at: int, wanted: shares.Range) -> Run:
-        """The `wanted` items of run `at`, at the place where target `number` merges them."""
+        """The `wanted` items of run `at`, at the address from which target `number` merges them."""
         run, to = self._runs[at], self._targets[number].member
         count = wanted[1] - wanted[0]
         if run.member == to or not count or (self._plan.direct and run.last and self._team.linked):

@@ -40,10 +40,10 @@ class Fold:
         self._size = item_bytes(kernels.order)
 
     def __call__(self, runs: Sequence[Run], out: int, allocate: Allocate, text: Context = NO_TEXT) -> int:
-        """Put out the set of the runs on the current stream, and wait for the number of its items, which is returned.
+        """Write the set of the runs on the current stream. Waits for the number of its items, and returns it.
 
-        out: the address that items go to, with room for those of all runs. With more than two runs, as much memory is
-        taken. text: of rows. Runs that are not in order put out some of their items.
+        out: the address of the output, with room for the items of all runs. With more than two runs, as much memory
+        is taken. text: the context of rows. If runs are out of order, some of their items are missing.
         """
         result, *rest = runs
         rest = rest or [(result[0], 0)]

@@ -28,13 +28,13 @@ _POINTER, _SIZE, _END = 1, 2, 0
 _EXTRA = 5
 
 Allocate = Callable[[int], Any]
-"""Gives memory of so many bytes, at the address `ptr`, as long as something refers to it: see streams.scratch."""
+"""Gives memory of so many bytes at address `ptr`, which lasts while something refers to it: see streams.scratch."""
 Launch = Callable[[int, int, Sequence[int], bool], None]
 """Queues a launch of a kernel, a fill or a copy on a stream of the current device: see Step. It takes blocks or bytes,
-the stream, arguments, and whether it is dependent: it may begin before the step ahead of it ends (see dependent.py)."""
+the stream, arguments, and whether it is dependent: it may begin before the previous step ends (see dependent.py)."""
 Step = tuple[Launch, int, Sequence[int], bool]
-"""A step of work on a stream: what queues it, its blocks or bytes, its arguments, and whether it is a dependent
-launch. The memory that steps use lasts as long as whoever gives them: they are queued one by one."""
+"""A step of work on a stream: its launch, its blocks or bytes, its arguments, and whether it is a dependent launch.
+The generator of steps keeps their memory, so steps are queued one by one."""
 ArraySteps = Callable[[list[int], list[int], int, int, list[int], int, Allocate], Iterable[Step]]
 """The steps of a call on arrays. It takes the addresses of its runs, their counts and the sum of these; the address
 that the keys go to, or the indices of an argsort; the addresses of the rows of values, and the one that they go to, 0
@@ -53,7 +53,7 @@ def zeros(nbytes: int, stream: int, words: Sequence[int], dependent: bool) -> No
 
 
 def copy(nbytes: int, stream: int, words: Sequence[int], dependent: bool) -> None:
-    """Copy between addresses of the device. words: from where, and to where."""
+    """Copy between addresses of the device. words: the source and the target."""
     cupy.cuda.runtime.memcpyAsync(words[1], words[0], nbytes, cupy.cuda.runtime.memcpyDeviceToDevice, stream)
 
 
@@ -74,7 +74,7 @@ def launch(find: Callable[[], Any], threads: int, words: int, shared: int = 0) -
             function = find()
             found.append(function)  # it keeps its module loaded, of each thread that came here at once
             pointer = function.ptr
-        # Another thread may be inside the driver, which has let go of the interpreter, and reads its own buffer there.
+        # The driver releases the interpreter's lock, so each thread inside it needs its own buffer.
         try:
             arguments = spare.pop()
         except IndexError:
@@ -112,14 +112,14 @@ class PinnedWord:
 
 
 class PinnedAnswers:
-    """Words that the device writes answers to, one for each thread that waits. what: the call, for messages."""
+    """Words that the device writes answers to, one for each waiting thread. what: the call, for messages."""
 
     def __init__(self, what: str) -> None:
         self._what = what
         self._spare: list[PinnedWord] = []
 
     def answer_of(self, steps: Callable[..., Iterable[Step]], *arguments: Any) -> int:
-        """Queue steps of the arguments and an address, and wait for the int64 there; it is 0 if they write none.
+        """Queue steps(*arguments, address), and wait for the int64 at that address; it is 0 if they write none.
 
         Raises UsageError if a graph captures the current stream.
         """

@@ -56,9 +56,9 @@ def may_go_by_digits(order: Order) -> bool:
 
 
 def pays(order: Order, policy: LaunchPolicy, runs: int, total: int, pieces: int = 1) -> bool:
-    """Whether a sort by digits should merge so many runs of `total` items. pieces: in which they lie.
+    """Whether a sort by digits should merge so many runs of `total` items. pieces: the number of pieces they lie in.
 
-    It never takes the place of a kernel that the user asked for.
+    It never replaces a kernel that the user requested.
     """
     if not policy.runs or runs <= policy.fan_in:
         return False
@@ -67,7 +67,7 @@ def pays(order: Order, policy: LaunchPolicy, runs: int, total: int, pieces: int 
 
 
 def reason_for_digits(order: Order, policy: LaunchPolicy) -> str:
-    """The reason in words why digits sort merges of `policy.runs` runs that lie one behind the other."""
+    """The reason, for reports, why a sort by digits merges `policy.runs` consecutive runs; "" if it does not."""
     merged, by_digits = _costs(order, policy.fan_in, policy.runs, 1)
     if by_digits.item <= merged.item:
         return "sorted by digits, as that takes fewer passes" if by_digits.fixed <= merged.fixed else ""
@@ -93,9 +93,9 @@ def _costs(order: Order, fan_in: int, runs: int, pieces: int) -> tuple[_Seconds,
 
 
 def join_adjacent(runs: Sequence[Run], size: int) -> list[Run]:
-    """The runs without empty ones. Those that lie one behind the other have become one. size: bytes of an item.
+    """The runs without empty ones. Runs that are adjacent in memory are joined. size: bytes of an item.
 
-    Two of them may lie in two allocations. A kernel reads across, but no copy by the driver may.
+    Adjacent runs may lie in two allocations. A kernel can read across these, but a copy by the driver cannot.
     """
     found: list[Run] = []
     for address, count in runs:

@@ -74,7 +74,7 @@ class Merge:
         allocate: Allocate,
         text: Context = NO_TEXT,
     ) -> Iterable[Step]:
-        """The same for a call on arrays, which may have columns: see launching.ArraySteps."""
+        """Merge the arrays of a call, which may have columns: see launching.ArraySteps."""
         missing, columns = self.fan_in - len(counts), self._columns
         if missing:
             source = [*addresses, *addresses[:1] * missing, *counts, *[0] * missing]
@@ -100,17 +100,17 @@ class Merge:
         text: Context,
         column_words: Sequence[int],
     ) -> Iterable[Step]:
-        """group: the items of so many runs as are merged into one."""
+        """group: the number of items that are merged into one run."""
         if total >= self._least_by_values:
             stretch = values_stretch(total, self._kernels.limits)
             return ((self._values, -(-total // stretch), [*source, out, stretch, *text], False),)
         merge = self._merge
-        if merge is None:  # it is not compiled for those alone that go by values
+        if merge is None:  # it is not compiled if all merges go by values
             merge = self._merge = self._merging()
         if self._sizes is not None:
             return ((merge, grid_size(self._policy, total), [*source, out, *self._sizes, *text], False),)
         tile = self.tile
-        tiles = -(-group // tile) if group <= self._most else grid_size(self._policy, group)  # which refuses it
+        tiles = -(-group // tile) if group <= self._most else grid_size(self._policy, group)  # which raises UsageError
         blocks = tiles if group == total else total // group * tiles - (-(total % group) // tile)
         if blocks <= self._most_own_cuts:
             return ((merge, blocks, [*source, out, 0, blocks, *text, *column_words], False),)
@@ -169,7 +169,7 @@ merge_of = lru_cache(maxsize=256)(Merge)
 
 
 class Partition:
-    """Cuts of tables of fan_in runs, or of all such groups of a level. macros: beside those of partition.cu."""
+    """Cuts of tables of fan_in runs, or of all such groups of a level. macros: added to those of partition.cu."""
 
     def __init__(self, kernels: Kernels, fan_in: int, macros: Macros = (), *, batched: bool = False) -> None:
         words = (_LEVEL_WORDS if batched else 2 * fan_in) + 6

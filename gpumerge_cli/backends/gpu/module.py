@@ -43,7 +43,7 @@ class Kernels:
     def ready(
         self, name: str, threads: int, words: int, macros: Macros = (), shared: int = 0, *, file: str = ""
     ) -> Launch:
-        """A kernel to launch, of a file of its own name or of `file`. It is compiled in the background meanwhile.
+        """The launches of kernel `name`, which is compiled in the background from now on. file: by default NAME.cu.
 
         threads: of a block. words: the number of its arguments. shared: bytes of dynamic shared memory.
         """
@@ -60,4 +60,4 @@ class Kernels:
 
 
 kernels_of = lru_cache(maxsize=256)(Kernels)
-"""The same kernels for the same order and device: calls with arrays come here each time."""
+"""Gives the same kernels for the same order and device. Each call on arrays looks them up."""

@@ -1,4 +1,4 @@
-"""Launch policies of the GPU backend: requests, completed and checked against the limits of the device.
+"""Launch policies of the GPU backend: it completes requests and checks them against the limits of the device.
 
 The functions are pure and need no device. Each variant makes its own decisions in its file in backends/variants.
 """
@@ -49,7 +49,7 @@ def for_columns(policy: LaunchPolicy, key_bytes: int, value_bytes: int) -> Launc
 
 
 def columns_shared_bytes(policy: LaunchPolicy, key_bytes: int, value_bytes: int) -> int:
-    """The same for merge_columns.cu, which stages keys and values apart."""
+    """The bytes of dynamic shared memory of a block of merge_columns.cu, which stages keys and values apart."""
     widths = (key_bytes, value_bytes)
     slices = sum(kernel_size("slice_bytes", policy.tile_size, width, policy.fan_in) for width in widths)
     return slices + kernel_size("past_bytes", policy.items_per_thread, max(widths))
@@ -61,7 +61,7 @@ def partition_size(fan_in: int) -> int:
 
 
 def partition_stretch(edges: int, fan_in: int, limits: DeviceLimits) -> int:
-    """The edges that a block of partition.cu cuts: many, as they share its ends, but all blocks must run at once."""
+    """The edges that a block of partition.cu cuts: many, since they share its ends; but all blocks must run at once."""
     if fan_in == 2:
         return _EDGES_OF_PAIRS
     fair = ceil_div(edges, _PARTITIONS * limits.multiprocessors)
@@ -101,7 +101,7 @@ def grid_size(policy: LaunchPolicy, total: int) -> int:
 def resolve(request: LaunchRequest, order: Order, limits: DeviceLimits, runs: int = 2) -> LaunchPolicy:
     """Decide what `request` leaves open.
 
-    Raises UsageError that names the limit that a wish exceeds, or an option that the kernel does not use.
+    Raises UsageError that names the exceeded limit, or an option that the kernel does not use.
     """
     check_request(request, limits)
     variant = requested_variant(request)

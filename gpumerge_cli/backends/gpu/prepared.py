@@ -36,8 +36,8 @@ _MOST_NUMBERED = 1 << 32
 class PreparedCall:
     """A call that is ready to launch, on the current device and its current stream.
 
-    steps: ArraySteps; with answers, of an array's address, its count, and the address of the answer. most: the items
-    that it takes, in all. unit: the addresses of values are multiples of so many bytes.
+    steps: ArraySteps; with answers, a function of an array's address, its count, and the address of the answer. most:
+    the most items in all. unit: the alignment of the values' addresses, in bytes.
     """
 
     __slots__ = ("_answers", "_most", "_steps", "unit")
@@ -85,10 +85,10 @@ def prepare(
     device: int,
     limits: DeviceLimits,
 ) -> PreparedCall | None:
-    """A call of a kind for the current device, whose number is `device`; None if there is none.
+    """A prepared call for the current device, whose number is `device`; None if this kind of call is not prepared.
 
-    runs: the number of runs. value_bytes: of a row of the values that go with keys; None if there are none. Only up to
-    FAN_INS[-1] runs have values, and rows of values have bytes.
+    runs: the number of runs. value_bytes: the bytes of a row of values; None for keys alone. Values of 0 bytes, and
+    more than FAN_INS[-1] runs with values, are not prepared.
     """
     if value_bytes == 0:
         return None

@@ -15,12 +15,12 @@ from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import whole_vectors
 
 _WIDE = 1 << 30
-"""From so many items on, a number of them and its two flags need 64 bits."""
+"""From so many items on, a count with its two flags needs 64 bits."""
 _COUNTING_BLOCKS = 4  # of each multiprocessor
 _COUNTED = 64  # bytes that a thread of count_digits should read at least
 _SPREAD = 4
-"""A pass of one block for so many multiprocessors begins before the launch ahead of it ends. More blocks would share
-multiprocessors with those that still run, and that costs more than it gains on an H200."""
+"""A pass with at most one block for so many multiprocessors begins before the previous launch ends. More blocks would
+share multiprocessors with those that still run, which costs more than it gains on an H200."""
 _NUMBER = 8
 _DIGITS = kernel_size("DIGITS")
 _COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
@@ -38,7 +38,7 @@ class PairAddresses(NamedTuple):
 
 
 class SortByDigits:
-    """Sorts by digits of items, or if `pairs` of keys and their values or numbers.
+    """Sorts by digits: of items or, with `pairs`, of keys with their values or indices.
 
     The order of `kernels` is that of the items, or pair_order of the keys.
     """
@@ -55,7 +55,7 @@ class SortByDigits:
         self._ready: dict[bool, tuple[Launch, Launch, int]] = {}
 
     def of(self, count: int) -> tuple[Launch, Launch, int]:
-        """For so many items: the kernels that count digits and that sort by one, and the bytes that a tile says."""
+        """The kernel that counts digits, the one that sorts by one, and the bytes that a tile publishes."""
         wide = count >= _WIDE
         ready = self._ready.get(wide)
         if ready is None:

@@ -1,6 +1,6 @@
 """Sorts of few items by rank: sort_by_rank.cu or sort_tile.cu sorts tiles, and merge_by_rank.cu merges them.
 
-Each launch keeps the whole device busy for a short time. The sizes below are the fastest of a sweep on an H200.
+Each launch occupies the whole device for a short time. The sizes below are the fastest of a sweep on an H200.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _WIDE_TILES = (_ALONE, Tiles(1 << 15, 2048), *_BY_BLOCKS)
 
 
 def most_by_rank(order: Order, columns: Columns | None) -> int:
-    """Up to so many keys of an order, sorts by rank take less time than sorts by digits, on an H200."""
+    """The most keys of an order for which sorts by rank are faster than sorts by digits, on an H200."""
     if order.width == 8:
         return 1 << 18 if columns is None else 1 << 17
     if order.width == 4:
@@ -60,7 +60,7 @@ def most_by_rank(order: Order, columns: Columns | None) -> int:
 
 
 def group_size(runs: int) -> int:
-    """The runs of a group, where all passes merge about as many, and none more than _MOST_MERGED."""
+    """The runs of a group, so that all passes merge about equally many, and none more than _MOST_MERGED."""
     found, passes = runs, 1
     while found > _MOST_MERGED:
         passes += 1
@@ -69,7 +69,7 @@ def group_size(runs: int) -> int:
 
 
 class RankSort:
-    """Sorts of up to `most` keys, and of their values or numbers if there are columns of them.
+    """Sorts of up to `most` keys, and of their values or indices if there are columns.
 
     Precondition: images decide the order of `kernels`.
     """
@@ -128,7 +128,7 @@ class RankSort:
             runs = -(-runs // fan_in)
             groups.append(min(fan_in, runs))
         last = self._merge(last=True)
-        # With columns only the last launch writes to them. Otherwise `out` is one of the rooms.
+        # Only the last launch writes to columns. Without columns, `out` is one of the two buffers.
         nbytes = whole_vectors(count * self._size)
         rooms = min(len(groups), 2) if self._columns is not None else 1
         room = allocate(rooms * nbytes)

@@ -9,7 +9,7 @@ from typing import Any
 
 import cupy
 
-from gpumerge_cli.backends.base import DeviceInfo, Pace, SortPace
+from gpumerge_cli.backends.base import ChunkSizes, DeviceInfo, PieceSizes
 from gpumerge_cli.backends.gpu import device, shares
 from gpumerge_cli.backends.gpu.backend import GpuBackend, check_array
 from gpumerge_cli.backends.gpu.exchange import sort_shares
@@ -31,12 +31,12 @@ _HOME = 1.2
 
 @lru_cache(maxsize=8)
 def team_of(numbers: tuple[int, ...]) -> DeviceTeam:
-    """The team of these devices that sorts arrays: always the same, since CuPy keeps freed memory by its streams."""
+    """The team of these devices that sorts arrays: always the same, since CuPy keeps freed memory for each stream."""
     return DeviceTeam([cupy.cuda.Device(number) for number in numbers])
 
 
 class SeveralGpus(GpuBackend):
-    """GPUs by their numbers. Raises DeviceError if one is not there."""
+    """GPUs by their numbers. Raises DeviceError if one is missing."""
 
     def __init__(self, numbers: Sequence[int]) -> None:
         super().__init__(numbers[0])
@@ -62,14 +62,14 @@ class SeveralGpus(GpuBackend):
             return chosen
         return replace(chosen, why=f"{chosen.why}; on one GPU at a time, since rows are gathered where their text lies")
 
-    def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
+    def chunk_sizes(self, order: Order, runs: int, item_bytes: float) -> ChunkSizes:
         """See Backend."""
-        one = super().pace(order, runs, item_bytes)
+        one = super().chunk_sizes(order, runs, item_bytes)
         return replace(one, workers=one.workers * len(self._devices))
 
-    def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
+    def piece_sizes(self, order: Order, item_bytes: float) -> PieceSizes:
         """See Backend."""
-        one = super().sort_pace(order, item_bytes)
+        one = super().piece_sizes(order, item_bytes)
         return replace(one, workers=one.workers * len(self._devices))
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
@@ -96,7 +96,7 @@ class SeveralGpus(GpuBackend):
         outs: Sequence[Any],
         plan: ExchangePlan | None = None,
     ) -> None:
-        """Sort the keys of CuPy arrays, one behind the other, stably, into `outs`, which have as many items in all.
+        """Sort the keys of all arrays, stably, into the consecutive `outs`, which have as many items in all.
 
         parts, outs: one array on each device; or a single array each, both on the same device, on which all devices
         work. Waits until all is done.

@@ -1,4 +1,4 @@
-"""Sort policies of the GPU backend. The functions are pure and need no device, as those of policy.py."""
+"""Sort policies of the GPU backend. The functions are pure and need no device, like those of policy.py."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpumerge_cli.launch import (
 from gpumerge_cli.order.kinds import Order
 
 RANKS = Order.records(1, 0, 1)
-"""The order of all rows whose prefixes decide, whatever the rows stand for."""
+"""The order of rows whose prefixes decide it: sorts of indices use it for every order."""
 
 _MOST_NARROW = 1 << 32
 _IMAGE_BYTES = 8
@@ -88,7 +88,7 @@ RANKING_THREADS = 512
 RANK_MERGING_THREADS = 128
 """The threads a block of merge_by_rank.cu. Every run that it merges but the last has a multiple of so many items."""
 _FULL = 0.9
-"""The share of path's tiles that sorted tiles must fill. If they fill less, smaller ones that fill them are sorted."""
+"""The share of path's tiles that sorted tiles must fill. Otherwise sorted tiles are made smaller, to fill fewer."""
 _WHY: dict[Algorithm, str] = {
     "merge": "asked for: tiles in shared memory, then passes over several runs",
     "bottom-up": "asked for: pairs of runs, a level at a time, every thread the same share",
@@ -140,13 +140,13 @@ def pair_order(order: Order, value_bytes: int) -> Order:
 
 
 def index_bytes(count: int) -> int:
-    """The bytes of the places of so many keys."""
+    """The bytes of an index of so many keys."""
     return 4 if count <= _MOST_NARROW else 8
 
 
 def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbytes: int) -> SortPolicy:
     """See Backend.resolve_sort."""
-    count = order.count(nbytes) or 0  # lines are counted only when they are found
+    count = order.count(nbytes) or 0  # 0 for lines, which are counted later
     if request.algorithm == "auto":
         algorithm, why = _auto(request.launch, order, limits, count)
     else:
@@ -175,7 +175,7 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
 
 
 def check_count(algorithm: Algorithm, items: int) -> None:
-    """Raises UsageError for more items than the algorithm takes."""
+    """Raise UsageError if the algorithm is too slow for so many items."""
     if algorithm == "recursive":
         check_recursion(items)
     if algorithm == "iterative" and items > _MOST_ITERATED:
@@ -201,9 +201,9 @@ def of_fan_in(launch: LaunchPolicy, fan_in: int) -> LaunchPolicy:
 
 
 def _auto(launch: LaunchRequest, order: Order, limits: DeviceLimits, count: int) -> tuple[Algorithm, str]:
-    """The algorithm that suits, and why. count: of the items, 0 if it is not known.
+    """The fastest algorithm, and the reason. count: the number of items, 0 if unknown.
 
-    If the user asked for a launch, the sort is one that merges.
+    If the user requested a launch, the sort is one that merges.
     """
     if launch != LaunchRequest():
         if requested_variant(launch).fans_in:

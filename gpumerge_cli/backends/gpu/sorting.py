@@ -33,8 +33,8 @@ class Sort:
     ) -> Iterator[Step]:
         """Sort items, an address and a count, into `out`, stably.
 
-        The items stay as they are, unless `out` is their address. overwrite: they need not, so that less memory is
-        taken. text: of rows. Raises UsageError for more items than the algorithm takes.
+        The items stay as they are, unless `out` is their address. overwrite: they may be overwritten, which saves
+        memory. text: the context of rows. Raises UsageError for more items than the algorithm takes.
         """
         (address, count), policy = items, self._policy
         check_count(policy.algorithm, count)
@@ -44,8 +44,9 @@ class Sort:
         other = allocate(whole_vectors(count * self._size)) if several and not overwrite else None
         room = address if other is None else other.ptr
         if policy.algorithm == "radix":
-            # Only the device knows which passes are needed. An even number leads from `out` back to it, an odd one from
-            # `room`. To make up the number, it adds a pass that is not needed. If all are needed, theirs must be right.
+            # Only the device knows which passes are needed. An even number of passes leads from `out` back to `out`, an
+            # odd number from `room`. The device adds an unneeded pass if the parity is wrong. If all passes are needed,
+            # their own parity must fit.
             begin = room if policy.passes % 2 else out
             if address in (out, room) and address != begin:
                 yield copy, count * self._size, (address, begin), False
@@ -117,7 +118,7 @@ sort_of = lru_cache(maxsize=256)(Sort)
 def tiling(
     kernels: Kernels, shape: TileShape, transfer: Transfer | None, macros: Macros = (), words: int = 0
 ) -> Launch:
-    """The kernel whose blocks sort a tile each. macros, words: of columns; their words end the arguments."""
+    """The kernel whose blocks sort a tile each. macros, words: those of columns; their words are the last arguments."""
     shape_macros = tile_macros(shape.block_size, shape.items_per_thread, shape.resident, transfer)
     shared = tile_shared_bytes(shape, kernels.order)
     return kernels.ready("sort_tile", shape.block_size, _TILE_WORDS + words, (*shape_macros, *macros), shared)

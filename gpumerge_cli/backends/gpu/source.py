@@ -58,7 +58,7 @@ def flatten(name: str, directory: Path | None = None) -> str:
 
 
 def moves_rows(order: Order) -> bool:
-    """True if rows are merged, and items gathered by them. Small records with short keys move whole, as keys do."""
+    """Whether rows are merged, and items gathered by them. Keys, and small records with short keys, move whole."""
     return not order.moves_whole(_SMALL_RECORDS)
 
 

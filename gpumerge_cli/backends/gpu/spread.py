@@ -143,7 +143,7 @@ class Spread:
             sent += length
 
     def sort(self, total: int, policy: SortPolicy, equals: Equals = Equals.ALL) -> int:
-        """Sort the first `total` bytes. Returns the bytes that are left, once they are in place."""
+        """Sort the first `total` bytes. Waits, and returns the bytes of the result."""
         size, team = self._order.item_bytes, self._team
         edges = [min(total, end) // size for end in (0, *self._ends)]
         given = [

@@ -13,7 +13,7 @@ from gpumerge_cli.errors import DeviceError, UsageError
 
 
 class _CapturedMemory:
-    """Memory of a graph that is being captured: taken and given back whenever the graph runs."""
+    """Memory of a graph that is being captured: taken and freed whenever the graph runs."""
 
     def __init__(self, nbytes: int, stream: int) -> None:
         self.ptr: int = cupy.cuda.runtime.mallocAsync(nbytes, stream)
@@ -21,7 +21,7 @@ class _CapturedMemory:
         self._stream = stream
 
     def __del__(self) -> None:
-        if is_captured(self._stream):  # else an error has ended the capture, and there is no graph to give it back
+        if is_captured(self._stream):  # otherwise an error has ended the capture, and no graph frees it
             cupy.cuda.runtime.freeAsync(self.ptr, self._stream)
 
     def pointer(self) -> Any:
@@ -54,7 +54,7 @@ def is_captured(stream: int) -> bool:
 def temporaries() -> Iterator[None]:
     """Arrays that are made in the body are temporaries of what is queued on the current stream: see scratch.
 
-    Make an array that is used after the body inside `lasting`.
+    An array that is used after the body must be made inside `lasting`.
     """
     stream, captured = current_stream(), False
     with suppress(*FOREIGN):  # a stream of another device is refused where it is used
@@ -83,7 +83,7 @@ def lasting() -> Iterator[bool]:
 def scratch(nbytes: int) -> Any:
     """Memory for what is queued on the current stream while the result lives; `ptr` is its address.
 
-    It may be taken by other work behind that on the stream, and a graph runs later, so a graph gets memory of its own.
+    Later work on the stream may reuse it. A graph runs later, so it gets separate memory.
     """
     stream = current_stream()
     if is_captured(stream):
@@ -92,7 +92,7 @@ def scratch(nbytes: int) -> Any:
 
 
 def scratch_array(count: int, dtype: Any) -> Any:
-    """The same on the current stream, as an array of `count` items."""
+    """The memory of `scratch` as an array of `count` items."""
     size = count * cupy.dtype(dtype).itemsize
     if not size:
         return cupy.empty(count, dtype)
@@ -139,6 +139,6 @@ def check_waiting(stream: int, what: str) -> None:
     """Raises UsageError if a stream is captured by a graph, which cannot hold the wait for an answer."""
     if is_captured(stream):
         raise UsageError(
-            f"{what} waits for its answer, and a graph that is captured cannot",
+            f"{what} waits for its answer, which is impossible while a graph is captured",
             way_out="call it outside of the capture",
         )

@@ -1,4 +1,4 @@
-"""Several devices that work together: a stream each, ways from one to another, and whether they see each other."""
+"""Several devices that work together: a stream for each, streams for copies, and access to each other's memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ArrayMemory:
 
 
 class DeviceTeam:
-    """Devices by their place in the team, from 0. A device may be in it twice, as tests of one device have it."""
+    """Devices, numbered from 0. A device may be in the team twice, so tests need only one device."""
 
     def __init__(self, devices: Sequence[cupy.cuda.Device]) -> None:
         self.devices = list(devices)
@@ -47,8 +47,8 @@ class DeviceTeam:
     def linked(self) -> bool:
         """Whether kernels of each device can read what `room` gives on all others.
 
-        Memory that CuPy takes in another way is not open to other devices. Copies need no link: without
-        one the driver takes them through host memory.
+        Other devices cannot read memory from another allocator of CuPy. Copies need no link: without one, the driver
+        copies through host memory.
         """
         pool = getattr(cupy.cuda.get_allocator(), "__self__", None)
         return self._linked and isinstance(pool, cupy.cuda.MemoryPool)
@@ -59,7 +59,7 @@ class DeviceTeam:
 
     @contextmanager
     def on(self, member: int) -> Iterator[cupy.cuda.Stream]:
-        """Make a device and its stream the current ones, and turn their errors into this project's."""
+        """Make a device and its stream the current ones, and turn their errors into DeviceError."""
         with device_errors(), self.devices[member], self.stream(member) as stream:
             yield stream
 
@@ -67,7 +67,7 @@ class DeviceTeam:
     def copies(self, source: int, to: int) -> Iterator[cupy.cuda.Stream]:
         """Make device `to`, and its stream that fetches from `source`, the current ones.
 
-        The stream waits for no work of either device. Memory taken here is never memory that such work has freed.
+        The stream waits for no work of either device. Memory taken here was never freed by such work.
         """
         with device_errors(), self.devices[to]:
             with self._lock:
@@ -109,7 +109,7 @@ class DeviceTeam:
         cupy.cuda.get_current_stream().wait_event(event)
 
     def event(self) -> cupy.cuda.Event:
-        """An event behind all work that is queued on the current stream so far."""
+        """An event after all work that is queued on the current stream so far."""
         event = cupy.cuda.Event(disable_timing=True)
         event.record(cupy.cuda.get_current_stream())
         return event

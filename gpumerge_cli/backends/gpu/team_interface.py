@@ -22,7 +22,7 @@ class Memory(Protocol):
 
 
 class Devices(Protocol):
-    """Several devices. Their work is queued on the current stream, which `on` or `way` chooses; see team.Team."""
+    """Several devices. Work is queued on the current stream, which `on` or `copies` chooses; see team.DeviceTeam."""
 
     @property
     def linked(self) -> bool: ...

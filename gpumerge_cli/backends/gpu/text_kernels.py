@@ -1,4 +1,4 @@
-"""The calls of the kernels for text: lines are found and numbered, made to rows, and gathered by sorted rows."""
+"""The launches of the kernels for text: lines are found, numbered, turned into rows, and gathered by sorted rows."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class TextKernels:
         yield self._step("gather_lines", _text_blocks(nbytes), [*context, rows[0], ends, rows[1], out, nbytes])
 
     def _running_sums(self, numbers: Run, allocate: Allocate) -> Iterator[Step]:
-        """Each of the int64 becomes the sum of all up to it. CuPy would compile a copy first, and load NVRTC for it."""
+        """Replace each int64 by the sum of all up to it. CuPy's own function would load NVRTC to compile itself."""
         blocks, shared = ceil_div(numbers[1], _THREADS * _SUMMED_PER_THREAD), 8 * _THREADS
         sums = allocate(8 * blocks)
         if blocks > 1:
@@ -145,5 +145,5 @@ def _text_blocks(nbytes: int) -> int:
 
 def out_of_order() -> DisorderError:
     """The error for merged lines that are not the lines of the inputs. Only inputs out of order lead to it."""
-    what = "inputs are out of order: merged, some of their lines are there twice and others not at all"
+    what = "inputs are out of order: merged, some of their lines are repeated and others missing"
     return DisorderError(what, way_out="leave --no-check out")

@@ -104,10 +104,11 @@ class Walk:
     def __call__(
         self, runs: list[Run], out: int, room: int, values: list[int], moved: int, text: Context = NO_TEXT
     ) -> int:
-        """Put out the set of two runs, each an address and a count, on the current stream. Waits for their number.
+        """Write the set of two runs on the current stream. Waits for the number of its items, and returns it.
 
-        out: where items go, which has room for `room` items; runs that are not in order put out no more. values, moved:
-        where the rows of values come from and go. text: of rows. The runs have an item at least, and takes(their sum).
+        out: the address of the output, which has room for `room` items, even if runs are out of order. values, moved:
+        the addresses of the rows of values, and of their output. text: the context of rows. The runs have at least one
+        item, and takes(their sum) holds.
         """
         return self._answers.answer_of(self.steps, runs, (out, room), (values, moved), scratch, text)
 
@@ -152,8 +153,8 @@ def combine_arrays(
 ) -> tuple[Any, Any]:
     """The set of one or two sorted arrays of keys, and the rows of their values, on the current device.
 
-    on: the number of the device, and its limits. out: the keys become its first items. New arrays hold at most twice
-    the memory that they need.
+    on: the number of the device, and its limits. out: an array whose first items become the keys. New arrays take
+    at most twice the memory that they need.
     """
     m, n = len(arrays[0]), len(arrays[-1]) if len(arrays) > 1 else 0
     room = equals.most(list(map(len, arrays)))
@@ -177,7 +178,7 @@ def combine_arrays(
 
 
 def alone(equals: Equals) -> Equals:
-    """The set of a run and an empty one that has the items of `equals` of the run alone."""
+    """The set that makes the same of a run and an empty one as `equals` makes of the run alone."""
     return Equals.of_sets("union", distinct=equals.is_distinct)
 
 

@@ -30,7 +30,7 @@ def variant_named(name: str) -> Variant:
 
 
 def requested_variant(request: LaunchRequest) -> Variant:
-    """The variant to run; "auto" is the same on every backend. Raises UsageError for an option that it does not use."""
+    """The variant that a request runs, the same on every backend. Raises UsageError for an option it does not use."""
     chosen = next(one for one in LADDER if one.auto) if request.kernel == "auto" else variant_named(request.kernel)
     for option in OPTIONS:
         if getattr(request, option) is not None and option not in chosen.options:

@@ -1,4 +1,4 @@
-"""Rung 3: as tiled, but items that a round leaves over stay in a ring, and only the used ones are replaced."""
+"""Rung 3: as tiled, but unused items of a round stay in a ring, and only used items are replaced."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ register_variant(
             shared=staging.staging_bytes,
             sizes=staging.sizes,
             splits=staging.gpu_splits,
-            how="as tiled, and what a round leaves over stays in a ring",
+            how="as tiled, and unused items of a round stay in a ring",
         ),
         cpu=OnCpu(lambda request, width, why: staging.on_cpu("circular", request, width, why), staging.cpu_splits),
     )

@@ -1,4 +1,4 @@
-"""A kernel variant: one rung of the ladder, with all that the program knows of it in one value.
+"""A kernel variant: one rung of the ladder, described by one value.
 
 A variant is three files: its CUDA kernel, kernels/gpu/merge_NAME.cu; its twin for host threads,
 kernels/cpu/merge_NAME.hpp; and rungN_NAME.py beside this one, which registers the `Variant`. Both kernel files define a
