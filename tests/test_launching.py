@@ -286,9 +286,7 @@ def test_a_graph_that_is_captured_has_scratch_of_its_own(monkeypatch: pytest.Mon
     assert freed == [(4096, STREAM)]
     monkeypatch.setattr(streams, "current_stream", lambda: 0)
     assert streams.scratch(100).ptr != 4096
-    with pytest.raises(
-        UsageError, match="is_sorted waits for its answer, which is impossible while a graph is captured"
-    ):
+    with pytest.raises(UsageError, match="is_sorted waits for its answer, which is impossible while"):
         streams.check_waiting(STREAM, "is_sorted")
 
 
