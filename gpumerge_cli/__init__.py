@@ -1,7 +1,7 @@
 """gpumerge: merge and sort files and arrays on the GPU or the CPU.
 
-merge, sort, argsort, is_sorted, rank, rank_of, union, intersect, difference, symmetric and join take arrays. run does a
-Job of files, as the command line does. An argument that they cannot take raises a GpumergeError.
+merge, sort, argsort, is_sorted, rank, rank_of, union, intersect, difference, symmetric and join take arrays.
+run carries out a Job of files, as the command line does. An invalid argument raises a GpumergeError.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 BEGUN = time.perf_counter() - time.process_time()
-"""The program's begin, by `time.perf_counter`: the interpreter's start-up is work, hardly waiting."""
+"""The start of the program, by `time.perf_counter`; the interpreter's start-up counts with its processor time."""
 __version__ = "0.1.0"
 __all__ = [
     "ClusterError",
@@ -47,9 +47,9 @@ _ROOMS = {
     "difference": "arrays.sets", "intersect": "arrays.sets", "symmetric": "arrays.sets", "union": "arrays.sets",
     "argsort": "arrays.sorting", "is_sorted": "arrays.sorting", "sort": "arrays.sorting",
 }  # fmt: skip
-"""The modules of what is exported, but for errors."""
+"""The modules of exported names, apart from errors."""
 
-TYPE_CHECKING = False  # as type checkers have it: importing typing would take as long as all before it
+TYPE_CHECKING = False  # as type checkers have it: importing typing would take as long as everything before it
 if TYPE_CHECKING:
     from typing import Any
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run the command line that the process was started with, and exit."""
-    # First of all, so that a signal ends in a line while things are imported, too. There is nothing to clean up yet.
+    # This comes first, so that a signal during imports ends in one line, too. There is nothing to clean up yet.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
@@ -25,14 +25,14 @@ def main() -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     # NumPy's library for linear algebra, which nothing here uses, would start a thread a core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Importing makes many objects and drops few, so the collector would look through them in vain, again and again.
+    # Importing makes many objects and drops few, so early collections would find nothing.
     gc.set_threshold(50_000)
     try:
         _survive_limits()
         from gpumerge_cli.cli.app import run
 
         code = run(sys.argv[1:], last=True)
-    except MemoryError:  # not even for the way that errors are told; Python's own exit code would mean disorder
+    except MemoryError:  # too little even for reporting errors; Python's own exit code would mean disorder
         _end_for_memory()
     # Everything is written and flushed. The interpreter's own end would take time, and wait for threads, one of which
     # may still wait for a pipe that never ends.
@@ -44,7 +44,7 @@ _held: list[object] = []
 
 
 def _survive_limits() -> None:
-    """Have an exit that a C library calls end in a line and exit 2, under a limit on address space (ulimit -v).
+    """Under a limit on address space (ulimit -v), turn a C library's call of exit into one line and exit code 2.
 
     OpenBLAS calls exit(1) where it gets no memory, and 1 would mean disorder. The program itself never calls exit.
     OpenBLAS writes a line of its own before that, to C's stderr, which nothing else here uses.
@@ -57,10 +57,10 @@ def _survive_limits() -> None:
 
     own = os.getpid()
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-    told = kind(lambda _: _end_for_memory() if os.getpid() == own else None)
-    _held.append(told)
+    handler = kind(lambda _: _end_for_memory() if os.getpid() == own else None)
+    _held.append(handler)
     linked = ctypes.CDLL(None)
-    linked.__cxa_atexit(told, None, None)
+    linked.__cxa_atexit(handler, None, None)
     linked.fopen.restype = ctypes.c_void_p
     nowhere = linked.fopen(os.devnull.encode(), b"w")
     if nowhere:

@@ -1,6 +1,6 @@
 """Memory by its address, and objects that hold bytes, for calls of compiled code: bytes, memoryviews, arrays.
 
-They say without NumPy what its arrays would: to load it takes longer than to merge small files.
+They replace NumPy's arrays where loading NumPy would take longer than merging small files.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 Bytes = Any
-"""A memoryview of bytes, or an array of uint8: what is asked of it are its length, items, slices and `tobytes`."""
+"""A memoryview of bytes, or an array of uint8: only its length, items, slices and `tobytes` are used."""
 _LARGE = 4 << 20
 """Bytes from which memory comes in large pages, whose first use is faster."""
 _WRITABLE = 0x200  # PyBUF_WRITE
@@ -44,7 +44,7 @@ def address_of(held: Any) -> int:
     return address or 0
 
 
-def view(address: int | None, nbytes: int) -> memoryview:
+def memory_at(address: int | None, nbytes: int) -> memoryview:
     """`nbytes` at an address, without a copy. The memory must outlive the view."""
     if not nbytes or address is None:
         return memoryview(bytearray())
@@ -52,7 +52,7 @@ def view(address: int | None, nbytes: int) -> memoryview:
     return found
 
 
-def room(nbytes: int) -> memoryview:
+def allocate(nbytes: int) -> memoryview:
     """New memory of `nbytes`, all zero. Raises MemoryError."""
     if nbytes < _LARGE:
         return memoryview(bytearray(nbytes))

@@ -1,4 +1,4 @@
-"""The cache: a folder for compiled code and the findings of `info --measure`, which the program can make again."""
+"""The cache: a folder for compiled code and the results of `info --measure`. The program can make all of it again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from gpumerge_cli.replacement import replacing
-from gpumerge_cli.trust import distrusted, tell_once
+from gpumerge_cli.trust import distrusted, warn_once
 
 
 def cache_folder() -> str:
@@ -16,12 +16,12 @@ def cache_folder() -> str:
     return os.path.join(base, "gpumerge")
 
 
-def read_own(path: Path) -> bytes:
+def read_cached(path: Path) -> bytes:
     """The bytes of the file. Raises OSError, also if another user could have written the file; a line says so once."""
     with open(path, "rb", opener=_without_waiting) as file:  # first, because most often there is none
         for folder in _folders(path):
-            _judge(folder, folder.stat())
-        _judge(path, os.fstat(file.fileno()))
+            _check_trusted(folder, folder.stat())
+        _check_trusted(path, os.fstat(file.fileno()))
         return file.read()
 
 
@@ -30,14 +30,14 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def write_own(path: Path, data: bytes) -> None:
-    """Write a file for `read_own`, in one step. Raises OSError, also if `read_own` would refuse the file."""
+def write_cached(path: Path, data: bytes) -> None:
+    """Write a file for `read_cached`, in one step. Raises OSError, also if `read_cached` would refuse the file."""
     folders = _folders(path)
     for folder in folders or [path.parent]:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
     for folder in folders:
-        _judge(folder, folder.stat())
+        _check_trusted(folder, folder.stat())
     with replacing(path, 0o600) as file:
         file.write(data)
 
@@ -48,8 +48,8 @@ def _folders(path: Path) -> list[Path]:
     return [folder for folder in reversed(path.parents) if folder.is_relative_to(top)]
 
 
-def _judge(path: Path, status: os.stat_result) -> None:
+def _check_trusted(path: Path, status: os.stat_result) -> None:
     why = distrusted(str(path), status)
     if why:
-        tell_once(f"the cache is not used: {why}")
+        warn_once(f"the cache is not used: {why}")
         raise PermissionError(errno.EACCES, why, str(path))

@@ -19,10 +19,12 @@ PATIENCE = 0.3
 
 @dataclass(frozen=True)
 class Notice:
-    """what: the code that is being compiled, in words. about: roughly how many seconds all of it takes."""
+    """A compilation that has begun."""
 
     what: str
+    """The code that is being compiled, in words."""
     about: float
+    """Roughly how many seconds all of it takes."""
 
 
 _tell: list[Callable[[Notice], None]] = []
@@ -30,7 +32,7 @@ _take: list[Callable[[Span], None]] = []
 
 
 @contextmanager
-def told(listener: Callable[[Notice], None]) -> Iterator[None]:
+def notifying(listener: Callable[[Notice], None]) -> Iterator[None]:
     """Until the body ends, call `listener` for each compilation that takes a while, from any thread."""
     _tell.append(listener)
     try:

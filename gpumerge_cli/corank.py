@@ -33,7 +33,7 @@ def bound(run: Run, key: Any, low: int, high: int, *, after_equals: bool) -> int
     """The first position in [low, high] whose item does not go before `key`: a binary search over bytes.
 
     after_equals: items equal to the key go before it too. Preconditions: low and high are cuts; items before low go
-    before the key, and items from high on do not. Looks at O(log(high - low)) items.
+    before the key, and items from high on do not. Reads O(log(high - low)) keys.
     """
     answer, limit = high, high
     while low < limit:
@@ -52,12 +52,13 @@ def bound(run: Run, key: Any, low: int, high: int, *, after_equals: bool) -> int
 
 @dataclass(frozen=True)
 class Probe:
-    """A step of `co_rank`: it tries i in [low, high]. b_first: whether B[rank - 1 - i] goes before A[i]."""
+    """A step of `co_rank`: it tries i in [low, high]."""
 
     low: int
     high: int
     i: int
     b_first: bool
+    """Whether B[rank - 1 - i] goes before A[i]."""
 
 
 def co_rank(rank: int, m: int, n: int, b_first: Callable[[int, int], bool]) -> tuple[int, list[Probe]]:

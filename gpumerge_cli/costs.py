@@ -9,8 +9,8 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpumerge_cli.cache import cache_folder, read_own, write_own
-from gpumerge_cli.dataclass import dataclass, field, names_of
+from gpumerge_cli.cache import cache_folder, read_cached, write_cached
+from gpumerge_cli.dataclass import dataclass, field, field_names
 
 BACKENDS = ("cpu", "gpu")
 _ADDED = ("written", "mapped", "cpu_sorted_keys", "cpu_sorted_lines", "gpu_sorted_keys", "gpu_sorted_lines")
@@ -18,36 +18,35 @@ _MERGING = ("index", "check", "kernel")
 
 
 _CLEARLY = 1.5
-"""A run of the CPU lasts clearly longer than a GPU's start-up if it lasts this many times as long."""
+"""A run on the CPU is clearly longer than a GPU's start-up if it takes this many times as long."""
 _SOONER = 0.85
-"""The GPU joins the CPU if the two are done within this share of the CPU's time."""
+"""The GPU joins the CPU if both together need at most this share of the CPU's time."""
 _SATURATED = 8
 """More cores than this hardly write more to a mapped file."""
-_AT_RATE = 1 << 40  # bytes, of which start-up is no part to speak of
+_AT_RATE = 1 << 40  # bytes, so many that start-up is negligible
 
 
 @dataclass(frozen=True)
 class Mix:
-    """The estimate of a run. seconds: of the whole program. alone: of each kind of worker, if it did all.
-
-    shares: the part of the bytes that each kind does. pays: whether the GPU should join the CPU.
-    """
+    """The estimate of a run."""
 
     seconds: float
+    """Seconds of the whole program."""
     alone: Mapping[str, float] = field(default_factory=dict)
+    """Seconds that each kind of worker would take for all of the work."""
     shares: Mapping[str, float] = field(default_factory=dict)
+    """The part of the bytes that each kind does."""
     pays: bool = False
+    """Whether the GPU should join the CPU."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds and bytes a second. See `predict` for how they go together.
+    """The constants of the cost model: seconds, and bytes a second. See `predict` for how they go together.
 
-    *_start_up: from the start of the process to the first byte. storage: what all threads together read and write by
-    calls. written: what they write to one file by calls. mapped: what each core writes to one that is mapped. *_keys,
-    *_lines: checking and merging, of the CPU by one core; records count as keys. *_sorted_keys, *_sorted_lines: the
-    same for sorting, which is never measured anew. link: to and from the device, each way. source: where they were
-    measured.
+    NAME_start_up: from the start of the process to the first byte. NAME_keys, NAME_lines: bytes a second that are
+    checked and merged, by one core for the CPU; records count as keys. NAME_sorted_keys, NAME_sorted_lines: the
+    same for sorting, which is never measured anew.
     """
 
     # The H200's machine, 16 cores, ext4: data/results/h200/workers.md.
@@ -61,14 +60,19 @@ class Costs:
     cpu_lines: float = 0.39e9
     # NVIDIA H200, 16 cores, ext4: data/results/h200/costs.json.
     storage: float = 4.4e9
+    """The bytes that all threads together read and write by calls."""
     # The same machine: 4.9 to 6.0 by two threads, 13.3 by eight.
     written: float = 6.0e9
+    """The bytes that all threads together write to one file by calls."""
     mapped: float = 1.6e9
+    """The bytes that each core writes to a mapped file."""
     gpu_start_up: float = 0.63
     gpu_keys: float = 35e9
     gpu_lines: float = 4.8e9
     link: float = 16.6e9
+    """To the device and from it, each way."""
     source: str = "built in"
+    """The machine that the constants were measured on."""
 
     def predict(
         self, backend: str, items: str, nbytes: int, cores: int, sharing: int = 1, compiling: float = 0.0
@@ -76,7 +80,7 @@ class Costs:
         """Seconds for `nbytes` of input, and its part of a start-up that `sharing` runs share.
 
         items: "keys" or "lines", with "sorted_" ahead for a sort. compiling: seconds that kernels still have to be
-        compiled for, which is part of the start-up. Raises KeyError for a backend that is none.
+        compiled for, which is part of the start-up. Raises KeyError for an unknown backend.
         """
         start_up, rate = (getattr(self, f"{backend}_{name}") for name in ("start_up", items))
         start_up = (start_up + compiling) / sharing
@@ -101,10 +105,10 @@ class Costs:
         self, items: str, nbytes: int, cores: int, *, gpus: int, host: bool = True, sharing: int = 1,
         compiling: float = 0.0,
     ) -> Mix:  # fmt: skip
-        """The estimate for the CPU, if `host`, and so many GPUs on the chunks of one merge.
+        """The estimate for the CPU, if `host`, and `gpus` GPUs on the chunks of one merge.
 
-        A GPU starts while the CPU works. From then on each takes what it can, as far as the storage gives it. The other
-        arguments are predict's.
+        A GPU starts while the CPU works. From then on each works at its own rate, within the rate of the storage. The
+        other arguments are those of predict.
         """
         starts = {"cpu": self.cpu_start_up / sharing, "gpu": (self.gpu_start_up + compiling) / sharing}
         rates = {name: _AT_RATE / (self.predict(name, items, _AT_RATE, cores) - self.predict(name, items, 0, cores))
@@ -141,11 +145,11 @@ def costs_file() -> Path:
     return Path(cache_folder()) / "costs.json"
 
 
-def load(path: Path | None = None) -> Costs:
+def load_costs(path: Path | None = None) -> Costs:
     """The costs measured on this machine; the built-in constants if those cannot be read or make no sense."""
-    names = set(names_of(Costs))
+    names = set(field_names(Costs))
     try:
-        data = read_own(path or costs_file())
+        data = read_cached(path or costs_file())
         import json
 
         # The built-in constants stand for anything that older versions did not measure.
@@ -158,11 +162,11 @@ def load(path: Path | None = None) -> Costs:
     return Costs()
 
 
-def save(costs: Costs, path: Path | None = None) -> Path:
-    """Keep measured costs for `load`. Raises OSError."""
+def save_costs(costs: Costs, path: Path | None = None) -> Path:
+    """Keep measured costs for `load_costs`. Raises OSError."""
     import json
     from dataclasses import asdict
 
     place = path or costs_file()
-    write_own(place, (json.dumps(asdict(costs), indent=2) + "\n").encode())
+    write_cached(place, (json.dumps(asdict(costs), indent=2) + "\n").encode())
     return place

@@ -2,7 +2,7 @@
 
 The standard library compiles all methods of a dataclass as the class is made. That takes half a millisecond, a merge
 has a hundred of them, and what the library imports for it takes as long as ten more. Here classes share their methods,
-but for `__init__`, which is compiled by the first call. The standard library's functions take the classes for its own.
+but for `__init__`, which is compiled by the first call. The standard library's functions accept these classes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(kind=None, /, *, frozen=False, eq=True, unsafe_hash=False):
-        """As the standard library has it, for these arguments."""
+        """The standard library's, for these arguments."""
 
         def made(kind):
             return _made(kind, frozen, eq, unsafe_hash or (eq and frozen))
@@ -25,11 +25,11 @@ else:
         return made if kind is None else made(kind)
 
     def field(*, default=..., default_factory=None, init=True, compare=True, repr=True):
-        """As the standard library has it, for these arguments."""
+        """The standard library's, for these arguments."""
         return _Field(default, default_factory, init, compare, repr)
 
     def replace(value, /, **changes):
-        """As the standard library has it."""
+        """The standard library's."""
         kind = type(value)
         for name, one in kind._fields_.items():
             if one.init and name not in changes:
@@ -37,10 +37,10 @@ else:
         return kind(**changes)
 
 
-__all__ = ["dataclass", "field", "names_of", "replace"]
+__all__ = ["dataclass", "field", "field_names", "replace"]
 
 
-def names_of(kind: type[Any]) -> tuple[str, ...]:
+def field_names(kind: type[Any]) -> tuple[str, ...]:
     """The names of a dataclass's fields."""
     return tuple(kind._fields_)
 
@@ -53,17 +53,17 @@ class _Field:
 
 
 class _Standard:
-    """The fields as the standard library has them, for those who ask for them."""
+    """The fields in the standard library's form, made when they are first read."""
 
     def __get__(self, _: Any, kind: Any) -> Any:
         import dataclasses
 
-        told = []
+        specs = []
         for name, one in kind._fields_.items():
             value = {} if one.default is ... else {"default": one.default}
             value |= {} if one.factory is None else {"default_factory": one.factory}
-            told.append((name, object, dataclasses.field(init=one.init, compare=one.compare, kw_only=True, **value)))
-        found = dataclasses.make_dataclass(kind.__name__, told).__dataclass_fields__  # type: ignore[attr-defined]
+            specs.append((name, object, dataclasses.field(init=one.init, compare=one.compare, kw_only=True, **value)))
+        found = dataclasses.make_dataclass(kind.__name__, specs).__dataclass_fields__  # type: ignore[attr-defined]
         kind.__dataclass_fields__ = found
         return found
 
@@ -142,8 +142,8 @@ def _compare_by(kind: Any, names: list[str], hashed: bool) -> None:
 
 
 def _repr(self: Any) -> str:
-    told = ", ".join(f"{name}={getattr(self, name)!r}" for name, one in type(self)._fields_.items() if one.shown)
-    return f"{type(self).__qualname__}({told})"
+    values = ", ".join(f"{name}={getattr(self, name)!r}" for name, one in type(self)._fields_.items() if one.shown)
+    return f"{type(self).__qualname__}({values})"
 
 
 def _refuse(self: Any, name: str, _value: object = None) -> None:

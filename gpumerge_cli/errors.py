@@ -1,9 +1,9 @@
 """The error tree. Every error says what is wrong, where, and the way out, in one line.
 
 GpumergeError            exit 2
-|-- UsageError           options that do not fit together, or do not fit the device
-|-- InputError           a file that cannot be read as asked
-|   `-- DisorderError    an input that is not in the order asked for
+|-- UsageError           options that are invalid, contradict each other, or exceed the device
+|-- InputError           a file that cannot be read as the options say
+|   `-- DisorderError    an input that is not in the order of the options
 |-- OutputError          an output that cannot be written
 |-- DeviceError          a GPU, or the CPU's library, that is missing or failed
 |   `-- DeviceMemoryError    out of memory; a smaller chunk may fit
@@ -21,10 +21,10 @@ from gpumerge_cli.urls import redacted
 
 
 class GpumergeError(Exception):
-    """Base of all errors that a user can mend.
+    """Base of all errors that a user can resolve.
 
     what: the problem, without a full stop. where: "FILE", "FILE:LINE" or "FILE@ITEM", or "" if the error has no place.
-    way_out: how to mend it, or "".
+    way_out: how to resolve it, or "".
     """
 
     exit_code = 2
@@ -41,17 +41,18 @@ class GpumergeError(Exception):
 
 
 class UsageError(GpumergeError):
-    """Options, or arrays, that cannot be honoured."""
+    """Invalid options or arrays, or ones that contradict each other."""
 
 
 class InputError(GpumergeError):
-    """An input that cannot be read as asked."""
+    """An input that cannot be read as the options say."""
 
 
 class DisorderError(InputError):
-    """An input that is not in the order asked for. item: the first line that is out of order; None for other items."""
+    """An input that is not in the order of the options."""
 
     item: bytes | None = None
+    """The first line that is out of order; None for other items."""
 
 
 class OutputError(GpumergeError):
@@ -71,9 +72,9 @@ class ClusterError(GpumergeError):
 
 
 class Interrupted(BaseException):
-    """A signal asked the program to stop. way_out: which results are left, apart from output files.
+    """A signal told the program to stop. way_out: which results remain, apart from output files.
 
-    This is no Exception. It can come at any moment, and a handler of expected errors must not catch it.
+    It is not an Exception: it may be raised anywhere, and a handler of expected errors must not catch it.
     """
 
     def __init__(self, signal_number: int, *, way_out: str = "") -> None:
@@ -123,15 +124,15 @@ def as_os_error(error: Exception) -> OSError:
 
 
 def lack_of_descriptors(error: BaseException | None) -> GpumergeError | None:
-    """The error to tell in place of one that a lack of file descriptors caused, whatever it says; None for others.
+    """The error to report in place of one that a lack of file descriptors caused; None for other errors.
 
-    No file that it names is at fault then.
+    The file that the original error names is not at fault.
     """
     seen: set[int] = set()  # an error may be its own cause
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         for number in (errno.EMFILE, errno.ENFILE):
-            # The system's loader, and libraries that are not Python's, tell it in words alone.
+            # The system's loader, and libraries that are not Python's, report it in words only.
             if (isinstance(error, OSError) and error.errno == number) or _says(error, number):
                 return GpumergeError(_reason(OSError(number, "")), way_out=_WAY_OUT[number])
         error = error.__cause__ or error.__context__
@@ -148,7 +149,7 @@ _NO_ROOM = ("failed to map segment", "annot allocate memory", "cannot map", "can
 
 
 def lacks_memory(error: BaseException) -> bool:
-    """Whether a library could not be loaded because the system's loader got no memory, as its message tells."""
+    """Whether a library could not be loaded because the system's loader got no memory, as its message says."""
     return any(one in str(error) for one in _NO_ROOM)
 
 

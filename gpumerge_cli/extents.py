@@ -1,4 +1,4 @@
-"""The places of bytes in files and memory, for compiled code that reads and writes them itself."""
+"""Locations of bytes in files and memory, for compiled code that reads and writes them itself."""
 
 from __future__ import annotations
 
@@ -9,71 +9,72 @@ from gpumerge_cli.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Extent:
-    """The bytes of a source: in a file, from byte `start` on, or in memory.
-
-    held: the number of bytes. A source may be one byte longer: then its last line lacks the terminator. swap: the
-    bytes of a key if its byte order is foreign, else 0. memory: an array of bytes, in place of the descriptor.
-    """
+    """The bytes of a source: in a file, from byte `start` on, or in memory."""
 
     descriptor: int
     start: int
     held: int
+    """The number of bytes. A source may be one byte longer: then its last line lacks the terminator."""
     swap: int = 0
+    """The bytes of a key if its byte order is foreign, else 0."""
     memory: Any = None
+    """An array of bytes, in place of the descriptor; None for a file."""
 
 
 @dataclass(frozen=True)
-class Copy:
-    """The decompressed content of an input, in the file at `path`. tag: tells it from that of other states of it."""
+class DecompressedCopy:
+    """The decompressed content of an input, in the file at `path`."""
 
     path: str
     tag: str
+    """Identifies this state of the input; other states have other tags."""
 
 
 @dataclass(frozen=True)
-class Spot:
-    """The place of a sink's bytes for another process: in the file at `path`, which is there, from byte `start` on.
-
-    name: the name in messages. dtype: of the items as the file has them, a numpy.dtype; None for lines. mapped: bytes
-    of the file that this machine's processes write faster by a mapping; 0 if they write by calls.
-    """
+class SinkLocation:
+    """The place of a sink's bytes for another process: in the existing file at `path`, from byte `start` on."""
 
     name: str
+    """The name in messages."""
     path: str
     start: int
     dtype: Any = None
+    """The numpy.dtype of the items as the file has them; None for lines."""
     mapped: int = 0
+    """Bytes of the file that this machine's processes write faster by a mapping; 0 if calls are faster."""
     identity: tuple[int, int] | None = None
-    """The device and the number of the file, which may have lost its name to another one. Device 0: of any device."""
+    """The device and the inode of the file, whose name another file may have taken since. Device 0: any device."""
 
 
 @dataclass(frozen=True)
-class PartsSpot:
-    """The place of a sink's bytes for other processes: an object of a store, of which each task sends one part.
-
-    name, dtype: as in Spot. upload: plain data by which any process sends parts (a formats.stores.base.Sendable).
-    head: the bytes ahead of all items. part_bytes: bytes that every part has at least, but for the last one.
-    """
+class UploadLocation:
+    """The place of a sink's bytes for other processes: an object of a store, of which each task sends one part."""
 
     name: str
+    """The name in messages."""
     upload: Any
+    """Plain data by which any process sends parts (a formats.stores.base.Sendable)."""
     head: bytes
+    """The bytes ahead of all items."""
     part_bytes: int
+    """The least bytes of every part but the last."""
     dtype: Any = None
+    """See Spot."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """The place of a sink's bytes: in a file, from byte `start` on. At most `writers` threads write at a time.
-
-    name: the name in messages. piece: each call ends at a multiple of this number of bytes. swap: as in Extent. memory:
-    the address of the file's byte 0 if the file is mapped, else 0.
-    """
+    """The place of a sink's bytes: in a file, from byte `start` on."""
 
     name: str
+    """The name in messages."""
     descriptor: int
     start: int
     piece: int
+    """Each call ends at a multiple of this number of bytes."""
     writers: int
+    """The most threads that write at a time."""
     swap: int = 0
+    """The bytes of a key if its byte order is foreign, else 0."""
     memory: int = 0
+    """The address of the file's byte 0 if the file is mapped, else 0."""

@@ -1,4 +1,4 @@
-"""JSON that every strict reader takes, with names of files that may hold bytes that are no UTF-8."""
+"""JSON that every strict reader accepts, also where names of files hold bytes that are not UTF-8."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _WRITTEN = re.compile("\0([89a-f][0-9a-f])")
 
 
 def dumps(value: Any, indent: int | None = None) -> str:
-    """`value` as JSON. A byte of text that is no UTF-8 is written as U+0000 and two hexadecimal digits.
+    """`value` as JSON. A byte that is not UTF-8 is written as U+0000 and two hexadecimal digits.
 
-    No name of a file, and no word of a command, holds U+0000, so `restored` finds the bytes again.
+    File names and words of a command never hold U+0000, so `restored` finds the bytes again.
     """
     import json
 
-    return json.dumps(_told(value), indent=indent)
+    return json.dumps(_plain(value), indent=indent)
 
 
 def restored(value: Any) -> Any:
@@ -25,7 +25,7 @@ def restored(value: Any) -> Any:
     return _mapped(value, lambda text: _WRITTEN.sub(lambda found: chr(0xDC00 + int(found[1], 16)), text))
 
 
-def _told(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     return _mapped(value, lambda text: _UNDECODED.sub(_digits, text))
 
 

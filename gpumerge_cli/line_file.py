@@ -1,4 +1,4 @@
-"""Files that lines are added to, such as logs from which later runs go on. A torn last line is cut off."""
+"""Files that lines are appended to, such as logs that later runs resume from. A torn last line is removed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gpumerge_cli.errors import InputError, OutputError, output_error
 class LineFile:
     """A file that lines are added to, each whole, by one process at a time.
 
-    path: a regular file, device or pipe. keep: keep the whole lines of the file; otherwise they are removed. begins,
-    what: the beginning of such a file, and its name in messages; a file that begins otherwise is left alone. Raises
-    OutputError, and InputError for a file that holds something else.
+    path: a regular file, device or pipe. keep: keep the whole lines of the file; otherwise they are removed.
+    begins: the beginning of such a file; another file is left unchanged. what: its description in messages. Raises
+    OutputError, and InputError for a file that begins otherwise.
     """
 
     def __init__(self, path: str, *, keep: bool, begins: str, what: str) -> None:
@@ -28,7 +28,7 @@ class LineFile:
                         beginning = file.read(len(os.fsencode(begins)))
                     if not os.fsencode(begins).startswith(beginning):
                         way_out = "name another file, or delete it"
-                        raise InputError(f"is no {what}", where=f"{path}:1", way_out=way_out)
+                        raise InputError(f"is not a {what}", where=f"{path}:1", way_out=way_out)
                     self._file.truncate(len(whole_lines(path)) if keep else 0)
             except BaseException:
                 self.close()

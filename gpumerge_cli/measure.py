@@ -18,32 +18,33 @@ _FIRST_SLOT = 1e-3
 
 @dataclass(frozen=True)
 class Span:
-    """One timed stretch of work: `seconds` long, `nbytes` moved (0 if it moved none).
-
-    stopped: when it ended, in seconds of time.perf_counter; by default now, for a span that is made when it ends.
-    """
+    """One timed piece of work."""
 
     name: str
     seconds: float
+    """Its duration."""
     nbytes: int = 0
+    """The bytes that it moved; 0 if it moved none."""
     stopped: float = field(default_factory=time.perf_counter)
+    """Its end, in seconds of time.perf_counter; by default now, for a span that is made when it ends."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Work of one thread on one stage: a span, or several spans that lie close together.
-
-    stage: its name. lane: the name of the worker that the thread works for ("cpu 3", "gpu 0"), or "thread N" of a
-    thread that works for none. start, stop: seconds since the run began. seconds: how long the thread was busy between
-    them; all of the time if `spans` is 1. nbytes: how many bytes were moved.
-    """
+    """Work of one thread on one stage: a span, or several spans that lie close together."""
 
     stage: str
+    """The name of the stage."""
     lane: str
+    """The name of the worker that the thread works for ("cpu 3", "gpu 0"), or "thread N" if it works for none."""
     start: float
+    """Seconds since the run began."""
     stop: float
+    """Seconds since the run began."""
     seconds: float
+    """The time that the thread was busy between start and stop; all of the time if `spans` is 1."""
     nbytes: int
+    """The bytes that were moved."""
     spans: int = 1
 
 

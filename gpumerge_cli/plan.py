@@ -1,4 +1,4 @@
-"""The plan of a merge: independent chunks, each with its range of every input and its place in the output."""
+"""The plan of a merge: independent chunks, each with its range of every input and its offset in the output."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.native.calls import Readable
-from gpumerge_cli.native.cuts import Cut as Cut
-from gpumerge_cli.native.cuts import Cuts
+from gpumerge_cli.native.cuts import Cut, Cuts
 from gpumerge_cli.order.kinds import Order
 
 _SPAN, _LEAST_SPAN = 256, 8
@@ -53,7 +52,7 @@ class Plan:
         return sum(chunk.nbytes for chunk in self.chunks)
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan as plain values, for JSON: per chunk its place in the output and its range of every input."""
+        """The plan as plain values, for JSON: per chunk its offset in the output and its range of every input."""
         return {
             "nbytes": self.nbytes,
             "chunks": [
@@ -65,9 +64,9 @@ class Plan:
 class Planner:
     """Cuts the merge of `sources` into chunks.
 
-    grid: (bytes of a block of the output's file, the place in it of the first item); chunks begin where blocks do, as
-    far as items allow. groups: items that compare equal lie in one chunk. keys: for each source the place of the key
-    that `order` compares, see Join.tables; none for whole items.
+    grid: (bytes of a block of the output's file, the position in it of the first item); chunks begin where blocks do,
+    as far as items allow. groups: items that compare equal lie in one chunk. keys: for each source the place of the
+    key that `order` compares, see Join.tables; none for whole items.
     """
 
     def __init__(
@@ -84,9 +83,9 @@ class Planner:
         return Chunk(tuple((0, size) for size in self._sizes), 0)
 
     def parts(self, number: int, of: Chunk | None = None) -> list[Chunk]:
-        """All of the sources, or a chunk of them, cut into so many parts.
+        """All of the sources, or a chunk of them, cut into `number` parts.
 
-        Each is the equal share of the bytes but for an item or a line. With more parts than items some are empty.
+        Parts are equal in size to within one item or line. With more parts than items, some are empty.
         """
         chunk = of or self.whole()
         low, high = ends_of(chunk)
@@ -135,7 +134,7 @@ class Planner:
         return chunks_between((low, *(cut for ahead, cut in pairwise(cuts) if cut != ahead)))
 
     def targets(self, chunk: Chunk, chunk_bytes: int) -> list[int]:
-        """The places of the cuts inside a chunk that `split` searches: ascending bytes of all sources."""
+        """The targets of the cuts inside a chunk that `split` searches: ascending bytes of all sources."""
         nbytes = chunk.nbytes
         number = -(-nbytes // max(1, chunk_bytes))
         targets = [chunk.offset + nbytes * at // number for at in range(1, number)]
@@ -147,7 +146,7 @@ class Planner:
     def spans(self, chunk_bytes: int, parts: Sequence[Chunk] = ()) -> Iterator[list[list[Chunk]]]:
         """The chunks of each of the parts, in output order, some of all at a time. parts: the whole merge if empty.
 
-        They are cut when they are asked for: what is held meanwhile grows with the number of spans only.
+        They are cut on demand, so memory grows with the number of spans only.
         """
         parts = parts or [self.whole()]
         size = max(_LEAST_SPAN, _SPAN // len(parts)) * chunk_bytes
@@ -172,7 +171,7 @@ def ends_of(chunk: Chunk) -> tuple[Cut, Cut]:
 
 
 def even_edges(nbytes: int, item: int, parts: int) -> list[int]:
-    """The edges of so many parts of `nbytes`, in bytes, from 0 to `nbytes`: each part has whole items of `item` bytes.
+    """The edges of `parts` parts of `nbytes`, in bytes, from 0 to `nbytes`; each part has whole items of `item` bytes.
 
     Their numbers of items differ by 1 at most.
     """
@@ -180,8 +179,8 @@ def even_edges(nbytes: int, item: int, parts: int) -> list[int]:
     return [items * number // parts * item for number in range(parts)] + [nbytes]
 
 
-def blocks_of(source: Source, block_bytes: int) -> list[tuple[int, int]]:
-    """The source cut into stretches of whole items, about `block_bytes` (at least 1) each, without looking at keys."""
+def item_blocks(source: Source, block_bytes: int) -> list[tuple[int, int]]:
+    """The source cut into blocks of whole items, about `block_bytes` (at least 1) each, without comparing keys."""
     edges = [0]
     while edges[-1] < source.size:
         edges.append(max(source.item_start(min(source.size, edges[-1] + block_bytes)), edges[-1] + 1))

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: made beside their place, under a name of their own, and renamed into it."""
+"""Files that appear whole or not at all: written beside their place under a temporary name, then renamed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PlacementError(OSError):
 
 
 class Replacement:
-    """A new file for the place that `name` says, open to read and write as `descriptor`; a link stays a link.
+    """A new file for the path `name`, open to read and write as `descriptor`; a symbolic link stays one.
 
     identity: its device and number. The file that it replaces passes its owner and permissions on. mode: permissions
     where there is none, before the umask. Raises OSError; where the folder takes no new file, its `filename` is the new
@@ -49,7 +49,7 @@ class Replacement:
         _unfinished[self.temporary] = None  # before it is there, so that no moment is left for a signal to leave it
         try:
             before = _status_of(self.place)
-            # First, so that of runs that are killed one after the other never more than one is left.
+            # This comes first, so that killed runs leave at most one temporary file.
             if self.place not in _swept:
                 _remove_left({self.place})
             self.descriptor = _locked(self.temporary, mode if before is None else 0o600)
@@ -66,7 +66,7 @@ class Replacement:
             raise
 
     def settle(self, *, durable: bool = False) -> None:
-        """Have the file system say now whether a write failed. durable: the bytes are forced to storage.
+        """Make the file system report now whether a write failed. durable: the bytes are forced to storage.
 
         Nothing is written afterwards; further calls do nothing. Raises OSError.
         """
@@ -75,7 +75,7 @@ class Replacement:
         try:
             if durable:
                 os.fsync(self.descriptor)
-            # Some file systems, such as NFS, tell only as a descriptor is closed that a write failed.
+            # Some file systems, such as NFS, report a failed write only when a descriptor is closed.
             os.close(os.dup(self.descriptor))
         except OSError:
             self.abort()
@@ -91,10 +91,10 @@ class Replacement:
         try:
             if keep:
                 self._keep()
-            self._judge_temporary()
+            self._check_temporary()
             os.replace(self.temporary, self.place)
             self.in_place = True
-            self._judge_place()
+            self._check_place()
         except OSError:
             self.abort()
             raise
@@ -108,7 +108,7 @@ class Replacement:
                 "the new output is in place; compare it with its source before you use it",
             ) from error
 
-    def _judge_temporary(self) -> None:
+    def _check_temporary(self) -> None:
         """Raise PlacementError if the temporary file's name is that of another file, which stays as it is."""
         found = _identity_of(self.temporary)
         if found == self.identity:
@@ -120,7 +120,7 @@ class Replacement:
             f"what was there before is unchanged{stays}",
         )
 
-    def _judge_place(self) -> None:
+    def _check_place(self) -> None:
         """Raise PlacementError if another file has taken the place since the rename. That file is left alone."""
         if _identity_of(self.place) == self.identity:
             return
@@ -134,12 +134,12 @@ class Replacement:
         raise PlacementError("another program put a different file in its place as it was renamed", way_out)
 
     def _close(self) -> None:
-        """Close the descriptor, which is gone then even where that fails. Raises OSError."""
+        """Close the descriptor; it is invalid afterwards even if closing fails. Raises OSError."""
         descriptor, self.descriptor = self.descriptor, -1
         os.close(descriptor)
 
     def take_back(self) -> bool:
-        """After a commit that kept what there was, have the place as it was before; whether that could be."""
+        """After a commit with `keep`, restore the file that was in the place before. Returns whether that succeeded."""
         if not self.in_place:
             return not self._foreign
         if not self._returns or _identity_of(self.place) != self.identity:
@@ -157,7 +157,7 @@ class Replacement:
         return True
 
     def _keep(self) -> None:
-        """Give what lies at the place a second name, if the file system has links."""
+        """Give the file in the place a second name, if the file system has links."""
         other = self.place.with_name(_prefix(self.place) + os.urandom(_TOKEN).hex())
         self._watch = os.dup(self.descriptor)
         _unfinished[other] = None
@@ -178,7 +178,7 @@ class Replacement:
             os.close(descriptor)
 
     def abort(self) -> bool:
-        """Remove what was written, unless it is in its place, as after `commit`, and what was kept; whether it is."""
+        """Remove the new file, unless it is in its place, and the kept one. Returns whether it is in its place."""
         if self.descriptor >= 0:
             # A signal may come with the rename, and others may have taken the temporary name.
             self.in_place = self.in_place or _identity_of(self.place) == self.identity
@@ -226,9 +226,9 @@ class Stream:
 
 @contextmanager
 def replacing(name: str | Path, mode: int = 0o666, *, durable: bool = False) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes its place when the body ends and is removed where it raises. Raises OSError.
+    """A file to write to, which takes its place when the body ends and is removed if the body raises. Raises OSError.
 
-    durable: the file and its name are forced to storage. A pipe or device is written into.
+    durable: the file and its name are forced to storage. A pipe or device is written directly.
     """
     made = Stream(name) if is_stream(name) else Replacement(name, mode)
     try:
@@ -251,7 +251,7 @@ _unfinished: dict[Path, _Identity | None] = {}
 """Temporary files that are neither committed nor aborted, or that could not be removed; None: not made yet."""
 
 
-def remove_unfinished() -> list[tuple[Path, str]]:
+def remove_temporaries() -> list[tuple[Path, str]]:
     """Remove the temporary files of all unfinished replacements. The program calls it as it ends.
 
     Returns those that stay, because they cannot be removed, with the reasons.
@@ -281,7 +281,7 @@ def _remove(path: Path) -> str | None:
     return None
 
 
-def judge_name(path: Path, descriptor: int) -> None:
+def check_name(path: Path, descriptor: int) -> None:
     """Raise PlacementError if the name is not that of the open file."""
     if _identity_of(path) != _identity(os.fstat(descriptor)):
         raise PlacementError(f"another program replaced {path} while it was written", "run again")
@@ -318,7 +318,7 @@ def _status_of(place: Path) -> os.stat_result | None:
 
 
 def _be_like(descriptor: int, before: os.stat_result) -> None:
-    """Give a new file the owner, the group and the permissions of the one that it replaces, as far as is allowed.
+    """Give a new file the owner, the group and the permissions of the file that it replaces, as far as permitted.
 
     A program that runs as its owner or group may do so for its own alone.
     """
@@ -354,7 +354,7 @@ def _locked(path: Path, mode: int) -> int:
 
 
 def _lock(descriptor: int) -> bool:
-    """Lock a file, if nobody else has; without a word where the file system has no locks."""
+    """Lock a file. Returns False if another process holds it; file systems without locks count as locked."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -364,10 +364,10 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
-def sweep(names: Iterable[str | Path]) -> None:
-    """Do for many places, whose replacements come next, what each would do alone: look for what killed runs left.
+def remove_leftovers(names: Iterable[str | Path]) -> None:
+    """Remove the temporary files that killed runs left beside many places, whose replacements come next.
 
-    Each folder is read once, so it may take in thousands of files.
+    Each replacement would do the same for its own place; here each folder is read once for all of them.
     """
     places = {Path(os.path.realpath(name)) for name in names}
     _remove_left(places)
@@ -375,11 +375,11 @@ def sweep(names: Iterable[str | Path]) -> None:
 
 
 _swept: set[Path] = set()
-"""Places that `sweep` looked after, and that no replacement was put into since."""
+"""Places that `remove_leftovers` has handled, and that no replacement was put into since."""
 
 
 def _remove_left(places: Iterable[Path]) -> None:
-    """Remove the temporary files of runs on these places that were killed: those that nobody holds locked."""
+    """Remove the temporary files of killed runs on these places: those that no process holds locked."""
     folders: dict[Path, set[str]] = {}
     for place in places:
         folders.setdefault(place.parent, set()).add(_prefix(place))

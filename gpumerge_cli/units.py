@@ -35,7 +35,7 @@ def format_throughput(count: float, seconds: float) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """`seconds` with a fitting unit: "1.23 s", "45.6 ms", "7.8 µs"."""
+    """`seconds` with a suitable unit: "1.23 s", "45.6 ms", "7.8 µs"."""
     if seconds == 0:
         return "0 s"
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):

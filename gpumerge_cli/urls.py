@@ -1,4 +1,4 @@
-"""URLs: told from the names of files, and shown without what is secret in them."""
+"""URLs: recognised among the names of files, and shown without their secret parts."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def shown(name: str) -> str:
 
 
 def redacted(text: str) -> str:
-    """A text with every URL in it as `shown` has it."""
+    """A text with every URL in it replaced by its `shown` form."""
     return _WITHIN_TEXT.sub(lambda found: shown(found[0]), text) if "://" in text else text

@@ -18,7 +18,7 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.engine import local as engine_local
-from gpumerge_cli.engine.memory import Shares
+from gpumerge_cli.engine.memory import ChunkBudget
 from gpumerge_cli.errors import DeviceError
 from tests.engine.fake_workers import mark_shared_cases
 
@@ -128,7 +128,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plans of many chunks for small files."""
     monkeypatch.setattr(engine_local, "chunk_bytes_for", lambda *arguments: 4096)
     monkeypatch.setattr(
-        engine_local, "shares", lambda pace, nbytes, inputs, threads, *_, **__: Shares(threads or 3, 4096)
+        engine_local, "chunk_budget", lambda pace, nbytes, inputs, threads, *_, **__: ChunkBudget(threads or 3, 4096)
     )
 
 

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 import gpumerge_cli
-from gpumerge_cli.compare.sets import _kept
+from gpumerge_cli.compare.set_oracle import _kept
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import DTYPES

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from gpumerge_cli.dataclass import names_of, replace
+from gpumerge_cli.dataclass import field_names, replace
 from gpumerge_cli.engine.job import Destination, Job, Kind, Operation, Resources
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.launch import SortRequest
@@ -26,7 +26,7 @@ def job_of(
     operation = Operation("sort", launch=SortRequest()) if kind == "sort" else Operation(kind)
     parts: list[Any] = [operation, Destination(output), resources]
     for place, part in enumerate(parts):
-        given = {name: options.pop(name) for name in names_of(type(part)) if name in options}
+        given = {name: options.pop(name) for name in field_names(type(part)) if name in options}
         parts[place] = replace(part, **given)
     assert not options, options
     return Job(tuple(inputs), items, *parts)

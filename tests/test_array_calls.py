@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import gpumerge_cli
-from gpumerge_cli.arrays import remembered
+from gpumerge_cli.arrays import prepared_calls
 from gpumerge_cli.arrays.call import Call
-from gpumerge_cli.arrays.options import judge_out, same_side
+from gpumerge_cli.arrays.options import check_out, same_side
 from gpumerge_cli.errors import UsageError
 
 _DTYPES = ["int32", "int64", "uint8", "float32", "float64", "float16", "bool"]
@@ -60,7 +60,7 @@ class Recorder:
 def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     runtime = SimpleNamespace(getDevice=lambda: 0, pointerGetAttributes=lambda address: SimpleNamespace(device=0))
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(ndarray=FakeArray, cuda=SimpleNamespace(runtime=runtime)))
-    monkeypatch.setattr(remembered, "_ready", {})
+    monkeypatch.setattr(prepared_calls, "_ready", {})
     prepared = Recorder()
     one = fake(0, 1)
     row = FakeArray((1, 3), "int16", one.data)
@@ -68,15 +68,15 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
         ("merge", 2, None), ("merge", 2, [one, one]), ("merge", 2, [row, row]), ("sort", 1, None), ("sort", 1, [one]),
         ("argsort", 1, None), ("is_sorted", 1, None),
     ):  # fmt: skip
-        remembered.remember(remembered.kind_of(operation, [one] * number, False, values, 0), prepared)  # type: ignore[arg-type]
+        prepared_calls.keep_prepared(prepared_calls.kind_of(operation, [one] * number, False, values, 0), prepared)  # type: ignore[arg-type]
     return prepared
 
 
 def test_a_known_kind_is_launched_at_once(recorder: Recorder) -> None:
     out = fake(4096, 7)
     runs = [fake(400, 3), fake(800, 4)]
-    assert remembered.again("merge", runs, False, out) is out
-    assert remembered.again("merge", runs, False).size == 7
+    assert prepared_calls.run_prepared("merge", runs, False, out) is out
+    assert prepared_calls.run_prepared("merge", runs, False).size == 7
     assert recorder.calls[0] == ([400, 800], [3, 4], 7, 4096, [], 0)
     assert recorder.calls[1][3] == 1 << 20
 
@@ -100,23 +100,28 @@ def test_a_known_kind_is_launched_at_once(recorder: Recorder) -> None:
     ],
 )
 def test_all_else_goes_the_long_way(recorder: Recorder, runs: list[Any], out: Any) -> None:
-    assert remembered.again("merge", runs, False, out) is None
+    assert prepared_calls.run_prepared("merge", runs, False, out) is None
     assert not recorder.calls
 
 
 def test_empty_runs_overlap_nothing(recorder: Recorder) -> None:
     out = fake(4096, 7)
     inside = fake(4100, 0)
-    assert remembered.again("merge", [inside, fake(400, 7)], False, out) is out
-    assert remembered.again("merge", [inside, fake(400, 7)], False, out, [inside, fake(800, 7)]) is not None
+    assert prepared_calls.run_prepared("merge", [inside, fake(400, 7)], False, out) is out
+    assert prepared_calls.run_prepared("merge", [inside, fake(400, 7)], False, out, [inside, fake(800, 7)]) is not None
     assert [call[1] for call in recorder.calls] == [[0, 7]] * 2
-    assert remembered.again("merge", [fake(4100, 1), fake(400, 6)], False, out) is None
+    assert prepared_calls.run_prepared("merge", [fake(4100, 1), fake(400, 6)], False, out) is None
 
 
 def test_one_item_is_contiguous(recorder: Recorder) -> None:
     """Whatever its stride, as a view of every second item has it."""
-    assert remembered.again("merge", [fake(400, 1, contiguous=False), fake(800, 0, contiguous=False)], False).size == 1
-    assert remembered.again("merge", [fake(400, 2, contiguous=False), fake(800, 1)], False) is None
+    assert (
+        prepared_calls.run_prepared(
+            "merge", [fake(400, 1, contiguous=False), fake(800, 0, contiguous=False)], False
+        ).size
+        == 1
+    )
+    assert prepared_calls.run_prepared("merge", [fake(400, 2, contiguous=False), fake(800, 1)], False) is None
     assert len(recorder.calls) == 1
 
 
@@ -144,18 +149,18 @@ def test_outputs_that_a_gpu_cannot_write(monkeypatch: pytest.MonkeyPatch) -> Non
     keys = fake(400, 3)
     for at in (4097, 4098, 4099):
         with pytest.raises(UsageError, match="out does not lie at multiples of its items' size; give a copy of it"):
-            judge_out(fake(at, 3), keys.dtype, 3, [keys])
+            check_out(fake(at, 3), keys.dtype, 3, [keys])
         with pytest.raises(UsageError, match="out does not lie at multiples"):
             gpumerge_cli.sort(keys, values=fake(800, 3), out=fake(at, 3))
         with pytest.raises(UsageError, match="an array does not lie at multiples of its items' size"):
             Call.of([keys, fake(at, 3)], None, False)
-    judge_out(fake(4100, 3), keys.dtype, 3, [keys])
-    judge_out(fake(4097, 0), keys.dtype, 0, [fake(400, 0)])
+    check_out(fake(4100, 3), keys.dtype, 3, [keys])
+    check_out(fake(4097, 0), keys.dtype, 0, [fake(400, 0)])
 
 
 @pytest.mark.usefixtures("recorder")
 def test_a_direction_is_a_kind_of_its_own() -> None:
-    assert remembered.again("merge", [fake(400, 3), fake(800, 4)], True) is None
+    assert prepared_calls.run_prepared("merge", [fake(400, 3), fake(800, 4)], True) is None
 
 
 def test_every_operation_is_launched_at_once(recorder: Recorder) -> None:
@@ -197,7 +202,7 @@ def test_every_operation_is_launched_at_once(recorder: Recorder) -> None:
     ],
 )
 def test_values_that_go_the_long_way(recorder: Recorder, values: Any, out: Any) -> None:
-    assert remembered.again("merge", [fake(400, 3), fake(600, 4)], False, out, values) is None
+    assert prepared_calls.run_prepared("merge", [fake(400, 3), fake(600, 4)], False, out, values) is None
     assert not recorder.calls
 
 
@@ -214,7 +219,7 @@ def test_arrays_of_others_are_taken_once(recorder: Recorder, monkeypatch: pytest
 
 @pytest.mark.usefixtures("recorder")
 def test_too_many_items_go_the_long_way() -> None:
-    assert remembered.again("sort", [fake(400, 200)], False) is None
+    assert prepared_calls.run_prepared("sort", [fake(400, 200)], False) is None
 
 
 @pytest.mark.usefixtures("recorder")
@@ -225,7 +230,7 @@ def test_other_gpus_are_named() -> None:
     with pytest.raises(UsageError, match="arrays lie on different devices: GPUs 0, 1 and 2; move them to one"):
         same_side([here, there, fake(0, 1, device=2)])
     with pytest.raises(UsageError, match="out lies on GPU 1, and the arrays on GPU 0; give an array on the arrays"):
-        judge_out(there, here.dtype, 3, [here])
+        check_out(there, here.dtype, 3, [here])
 
 
 def test_functions_are_looked_up_once() -> None:
@@ -235,8 +240,8 @@ def test_functions_are_looked_up_once() -> None:
 
 
 def test_the_first_of_two_threads_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembered, "_ready", {})
-    kind = remembered.kind_of("sort", [np.zeros(1)], False, None, 0)  # type: ignore[arg-type]
+    monkeypatch.setattr(prepared_calls, "_ready", {})
+    kind = prepared_calls.kind_of("sort", [np.zeros(1)], False, None, 0)  # type: ignore[arg-type]
     for prepared in ("first", "second"):
-        remembered.remember(kind, prepared)
-    assert remembered.remembered(kind) == "first"
+        prepared_calls.keep_prepared(kind, prepared)
+    assert prepared_calls.find_prepared(kind) == "first"

@@ -167,10 +167,10 @@ def test_many_rows(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize(
     ("a", "b", "how", "said"),
     [
-        ([1], [1], "cross", "how='cross' is no kind of join; use inner, left"),
+        ([1], [1], "cross", "how='cross' is not a kind of join; use inner, left"),
         ([1], [1.0], "inner", "different dtypes"),
         ([[1]], [[1]], "inner", "2 dimensions"),
-        (["x"], ["y"], "inner", "no dtype of keys"),
+        (["x"], ["y"], "inner", "not a dtype of keys"),
         (
             np.zeros(1, "i4,f8"),
             np.zeros(1, "i4,f8"),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import gpumerge_cli
 from gpumerge_cli.arrays import ranking, searching
-from gpumerge_cli.arrays.searching import co_ranks_of_images, ranks_of
+from gpumerge_cli.arrays.searching import co_ranks_of_images, search_ranks
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.keys import Keys
@@ -98,7 +98,7 @@ def test_searches_in_images_give_the_same_ranks(
         assert np.array_equal(found, gpumerge_cli.rank(runs, ranks, descending=descending))
         keys = np.concatenate(runs)
         for side in ("left", "right"):
-            found = ranks_of(np, images, order.image(keys), side)  # type: ignore[arg-type]
+            found = search_ranks(np, images, order.image(keys), side)  # type: ignore[arg-type]
             expected = gpumerge_cli.rank_of(runs, keys, side=side, descending=descending)  # type: ignore[arg-type]
             assert np.array_equal(found, expected)
 
@@ -222,19 +222,19 @@ def test_shapes_of_ranks() -> None:
     [
         (lambda runs: gpumerge_cli.rank(runs, 9), "a rank lies outside of 0 to 8"),
         (lambda runs: gpumerge_cli.rank(runs, -1), "a rank lies outside of 0 to 8"),
-        (lambda runs: gpumerge_cli.rank(runs, 1.5), "at=1.5 is no rank"),
+        (lambda runs: gpumerge_cli.rank(runs, 1.5), "at=1.5 is not a rank"),
         (lambda runs: gpumerge_cli.rank(runs, np.ones((9, 9))), "at=array([[1., 1., 1., "),
-        (lambda runs: gpumerge_cli.rank(runs, [0, [1]]), "at=[0, [1]] is no array of ranks"),
+        (lambda runs: gpumerge_cli.rank(runs, [0, [1]]), "at=[0, [1]] is not an array of ranks"),
         (lambda runs: gpumerge_cli.rank(runs, np.ma.masked_array([0, 1], [0, 1])), "masked items have no order"),
         (lambda runs: gpumerge_cli.rank([], 0), "no arrays to rank"),
-        (lambda runs: gpumerge_cli.rank(runs[0], 0), "arrays is no list of arrays"),
-        (lambda runs: gpumerge_cli.rank_of(None, 0), "arrays is no list of arrays"),  # type: ignore[arg-type]
+        (lambda runs: gpumerge_cli.rank(runs[0], 0), "arrays is not a list of arrays"),
+        (lambda runs: gpumerge_cli.rank_of(None, 0), "arrays is not a list of arrays"),  # type: ignore[arg-type]
         (lambda runs: gpumerge_cli.rank_of(runs, np.ma.masked_array([0, 1], [0, 1])), "masked items have no order"),
-        (lambda runs: gpumerge_cli.rank_of(runs, [0, [1]]), "items are no array"),
-        (lambda runs: gpumerge_cli.rank_of(runs, 1, side=runs[0]), "side=array([0, 1, 2, 3, 4]) is no side"),
+        (lambda runs: gpumerge_cli.rank_of(runs, [0, [1]]), "items are not an array"),
+        (lambda runs: gpumerge_cli.rank_of(runs, 1, side=runs[0]), "side=array([0, 1, 2, 3, 4]) is not a side"),
         (lambda runs: gpumerge_cli.rank_of(runs, 1.5), "items of float64 are not all values of int64"),
         (lambda runs: gpumerge_cli.rank_of(runs, "x"), "are not all values of int64"),
-        (lambda runs: gpumerge_cli.rank_of(runs, 1, side="both"), "side='both' is no side"),  # type: ignore[arg-type]
+        (lambda runs: gpumerge_cli.rank_of(runs, 1, side="both"), "side='both' is not a side"),  # type: ignore[arg-type]
     ],
 )
 def test_what_has_no_rank(call: Any, said: str) -> None:

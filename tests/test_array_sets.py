@@ -357,7 +357,7 @@ def test_what_is_refused() -> None:
         gpumerge_cli.intersect(np.array([1]), np.array([1.0]))
     with pytest.raises(UsageError, match="2 arrays of values for 1 of keys"):
         gpumerge_cli.union(np.array([1]), values=[np.array([1]), np.array([2])])
-    with pytest.raises(UsageError, match="backend='tpu' is no backend; use auto, cpu, gpu"):
+    with pytest.raises(UsageError, match="backend='tpu' is not a backend; use auto, cpu, gpu"):
         gpumerge_cli.union(np.array([1]), backend="tpu")
     with pytest.raises(UsageError, match="counts=True leaves equal keys out, so it does not go with out"):
         gpumerge_cli.union(np.array([1]), counts=True, out=np.empty(1, int))

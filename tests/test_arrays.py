@@ -88,10 +88,10 @@ def test_is_sorted_tells() -> None:
     ("arguments", "options", "message"),
     [
         ([], {}, "no arrays"),
-        ([[1, 2]], {}, "list is no array"),
+        ([[1, 2]], {}, "expected an array, got list"),
         ([np.zeros((2, 2))], {}, "2 dimensions"),
         ([np.zeros(1), np.zeros(1, np.float32)], {}, "float32, float64"),
-        ([np.array(["a"])], {}, "no dtype of keys"),
+        ([np.array(["a"])], {}, "not a dtype of keys"),
         ([np.zeros(1, ROWS)], {}, "records need a key; name one of their fields as the key .* id, x, name, in, many"),
         ([np.zeros(1, ROWS)], {"key": "y"}, "have no field 'y'; its fields are id, x, name, in, many"),
         ([np.zeros(1, ROWS)], {"key": "many"}, r"the field is an array of \(3,\)"),
@@ -102,11 +102,11 @@ def test_is_sorted_tells() -> None:
         ([np.zeros(1, [("a", object), ("b", "i4")])], {"key": "b"}, "have no order here"),
         ([np.zeros(2)], {"out": np.zeros(3)}, "out is not"),
         ([np.zeros(2)], {"out": np.zeros(4)[::2]}, "out is not"),
-        ([np.zeros(2)], {"backend": "abacus"}, "backend='abacus' is no backend"),
-        ([np.zeros(2)], {"device": "x"}, "device='x' is no number of a GPU"),
-        ([np.zeros(2)], {"device": True}, "device=True is no number of a GPU"),
-        ([np.zeros(2)], {"device": -1}, "device=-1 is no number of a GPU"),
-        ([np.zeros(2)], {"threads": True}, "threads=True is no number of 1 or more"),
+        ([np.zeros(2)], {"backend": "abacus"}, "backend='abacus' is not a backend"),
+        ([np.zeros(2)], {"device": "x"}, "device='x' is not the number of a GPU"),
+        ([np.zeros(2)], {"device": True}, "device=True is not the number of a GPU"),
+        ([np.zeros(2)], {"device": -1}, "device=-1 is not the number of a GPU"),
+        ([np.zeros(2)], {"threads": True}, "threads=True is not a whole number of 1 or more"),
         ([np.zeros(2)], {"kernel": "fast"}, "fast"),
         ([np.zeros(2)], {"out": np.broadcast_to(np.zeros(1), 2)}, "out is"),
         ([np.zeros(2)], {"threads": 0}, "threads=0"),
@@ -193,7 +193,7 @@ def test_masked_arrays_are_refused() -> None:
 
 def test_a_key_is_a_name() -> None:
     array = np.zeros(3, [("a", "i4")])
-    with pytest.raises(UsageError, match="key=3 is no field's name"):
+    with pytest.raises(UsageError, match="key=3 is not the name of a field"):
         gpumerge_cli.merge(array, array, key=3)  # type: ignore[arg-type]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpumerge_cli
-from gpumerge_cli.arrays import remembered
+from gpumerge_cli.arrays import prepared_calls
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
 from tests import driver_calls
@@ -333,8 +333,8 @@ def test_calls_from_threads(gpu_backend: Backend, rng: np.random.Generator) -> N
 def test_the_kinds_that_are_kept_are_few(gpu_backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     import cupy
 
-    monkeypatch.setattr(remembered, "_MOST_KINDS", 2)
-    monkeypatch.setattr(remembered, "_ready", {})
+    monkeypatch.setattr(prepared_calls, "_MOST_KINDS", 2)
+    monkeypatch.setattr(prepared_calls, "_ready", {})
     for dtype in ("int8", "int16", "int32"):
         assert gpumerge_cli.sort(cupy.asarray([2, 1], dtype)).tolist() == [1, 2]
-    assert len(remembered._ready) <= 2
+    assert len(prepared_calls._ready) <= 2

@@ -49,14 +49,14 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def until_told(what: str, about: float = 3.0) -> None:
     """Compile until that was told."""
     heard = threading.Event()
-    with compiling.told(lambda notice: heard.set()), compiling.compiling(what, about):
+    with compiling.notifying(lambda notice: heard.set()), compiling.compiling(what, about):
         assert heard.wait(LONG)
 
 
 def test_what_takes_long_is_told_and_timed(impatient: None) -> None:
     notices: list[compiling.Notice] = []
     spans: list[Span] = []
-    with compiling.told(notices.append), compiling.timed(spans.append):
+    with compiling.notifying(notices.append), compiling.timed(spans.append):
         until_told("the kernels")
     assert notices == [compiling.Notice("the kernels", 3.0)]
     assert [span.name for span in spans] == [COMPILE]
@@ -67,7 +67,7 @@ def test_what_takes_long_is_told_and_timed(impatient: None) -> None:
 def test_what_is_only_loaded_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "PATIENCE", LONG)
     heard: list[object] = []
-    with compiling.told(heard.append), compiling.timed(heard.append), compiling.compiling("the kernels", 3.0):
+    with compiling.notifying(heard.append), compiling.timed(heard.append), compiling.compiling("the kernels", 3.0):
         pass
     assert heard == []
 
@@ -97,7 +97,7 @@ def test_a_terminal_is_told_once_and_nothing_else_is(
         told = [line for line in told if "compiling" in line]
         assert len(told) == lines, told
         if lines:
-            assert told[0] == "gpumerge: compiling one, about 7 s, once: what it makes is kept"
+            assert told[0] == "gpumerge: compiling one, about 7 s, once: the result is kept"
 
 
 def test_stages_are_timed_without_compiling() -> None:
@@ -118,7 +118,7 @@ def test_the_cost_model_counts_it(monkeypatch: pytest.MonkeyPatch) -> None:
         Costs().predict("cpu", "keys", 10**9, 2) + 3.0
     )
     assert Costs().predict("cpu", "keys", 0, 2, 3, 3.0) == pytest.approx(Costs().predict("cpu", "keys", 0, 2, 3) + 1.0)
-    monkeypatch.setattr(costs, "load", Costs)
+    monkeypatch.setattr(costs, "load_costs", Costs)
     monkeypatch.setattr(presence, "is_present", lambda: True)
     monkeypatch.setattr(backends_select, "compile_seconds", lambda: 1000.0)
     keys = Order.of("int32")

@@ -52,7 +52,7 @@ class Same:
 def test_fields_come_from_bases_and_have_defaults() -> None:
     made = Derived(1, third=(2,))
     assert (made.first, made.second, made.third, made.fourth, made.doubled) == (1, "two", (2,), [], 2)
-    assert own.names_of(Derived) == ("first", "second", "third", "fourth")
+    assert own.field_names(Derived) == ("first", "second", "third", "fourth")
     assert Derived(1).fourth is not Derived(1).fourth
 
 

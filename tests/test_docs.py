@@ -16,6 +16,7 @@ from gpumerge_cli.backends.select import count_of_gpus
 from tests.shown import COLUMNS, Runner, matches, shown_in
 
 ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "gpumerge_cli"
 MANUAL = ROOT / "data" / "manual"
 RESULTS = ROOT / "data" / "results"
 SHOWING = [ROOT / "README.md", *sorted(MANUAL.rglob("*.md"))]
@@ -351,6 +352,36 @@ def test_the_tutorial_has_an_answer_that_is_run_for_each_exercise() -> None:
     assert [answer[0] for answer in each] == list("123456")
     for answer in each:
         assert any(one.command.startswith("gpumerge ") for one in shown_in(answer)), answer
+
+
+def test_contributing_names_files_that_exist() -> None:
+    """Its paths begin at the root or in gpumerge_cli. Words in capitals stand for names that the reader chooses."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    words = re.findall(r"[\w./-]+", " ".join(re.findall(r"```\n.*?```|`[^`\n]+`", text, re.DOTALL)))
+    paths = {word for word in words if re.fullmatch(r"[a-z_][a-z0-9_./-]*(/|\.(py|cuh|cu|hpp|h|sh))", word)}
+    assert len(paths) > 80
+    assert [path for path in paths if not (ROOT / path).exists() and not (PACKAGE / path).exists()] == []
+
+
+def test_the_map_has_all_rooms() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text().split("## The map")[1].split("\n## ")[0]
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert {room for room in rooms if f"| `{room}/` |" not in text} == set()
+
+
+def test_the_kernels_readme_names_each_of_their_files() -> None:
+    text = (ROOT / "kernels" / "README.md").read_text()
+    files = [path for folder in (".", "gpu") for path in (ROOT / "kernels" / folder).glob("*.[ch]*")]
+    assert [file.name for file in files if f"`{file.name}`" not in text] == []
+
+
+def test_the_glossary_names_the_file_of_each_term() -> None:
+    rows = _rows((ROOT / "CONTRIBUTING.md").read_text().split("## Glossary")[1].split("\n## ")[0])[2:]
+    assert len(rows) > 30
+    assert len({term for term, _, _ in rows}) == len(rows)
+    for term, _, file in rows:
+        place = next(folder / file.strip("`") for folder in (ROOT, PACKAGE) if (folder / file.strip("`")).exists())
+        assert re.search(term.replace("-", ".?"), place.read_text(), re.IGNORECASE), (term, file)
 
 
 def test_the_manual_leads_to_each_of_its_pages() -> None:

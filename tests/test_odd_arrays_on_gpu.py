@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gpumerge_cli
-from gpumerge_cli.arrays.taking import taken
+from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import DeviceMemoryError, UsageError
 from tests.host_work import counted, held
@@ -117,7 +117,7 @@ def test_arrays_of_others_stay_on_their_gpu(protocol: str) -> None:
     with cupy.cuda.Device(1):
         keys = cupy.arange(1000)[::-1].copy()
         given = Offers(keys, None if protocol == "interface" else cupy.cuda.Stream.null, protocol)
-    assert taken(given).data.ptr == keys.data.ptr
+    assert as_array(given).data.ptr == keys.data.ptr
     found = gpumerge_cli.sort(given)
     assert found.device.id == 1
     assert found.tolist() == list(range(1000))

@@ -20,7 +20,7 @@ from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.formats.registry import layout_of, open_source
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.plan import Chunk, Plan, Planner, blocks_of, plan_in_spans
+from gpumerge_cli.plan import Chunk, Plan, Planner, item_blocks, plan_in_spans
 from tests.oracles import merged_keys, merged_records, sorted_lines
 from tests.strategies import Records, as_text, key_runs, line_runs, record_runs
 
@@ -237,7 +237,7 @@ def test_a_plan_is_pure_data(tmp_path: Path) -> None:
 def test_blocks_hold_whole_lines(tmp_path: Path, block: int) -> None:
     data = b"\n\nlong line with words\nx\n" * 3
     (source,) = open_runs(tmp_path, [data], "text")
-    blocks = blocks_of(source, block)
+    blocks = item_blocks(source, block)
     assert b"".join(data[start:stop] for start, stop in blocks) == data
     assert all(data[stop - 1 : stop] == b"\n" for _, stop in blocks)
     source.close()

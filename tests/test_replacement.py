@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.cluster.outlets import name_once
+from gpumerge_cli.cluster.writers import rename_once
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.formats.output import OutputFile
-from gpumerge_cli.formats.output import remove_unfinished as remove_outputs
-from gpumerge_cli.replacement import PlacementError, Replacement, remove_unfinished, replacing, sweep
+from gpumerge_cli.formats.output import OutputFile, remove_unfinished
+from gpumerge_cli.replacement import PlacementError, Replacement, remove_leftovers, remove_temporaries, replacing
 
 PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
 
@@ -67,7 +66,7 @@ def test_a_signal_that_comes_with_the_rename_finds_the_file_in_place(
     assert os.listdir(tmp_path) == ["out"]
     dropped = Replacement(tmp_path / "other")
     assert not dropped.abort()
-    remove_unfinished()
+    remove_temporaries()
     assert os.listdir(tmp_path) == ["out"]
 
 
@@ -98,7 +97,7 @@ def test_a_folder_is_read_once_for_many_places(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(os, "scandir", scandir)
     places = [tmp_path / f"out{number}" for number in range(3)]
-    sweep(places)
+    remove_leftovers(places)
     made = [Replacement(place) for place in places]
     assert read == [tmp_path]
     assert not any(path.exists() for path in left)
@@ -116,7 +115,7 @@ def test_nothing_else_puts_files_in_their_place() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and ast.unparse(node) in ("os.replace", "os.rename")
     }
-    assert renames == {"replacement.py", "cluster/outlets.py"}  # the latter names runs and copies, which are no outputs
+    assert renames == {"replacement.py", "cluster/writers.py"}  # the latter names runs and copies, which are no outputs
 
 
 FOREIGN = b"of another program"
@@ -137,7 +136,7 @@ def test_a_temporary_file_that_was_swapped_does_not_take_the_place(tmp_path: Pat
     with pytest.raises(PlacementError, match="another program replaced its temporary file"):
         made.commit()
     assert not made.abort()
-    remove_unfinished()
+    remove_temporaries()
     assert made.temporary.read_bytes() == FOREIGN
     assert (place.read_bytes() if place.exists() else None) == there
 
@@ -177,7 +176,7 @@ def test_a_file_swapped_with_the_rename_is_told(tmp_path: Path, monkeypatch: pyt
     monkeypatch.undo()
     assert not made.take_back()
     assert not made.abort()
-    remove_unfinished()
+    remove_temporaries()
     assert place.read_bytes() == FOREIGN
     others = [path for path in tmp_path.iterdir() if path != place]
     assert [path.read_bytes() for path in others] == ([b"old"] if keep else [])
@@ -235,13 +234,13 @@ def test_a_close_that_fails_after_the_rename_says_that_the_file_is_in_place(
     assert "the new output is in place" in str(caught.value)
     assert (tmp_path / "out").read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["out"]
-    remove_outputs()
+    remove_unfinished()
 
 
 def test_a_temporary_file_that_cannot_be_removed_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    remove_outputs()
+    remove_unfinished()
 
     def failing(path: Path) -> None:
         raise OSError(errno.EROFS, "")
@@ -262,5 +261,5 @@ def test_a_run_whose_name_was_taken_is_refused(tmp_path: Path) -> None:
         os.unlink(path)
         path.write_bytes(FOREIGN)
         with pytest.raises(PlacementError):
-            name_once(path, file.fileno(), tmp_path / "run")
+            rename_once(path, file.fileno(), tmp_path / "run")
     assert os.listdir(tmp_path) == ["run.part"]

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("cupy", reason="the errors are CuPy's", exc_type=ImportError)
 
 import gpumerge_cli
-from gpumerge_cli.arrays import device, remembered
+from gpumerge_cli.arrays import device, prepared_calls
 from gpumerge_cli.backends.gpu import streams
 from gpumerge_cli.errors import DeviceError, UsageError
 from tests.calls_of_streams import ON_A_STREAM
@@ -89,7 +89,7 @@ def stream_of(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     )  # fmt: skip
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setattr(streams, "cupy", cupy)
-    monkeypatch.setattr(remembered, "_ready", {})
+    monkeypatch.setattr(prepared_calls, "_ready", {})
     monkeypatch.setattr(device, "gpu", SimpleNamespace(create=lambda number: Refusing(error)))
     return number
 

@@ -14,7 +14,7 @@ import platform
 from pathlib import Path
 from statistics import median
 
-from gpumerge_cli.compare.writing import CALLS, MAPPED, RESERVED, writing_seconds
+from gpumerge_cli.compare.write_speed import CALLS, MAPPED, RESERVED, writing_seconds
 
 WAYS = (CALLS, RESERVED, MAPPED)
 

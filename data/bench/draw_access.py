@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from gpumerge_cli.corank import co_rank
-from gpumerge_cli.report.figure import save
+from gpumerge_cli.report.figure import save_figure
 from gpumerge_cli.report.rounds_figure import COLOURS, FAINT, INK, PAPER
 
 WARP, ITEMS, SECTOR = 32, 8, 8
@@ -81,7 +81,7 @@ def _panel(panel: Any, name: str, items: list[int]) -> None:
 
 def main() -> None:
     with matplotlib.rc_context(_STYLE):
-        save(picture(), sys.argv[1])
+        save_figure(picture(), sys.argv[1])
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.inputs import open_inputs
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.stores import lookup as stores
 from gpumerge_cli.formats.stores.base import Found
@@ -52,7 +52,7 @@ class Computed:
 
 def asked_alone(names: list[str], share: float) -> int:
     """The requests for one cut, with that share of all bytes ahead of it, by a process that knows nothing yet."""
-    with opened(names, Items()) as inputs:
+    with open_inputs(names, Items()) as inputs:
         Computed.requests = 0
         Planner(inputs.sources, inputs.order).near([int(inputs.nbytes * share)])
         return Computed.requests
@@ -73,7 +73,7 @@ def main() -> None:
     rows = []
     for pieces in options.pieces:
         with ExitStack() as stack:
-            inputs = stack.enter_context(opened(names, Items()))
+            inputs = stack.enter_context(open_inputs(names, Items()))
             Computed.requests = 0
             planner = Planner(inputs.sources, inputs.order)
             chunks = planner.split(planner.whole(), -(-inputs.nbytes // pieces))

@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import Future
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -180,7 +181,12 @@ def units(only: list[str]) -> None:
     from gpumerge_cli.order.rules import LineKey, LineOrder
 
     needed: list[tuple[str, tuple[str, ...]]] = []
-    module.begin_compiling = lambda file, options, capability: needed.append((file, options))
+
+    def begin(file: str, options: tuple[str, ...], capability: int) -> Future[bytes]:
+        needed.append((file, options))
+        return Future()
+
+    setattr(module, "begin_compiling", begin)  # noqa: B010 - it is imported there from compiled
 
     def compiled(unit: tuple[str, tuple[str, ...]]) -> tuple[float, int]:
         nvrtc, (file, options), start = cupy.cuda.nvrtc, unit, time.perf_counter()

@@ -104,7 +104,7 @@ class _Runs:
 def _keys(dtype: str, runs: int) -> list[Any]:
     import numpy as np
 
-    from gpumerge_cli.compare.cases import Family
+    from gpumerge_cli.compare.key_shapes import Family
 
     family = Family("uniform", np.dtype(dtype), COUNT // runs, runs, seed=1, shuffled=runs == 1)
     return [family.keys(run) for run in range(runs)]

@@ -106,7 +106,7 @@ def draw(rows: Sequence[Sorted], path: Path) -> None:
     import matplotlib
     from matplotlib.figure import Figure
 
-    from gpumerge_cli.report.figure import save
+    from gpumerge_cli.report.figure import save_figure
 
     with matplotlib.rc_context({"svg.hashsalt": "gpumerge", "font.size": 9.0}):
         figure = Figure(figsize=(9.0, 7.6), layout="constrained")
@@ -129,7 +129,7 @@ def draw(rows: Sequence[Sorted], path: Path) -> None:
             panel.set_title(f"100 TB on {machines} machines, simulated; longer bars are cut off", loc="left")
             panel.set_xlabel("seconds")
             panel.legend(frameon=False, fontsize=8.0)
-        save(figure, str(path))
+        save_figure(figure, str(path))
 
 
 def main() -> None:

@@ -1,14 +1,14 @@
-"""A call on arrays: what it was given, judged once."""
+"""A call on arrays: its arrays and options, checked once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import judge_aligned, judge_count, judge_out, judge_place, same_side
+from gpumerge_cli.arrays.options import check_aligned, check_backend, check_count, check_out, same_side
 from gpumerge_cli.arrays.payload import payload
-from gpumerge_cli.arrays.taking import taken
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
@@ -16,22 +16,22 @@ from gpumerge_cli.order.equals import Equals
 
 @dataclass(frozen=True)
 class Call:
-    """The arrays and the options of a call. Nothing below asks again whether they fit each other."""
+    """The arrays and the options of a call, which are valid together."""
 
     arrays: Sequence[Any]
     """One or more 1-D arrays of one dtype: NumPy's, or CuPy's on one device."""
     keys: ArrayKeys
-    """The order of their items."""
+    """The order of the items."""
     on_device: bool
-    """Whether they are CuPy's."""
+    """Whether the arrays are CuPy's."""
     rows: Sequence[Any] | None
-    """The values of each array's items, on the same side; None if keys go alone."""
+    """The values of each array's items, on the same side; None if there are keys only."""
     out: Any
     """The caller's array for the keys, on the same side; None for a new one."""
     backend: str
     """For arrays in host memory: "auto", "cpu" or "gpu"."""
     device: int
-    """The number of the GPU for these."""
+    """The number of the GPU for arrays in host memory."""
     threads: int | None
     """Threads of the host; None for one a core."""
 
@@ -49,27 +49,27 @@ class Call:
         device: int = 0,
         threads: int | None = None,
     ) -> Call:
-        """Take arrays of any library, and judge what users gave. equals: the items that go out. The rest: see merge.
+        """Take arrays of any library, and check all arguments. equals: the items of the result. The rest: see merge.
 
-        Raises UsageError for what does not fit, DeviceError for memory of a GPU if CuPy is missing.
+        Raises UsageError for invalid arguments, DeviceError for memory of a GPU if CuPy is missing.
         """
-        given = [taken(array) for array in arrays]
+        given = [as_array(array) for array in arrays]
         keys = ArrayKeys.of(given, key, descending)
         on_device = same_side(given)
         if threads is not None:
-            judge_count("threads", threads)
+            check_count("threads", threads)
         rows = None if values is None else payload(values, given, on_device=on_device)
         if out is not None:
             most = equals.most([len(array) for array in given])
-            judge_out(out, keys.dtype, most, [*given, *(rows or ())], longer=equals is not Equals.ALL)
+            check_out(out, keys.dtype, most, [*given, *(rows or ())], longer=equals is not Equals.ALL)
         if not on_device:
-            judge_place(backend, device)
+            check_backend(backend, device)
         elif backend not in ("auto", "gpu"):
             raise UsageError(f"backend {backend!r} cannot work on CuPy arrays", way_out='use "gpu", or NumPy arrays')
         else:
-            keys.judge_for_gpu()
+            keys.check_for_gpu()
             for array in given:
-                judge_aligned(array, "an array")
+                check_aligned(array, "an array")
         return cls(given, keys, on_device, rows, out, backend, device, threads)
 
     @property

@@ -1,4 +1,4 @@
-"""Counts of equal keys: of several equal ones the first stays, with their number."""
+"""Counts of equal keys: the first of several equal keys stays, with their number."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from gpumerge_cli.arrays.interchange import is_cupy
 from gpumerge_cli.arrays.keys import keys_in
-from gpumerge_cli.arrays.taking import is_cupy
 
 
 def counted(found: Any, path: Sequence[str], *, moved: bool) -> Any:
-    """(keys, counts), or (keys, values, counts), of sorted keys, or if `moved` of (keys, values).
+    """(keys, counts), or (keys, values, counts), of sorted keys, or of (keys, values) if `moved`.
 
     found: NumPy's or CuPy's arrays; waits for a GPU. path: see ArrayKeys. Counts are int64.
     """
@@ -29,12 +29,12 @@ def counted(found: Any, path: Sequence[str], *, moved: bool) -> Any:
 
 
 def _counted(xp: Any, keys: Any, values: list[Any], path: Sequence[str]) -> tuple[Any, ...]:
-    said = keys_in(keys, path)
-    new = xp.ones(len(said), bool)
-    here, ahead = said[1:], said[:-1]
+    compared = keys_in(keys, path)
+    new = xp.ones(len(compared), bool)
+    here, ahead = compared[1:], compared[:-1]
     new[1:] = here != ahead
-    if said.dtype.kind in "fmM":  # NaN and NaT do not equal themselves
+    if compared.dtype.kind in "fmM":  # NaN and NaT do not equal themselves
         new[1:] &= (here == here) | (ahead == ahead)
     first = xp.flatnonzero(new)
-    counts = xp.diff(xp.append(first, len(said)))
+    counts = xp.diff(xp.append(first, len(compared)))
     return (keys[first], *(rows[first] for rows in values), counts.astype(np.int64, copy=False))

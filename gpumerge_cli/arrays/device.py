@@ -8,8 +8,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.arrays.call import Call
-from gpumerge_cli.arrays.payload import contiguous, gathered, joined, moves_along, readable
-from gpumerge_cli.arrays.remembered import again, kind_of, remember, remembered
+from gpumerge_cli.arrays.payload import concatenated, contiguous, gathered, moves_along, readable
+from gpumerge_cli.arrays.prepared_calls import find_prepared, keep_prepared, kind_of, run_prepared
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _USUAL = SortRequest()
 
 
-class Device:
-    """Carries out a call on CuPy arrays, as Host does on NumPy's. Raises DeviceError for an unavailable GPU."""
+class DeviceCall:
+    """Carries out a call on CuPy arrays, as HostCall does on NumPy's. Raises DeviceError for an unavailable GPU."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -45,10 +45,10 @@ class Device:
                 return out
             # A stable sort of sorted runs is their merge.
             if request == _USUAL.launch:
-                return out, self._sort_along(joined(runs), _USUAL, rows, out)
-            ranks = self._ranks(joined(runs), SortRequest("auto", request))
+                return out, self._sort_along(concatenated(runs), _USUAL, rows, out)
+            ranks = self._ranks(concatenated(runs), SortRequest("auto", request))
             moved = gathered(rows, ranks)
-            out.view(self._call.keys.items)[:] = joined(runs)[ranks]
+            out.view(self._call.keys.items)[:] = concatenated(runs)[ranks]
             return out, self.kept(moved)
 
     def sort(self, request: SortRequest) -> Any:
@@ -107,14 +107,14 @@ class Device:
 
     @staticmethod
     def kept(array: Any) -> Any:
-        """The array, or its copy if a graph that is captured takes its memory back. Needs `current`."""
+        """The array, or its copy if the graph that is being captured owns its memory. Needs `current`."""
         from gpumerge_cli.backends.gpu.streams import lasting
 
         with lasting() as is_temporary:
             return array.copy() if is_temporary else array
 
     def images(self, array: Any) -> Any:
-        """The images of an array of keys: unsigned integers, which ascend where keys are in order. Needs `current`."""
+        """The images of an array of keys: unsigned integers that ascend where keys are in order. Needs `current`."""
         assert isinstance(self._order, Keys), "a GPU takes numbers alone"
         return self._order.image_of_bits(contiguous(array).view(self._order.unsigned))
 
@@ -136,25 +136,25 @@ class Device:
             return cupy.empty(self._call.total, self._call.keys.dtype)
 
     def _prepared(self, operation: Operation, values: Sequence[Any] | None = None) -> Any:
-        """The result, as `again` has it, of a prepared call; None if none can be prepared for it.
+        """The result of a prepared call, as from `run_prepared`; None if this call cannot be prepared.
 
-        It is launched like all further calls of its kind, which find it prepared.
+        Further calls of the same kind find it prepared.
         """
         from gpumerge_cli.backends.gpu.streams import lasting
 
         arrays = [contiguous(array) for array in self._call.arrays]
         kind = kind_of(operation, arrays, self._order.descending, values, self._device.id)
-        prepared = remembered(kind)
+        prepared = find_prepared(kind)
         if prepared is None:
             row = values[0].itemsize * prod(values[0].shape[1:]) if values is not None else None
             prepared = self._backend.prepared(operation, self._order, len(arrays), row)
             if prepared is None:
                 return None
-            remember(kind, prepared)
+            keep_prepared(kind, prepared)
         if values is not None:
             values = [each.copy() if each.data.ptr % prepared.unit else each for each in values]
         with lasting():
-            return again(operation, arrays, self._order.descending, self._call.out, values)
+            return run_prepared(operation, arrays, self._order.descending, self._call.out, values)
 
     def _ranks(self, run: Any, request: SortRequest) -> Any:
         """The indices that sort a run: int64."""
@@ -164,7 +164,7 @@ class Device:
     def _sort_along(self, run: Any, request: SortRequest, values: Sequence[Any], out: Any) -> Any:
         """Sort a run into `out`, which is as long. Returns the rows of its values, in the order of their keys."""
         policy = self._backend.resolve_sort(request, self._order, run.nbytes)
-        rows, items = joined(values), out.view(self._call.keys.items)
+        rows, items = concatenated(values), out.view(self._call.keys.items)
         if policy.algorithm == "radix" and moves_along(rows):
             return self.kept(self._backend.sort_pairs(run, self._order, rows, items))
         ranks = self._backend.sort_ranks(run, self._order, policy)

@@ -1,4 +1,4 @@
-"""Calls on NumPy arrays. The CPU works on numbers in place, all else needs a workspace."""
+"""Calls on NumPy arrays. The CPU works on numbers in place; other items, and GPUs, need a workspace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.payload import gathered, joined
+from gpumerge_cli.arrays.payload import concatenated, gathered
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.select import host, select
 from gpumerge_cli.dataclass import dataclass
@@ -22,12 +22,12 @@ Array = NDArray[Any]
 Found = Array | tuple[Array, Array]
 """The keys of a result, or with values (keys, values)."""
 Ranks = NDArray[np.int64]
-"""Indices into runs that are laid one behind the other."""
+"""Indices into the concatenated runs."""
 _KEY, _PLACE = "key", "place"
 
 
-class Host:
-    """Carries out a call on NumPy arrays, as Device does on CuPy's. Raises DeviceError for an unavailable GPU."""
+class HostCall:
+    """Carries out a call on NumPy arrays, as DeviceCall does on CuPy's. Raises DeviceError for an unavailable GPU."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -129,7 +129,7 @@ class HostRuns:
         if self._in_place():
             # A stable sort of sorted runs is their merge. For 10 M numbers, sorting the ranks took a tenth to all of
             # the time of a merge of records of number and index.
-            return self._of([joined(self.arrays)], self.keys).sorted_ranks(SortRequest("auto", request))
+            return self._of([concatenated(self.arrays)], self.keys).sorted_ranks(SortRequest("auto", request))
         pairs = self._numbered()
         out = np.empty(sum(map(len, pairs.arrays)), pairs.arrays[0].dtype)
         pairs.merge(request, out)
@@ -181,9 +181,9 @@ class HostRuns:
             workspace.close()
 
     def combine(self, equals: Equals, out: Array | None = None) -> Array:
-        """The items of a set of runs without NaTs, in an array of their own, or at the front of `out`.
+        """The items of a set of runs without NaTs, in a new array, or at the front of `out`.
 
-        out: has dtype ArrayKeys.items, and room for them.
+        out: has dtype ArrayKeys.items, and is long enough.
         """
         keys = self.keys
         if self._in_place():
@@ -233,9 +233,9 @@ class HostRuns:
         return workspace
 
     def _numbered(self) -> HostRuns:
-        """Records of an item and its index, laid one behind the other. Every backend merges and sorts them.
+        """Records of an item and its index, for all runs. Every backend merges and sorts them.
 
-        Their sizes are multiples of 4 bytes, so GPUs move those of numbers whole.
+        A record takes a multiple of 4 bytes, so that GPUs move records of numbers whole.
         """
         keys = self.keys
         place = -(-keys.dtype.itemsize // 4) * 4

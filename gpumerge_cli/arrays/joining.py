@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 
 from gpumerge_cli.arrays.call import Call
-from gpumerge_cli.arrays.device import Device
+from gpumerge_cli.arrays.device import DeviceCall
+from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.arrays.keys import keys_in
-from gpumerge_cli.arrays.options import as_line, flag
-from gpumerge_cli.arrays.searching import ranks_of
-from gpumerge_cli.arrays.taking import taken
+from gpumerge_cli.arrays.options import flag, short_repr
+from gpumerge_cli.arrays.searching import search_ranks
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import UsageError
@@ -41,8 +41,8 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False, thread
     Parameters
     ----------
     a, b:
-        Sorted 1-D arrays of one dtype that `merge` takes without `key`, in host memory or on one GPU. That they are
-        sorted is not checked. To join tables, give their key columns, and use the indices for all columns.
+        Sorted 1-D arrays of one dtype that `merge` takes without `key`, in host memory or on one GPU. Their order is
+        not checked. To join tables, give their key columns, and use the indices for all columns.
     how:
         "inner" gives all pairs. "left", "right" and "outer" also give the items of `a`, of `b`, of both that have no
         partner. "anti" gives the items of `a` without a partner, "semi" those with one, each once.
@@ -60,11 +60,11 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False, thread
 
     Raises
     ------
-    UsageError: arrays that do not fit, or a word that is no kind of join. DeviceError: a GPU that cannot be had.
+    UsageError: arrays that do not match, or an unknown kind of join. DeviceError: an unavailable GPU.
     """
     if not isinstance(how, str) or how not in HOWS:
-        raise UsageError(f"how={as_line(how)} is no kind of join", way_out=f"use {', '.join(HOWS)}")
-    given = [taken(a), taken(b)]
+        raise UsageError(f"how={short_repr(how)} is not a kind of join", way_out=f"use {', '.join(HOWS)}")
+    given = [as_array(a), as_array(b)]
     for array in given:
         if array.dtype.names:
             raise UsageError("join takes no records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]")
@@ -76,7 +76,7 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False, thread
 
     from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
 
-    device = Device(call)
+    device = DeviceCall(call)
     with device.current():
         check_waiting(current_stream(), "join")
         of_a, of_b = map(device.images, call.arrays)
@@ -118,7 +118,8 @@ def _cuts(a: Any, b: Any, descending: bool) -> list[tuple[int, int]]:
     """
     keys = (a[_PIECE::_PIECE], b[_PIECE::_PIECE])
     ahead = [
-        np.concatenate([ranks_of(np, [run], some, "left", descending=descending) for some in keys]) for run in (a, b)
+        np.concatenate([search_ranks(np, [run], some, "left", descending=descending) for some in keys])
+        for run in (a, b)
     ]
     # Both ascend with the key, so each is sorted by itself. Then they ascend even if the arrays are not in order.
     inner = zip(*(np.sort(each).tolist() for each in ahead), strict=True)
@@ -146,9 +147,9 @@ def _joined(xp: Any, a: Any, b: Any, how: How, descending: bool, first: tuple[in
 
 def _partners(xp: Any, a: Any, b: Any, descending: bool) -> tuple[Any, Any]:
     """For each item of `a`: the index of its first partner in `b`, or of the item behind; and how many it has."""
-    low = ranks_of(xp, [b], a, "left", descending=descending)
-    high = ranks_of(xp, [b], a, "right", descending=descending)
-    return low, (high - low).clip(0)  # data that changes meanwhile may have a lower end
+    low = search_ranks(xp, [b], a, "left", descending=descending)
+    high = search_ranks(xp, [b], a, "right", descending=descending)
+    return low, (high - low).clip(0)  # the end may be lower if the data changes during the call
 
 
 def _repeated(xp: Any, rows: Any, ends: Any, total: int) -> Any:
@@ -167,7 +168,7 @@ def _with_lone(xp: Any, pairs: tuple[Any, Any], starts: Any, of_b: tuple[Any, An
     place, partners = of_b
     lone = _indices(xp, partners == 0)
     ahead = starts[place[lone]]
-    # It ascends already, unless arrays are out of order or change meanwhile: no two items may get one row.
+    # It ascends already, unless arrays are out of order or change during the call: two items must not get one row.
     ahead = np.maximum.accumulate(ahead) if xp is np else xp.sort(ahead)
     at = ahead + xp.arange(len(lone))
     total = len(pairs[0]) + len(lone)

@@ -1,8 +1,8 @@
 """Keys of arrays: the arrays' dtype, the order, and the dtype in which backends see the items.
 
 Backends know numbers, bytes, and records of them. They see a bool as a uint8, and a date or a time span as an int64.
-NaT is the smallest int64, but NumPy sorts it last (and first in descending order, as NaN). So NaTs are kept out of
-merges, and are put in their place afterwards.
+NaT is the smallest int64, but NumPy sorts it last (and first in descending order, as NaN). So NaTs are left out of
+merges, and are put in their places afterwards.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.arrays.options import as_line, in_native_order
-from gpumerge_cli.arrays.taking import judge_mask
+from gpumerge_cli.arrays.interchange import check_unmasked
+from gpumerge_cli.arrays.options import in_native_order, short_repr
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.record_options import Key, order_of
@@ -28,27 +28,30 @@ _NAT = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class ArrayKeys:
-    """The order of the items of arrays.
-
-    dtype: the arrays' dtype, in native byte order, except for records, which stay as they are. items: the dtype of the
-    same size in which backends see the items. order: the order of those. field: the name of a record's key, None if
-    items are their own keys. path: the names that lead to the field, one inside the other. dated: keys may be NaT.
-    """
+    """The order of the items of arrays."""
 
     dtype: np.dtype[Any]
+    """The arrays' dtype, in native byte order, except for records, which stay as they are."""
     items: np.dtype[Any]
+    """The dtype of the same size in which backends see the items."""
     order: Order
+    """The order of `items`."""
     field: str | None
+    """The name of a record's key; None if items are their own keys."""
     path: tuple[str, ...]
+    """The names that lead to the field, one inside the other."""
     dated: bool
+    """Whether keys may be NaT."""
 
     @classmethod
     def of(cls, arrays: Sequence[Any], field: str | None, descending: bool) -> ArrayKeys:
         """The keys of NumPy or CuPy arrays. Raises UsageError if they have no order, or different orders."""
         if field is not None and not isinstance(field, str):
-            raise UsageError(f"key={as_line(field)} is no field's name", way_out="name a field of the arrays' dtype")
+            raise UsageError(
+                f"key={short_repr(field)} is not the name of a field", way_out="name a field of the arrays' dtype"
+            )
         for array in arrays:
-            judge_mask(array)
+            check_unmasked(array)
             if array.ndim != 1:
                 raise UsageError(f"an array has {array.ndim} dimensions", way_out="merge 1-D arrays")
         dtypes = [in_native_order(array.dtype) for array in arrays]
@@ -59,12 +62,12 @@ class ArrayKeys:
         path = () if field is None else _path(dtype, field)
         items, leaf = _as_items(dtype, path)
         if leaf.kind not in "biufmMSV" or leaf.isbuiltin == _REGISTERED:
-            raise UsageError(f"{str(leaf)!r} is no dtype of keys", way_out=_WAY_OUT)
+            raise UsageError(f"{str(leaf)!r} is not a dtype of keys", way_out=_WAY_OUT)
         is_number = field is None and leaf.kind not in "SV"
         order = Order.of(items, descending=descending) if is_number else _order_of_records(items, field, descending)
         return cls(dtype, items, order, field, path, leaf.kind in "mM")
 
-    def judge_for_gpu(self) -> None:
+    def check_for_gpu(self) -> None:
         """Raise UsageError if GPUs know no such keys."""
         if self.dated or self.order.is_rows:
             raise UsageError(f"arrays of {self.dtype} cannot be sorted on a GPU", way_out="move them to the host")
@@ -127,8 +130,8 @@ def _order_of_records(items: np.dtype[Any], field: str | None, descending: bool)
     try:
         return order_of(items, None if field is None else Key(field=field), descending=descending)
     except UsageError as error:  # its words are those of the command line
-        told = error.what.replace("--field ", "key=")
-        raise UsageError(told, way_out=error.way_out.replace("(--field)", "(key=)")) from None
+        message = error.what.replace("--field ", "key=")
+        raise UsageError(message, way_out=error.way_out.replace("(--field)", "(key=)")) from None
 
 
 def _as_items(dtype: np.dtype[Any], path: tuple[str, ...]) -> tuple[np.dtype[Any], np.dtype[Any]]:

@@ -56,7 +56,7 @@ def merge(
         The arrays are in descending order, and so is the result.
     out:
         Array for the merged keys: NumPy's, or CuPy's for arrays on a GPU; contiguous, of the arrays' dtype in native
-        byte order and of their summed length. It shares no memory with them.
+        byte order and of their total length. It shares no memory with them.
     backend, device:
         "auto", "cpu" or "gpu", and the GPU's number, for arrays in host memory.
     threads:
@@ -75,7 +75,7 @@ def merge(
 
     Raises
     ------
-    UsageError: arrays or options that do not fit, nulls, masked arrays. DeviceError: a GPU that cannot be had.
+    UsageError: arrays or options that do not match, nulls, masked arrays. DeviceError: an unavailable GPU.
     """
     if not arrays:
         raise UsageError("no arrays to merge", way_out="give at least one")

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from gpumerge_cli.arrays.taking import is_cupy, judge_mask
+from gpumerge_cli.arrays.interchange import check_unmasked, is_cupy
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import KernelName, LaunchRequest, TileLoad, Transfer
 
@@ -34,7 +34,7 @@ def launch_request(tuning: Tuning) -> LaunchRequest:
         if name not in Tuning.__annotations__:
             raise TypeError(f"merge() got an unexpected keyword argument {name!r}")
     for name in ("block_size", "items_per_thread", "tile_size"):
-        judge_count(name, tuning.get(name))
+        check_count(name, tuning.get(name))
     return LaunchRequest(**tuning)
 
 
@@ -44,11 +44,11 @@ def flag(name: str, value: Any) -> bool:
         return value
     if isinstance(value, (np.bool_, *_WHOLE)) and value in (0, 1):
         return bool(value)
-    raise UsageError(f"{name}={as_line(value)} is neither true nor false", way_out="give True or False")
+    raise UsageError(f"{name}={short_repr(value)} is neither true nor false", way_out="give True or False")
 
 
 def wants_counts(counts: bool, **others: Any) -> bool:
-    """Whether counts are asked for. Raises UsageError if an option is given, too, that does not go with them."""
+    """Whether counts are wanted. Raises UsageError if an option is given that cannot be combined with them."""
     if counts is False or not flag("counts", counts):
         return False
     for name, value in others.items():
@@ -57,22 +57,22 @@ def wants_counts(counts: bool, **others: Any) -> bool:
     return True
 
 
-def judge_place(backend: Any, device: Any) -> None:
+def check_backend(backend: Any, device: Any) -> None:
     """Raise UsageError unless these are the name of a backend and the number of a GPU."""
     if not isinstance(backend, str) or backend not in _BACKENDS:
-        raise UsageError(f"backend={as_line(backend)} is no backend", way_out=f"use {', '.join(_BACKENDS)}")
+        raise UsageError(f"backend={short_repr(backend)} is not a backend", way_out=f"use {', '.join(_BACKENDS)}")
     if isinstance(device, bool) or not isinstance(device, _WHOLE) or device < 0:
-        raise UsageError(f"device={as_line(device)} is no number of a GPU", way_out="give 0 or more")
+        raise UsageError(f"device={short_repr(device)} is not the number of a GPU", way_out="give 0 or more")
 
 
-def judge_count(name: str, value: Any) -> None:
+def check_count(name: str, value: Any) -> None:
     """Raise UsageError for anything but None or a number of 1 or more."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, _WHOLE) or value < 1):
-        raise UsageError(f"{name}={as_line(value)} is no number of 1 or more")
+        raise UsageError(f"{name}={short_repr(value)} is not a whole number of 1 or more")
 
 
-def as_line(value: Any) -> str:
-    """The value for a message: its repr, in one line and not long."""
+def short_repr(value: Any) -> str:
+    """The repr of a value for a message, in one line of limited length."""
     line = " ".join(repr(value).split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 
@@ -100,7 +100,7 @@ def is_aligned(array: Any) -> bool:
     return not array.size or not (array.data.ptr % size or any(stride % size for stride in array.strides))
 
 
-def judge_aligned(array: Any, name: str) -> None:
+def check_aligned(array: Any, name: str) -> None:
     """Raises UsageError for a CuPy array whose items do not lie at multiples of their size. name: for the message."""
     if not is_aligned(array):
         raise UsageError(f"{name} does not lie at multiples of its items' size", way_out="give a copy of it")
@@ -112,16 +112,16 @@ def in_native_order(dtype: np.dtype[Any]) -> np.dtype[Any]:
         return dtype
     try:
         return dtype.newbyteorder("=")
-    except TypeError:  # newer kinds of dtypes, as that of strings, have no byte order
+    except TypeError:  # newer kinds of dtypes, such as strings, have no byte order
         return dtype
 
 
-def judge_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any], *, longer: bool = False) -> None:
+def check_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any], *, longer: bool = False) -> None:
     """Raises UsageError if `out` cannot take `total` items of the dtype, or shares memory with one of the arrays.
 
-    longer: it may have room for more.
+    longer: it may be longer.
     """
-    judge_mask(out)
+    check_unmasked(out)
     on_device = is_cupy(arrays[0])
     if on_device and is_cupy(out) and out.device != arrays[0].device:
         raise UsageError(
@@ -138,7 +138,7 @@ def judge_out(out: Any, dtype: np.dtype[Any], total: int, arrays: list[Any], *, 
     if on_device:
         import cupy
 
-        judge_aligned(out, "out")
+        check_aligned(out, "out")
         # Only the ranges of addresses: whether two arrays have an item in common, CuPy finds out by sorting addresses.
         shared = any(cupy.may_share_memory(out, array) for array in arrays)
     else:

@@ -1,4 +1,4 @@
-"""Values that go along with keys: arrays of any dtype, a row for each key."""
+"""Values that stay beside their keys: arrays of any dtype, a row for each key."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.options import as_line, is_aligned, same_side
-from gpumerge_cli.arrays.taking import is_cupy, taken
+from gpumerge_cli.arrays.interchange import as_array, is_cupy
+from gpumerge_cli.arrays.options import is_aligned, same_side, short_repr
 from gpumerge_cli.errors import UsageError
 
 _LISTED = 8
-"""The most arrays that CuPy joins without a list of their addresses in host memory, which a graph would not keep."""
+"""The most arrays that CuPy concatenates without a list of addresses in host memory, which a graph would not keep."""
 
 
 def payload(values: Any, keys: Sequence[Any], *, on_device: bool) -> list[Any]:
-    """The payload of each run of keys, as NumPy or CuPy arrays. Raises UsageError if values do not fit the keys.
+    """The payload of each run of keys, as NumPy or CuPy arrays. Raises UsageError if values do not match the keys.
 
     on_device: whether the keys are CuPy's.
     """
     if not isinstance(values, Iterable):
-        what = f"values={as_line(values)} is no list of arrays"
+        what = f"values={short_repr(values)} is not a list of arrays"
         raise UsageError(what, way_out="give one array for each array of keys")
-    found = [taken(each, payload=True) for each in values]
+    found = [as_array(each, payload=True) for each in values]
     if len(found) != len(keys):
         raise UsageError(
             f"{len(found)} arrays of values for {len(keys)} of keys", way_out="give a list of one array for each"
@@ -69,12 +69,12 @@ def moves_along(rows: Any) -> bool:
 
 
 def gathered(values: Sequence[Any], ranks: Any) -> Any:
-    """The rows `ranks` of all values, laid one behind the other."""
-    return joined(values)[ranks]
+    """The rows `ranks` of the concatenated values."""
+    return concatenated(values)[ranks]
 
 
-def joined(arrays: Sequence[Any]) -> Any:
-    """Arrays of one dtype, laid one behind the other; a single array comes back itself."""
+def concatenated(arrays: Sequence[Any]) -> Any:
+    """The concatenation of arrays of one dtype; a single array is returned itself."""
     if len(arrays) == 1:
         return arrays[0]
     shape = (sum(len(each) for each in arrays), *arrays[0].shape[1:])

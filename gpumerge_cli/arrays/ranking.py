@@ -1,4 +1,4 @@
-"""gpumerge_cli.rank and rank_of: ranks of a merge of arrays that is not done."""
+"""gpumerge_cli.rank and rank_of: ranks in a merge of arrays, without merging them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.call import Call
-from gpumerge_cli.arrays.device import Device
+from gpumerge_cli.arrays.device import DeviceCall
+from gpumerge_cli.arrays.interchange import as_array, check_unmasked, is_cupy, lies_on_gpu
 from gpumerge_cli.arrays.keys import ArrayKeys, keys_in
-from gpumerge_cli.arrays.options import as_line, flag, judge_aligned, same_side
-from gpumerge_cli.arrays.searching import Side, co_ranks_of_images, ranks_of
-from gpumerge_cli.arrays.taking import is_cupy, judge_mask, lies_on_gpu, taken
+from gpumerge_cli.arrays.options import check_aligned, flag, same_side, short_repr
+from gpumerge_cli.arrays.searching import Side, co_ranks_of_images, search_ranks
 from gpumerge_cli.engine.ranks import FixedRanks
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import Extent
@@ -35,7 +35,7 @@ def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: 
     Parameters
     ----------
     arrays:
-        Sorted 1-D arrays that `merge` takes, in host memory or on one GPU. That they are sorted is not checked.
+        Sorted 1-D arrays that `merge` takes, in host memory or on one GPU. Their order is not checked.
     at:
         A rank from 0 to the number of all items, or an array of ranks of any shape.
     key, descending:
@@ -45,18 +45,18 @@ def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: 
     -------
     int64, of the shape of `at` with one more dimension, of an item for each array. The items of the arrays ahead of a
     row, merged, are the first `at` items of `merge`. Rows are unique, since equal items go in the order of the arrays.
-    In host memory each looks at O(k log n) items. For arrays on a GPU it is a CuPy array, and all of their items are
-    looked at once.
+    In host memory each takes O(k log n) comparisons. For arrays on a GPU it is a CuPy array, and all of their items are
+    read once.
 
     Raises
     ------
-    UsageError: arrays or ranks that do not fit. InputError: arrays in host memory that are not sorted, if it is met.
-    DeviceError: a GPU that cannot be had.
+    UsageError: unusable arrays or ranks. InputError: unsorted arrays in host memory, if the search meets the disorder.
+    DeviceError: an unavailable GPU.
     """
-    call = _judged(arrays, key, descending)
-    ranks = _as_array(at, f"at={as_line(at)} is no array of ranks")
+    call = _call_of(arrays, key, descending)
+    ranks = _as_array(at, f"at={short_repr(at)} is not an array of ranks")
     if ranks.size and ranks.dtype.kind not in "iu":
-        raise UsageError(f"at={as_line(at)} is no rank", way_out="give whole numbers")
+        raise UsageError(f"at={short_repr(at)} is not a rank", way_out="give whole numbers")
     if ranks.size and not 0 <= int(ranks.min()) <= int(ranks.max()) <= call.total:
         raise UsageError(f"a rank lies outside of 0 to {call.total}", way_out="the merge has no more items")
     ranks = ranks.astype(np.int64)
@@ -75,7 +75,7 @@ def rank_of(
     key: str | None = None,
     descending: bool = False,
 ) -> Any:
-    """The ranks that items have, or would have, in the merge of arrays, in the manner of NumPy's searchsorted.
+    """The ranks that items have, or would have, in the merge of arrays, as by NumPy's searchsorted.
 
     >>> import gpumerge_cli, numpy as np
     >>> runs = [np.array([1, 4, 9]), np.array([2, 4])]
@@ -87,12 +87,12 @@ def rank_of(
     Parameters
     ----------
     arrays:
-        Sorted 1-D arrays that `merge` takes, in host memory or on one GPU. That they are sorted is not checked.
+        Sorted 1-D arrays that `merge` takes, in host memory or on one GPU. Their order is not checked.
     items:
         A key or an array of keys of any shape, which the arrays' dtype can hold. For structured arrays, values of the
         field `key`.
     side:
-        "left" counts the items ahead of all that equal the key, "right" those and the equal ones.
+        "left" counts the items ahead of all that equal the key, "right" also counts the equal ones.
     key, descending:
         The same as for `merge`.
 
@@ -102,25 +102,25 @@ def rank_of(
 
     Raises
     ------
-    UsageError: arrays or items that do not fit. DeviceError: a GPU that cannot be had.
+    UsageError: arrays or items that do not match. DeviceError: an unavailable GPU.
     """
-    call = _judged(arrays, key, descending)
+    call = _call_of(arrays, key, descending)
     if not isinstance(side, str) or side not in ("left", "right"):
-        raise UsageError(f"side={as_line(side)} is no side", way_out='use "left" or "right"')
-    items = taken(items) if lies_on_gpu(items) or hasattr(items, "__array__") else items
+        raise UsageError(f"side={short_repr(side)} is not a side", way_out='use "left" or "right"')
+    items = as_array(items) if lies_on_gpu(items) or hasattr(items, "__array__") else items
     if call.on_device:
         if is_cupy(items):
             same_side([*call.arrays, items])
-            judge_aligned(items, "the array of items")
+            check_aligned(items, "the array of items")
         return _ranks_on_device(call, items, side)
     runs = [keys_in(array, call.keys.path) for array in call.arrays]
     wanted = _as_keys(np, items.get() if is_cupy(items) else items, runs[0].dtype)
-    return ranks_of(np, runs, wanted, side, descending=call.keys.order.descending)
+    return search_ranks(np, runs, wanted, side, descending=call.keys.order.descending)
 
 
-def _judged(arrays: Sequence[Any], key: str | None, descending: bool) -> Call:
+def _call_of(arrays: Sequence[Any], key: str | None, descending: bool) -> Call:
     if not isinstance(arrays, Iterable) or getattr(arrays, "ndim", 2) < 2:  # a row of an array is an array
-        raise UsageError("arrays is no list of arrays", way_out="give one in brackets, too: [array]")
+        raise UsageError("arrays is not a list of arrays", way_out="give one in brackets, too: [array]")
     given = list(arrays)
     if not given:
         raise UsageError("no arrays to rank", way_out="give at least one")
@@ -130,7 +130,7 @@ def _judged(arrays: Sequence[Any], key: str | None, descending: bool) -> Call:
 def _co_ranks_on_device(call: Call, ranks: NDArray[np.int64]) -> Any:
     import cupy
 
-    device = Device(call)
+    device = DeviceCall(call)
     with device.current():
         images = [device.images(array) for array in call.arrays]
         found = co_ranks_of_images(cupy, images, cupy.asarray(ranks.reshape(-1)))
@@ -140,17 +140,17 @@ def _co_ranks_on_device(call: Call, ranks: NDArray[np.int64]) -> Any:
 def _ranks_on_device(call: Call, items: Any, side: Side) -> Any:
     import cupy
 
-    device = Device(call)
+    device = DeviceCall(call)
     with device.current():
         wanted = _as_keys(cupy, items, call.keys.dtype)
         images = [device.images(array) for array in call.arrays]
-        found = ranks_of(cupy, images, device.images(wanted.reshape(-1)), side)
+        found = search_ranks(cupy, images, device.images(wanted.reshape(-1)), side)
         return device.kept(found.reshape(wanted.shape))
 
 
 def _as_array(given: Any, what: str) -> Array:
-    """The items of anything that NumPy takes, or of a CuPy array. Raises UsageError, that says `what`, for others."""
-    judge_mask(given)
+    """The items of anything that NumPy takes, or of a CuPy array. Raises UsageError(what) for others."""
+    check_unmasked(given)
     try:
         return np.asarray(given.get() if is_cupy(given) else given)
     except ValueError as error:  # lists of different lengths
@@ -159,7 +159,7 @@ def _as_array(given: Any, what: str) -> Array:
 
 def _as_keys(xp: Any, items: Any, dtype: np.dtype[Any]) -> Any:
     """Items as an array of the dtype, of the module `xp`, NumPy or CuPy. Raises UsageError if it cannot hold them."""
-    found = items if is_cupy(items) else _as_array(items, "items are no array")
+    found = items if is_cupy(items) else _as_array(items, "items are not an array")
     if found.dtype.kind == "V" and dtype.kind == "S":
         found = found.view(f"S{found.dtype.itemsize}")
     if found.dtype == dtype:

@@ -1,4 +1,4 @@
-"""The three steps of a call on arrays: judge it, carry it out where its arrays lie, hand back the result."""
+"""The three steps of a call on arrays: check it, carry it out where its arrays lie, return the result."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.counting import counted
-from gpumerge_cli.arrays.device import Device
-from gpumerge_cli.arrays.host import Host
+from gpumerge_cli.arrays.device import DeviceCall
+from gpumerge_cli.arrays.host import HostCall
 from gpumerge_cli.arrays.options import flag
-from gpumerge_cli.arrays.remembered import again
+from gpumerge_cli.arrays.prepared_calls import run_prepared
 from gpumerge_cli.order.equals import Equals
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def run_call(
     arrays: Sequence[Any],
-    work: Callable[[Host | Device], Any],
+    work: Callable[[HostCall | DeviceCall], Any],
     *,
     usual: Operation | None,
     counts: bool = False,
@@ -34,18 +34,18 @@ def run_call(
 ) -> Any:
     """The result of a call, as users get it: the keys, (keys, values), or an answer; counts come last.
 
-    work: carries it out. usual: the operation, if it has no options but those below, so that a call of its kind may be
-    remembered. counts: see wants_counts. equals: the items that go out. The rest, and errors: see merge.
+    work: carries it out. usual: the operation, if it has only the options below, so that a prepared call may carry it
+    out. counts: see wants_counts. equals: the items of the result. The rest, and errors: see merge.
     """
     if descending is not False:
         descending = flag("descending", descending)
     if usual is not None and key is None and threads is None and backend in ("auto", "gpu"):
-        found = again(usual, arrays, descending, out, values)
+        found = run_prepared(usual, arrays, descending, out, values)
         if found is not None:
             return counted(found, (), moved=values is not None) if counts else found
     call = Call.of(
         arrays, key, descending,
         equals=equals, values=values, out=out, backend=backend, device=device, threads=threads,
     )  # fmt: skip
-    found = work(Device(call) if call.on_device else Host(call))
+    found = work(DeviceCall(call) if call.on_device else HostCall(call))
     return counted(found, call.keys.path, moved=values is not None) if counts else found

@@ -1,4 +1,4 @@
-"""Ranks by searches in sorted arrays of NumPy or of CuPy, whose module `xp` is."""
+"""Ranks by searches in sorted arrays. `xp` is the module of the arrays, NumPy or CuPy."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 Side = Literal["left", "right"]
 _FEW = 1024
-"""So many ranks at most are searched byte by byte, by 255 searches at once. More are searched bit by bit."""
+"""Up to so many ranks are searched byte by byte, by 255 searches at once; more are searched bit by bit."""
 
 
-def ranks_of(xp: Any, runs: Sequence[Any], wanted: Any, side: Side, *, descending: bool = False) -> Any:
+def search_ranks(xp: Any, runs: Sequence[Any], wanted: Any, side: Side, *, descending: bool = False) -> Any:
     """The number of items of all runs ahead of each wanted one; with side "right", also those that equal it.
 
     runs: 1-D, each in order. wanted: items of their dtype. descending: see merge; images ascend always. The result is
@@ -42,7 +42,7 @@ def co_ranks_of_images(xp: Any, runs: Sequence[Any], ranks: Any) -> Any:
         # For each digit the largest image with a lesser one. The digit is the number of those up to which there are too
         # few items.
         below = last[:, None] | ((digits << dtype.type(place)) - dtype.type(1))
-        too_few = ranks_of(xp, runs, below.reshape(-1), "right").reshape(below.shape) < ranks[:, None]
+        too_few = search_ranks(xp, runs, below.reshape(-1), "right").reshape(below.shape) < ranks[:, None]
         last = last | (too_few.sum(axis=1).astype(dtype) << dtype.type(place))
     ahead = [xp.searchsorted(run, last, "left") for run in runs]
     equal = [xp.searchsorted(run, last, "right") - count for run, count in zip(runs, ahead, strict=True)]

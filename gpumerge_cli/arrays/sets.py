@@ -11,7 +11,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
 
 
-class SetOptions(TypedDict, total=False):
+class SetKeywords(TypedDict, total=False):
     """The options of all sets. See union."""
 
     distinct: bool
@@ -25,7 +25,7 @@ class SetOptions(TypedDict, total=False):
     threads: int | None
 
 
-def union(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
+def union(*arrays: Any, **options: Unpack[SetKeywords]) -> Any:
     """Combine sorted arrays to the items that any of them holds.
 
     >>> import gpumerge_cli, numpy as np
@@ -43,7 +43,7 @@ def union(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
     distinct:
         Treat equal items of one array as one item. Then each item occurs at most once in the result.
     counts:
-        Keep the first of several equal keys, and say how many the result has. It goes neither with distinct nor with
+        Keep the first of several equal keys, and give the number of equal keys. It cannot be combined with distinct or
         out.
     values:
         One array for each of `arrays`, of the same length. Its rows stay beside their keys.
@@ -64,12 +64,12 @@ def union(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
 
     Raises
     ------
-    UsageError: arrays that do not fit. DeviceError: a GPU that cannot be had.
+    UsageError: arrays that do not match. DeviceError: an unavailable GPU.
     """
     return _combined(Equals.UNION, arrays, **options)
 
 
-def intersect(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
+def intersect(*arrays: Any, **options: Unpack[SetKeywords]) -> Any:
     """Combine sorted arrays to the items that all of them hold.
 
     >>> import gpumerge_cli, numpy as np
@@ -82,7 +82,7 @@ def intersect(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
     return _combined(Equals.INTERSECT, arrays, **options)
 
 
-def difference(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
+def difference(*arrays: Any, **options: Unpack[SetKeywords]) -> Any:
     """Remove from a sorted array the items that other sorted arrays hold.
 
     >>> import gpumerge_cli, numpy as np
@@ -95,7 +95,7 @@ def difference(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
     return _combined(Equals.DIFFERENCE, arrays, **options)
 
 
-def symmetric(*arrays: Any, **options: Unpack[SetOptions]) -> Any:
+def symmetric(*arrays: Any, **options: Unpack[SetKeywords]) -> Any:
     """Combine two sorted arrays to the items that only one of them holds.
 
     >>> import gpumerge_cli, numpy as np
@@ -114,7 +114,7 @@ def _combined(
 ) -> Any:
     name = equals.name_of_set
     for option in options:
-        if option not in SetOptions.__annotations__:
+        if option not in SetKeywords.__annotations__:
             raise TypeError(f"{name}() got an unexpected keyword argument {option!r}")
     if not arrays:
         raise UsageError(f"no arrays for {name}", way_out="give at least one")

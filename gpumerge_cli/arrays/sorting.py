@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from gpumerge_cli.arrays.multi_gpu import in_shares, sort_on_gpus
 from gpumerge_cli.arrays.options import wants_counts
 from gpumerge_cli.arrays.run import run_call
-from gpumerge_cli.arrays.several import in_shares, sort_by_several
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import Algorithm, KernelName, LaunchRequest, SortRequest
 
@@ -48,8 +48,8 @@ def sort(
     counts, key, descending, out, backend, device, threads:
         The same as for `merge`.
     devices:
-        Numbers of GPUs that sort one array together. An array that lies on a GPU lies on one of them. Keys go without
-        values then.
+        Numbers of GPUs that sort one array together. An array that lies on a GPU lies on one of them. Values are
+        not possible then.
     algorithm:
         "auto", "merge", "bottom-up", "iterative", "recursive" or "radix": the same as the option of `gpumerge sort`.
     kernel:
@@ -63,7 +63,7 @@ def sort(
 
     Raises
     ------
-    UsageError: an array or options that do not fit, nulls, a masked array. DeviceError: a GPU that cannot be had.
+    UsageError: an array and options that do not match, nulls, a masked array. DeviceError: an unavailable GPU.
     """
     shares = in_shares(array)
     with_counts = wants_counts(counts, out=out, devices=devices, shares=shares)
@@ -71,7 +71,7 @@ def sort(
     if devices is not None or shares:
         if values is not None or backend == "cpu":
             raise UsageError("several GPUs sort keys alone", way_out="leave devices, or values and backend, out")
-        return sort_by_several(array, devices, request, key=key, descending=descending, out=out)
+        return sort_on_gpus(array, devices, request, key=key, descending=descending, out=out)
     return run_call(
         (array,),
         lambda on: on.sort(request),
@@ -119,7 +119,7 @@ def argsort(
 
     Raises
     ------
-    UsageError: an array or options that do not fit, nulls, a masked array. DeviceError: a GPU that cannot be had.
+    UsageError: an array and options that do not match, nulls, a masked array. DeviceError: an unavailable GPU.
     """
     request = _request(algorithm, kernel)
     return run_call(
@@ -152,11 +152,11 @@ def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -
 
     Raises
     ------
-    UsageError: an array that has no order, nulls, a masked array. DeviceError: a GPU that cannot be had.
+    UsageError: an array that has no order, nulls, a masked array. DeviceError: an unavailable GPU.
     """
     return bool(run_call((array,), lambda on: on.is_sorted(), usual="is_sorted", key=key, descending=descending))
 
 
 def _request(algorithm: Algorithm | Literal["auto"], kernel: KernelName | Literal["auto"]) -> SortRequest:
-    """The request for these options. Raises UsageError for one that is no algorithm."""
+    """The request for these options. Raises UsageError for an unknown algorithm."""
     return _USUAL if algorithm == kernel == "auto" else SortRequest(algorithm, LaunchRequest(kernel))

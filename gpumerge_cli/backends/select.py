@@ -72,7 +72,7 @@ def choose(
     host threads, None for one a core. sharing: see select. Raises DeviceError for a named GPU that is not there.
     """
     numbers = device_numbers(devices) if choice != "cpu" else ()
-    known, cores = costs.load(), len(os.sched_getaffinity(0))
+    known, cores = costs.load_costs(), len(os.sched_getaffinity(0))
     cores = min(threads or cores, cores)
     compiling = compile_seconds()
     predict = partial(known.mix, order.costs_as, nbytes, cores, sharing=sharing, compiling=compiling)
@@ -166,14 +166,16 @@ def select(
         others = ", ".join(f"{other} {units.format_seconds(seconds[other])}" for other in seconds if other != name)
         chosen = units.format_seconds(seconds[name])
         once = f", {units.format_seconds(still[name])} of them to compile, once," if still[name] else ""
-        return f"{chosen}{once} for {units.format_bytes(nbytes)} by the cost model ({costs.load().source}); {others}"
+        return (
+            f"{chosen}{once} for {units.format_bytes(nbytes)} by the cost model ({costs.load_costs().source}); {others}"
+        )
 
     return _first({name: still[name] for name in seconds}, device, why)
 
 
 def _predicted(order: Order, nbytes: int, *, sharing: int, sorts: bool) -> tuple[dict[str, float], dict[str, float]]:
     """(seconds by the cost model for each backend, the fastest first; the seconds of compiling among them)."""
-    known, cores = costs.load(), len(os.sched_getaffinity(0))
+    known, cores = costs.load_costs(), len(os.sched_getaffinity(0))
     still = {"cpu": 0.0, "gpu": compile_seconds()}
     items = f"sorted_{order.costs_as}" if sorts else order.costs_as
     seconds = {name: known.predict(name, items, nbytes, cores, sharing, still[name]) for name in still}

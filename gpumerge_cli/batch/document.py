@@ -47,10 +47,11 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Table:
-    """A job, or the defaults. line: its first line."""
+class JobTable:
+    """A job, or the defaults."""
 
     line: int = 1
+    """Its first line."""
     entries: dict[str, Entry] = field(default_factory=dict)
 
 
@@ -58,8 +59,8 @@ class Table:
 class Document:
     """The tables of a job file, and its mistakes of form."""
 
-    defaults: Table = field(default_factory=Table)
-    jobs: list[Table] = field(default_factory=list)
+    defaults: JobTable = field(default_factory=JobTable)
+    jobs: list[JobTable] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
 
 
@@ -79,8 +80,8 @@ def read_document(data: bytes) -> Document:
         elif name == "job" and isinstance(value, list) and all(isinstance(job, dict) for job in value):
             found.jobs = [_table(job, (name, number), lines) for number, job in enumerate(value)]
         else:
-            told = f"{name} is no table of a job file"
-            found.mistakes.append(Mistake(lines.get(place, 1), told, "write [defaults] or [[job]]"))
+            message = f"{name} is not a table of a job file"
+            found.mistakes.append(Mistake(lines.get(place, 1), message, "write [defaults] or [[job]]"))
     if not found.jobs and not found.mistakes:
         found.mistakes = [Mistake(1, "it holds no job", "write one under [[job]], or as a JSON object on a line")]
     return found
@@ -103,7 +104,7 @@ def parse_toml(data: bytes) -> tuple[dict[str, Any], dict[KeyPath, int]]:
         place = _BAD_PLACE.search(what)
         line = int(place[1]) if place and place[1] else text.rstrip().count("\n") + 1
         what = what[: place.start()] if place else what
-        raise Mistake(line, f"is no TOML: {what[:1].lower()}{what[1:]}", _TOML_OR_JSON) from None
+        raise Mistake(line, f"is not TOML: {what[:1].lower()}{what[1:]}", _TOML_OR_JSON) from None
     return values, _lines(text)
 
 
@@ -128,9 +129,9 @@ def _lines(text: str) -> dict[KeyPath, int]:
     return lines
 
 
-def _table(values: dict[str, Any], path: KeyPath, lines: dict[KeyPath, int]) -> Table:
+def _table(values: dict[str, Any], path: KeyPath, lines: dict[KeyPath, int]) -> JobTable:
     line = lines.get(path) or lines.get(path[:1], 1)
-    return Table(line, {key: Entry(value, lines.get((*path, key), line)) for key, value in values.items()})
+    return JobTable(line, {key: Entry(value, lines.get((*path, key), line)) for key, value in values.items()})
 
 
 def _json_lines(data: bytes, mistakes: list[Mistake]) -> tuple[dict[str, Any], dict[KeyPath, int]]:
@@ -149,7 +150,7 @@ def _json_lines(data: bytes, mistakes: list[Mistake]) -> tuple[dict[str, Any], d
             lines["job", len(values["job"])] = number
             values["job"].append(table)
         elif "defaults" in values or not isinstance(table["defaults"], dict):
-            mistakes.append(Mistake(number, "defaults are no object, or given twice", "give one object of them"))
+            mistakes.append(Mistake(number, "defaults are not an object, or are given twice", "give one object"))
         else:
             lines["defaults",] = number
             values |= table
@@ -159,20 +160,20 @@ def _json_lines(data: bytes, mistakes: list[Mistake]) -> tuple[dict[str, Any], d
 def _json_object(line: bytes, number: int) -> dict[str, Any]:
     way_out = "write one object of plain values a line"
     try:
-        values = json.loads(line, object_pairs_hook=_without_twins)
+        values = json.loads(line, object_pairs_hook=_without_duplicates)
         _refuse_deep(values)
     except RecursionError:
         raise Mistake(number, _TOO_DEEP, way_out) from None
     except ValueError as error:
         if _LONG_NUMBER.search(line):
             raise Mistake(number, _TOO_LONG, _SHORTER) from None
-        raise Mistake(number, f"is no JSON: {getattr(error, 'msg', error)}", way_out) from None
+        raise Mistake(number, f"is not JSON: {getattr(error, 'msg', error)}", way_out) from None
     if not isinstance(values, dict):
-        raise Mistake(number, "is no JSON object", way_out)
+        raise Mistake(number, "is not a JSON object", way_out)
     return values
 
 
-def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for name, times in Counter(name for name, _ in pairs).items():
         if times > 1:
             raise ValueError(f"{name!r} is given twice")

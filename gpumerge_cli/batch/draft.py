@@ -1,4 +1,4 @@
-"""Drafts of jobs: each table of a job file, judged by itself, with defaults and variables filled in."""
+"""Drafts of jobs: each table of a job file, checked by itself, with defaults and variables filled in."""
 
 from __future__ import annotations
 
@@ -7,49 +7,52 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from gpumerge_cli.batch.document import Document, Entry, Mistake, Table
+from gpumerge_cli.batch.document import Document, Entry, JobTable, Mistake
 from gpumerge_cli.batch.expand import Folder, fields_of, variables_in, with_fields, with_variables
 from gpumerge_cli.batch.spec import JobCommand, JobOption
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.engine.inputs import read_names
 from gpumerge_cli.errors import GpumergeError, UsageError
 from gpumerge_cli.formats.part_names import FIELD, part_names
-from gpumerge_cli.unshown import conceal
-from gpumerge_cli.words import did_you_mean
+from gpumerge_cli.secret_values import conceal
+from gpumerge_cli.suggestions import did_you_mean
 
-OWN_KEYS = ("name", "operation", "inputs", "output")
+JOB_KEYS = ("name", "operation", "inputs", "output")
 _PARTS = "parts"
 _INPUT_KEYS = {"inputs", "files0-from"}
 _FIRST = ("name", "operation", "inputs", "files0-from", _PARTS, "output")
-"""Keys that others build on, in the order in which they are read."""
+"""Keys that other keys depend on, in the order in which they are read."""
 _NO_INPUTS = {"", "-", "/dev/stdin"}
 
 
 @dataclass
 class Draft:
-    """A job as its table describes it. sound: no mistake was found in it so far.
-
-    options: a list of values for each. inputs: names. has_globs: the names may be globs. output: as a command line has
-    it. outputs: the output's files, which are several if it has parts. results: these and files of counts. writes: all
-    files that the job writes, reports too.
-    """
+    """A job as its table describes it."""
 
     number: int
     line: int
     name: str
     sound: bool = True
+    """No mistake was found in it so far."""
     operation: str = ""
     options: dict[str, Entry] = field(default_factory=dict)
+    """A list of values for each option."""
     inputs: Entry = field(default_factory=lambda: Entry((), 0))
+    """Names of files."""
     has_globs: bool = True
+    """Whether the names may be globs."""
     output: Entry | None = None
+    """The output as a command line has it."""
     outputs: list[Entry] = field(default_factory=list)
+    """The output's files, several if it has parts."""
     results: list[Entry] = field(default_factory=list)
+    """`outputs`, and files of counts."""
     writes: list[Entry] = field(default_factory=list)
+    """All files that the job writes, reports included."""
 
 
 class Drafting:
-    """Makes drafts of the tables of a job file. mistakes: those found so far."""
+    """Makes drafts of the tables of a job file. mistakes: the mistakes found so far."""
 
     def __init__(self, folder: Folder, operations: Mapping[str, JobCommand], environ: Mapping[str, str]) -> None:
         self.mistakes: list[Mistake] = []
@@ -58,7 +61,7 @@ class Drafting:
         self._environ = environ
 
     @contextmanager
-    def judging(self, draft: Draft, line: int) -> Iterator[None]:
+    def recording(self, draft: Draft, line: int) -> Iterator[None]:
         """Record an error that the body raises as a mistake of this line; then the draft is not sound."""
         try:
             yield
@@ -74,27 +77,27 @@ class Drafting:
         defaults = self._entries(document.defaults, shared)
         every = {key for operation in self.operations.values() for key in operation.options}
         for key, entry in defaults.items():
-            with self.judging(shared, entry.line):
+            with self.recording(shared, entry.line):
                 if key == "name":
                     raise UsageError("a name among the defaults", way_out="name every job by itself")
-                _judge_key(key, every)
+                _check_key(key, every)
         drafts = [Draft(number, table.line, str(number), shared.sound) for number, table in enumerate(document.jobs, 1)]
         named: dict[str, Draft] = {}
         for draft, table in zip(drafts, document.jobs, strict=True):
             self._fill(draft, table, defaults)
             first = named.setdefault(draft.name, draft)
-            with self.judging(draft, table.entries.get("name", table).line):
+            with self.recording(draft, table.entries.get("name", table).line):
                 if first is not draft:
-                    told = f"the job of line {first.line} is called {draft.name} too"
-                    raise UsageError(told, way_out="rename one of them")
+                    message = f"the job of line {first.line} is called {draft.name} too"
+                    raise UsageError(message, way_out="rename one of them")
         return [draft for draft in drafts if draft.operation]
 
-    def _entries(self, table: Table, draft: Draft) -> dict[str, Entry]:
+    def _entries(self, table: JobTable, draft: Draft) -> dict[str, Entry]:
         """The entries by the names of options, with variables replaced. Entries with mistakes are left out."""
         found: dict[str, Entry] = {}
         for written, entry in table.entries.items():
             key = written.replace("_", "-")
-            with self.judging(draft, entry.line):
+            with self.recording(draft, entry.line):
                 if key in found:
                     raise UsageError(f"{written} is given twice", way_out=f"leave that or {key} out")
                 found[key] = replace(entry, value=self._with_variables(entry.value))
@@ -113,10 +116,10 @@ class Drafting:
         except UnicodeEncodeError:
             possible = False
         if not possible:
-            raise UsageError(f"{text!r} is no text for a command line", way_out="leave NUL and lone surrogates out")
+            raise UsageError(f"{text!r} cannot be text on a command line", way_out="leave NUL and lone surrogates out")
         return text
 
-    def _fill(self, draft: Draft, table: Table, defaults: Mapping[str, Entry]) -> None:
+    def _fill(self, draft: Draft, table: JobTable, defaults: Mapping[str, Entry]) -> None:
         own = self._entries(table, draft)
         given = {written.replace("_", "-") for written in table.entries}
         entries = {**defaults, **own}
@@ -124,12 +127,12 @@ class Drafting:
         for key in (given | _INPUT_KEYS if given & _INPUT_KEYS else given) - own.keys():
             entries.pop(key, None)
         for key in (*(key for key in _FIRST if key in entries), *(key for key in entries if key not in _FIRST)):
-            with self.judging(draft, entries[key].line):
+            with self.recording(draft, entries[key].line):
                 self._take(draft, key, entries[key], is_own=key in own)
         if draft.operation:
             for key, values in self.operations[draft.operation].defaults.items():
                 draft.options.setdefault(key, Entry(values, draft.line))
-        with self.judging(draft, table.line):
+        with self.recording(draft, table.line):
             # A wrong value is not reported as missing, too.
             if draft.sound and not draft.operation:
                 raise UsageError("the job has no operation", way_out=f"use {', '.join(self.operations)}")
@@ -143,34 +146,36 @@ class Drafting:
         operation = self.operations.get(draft.operation)
         if key == "name":
             if not isinstance(entry.value, str) or not entry.value or not entry.value.isprintable():
-                raise UsageError(f"{entry.value!r} is no name", way_out="write letters, digits and spaces")
+                raise UsageError(f"{entry.value!r} is not a name", way_out="write letters, digits and spaces")
             draft.name = entry.value
         elif key == "operation":
             if not isinstance(entry.value, str) or entry.value not in self.operations:
                 way_out = did_you_mean(str(entry.value), self.operations) or f"use {', '.join(self.operations)}"
-                raise UsageError(f"operation {entry.value!r} is none", way_out=way_out)
+                raise UsageError(f"there is no operation {entry.value!r}", way_out=way_out)
             draft.operation = entry.value
         elif key in _INPUT_KEYS:
             self._take_inputs(draft, key, entry)
         elif operation is None:
-            _judge_key(key, {name for each in self.operations.values() for name in each.options})
+            _check_key(key, {name for each in self.operations.values() for name in each.options})
         elif key == "output" and operation.writes:
             if not isinstance(entry.value, str):
-                raise UsageError(f"output {entry.value!r} is no name", way_out="write the name of a file")
+                raise UsageError(f"output {entry.value!r} is not a name", way_out="write the name of a file")
             self._take_output(draft, entry)
         elif key == "output" and is_own:
             raise UsageError(f"{draft.operation} writes no output", way_out="leave output out")
         elif key in operation.options:
             self._take_option(draft, key, entry, operation.options[key])
         elif is_own:
-            _judge_key(key, operation.options, operation.reserved)
+            _check_key(key, operation.options, operation.reserved)
 
     def _take_inputs(self, draft: Draft, key: str, entry: Entry) -> None:
         if draft.inputs.value:
             raise UsageError("inputs are named by inputs already", way_out="leave inputs or files0-from out")
         names = [entry.value] if isinstance(entry.value, str) else entry.value
         if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-            raise UsageError(f"{key} is no list of names", way_out='write for example inputs = ["a.txt", "more/*.txt"]')
+            raise UsageError(
+                f"{key} is not a list of names", way_out='write for example inputs = ["a.txt", "more/*.txt"]'
+            )
         names = [with_fields(name, fields_of(draft.name, None)) for name in names]
         if key == "files0-from":
             self._keep(names[0])
@@ -205,7 +210,7 @@ class Drafting:
             raise UsageError(f"{key} takes a value, not {_shown(entry.value)}", way_out="write a number or a text")
         if option.file is not None:
             values = [self._filled(draft, str(each)) for each in values]
-        for name in values if option.file in ("written", "told") else ():
+        for name in values if option.file in ("written", "report") else ():
             draft.writes.append(replace(entry, value=name))
             if option.file == "written":
                 draft.results.append(replace(entry, value=name))
@@ -219,9 +224,9 @@ class Drafting:
         self.folder.taken.setdefault(self.folder.real(name), "read before any job runs")
 
     def _filled(self, draft: Draft, text: str, **more: str | None) -> str:
-        """`text` with its fields filled in. Matches of a glob give none: they may be other files the next time.
+        """`text` with its fields filled in. Matches of a glob give no fields: they may be other files in the next run.
 
-        more: further fields, but for those that are None.
+        more: further fields; a field that is None does not exist.
         """
         first = next(iter(draft.inputs.value), "x")  # any name will do if the inputs are wrong
         is_glob = draft.has_globs and self.folder.is_glob(first)
@@ -229,12 +234,14 @@ class Drafting:
         return with_fields(text, fields_of(draft.name, None if is_glob else first) | known)
 
 
-def _judge_key(key: str, options: Iterable[str], reserved: Collection[str] = ()) -> None:
+def _check_key(key: str, options: Iterable[str], reserved: Collection[str] = ()) -> None:
     if key in reserved:
-        raise UsageError(f"{key} is not for jobs to say", way_out="leave it out; gpumerge batch has options of its own")
-    if key not in (*OWN_KEYS, *options):
-        near = did_you_mean(key, {*OWN_KEYS, *options})
-        raise UsageError(f"there is no {key}", way_out=near or "see gpumerge batch --help")
+        raise UsageError(
+            f"{key} is not an option of jobs", way_out="leave it out; gpumerge batch has options of its own"
+        )
+    if key not in (*JOB_KEYS, *options):
+        near = did_you_mean(key, {*JOB_KEYS, *options})
+        raise UsageError(f"there is no key {key}", way_out=near or "see gpumerge batch --help")
 
 
 def _shown(value: Any) -> str:

@@ -19,7 +19,7 @@ _VARIABLE = re.compile(r"\$(\$?)\{([^}]*)\}")
 
 
 def with_variables(text: str, environ: Mapping[str, str]) -> str:
-    """`text` with every ${NAME} replaced by the environment's; $${NAME} stands for itself. Raises UsageError."""
+    """`text` with every ${NAME} replaced by the variable's value, and $${NAME} by ${NAME}. Raises UsageError."""
     try:
         return _VARIABLE.sub(lambda found: found[0][1:] if found[1] else environ[found[2]], text)
     except KeyError as error:
@@ -44,7 +44,7 @@ def fields_of(job: str, first_input: str | None) -> dict[str, str]:
 
 
 def with_fields(text: str, fields: Mapping[str, str]) -> str:
-    """`text` with every {field} replaced; {{ and }} stand for braces.
+    """`text` with every {field} replaced; {{ and }} become braces.
 
     Raises UsageError, also for a job's name that would lead out of the folder that the rest of `text` names.
     """
@@ -56,7 +56,7 @@ def with_fields(text: str, fields: Mapping[str, str]) -> str:
         if name is not None and (name not in fields or form or conversion):
             known = ", ".join(f"{{{field}}}" for field in fields)
             way_out = "add parts = N" if name == "part" else f"use {known}, or {{{{ for a brace"
-            raise UsageError(f"{{{name}}} is no field here", way_out=way_out)
+            raise UsageError(f"{{{name}}} is not a field here", way_out=way_out)
     if any(name == "job" for _, name, _, _ in parts) and not _stays_below(fields["job"]):
         raise UsageError(
             f"the job's name {fields['job']!r} leads out of a folder, so {{job}} cannot stand for it",
@@ -66,9 +66,9 @@ def with_fields(text: str, fields: Mapping[str, str]) -> str:
 
 
 def _stays_below(name: str) -> bool:
-    """Whether a path that holds `name` leads no higher than without it, whatever stands ahead of it.
+    """Whether a path that contains `name` stays in its folder, whatever precedes `name`.
 
-    A "." is refused, too: behind another dot it leads up.
+    A "." is refused, too: after another dot it leads up.
     """
     return not is_url(name) and not name.startswith("/") and not {".", ".."} & {*name.split("/")}
 
@@ -115,7 +115,7 @@ class Folder:
             raise UsageError(f"{self.path(name)} would be replaced: it is {what}", way_out="name another one")
 
     def is_glob(self, name: str) -> bool:
-        """Tell if `name` is a glob, and not the name of an existing file. A URL is none."""
+        """Whether `name` is a glob, and not the name of an existing file. A URL is never one."""
         return not is_url(name) and glob.has_magic(name) and not os.path.lexists(self.path(name))
 
     def matches(self, pattern: str, to_come: Mapping[str, str]) -> list[str]:
@@ -144,7 +144,7 @@ class Folder:
 
 
 def _is_like(names: Sequence[str], patterns: Sequence[str]) -> bool:
-    """Tell if the parts of a path match those of a glob, by glob.glob's rules: a part that begins with a dot matches
+    """Whether the parts of a path match those of a glob, by glob.glob's rules: a part that begins with a dot matches
     only a pattern that begins with a dot.
     """
     if not patterns or not names:

@@ -1,4 +1,4 @@
-"""The files that jobs read and write: impossible ones, those of two writers, and the order that they put jobs in."""
+"""The files that jobs read and write: finds unusable ones and ones with two writers, and the order of jobs."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Files:
         path, real = self._folder.path(name), self._folder.real(name)
         other, first = draft, line
         if not os.path.exists(path) or os.path.isfile(path):  # any number of jobs may write to a device
-            # Ahead of all that may be wrong with it: who reads a name that is refused has not made the mistake.
+            # This comes before all checks: a job that reads a refused name has not made the mistake.
             other, first = self._writers.setdefault(real, (draft, line))
-        _judge_output(name, path)
+        _check_output(name, path)
         if real in self._folder.taken:
             raise UsageError(f"{path} is {self._folder.taken[real]}", way_out="name another file")
         if other is not draft:
@@ -53,13 +53,13 @@ class Files:
         """Refuse to replace one of several inputs: a job that is killed and runs again would merge it in twice."""
         real = self._folder.real(output)
         if len(inputs) > 1 and real in map(self._folder.real, inputs):
-            told = f"it replaces {real}, one of its inputs: run again, it would merge that twice"
-            raise UsageError(told, way_out="name another output")
+            message = f"it replaces {real}, one of its inputs: run again, it would merge that twice"
+            raise UsageError(message, way_out="name another output")
 
 
-def _judge_output(name: str, path: str) -> None:
+def _check_output(name: str, path: str) -> None:
     if not name or name.endswith("/"):
-        raise OutputError(f"{name!r} is no name of a file", where="output", way_out="name a file")
+        raise OutputError(f"{name!r} is not the name of a file", where="output", way_out="name a file")
     if _DESCRIPTOR.fullmatch(name):
         raise OutputError("a job writes a file", where=name, way_out="name one")
     if is_url(path):

@@ -1,7 +1,7 @@
 """The log of a batch: a line for each job, in GNU parallel's columns and a few more, from which a batch can resume.
 
-A job is identified by its command, with absolute paths: a job that was changed is another one. A line is written whole
-once its job has ended. The last line of a run that was killed may be torn; it is then cut off.
+A job is identified by its command, with absolute paths: a changed job is a different job. A line is written whole
+once its job has ended. The last line of a run that was killed may be torn; it is then removed.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ Standing = Literal["done", "failed"]
 
 @dataclass(frozen=True)
 class LogEntry:
-    """A job that ended. started: seconds since 1970. seconds: its duration. nbytes: of its inputs."""
+    """A job that ended."""
 
     number: int
     started: float
+    """Seconds since 1970."""
     seconds: float
+    """Its duration."""
     exit_code: int
     command: str
     nbytes: int = 0
+    """Bytes of its inputs."""
 
     @classmethod
     def parse(cls, line: str) -> LogEntry:
@@ -47,7 +50,7 @@ class LogEntry:
 class JobLog(LineFile):
     """A log at `path`. resume: continue the log that is there; otherwise it is replaced, if it is a log of jobs.
 
-    entries: see read_log; empty without resume. Raises OutputError, and InputError for a file that is no such log.
+    entries: see read_log; empty without resume. Raises OutputError, and InputError for another file.
     """
 
     def __init__(self, path: str, *, resume: bool) -> None:
@@ -80,15 +83,15 @@ def read_log(path: str) -> dict[str, LogEntry]:
                 found[entry.command] = entry
         except ValueError:
             where, way_out = f"{path}:{number}", "delete the line, or name another file"
-            raise InputError("is no log of jobs", where=where, way_out=way_out) from None
+            raise InputError("is not a log of jobs", where=where, way_out=way_out) from None
     return found
 
 
 def standing_of(job: BatchJob, entry: LogEntry | None, *, retry_failed: bool) -> Standing | None:
-    """The result of an earlier run of the job that still holds; None if the job is to run.
+    """The still valid result of an earlier run of the job; None if the job must run.
 
     "done": the log has it as done, no input was changed since it began, and the output is not older than any input and
-    was not changed since the job ended. "failed": the log has it as failed, and failed jobs are not to run again.
+    was not changed since the job ended. "failed": the log has it as failed, and failed jobs do not run again.
     """
     if entry is None:
         return None
@@ -98,7 +101,7 @@ def standing_of(job: BatchJob, entry: LogEntry | None, *, retry_failed: bool) ->
 
 
 def _is_fresh(job: BatchJob, entry: LogEntry) -> bool:
-    """Tell if no other program has changed or replaced an input since the job began, or the output since it ended."""
+    """Whether no other program has changed or replaced an input since the job began, or the output since it ended."""
     try:
         outputs = [os.stat(name) for name in job.outputs]
         ended = entry.started + entry.seconds + 2 * _ROUNDING

@@ -1,4 +1,4 @@
-"""Judges a job file as a whole before any job runs, and finds the line of every mistake."""
+"""Checks a job file as a whole before any job runs, and finds the line of every mistake."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def read_jobs(
     drafts = drafting.drafts(read_document(data))
     for draft in drafts:
         for entry in draft.writes:
-            with drafting.judging(draft, entry.line):
+            with drafting.recording(draft, entry.line):
                 files.write(entry.value, draft, entry.line)
         # Globs do not match reports, which a second run would find.
         folder.hidden.update(folder.real(entry.value) for entry in draft.writes if entry not in draft.outputs)
@@ -53,9 +53,9 @@ def read_jobs(
         TopologicalSorter({number: job.after for number, job in jobs.items()}).prepare()
     except CycleError as error:
         cycle = [jobs[number] for number in error.args[1]]
-        told = f"jobs wait for each other: {' -> '.join(job.name for job in cycle)}"
+        message = f"jobs wait for each other: {' -> '.join(job.name for job in cycle)}"
         line = min(job.line for job in cycle)
-        drafting.mistakes.append(Mistake(line, told, "make one of them read another file"))
+        drafting.mistakes.append(Mistake(line, message, "make one of them read another file"))
     return [*jobs.values()], sorted(dict.fromkeys(drafting.mistakes), key=lambda mistake: mistake.line)
 
 
@@ -70,7 +70,7 @@ def _matched(draft: Draft, drafting: Drafting, to_come: Mapping[str, str]) -> En
         if draft.has_globs and folder.is_glob(name) and folder.place(name) not in to_come:
             found = [each for each in folder.matches(name, to_come) if folder.place(each) not in named]
             named.update(map(folder.place, found))
-        with drafting.judging(draft, draft.inputs.line):
+        with drafting.recording(draft, draft.inputs.line):
             if not found:
                 raise UsageError(f"{folder.path(name)} matches no file", way_out="check the pattern")
         names += found
@@ -78,18 +78,18 @@ def _matched(draft: Draft, drafting: Drafting, to_come: Mapping[str, str]) -> En
 
 
 def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> BatchJob:
-    """The job, judged by its files and by its command."""
+    """The job, once its files and its options are checked."""
     folder, operation = drafting.folder, drafting.operations[draft.operation]
     after: set[int] = set()
     nbytes = 0
     for name in draft.inputs.value:
-        with drafting.judging(draft, draft.inputs.line):
+        with drafting.recording(draft, draft.inputs.line):
             maker, size = files.read(name, draft)
             nbytes += size
             if maker is not None:
                 after.add(maker)
     for entry in draft.outputs:
-        with drafting.judging(draft, draft.line):
+        with drafting.recording(draft, draft.line):
             files.refuse_replacing(entry.value, draft.inputs.value)
     options = _options(draft, operation, folder.path)
     inputs = tuple(map(folder.path, draft.inputs.value))
@@ -98,15 +98,15 @@ def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Batc
     if isinstance(job, GpumergeError):
         # Files may be missing that another job makes, but mistakes in options are mistakes now.
         if not (after and isinstance(job, InputError)):
-            with drafting.judging(draft, _line_blamed(draft, options, inputs, parsed, str(job))):
+            with drafting.recording(draft, _line_blamed(draft, options, inputs, parsed, str(job))):
                 raise job
         job = None
     try:
         settings = {key: Entry(value, draft.line) for key, value in operation.settings(draft.options).items()}
     except UsageError:  # reading the options reports it
         settings = {}
-    said = replace(draft, options=settings | draft.options)
-    absolute = _options(said, operation, lambda name: _absolute(folder.path(name)))
+    merged = replace(draft, options=settings | draft.options)
+    absolute = _options(merged, operation, lambda name: _absolute(folder.path(name)))
     words = ("gpumerge", draft.operation, *_words(absolute, operation), "--", *map(_absolute, inputs))
     return BatchJob(
         number=draft.number,
@@ -129,30 +129,30 @@ def _absolute(path: str) -> str:
 
 
 def _parsed(operation: JobCommand, limits: Limits, inputs: Sequence[str], options: _Options) -> Job | GpumergeError:
-    """The job that the options ask for, or the error that they end with."""
+    """The job that the options describe, or the error that they cause."""
     try:
         job = operation.parse(options, inputs)
     except GpumergeError as error:
         return error
     asks = job.resources
-    for what, asked, most in (("memory", asks.memory, limits.memory), ("threads", asks.threads, limits.threads)):
-        if most is not None and (asked or 0) > most:
+    for what, wanted, most in (("memory", asks.memory, limits.memory), ("threads", asks.threads, limits.threads)):
+        if most is not None and (wanted or 0) > most:
             return UsageError(f"it asks for more {what} than all jobs have", way_out=f"raise --{what}, or ask for less")
     return job
 
 
 def _line_blamed(
-    draft: Draft, options: _Options, inputs: Sequence[str], parsed: Callable[[_Options], object], told: str
+    draft: Draft, options: _Options, inputs: Sequence[str], parsed: Callable[[_Options], object], error: str
 ) -> int:
     """The line that an error is about: that of the last option whose removal changes the error, else of a file."""
     for key in reversed(draft.options):
-        if str(parsed({other: values for other, values in options.items() if other != key})) != told:
+        if str(parsed({other: values for other, values in options.items() if other != key})) != error:
             return draft.options[key].line
     lines = dict.fromkeys(inputs, draft.inputs.line)
     if draft.output is not None:
         lines[options["output"][0]] = draft.output.line
     # The longest name counts, since one may begin another.
-    return lines.get(max(filter(told.__contains__, lines), key=len, default=""), draft.line)
+    return lines.get(max(filter(error.__contains__, lines), key=len, default=""), draft.line)
 
 
 def _options(draft: Draft, operation: JobCommand, path: Callable[[str], str]) -> _Options:

@@ -22,8 +22,8 @@ class StoppedError(Exception):
 class JobError(Exception):
     """A job failed: the message, and its exit code."""
 
-    def __init__(self, told: str, exit_code: int) -> None:
-        super().__init__(told)
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
         self.exit_code = exit_code
 
 
@@ -31,7 +31,7 @@ class Work(Protocol):
     """The work of jobs, and the listener to their results."""
 
     def earlier(self, job: BatchJob) -> Standing | None:
-        """The result of an earlier run of the job that still holds. Called when the job's turn has come."""
+        """The still valid result of an earlier run of the job. Called when it is the job's turn."""
 
     def do(self, job: BatchJob, memory: int, check: Callable[[], None]) -> Any:
         """Do the job within so many bytes of memory and return its report. Raises JobError.
@@ -39,7 +39,7 @@ class Work(Protocol):
         Calls `check` from time to time, and once before its output appears. Does not catch the errors of `check`.
         """
 
-    def told(self, result: Result) -> None:
+    def report(self, result: Result) -> None:
         """Take a result. Calls come one at a time; those of jobs that ran, from threads that no signal interrupts."""
 
 
@@ -59,9 +59,10 @@ def in_order(jobs: Sequence[BatchJob]) -> list[BatchJob]:
 
 
 class Runner:
-    """Runs jobs. results: of the jobs that have ended, by number.
+    """Runs jobs. results: the results of the jobs that have ended, by number.
 
-    limits: all jobs share them; a job that asks for nothing gets an equal part. keep_going: start jobs after a failure.
+    limits: all jobs share them; a job without its own limits gets an equal part. keep_going: go on after a
+    failure.
     """
 
     def __init__(self, jobs: Sequence[BatchJob], work: Work, limits: Limits, *, keep_going: bool = False) -> None:
@@ -99,7 +100,7 @@ class Runner:
             raise
 
     def _start(self) -> None:
-        """Start or settle the jobs whose turn has come. No job overtakes one that waits only for memory or threads."""
+        """Start or settle the jobs whose inputs exist. No job overtakes one that waits only for memory or threads."""
         while job := next((job for job in self._waiting.values() if job.after <= self.results.keys()), None):
             settled = self._settled(job)
             if settled is None and not self._has_room(job):
@@ -114,7 +115,7 @@ class Runner:
             thread.start()
 
     def _settled(self, job: BatchJob) -> Result | None:
-        """The result of a job that does not run; None if it is to run."""
+        """The result of a job that need not run; None if it must run."""
         for before in map(self.results.__getitem__, sorted(job.after)):
             if before.state == "failed":
                 return Result(job, "failed", 2, f"job {before.job.name}, which makes its input, failed")
@@ -134,10 +135,10 @@ class Runner:
         return len(needs) <= at_once and memory <= most_memory and threads <= most_threads
 
     def _need(self, job: BatchJob) -> tuple[int, int]:
-        """The bytes of memory and the threads that a job asks for, or its part of all."""
+        """The bytes of memory and the threads that a job requests, or its equal part."""
 
-        def part(whole: int, asked: int | None) -> int:
-            return min(whole, asked or max(1, whole // self._limits.at_once))
+        def part(whole: int, wanted: int | None) -> int:
+            return min(whole, wanted or max(1, whole // self._limits.at_once))
 
         memory, threads = (None, None) if job.job is None else (job.job.resources.memory, job.job.resources.threads)
         return part(self._limits.memory, memory), part(self._limits.threads or 0, threads)
@@ -148,8 +149,8 @@ class Runner:
         try:
             self._check()
             report = self._work.do(job, self._need(job)[0], self._check)
-            told = {name: getattr(report, name) for name in ("nbytes", "backend", "kernel") if hasattr(report, name)}
-            result = Result(job, "done", report=report, **told)
+            facts = {name: getattr(report, name) for name in ("nbytes", "backend", "kernel") if hasattr(report, name)}
+            result = Result(job, "done", report=report, **facts)
         except StoppedError:
             return
         except JobError as error:
@@ -168,6 +169,6 @@ class Runner:
 
     def _tell(self, result: Result) -> None:
         with self._lock:
-            self._work.told(result)
+            self._work.report(result)
             self.results[result.job.number] = replace(result, report=None)
             self._has_failed |= result.state == "failed" and result.started > 0

@@ -1,4 +1,4 @@
-"""Jobs as plain values: their options, the judged jobs, and their results."""
+"""Jobs as plain values: their options, the checked jobs, and their results."""
 
 from __future__ import annotations
 
@@ -15,82 +15,88 @@ State = Literal["done", "skipped", "failed", "left"]
 
 @dataclass(frozen=True)
 class JobOption:
-    """An option that jobs may give by its long name.
-
-    kind: a switch without a value, an option with one value, or an option that may be given again. off: the long name
-    that takes it back, if any. file: its value names a file that the job reads, writes items to or tells of its work
-    in, or any place. bare: the value of an option that may be given without one, as a job gives it by `true`.
-    """
+    """An option that jobs may give by its long name."""
 
     kind: Literal["switch", "value", "list"]
+    """A switch without a value, an option with one value, or an option that may be given again."""
     off: str | None = None
-    file: Literal["read", "written", "told", "place"] | None = None
+    """The long name of the option that turns it off, if there is one."""
+    file: Literal["read", "written", "report", "place"] | None = None
+    """Whether its value names a file: one that the job reads, one that it writes items to, one for a report of its
+    work, or any path."""
     bare: str = ""
+    """The value of an option that may be given without one, as a job gives it by `true`."""
 
 
 @dataclass(frozen=True)
 class JobCommand:
-    """An operation of jobs. writes: it has an output.
-
-    parse: makes a job of options and inputs, with paths as they are opened. Options are lists of values by the long
-    names that the job has for them, the output among them; a switch has True or False. parse raises UsageError for a
-    wrong value and for options that contradict each other, InputError for files that it has to look into.
-    settings: called with the options that a job names, gives the settings of other options, with absolute paths; raises
-    UsageError. reserved: options that a job may not have; the batch has most of them for all of its jobs.
-    defaults: values of options for jobs that do not name these, with absolute paths.
-    """
+    """An operation of jobs."""
 
     options: Mapping[str, JobOption]
     writes: bool
+    """Whether it has an output."""
     parse: Callable[[Mapping[str, Sequence[Any]], Sequence[str]], Job]
+    """Makes a job of options and inputs, with paths as they are opened. Options are lists of values by the long names
+    that the job has for them, the output among them; a switch has True or False. Raises UsageError for a wrong value
+    and for options that contradict each other, InputError for files that it has to read."""
     settings: Callable[[Collection[str]], Mapping[str, Any]] = lambda given: {}
+    """Takes the options that a job names, and gives the settings of other options, with absolute paths. Raises
+    UsageError."""
     reserved: frozenset[str] = frozenset()
+    """Options that a job may not have; the batch has most of them for all of its jobs."""
     defaults: Mapping[str, list[Any]] = field(default_factory=dict)
+    """Values of options for jobs that do not name these, with absolute paths."""
 
 
 @dataclass(frozen=True)
 class BatchJob:
-    """A job of a batch, which can run once the jobs that make its inputs have run.
-
-    number: its place in the file, from 1. line: its first line there. inputs, outputs: paths as they are opened, files
-    of counts among the outputs. options: as JobCommand.parse takes them. command: a command line for a shell that does
-    the same, with absolute paths and settings. after: numbers of the jobs that make its inputs. nbytes: of the inputs
-    that exist. job: None if making it needs a look into files that do not exist yet.
-    """
+    """A job of a batch, which can run once the jobs that make its inputs have run."""
 
     number: int
+    """Its position in the file, from 1."""
     name: str
     line: int
+    """Its first line in the file."""
     operation: str
     inputs: tuple[str, ...]
+    """Paths as they are opened."""
     outputs: tuple[str, ...]
+    """Paths as they are opened, files of counts included."""
     options: Mapping[str, Sequence[Any]]
+    """As JobCommand.parse takes them."""
     command: str
+    """A command line for a shell that does the same, with absolute paths and settings."""
     after: frozenset[int] = frozenset()
+    """Numbers of the jobs that make its inputs."""
     nbytes: int = 0
+    """Bytes of the inputs that exist."""
     job: Job | None = None
+    """None if making it needs files that do not exist yet."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a job.
-
-    state: "skipped" if an earlier run had done it; "left" if it never began because another job failed. exit_code,
-    error: those that the job's command line would have ended with. started: seconds since 1970, 0 if it did not run.
-    seconds: its duration. nbytes: of its inputs, 0 if it failed or did not run. backend, kernel: those used, "-" for
-    none. report: None if it failed or did not run, and after it was told.
-    """
+    """The result of a job."""
 
     job: BatchJob
     state: State
+    """"skipped" if an earlier run had done it; "left" if it never began because another job failed."""
     exit_code: int = 0
+    """The exit code of the job's command line."""
     error: str = ""
+    """The message of the job's command line."""
     started: float = 0.0
+    """Seconds since 1970; 0 if it did not run."""
     seconds: float = 0.0
+    """Its duration."""
     nbytes: int = 0
+    """Bytes of its inputs; 0 if it failed or did not run."""
     backend: str = "-"
+    """The backend that was used; "-" for none."""
     kernel: str = "-"
+    """The kernel that was used; "-" for none."""
     report: Any = None
+    """None if the job failed or did not run, and once the result was reported."""
 
 
 @dataclass(frozen=True)

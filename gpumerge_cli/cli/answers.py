@@ -18,7 +18,7 @@ _WIDEST = 60
 _END, _EMPTY = "(end)", "(empty)"
 
 
-def put_out(job: Job, answer: Callable[[], Answers]) -> RankReport:
+def write_answers(job: Job, answer: Callable[[], Answers]) -> RankReport:
     """Put the answers to the job's output, which appears whole or not at all. Raises GpumergeError.
 
     answer: gives them, and is called once the output is known to be writable.
@@ -78,8 +78,8 @@ def _rank_row(one: RankAnswer, names: Sequence[str]) -> tuple[str, ...]:
 def _cut(item: str) -> str:
     from gpumerge_cli.units import visible
 
-    told = visible(item[: _WIDEST + 1]) or _EMPTY
-    return told if len(told) <= _WIDEST else f"{told[: _WIDEST - 3]}..."
+    shown = visible(item[: _WIDEST + 1]) or _EMPTY
+    return shown if len(shown) <= _WIDEST else f"{shown[: _WIDEST - 3]}..."
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:

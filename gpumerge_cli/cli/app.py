@@ -1,4 +1,4 @@
-"""The door: it hands a command line to its reader and turns every end of a command into an exit code."""
+"""Runs command lines: chooses the command, prints an error in one line, and returns the exit code."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
+from gpumerge_cli.cli.failures import describe_failure
 from gpumerge_cli.cli.help import help_text, wanted_help
 from gpumerge_cli.cli.options.commands import NAMES, command
-from gpumerge_cli.cli.places import anything_set
-from gpumerge_cli.cli.signals import came, handled
-from gpumerge_cli.cli.verdict import verdict
+from gpumerge_cli.cli.setting_files import anything_set
+from gpumerge_cli.cli.signals import handle_signals, stop_signal
 from gpumerge_cli.errors import Interrupted, OutputError, UsageError, lack_of_descriptors
 from gpumerge_cli.urls import redacted
 
@@ -27,35 +27,34 @@ def run(arguments: Sequence[str], *, last: bool = False) -> int:
     last: the process ends with this command line; signals that come after it change nothing.
     """
     # In sort, --debug has GNU sort's meaning.
-    wish = "--traceback" if arguments[:1] == ["sort"] else "--debug"
-    with handled(restore=not last), _standard_output():
-        code = _guarded(lambda: _dispatch(arguments), arguments, wish)
+    traceback_option = "--traceback" if arguments[:1] == ["sort"] else "--debug"
+    with handle_signals(restore=not last), _standard_output():
+        code = _guarded(lambda: _dispatch(arguments), arguments, traceback_option)
         _remove_unfinished()
-        return _guarded(lambda: _flush(code), arguments, wish)
+        return _guarded(lambda: _flush(code), arguments, traceback_option)
 
 
 def _remove_unfinished() -> None:
     # Look only for a loaded module: --help pays for every import.
-    output = sys.modules.get("gpumerge_cli.formats.output") or sys.modules.get("gpumerge_cli.replacement")
-    if output is None:
-        return
-    for path, reason in output.remove_unfinished():
+    output, replacement = (sys.modules.get(f"gpumerge_cli.{name}") for name in ("formats.output", "replacement"))
+    left = output.remove_unfinished() if output else replacement.remove_temporaries() if replacement else []
+    for path, reason in left:
         if sys.stderr is not None:
-            told = f"warning: {path}: this temporary file could not be removed ({reason}); remove it"
+            text = f"warning: {path}: this temporary file could not be removed ({reason}); remove it"
             with suppress(OSError):
-                print("gpumerge:", one_line(told), file=sys.stderr, flush=True)
+                print("gpumerge:", one_line(text), file=sys.stderr, flush=True)
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["--"]:  # the end of gpumerge's own options
         arguments = arguments[1:]
-    asked = wanted_help(arguments)
-    if asked is not None:
-        print(help_text(asked), end="")
+    topic = wanted_help(arguments)
+    if topic is not None:
+        print(help_text(topic), end="")
         return 0
-    from gpumerge_cli.unshown import begin
+    from gpumerge_cli.secret_values import start_concealing
 
-    begin(arguments)
+    start_concealing(arguments)
     settings = None
     if anything_set():
         from gpumerge_cli.cli.settings import Settings
@@ -64,9 +63,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
     try:
         name, *words = arguments
         if name in NAMES:  # as Typer would do, whose import takes as long as merging 50 MB
-            from gpumerge_cli.cli.work import carry_out
+            from gpumerge_cli.cli.dispatch import run_command
 
-            return carry_out(name, words, settings)
+            return run_command(name, words, settings)
         from gpumerge_cli.cli.application import invoke
 
         return invoke(arguments, run)
@@ -90,7 +89,7 @@ def _wants_traceback(arguments: Sequence[str]) -> bool:
         return False
 
 
-def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> int:
+def _guarded(work: Callable[[], int], arguments: Sequence[str], traceback_option: str) -> int:
     """The result of `work`; if it raises, one line on standard error and the exit code of the error.
 
     wish: the option that also asks for the traceback.
@@ -100,22 +99,22 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
     except (Exception, KeyboardInterrupt, Interrupted) as error:
         if isinstance(error, BrokenPipeError) or isinstance(error.__cause__, BrokenPipeError):
             return _CLOSED_PIPE
-        stopped_by = came()
+        stopped_by = stop_signal()
         if stopped_by is not None and not isinstance(error, Interrupted):
             error = Interrupted(stopped_by)
-        message, code = verdict(error, wish)
+        message, code = describe_failure(error, traceback_option)
         if sys.stderr is None:
             return code
         try:
-            from gpumerge_cli.unshown import concealed
+            from gpumerge_cli.secret_values import concealed
 
             if _wants_traceback(arguments):
                 import traceback
 
                 from gpumerge_cli.units import visible_lines
 
-                told = visible_lines(concealed(redacted("".join(traceback.format_exception(error)))))
-                print(told, end="", file=sys.stderr)
+                text = visible_lines(concealed(redacted("".join(traceback.format_exception(error)))))
+                print(text, end="", file=sys.stderr)
             print("gpumerge:", one_line(message), file=sys.stderr, flush=True)
         except BrokenPipeError:
             return _CLOSED_PIPE
@@ -128,8 +127,8 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], wish: str) -> in
 
 def one_line(message: str) -> str:
     """`message` on one line, without values of variables, and with the escape sequences of file names made visible."""
+    from gpumerge_cli.secret_values import concealed
     from gpumerge_cli.units import visible
-    from gpumerge_cli.unshown import concealed
 
     return visible(concealed(message).replace("\n", " "))
 

@@ -17,7 +17,7 @@ from gpumerge_cli.cli.options.commands import COMMANDS, NAMES, command
 from gpumerge_cli.cli.scan import Operand, scan
 from gpumerge_cli.cli.values import read_value
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.words import nearest
+from gpumerge_cli.suggestions import nearest
 
 Run = Callable[[Sequence[str]], int]
 """Runs a command line, the command's name first, and returns the exit code."""
@@ -28,7 +28,7 @@ _UNREAD = {"allow_extra_args": True, "ignore_unknown_options": True, "help_optio
 
 
 def application(run: Run) -> typer.Typer:
-    """gpumerge's own options and its commands. A command hands its words to `run`, and exits with its code.
+    """gpumerge's own options and its commands. A command calls `run` with its words, and exits with its code.
 
     Typer takes the first -- of a command's words away: write two where the command is to get one.
     """
@@ -38,7 +38,7 @@ def application(run: Run) -> typer.Typer:
     made.callback(help=_OWN.about, epilog=_OWN.epilog, add_help_option=False)(_own_options)
     for row in COMMANDS[1:]:
         register = made.command(row.name, help=row.about, short_help=row.summary, context_settings=_UNREAD)
-        register(_handing_to(run, row.name))
+        register(_runner_of(run, row.name))
     return made
 
 
@@ -69,11 +69,11 @@ def _apart(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return own, []
 
 
-def _handing_to(run: Run, name: str) -> Callable[[typer.Context], None]:
-    def hand(context: typer.Context) -> None:
+def _runner_of(run: Run, name: str) -> Callable[[typer.Context], None]:
+    def run_words(context: typer.Context) -> None:
         raise typer.Exit(run([name, *context.args]))
 
-    return hand
+    return run_words
 
 
 def _option(name: str, show: Callable[[Any], str]) -> Any:
@@ -99,4 +99,4 @@ def _own_options(
     show_completion: Annotated[str, _option("show-completion", _completion)] = "",
     help: Annotated[bool, _option("help", lambda _: help_text(""))] = False,
 ) -> None:
-    """Every one of them is carried out as it is read."""
+    """Each of them takes effect as Typer reads it."""

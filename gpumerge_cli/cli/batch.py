@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.cli.messages import print_message
 from gpumerge_cli.cli.options.typed import BatchOptions
-from gpumerge_cli.cli.said import say
 from gpumerge_cli.errors import GpumergeError, UsageError, as_os_error, input_error
 from gpumerge_cli.units import format_counted, visible
 
@@ -21,12 +21,12 @@ _MOST_TOLD = 20
 """Mistakes of a job file that are shown; the same one may be in thousands of jobs."""
 
 
-def batch(options: BatchOptions) -> None:
+def run_batch(options: BatchOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     jobs, joblog, report = options.file, options.joblog, options.report
     resume = options.resume or options.resume_failed
     if report is not None and os.path.splitext(report)[1].lower() != ".jsonl":
-        raise UsageError(f"--report: {report!r} is no name for lines of JSON", way_out="end the name in .jsonl")
+        raise UsageError(f"--report: {report!r} has no suffix of JSON lines", way_out="end the name in .jsonl")
 
     from gpumerge_cli.batch.spec import Limits
     from gpumerge_cli.engine.resources import default_memory
@@ -37,36 +37,36 @@ def batch(options: BatchOptions) -> None:
 
     commands.cache_clear()  # settings may have changed since this process's last batch
     operations = partial(commands, options.fsync, options.temporary_directory, options.cluster)
-    judged = _judged(jobs, others, limits, operations)
+    checked = _checked_jobs(jobs, others, limits, operations)
     if options.dry_run:
-        _show_plan(judged, joblog if resume else None, options.resume_failed)
+        _show_plan(checked, joblog if resume else None, options.resume_failed)
         return
-    from gpumerge_cli.cli.batch_run import Wishes, run
+    from gpumerge_cli.cli.batch_run import RunOptions, run_jobs
 
     begun = time.perf_counter()
     progress = options.progress and not options.quiet
     cluster = None if options.cluster is None else (options.cluster, float(options.cluster_wait))
-    wishes = Wishes(
+    run_options = RunOptions(
         limits, options.keep_going, joblog, report, resume, options.resume_failed, progress, options.debug, cluster
     )
-    results = run(judged, wishes)
+    results = run_jobs(checked, run_options)
     if not options.quiet:
-        from gpumerge_cli.cli.batch_view import show
+        from gpumerge_cli.cli.batch_view import show_results
 
-        show(results, time.perf_counter() - begun, stats=options.verbose)
+        show_results(results, time.perf_counter() - begun, stats=options.verbose)
     failed = sum(result.state == "failed" for result in results)
     left = sum(result.state == "left" for result in results)
     if failed:
-        told = f"{failed} of {format_counted(len(results), 'job')} failed"
+        message = f"{failed} of {format_counted(len(results), 'job')} failed"
         if left:
-            raise GpumergeError(f"{told}, {left} did not run", way_out="--keep-going runs those, too")
-        raise GpumergeError(told, way_out="what went wrong is said above")
+            raise GpumergeError(f"{message}, {left} did not run", way_out="--keep-going runs those, too")
+        raise GpumergeError(message, way_out="see the errors above")
 
 
-def _judged(
+def _checked_jobs(
     name: str, others: dict[str, str | None], limits: Limits, operations: Callable[[], dict[str, JobCommand]]
 ) -> list[BatchJob]:
-    """The jobs of the file `name`. If there are mistakes, the first ones are told, and an error is raised.
+    """The jobs of the file `name`. If there are mistakes, the first ones are printed, and an error is raised.
 
     others: files that no job may write, by what they are. operations: those of jobs.
     """
@@ -83,10 +83,10 @@ def _judged(
     errors = [UsageError(each.what, where=f"{name}:{each.line}", way_out=each.way_out) for each in mistakes]
     if len(errors) > 1:
         for error in errors[:_MOST_TOLD]:
-            say(error)
+            print_message(error)
         more = len(errors) - _MOST_TOLD
-        told = f"{len(errors)} mistakes" + (f", {more} of them not shown" if more > 0 else "")
-        raise UsageError(told, where=name, way_out="mend them; no job was run")
+        message = f"{len(errors)} mistakes" + (f", {more} of them not shown" if more > 0 else "")
+        raise UsageError(message, where=name, way_out="correct them; no job was run")
     if errors:
         raise errors[0]
     return jobs

@@ -1,4 +1,4 @@
-"""The options of jobs. They are judged as on the command line, before any file is opened."""
+"""The options of jobs. They are checked as on the command line, before any file is opened."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gpumerge_cli.cli.options.commands import command, options_of
 from gpumerge_cli.cli.options.groups import Options
 from gpumerge_cli.cli.options.typed import (
     CheckOptions,
+    CombineOptions,
     CompareOptions,
     JoinOptions,
     MergeOptions,
     RankOptions,
-    SetOptions,
 )
 from gpumerge_cli.cli.settings import Settings
 from gpumerge_cli.cli.values import OptionValue, read_values
@@ -52,8 +52,8 @@ JobOf = Callable[[Sequence[OptionValue], Sequence[str], Settings], Job]
 def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str | None = None) -> dict[str, JobCommand]:
     """The operations of jobs, by name. Settings are read at the first call.
 
-    durable, folders, cluster: --fsync, --temporary-directory and --cluster of the batch, for jobs that do not say
-    otherwise.
+    durable, folders, cluster: --fsync, --temporary-directory and --cluster of the batch, for jobs that do not set
+    them.
     """
     from gpumerge_cli.cli import check, join, merge, rank, sets, sort
 
@@ -65,7 +65,7 @@ def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str 
     }
     makers: dict[str, JobOf] = {
         "merge": _of_options("merge", MergeOptions, merge.job_of),
-        **{name: _of_options(name, SetOptions, sets.set_of) for name in SETS},
+        **{name: _of_options(name, CombineOptions, sets.set_of) for name in SETS},
         "compare": _of_options("compare", CompareOptions, sets.columns_of),
         "join": _of_options("join", JoinOptions, join.job_of),
         "rank": _of_options("rank", RankOptions, rank.job_of),
@@ -86,8 +86,8 @@ def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str 
 
 
 def _of_options(name: str, kind: type[_Options], job_of: Callable[[_Options], Job]) -> JobOf:
-    def job(told: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> Job:
-        options = read_values(command(name), told, files, settings)
+    def job(option_values: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> Job:
+        options = read_values(command(name), option_values, files, settings)
         assert isinstance(options, kind)
         return job_of(options)
 
@@ -102,7 +102,7 @@ def _options(operation: str) -> dict[str, JobOption]:
     for row in (row for row in options_of(operation) if row.name not in left_out):
         kind: Any = "list" if row.multiple else "value" if row.takes_value else "switch"
         off = None if row.takes_value or operation == "sort" else row.off or f"no-{row.name}"
-        file: Any = ("told" if row.neutral else "written") if row.written else _FILES.get(row.kind)
+        file: Any = ("report" if row.neutral else "written") if row.written else _FILES.get(row.kind)
         bare = row.choices[0] if row.value_is_optional else ""
         option = JobOption(kind, off, None if row.name == "files0-from" else file, bare)  # whose names are inputs
         found |= dict.fromkeys((row.name, *row.aliases), option)
@@ -122,25 +122,25 @@ def _parse(
     name: str, job_of: JobOf, settings: Settings, options: Mapping[str, Sequence[Any]], files: Sequence[str]
 ) -> Job:
     """See batch.spec.JobCommand.parse. A UsageError about a setting names the setting's place."""
-    told = [
+    option_values = [
         OptionValue(command(name).option(key), value if isinstance(value, bool) else str(value), f"--{key}")
         for key, values in options.items()
         for value in values
     ]
-    if {"--key", "--field"} <= {one.written for one in told}:
+    if {"--key", "--field"} <= {one.written for one in option_values}:
         what = "key and field: which of them goes first is not known"
         raise UsageError(what, way_out="give all keys of a job with one of them")
     settings.used.clear()  # those of the job before
     try:
-        return _judged(job_of(told, files, settings))
+        return _checked(job_of(option_values, files, settings))
     except UsageError as error:
         raise settings.placed(error) from None
 
 
-def _judged(job: Job) -> Job:
+def _checked(job: Job) -> Job:
     """Return the job. Raises the error that its command would raise before it opens a file."""
     from gpumerge_cli.backends.select import select
-    from gpumerge_cli.engine.inputs import known_ahead
+    from gpumerge_cli.engine.inputs import layout_and_order
     from gpumerge_cli.engine.output import COUNTS, output_names
     from gpumerge_cli.formats.registry import judge_suffix
     from gpumerge_cli.launch import LaunchRequest, SortRequest
@@ -152,7 +152,7 @@ def _judged(job: Job) -> Job:
         raise UsageError(f"--report: {job.report!r} has no suffix of a report", way_out=way_out)
     if on.backend == "gpu" and on.cluster is None and (trouble := _gpu_trouble(on.device)) is not None:
         raise trouble
-    layout, order = known_ahead(job.inputs, job.items)
+    layout, order = layout_and_order(job.inputs, job.items)
     if operation.kind in ("check", "rank"):
         return job
     names = output_names(job.output.name, job.output.parts)

@@ -1,4 +1,4 @@
-"""A running batch: it does the jobs and tells the log, the report and the terminal of their results."""
+"""Runs the jobs of a batch, and writes their results to the log, the report and the terminal."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from gpumerge_cli.batch.joblog import JobLog, Standing, standing_of
 from gpumerge_cli.batch.runner import JobError, Runner, StoppedError
 from gpumerge_cli.batch.spec import BatchJob, Limits, Result
 from gpumerge_cli.cli.batch_jobs import commands
-from gpumerge_cli.cli.perform import perform, within
-from gpumerge_cli.cli.said import say
+from gpumerge_cli.cli.failures import describe_failure
+from gpumerge_cli.cli.messages import print_message
+from gpumerge_cli.cli.perform import run_job, with_limits
 from gpumerge_cli.cli.signals import ignore_signals
-from gpumerge_cli.cli.verdict import verdict
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import Interrupted
 from gpumerge_cli.json_text import dumps
 from gpumerge_cli.line_file import LineFile
-from gpumerge_cli.replacement import sweep
+from gpumerge_cli.replacement import remove_leftovers
+from gpumerge_cli.secret_values import concealed
 from gpumerge_cli.units import format_counted, visible_lines
-from gpumerge_cli.unshown import concealed
 from gpumerge_cli.urls import is_url, redacted
 
 if TYPE_CHECKING:
@@ -32,38 +32,43 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """The options of a run. joblog, report: files, if any. resume: continue them. progress: show a bar.
-
-    cluster: the address of the cluster that jobs share, and seconds to wait for its workers; None if there is none.
-    """
+class RunOptions:
+    """The options of a run."""
 
     limits: Limits
     keep_going: bool
+    """Go on with other jobs after one has failed."""
     joblog: str | None
+    """The file of the log, if any."""
     report: str | None
+    """The file of the report, if any."""
     resume: bool
+    """Continue the log and the report."""
     retry_failed: bool
+    """Run jobs again that the log lists as failed."""
     progress: bool
+    """Show a progress bar."""
     debug: bool
+    """Show tracebacks of errors."""
     cluster: tuple[str, float] | None = None
+    """The address of the cluster that jobs share, and seconds to wait for its workers."""
 
 
-def run(jobs: Sequence[BatchJob], wishes: Wishes) -> list[Result]:
+def run_jobs(jobs: Sequence[BatchJob], options: RunOptions) -> list[Result]:
     """Run the jobs; their results in the order of the file. Raises GpumergeError or Interrupted."""
     with ExitStack() as stack:
-        if wishes.cluster is not None:  # jobs share the connection
-            from gpumerge_cli.cluster.connect import shared
+        if options.cluster is not None:  # jobs share the connection
+            from gpumerge_cli.cluster.connect import shared_connection
 
-            stack.enter_context(shared(*wishes.cluster))
-        batch = _Batch(jobs, wishes, stack)
-        runner = Runner(jobs, batch, wishes.limits, keep_going=wishes.keep_going)
+            stack.enter_context(shared_connection(*options.cluster))
+        batch = _Batch(jobs, options, stack)
+        runner = Runner(jobs, batch, options.limits, keep_going=options.keep_going)
         try:
             runner.run()
             ignore_signals()
         except Interrupted as error:
             done = sum(result.state in ("done", "skipped") for result in runner.results.values())
-            more = "--joblog lets --resume go on" if wishes.joblog is None else "--resume goes on"
+            more = "--joblog lets --resume go on" if options.joblog is None else "--resume goes on"
             told = f"{done} of {format_counted(len(jobs), 'job')} are done; {more}"
             raise Interrupted(error.signal_number, way_out=told) from None
     return [runner.results[job.number] for job in jobs]
@@ -72,29 +77,29 @@ def run(jobs: Sequence[BatchJob], wishes: Wishes) -> list[Result]:
 class _Batch:
     """The work of a runner, see batch.runner.Work."""
 
-    def __init__(self, jobs: Sequence[BatchJob], wishes: Wishes, stack: ExitStack) -> None:
-        self._wishes = wishes
+    def __init__(self, jobs: Sequence[BatchJob], options: RunOptions, stack: ExitStack) -> None:
+        self._options = options
         self._sharing = len(jobs)
-        sweep(name for job in jobs for name in job.outputs if not is_url(name))
+        remove_leftovers(name for job in jobs for name in job.outputs if not is_url(name))
         self._log = self._lines = None
-        if wishes.joblog is not None:
-            self._log = JobLog(wishes.joblog, resume=wishes.resume)
+        if options.joblog is not None:
+            self._log = JobLog(options.joblog, resume=options.resume)
             stack.callback(self._log.close)
-        if wishes.report is not None:
-            self._lines = LineFile(wishes.report, keep=wishes.resume, begins='{"job": ', what="report of a batch")
+        if options.report is not None:
+            self._lines = LineFile(options.report, keep=options.resume, begins='{"job": ', what="report of a batch")
             stack.callback(self._lines.close)
         self._bar: BatchBar | None = None
-        if wishes.progress and sys.stderr is not None and sys.stderr.isatty():
-            from gpumerge_cli.cli.batch_view import bar
+        if options.progress and sys.stderr is not None and sys.stderr.isatty():
+            from gpumerge_cli.cli.batch_view import batch_bar
 
-            self._bar = stack.enter_context(bar(jobs))
-        limits = wishes.limits
+            self._bar = stack.enter_context(batch_bar(jobs))
+        limits = options.limits
         alone = limits.at_once == 1
         self._threads = limits.threads if alone else max(1, (limits.threads or cores()) // limits.at_once)
 
     def earlier(self, job: BatchJob) -> Standing | None:
         entry = None if self._log is None else self._log.entries.get(job.command)
-        return standing_of(job, entry, retry_failed=self._wishes.retry_failed)
+        return standing_of(job, entry, retry_failed=self._options.retry_failed)
 
     def do(self, job: BatchJob, memory: int, check: Callable[[], None]) -> Any:
         def advance(done: int, total: int) -> None:
@@ -104,24 +109,24 @@ class _Batch:
 
         try:
             whole = job.job or commands()[job.operation].parse(job.options, job.inputs)
-            return perform(within(whole, memory, self._threads, self._sharing), advance=advance, settle=check)
+            return run_job(with_limits(whole, memory, self._threads, self._sharing), advance=advance, settle=check)
         except StoppedError:
             raise
         except Exception as error:
-            if self._wishes.debug and sys.stderr is not None:
+            if self._options.debug and sys.stderr is not None:
                 told = visible_lines(concealed(redacted("".join(traceback.format_exception(error)))))
                 print(told, end="", file=sys.stderr)
-            message, code = verdict(error)
+            message, code = describe_failure(error)
             raise JobError(concealed(message), code) from error
 
-    def told(self, result: Result) -> None:
+    def report(self, result: Result) -> None:
         # The log comes last: jobs that it holds are not done again.
         if self._lines is not None and (result.started or result.state == "failed"):
             self._lines.write(_as_json(result))
         if self._log is not None and result.started:
             self._log.add(result)
         if result.state == "failed":
-            (say if self._bar is None else self._bar.say)(f"job {result.job.name}: {result.error}")
+            (print_message if self._bar is None else self._bar.print_line)(f"job {result.job.name}: {result.error}")
         if self._bar is not None:
             self._bar.ended(result)
 

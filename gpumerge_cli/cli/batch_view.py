@@ -51,7 +51,7 @@ class BatchBar:
             self._ended += 1
             self._show()
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """Print a line above the bar."""
         self._progress.console.print(Text(visible(f"gpumerge: {line}")), soft_wrap=True)
 
@@ -72,7 +72,7 @@ def _sizes(jobs: Sequence[BatchJob]) -> dict[int, int]:
 
 
 @contextmanager
-def bar(jobs: Sequence[BatchJob]) -> Iterator[BatchBar]:
+def batch_bar(jobs: Sequence[BatchJob]) -> Iterator[BatchBar]:
     """A bar that disappears at the end."""
     columns = (
         TextColumn("{task.description}"),
@@ -89,7 +89,7 @@ def bar(jobs: Sequence[BatchJob]) -> Iterator[BatchBar]:
             progress.stop()
 
 
-def show(results: Sequence[Result], seconds: float, *, stats: bool) -> None:
+def show_results(results: Sequence[Result], seconds: float, *, stats: bool) -> None:
     """Print one line about all jobs together. stats: print a table ahead of it."""
     console = PlainConsole(stderr=True)
     if stats:

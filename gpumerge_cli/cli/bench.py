@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.results.compared import BenchReport, BenchRow, Report
 
 
-def bench(options: BenchOptions) -> None:
+def run_bench(options: BenchOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     from gpumerge_cli.report.write import BENCH_SUFFIXES, report_file
 
@@ -28,10 +28,10 @@ def bench(options: BenchOptions) -> None:
         reports = _read(options.results) if options.render else [_measure(options)]
         _deliver(reports, writers, draw, options.quiet)
     if options.verbose and not options.quiet and sys.stderr is not None and (outputs or draw is not None):
-        from gpumerge_cli.report.terminal import show
+        from gpumerge_cli.report.terminal import show_report
 
         for report in reports:
-            show(report)
+            show_report(report)
     stopped = next((report.stopped for report in reports if report.stopped), 0)
     if stopped and not options.render:
         raise Interrupted(stopped, way_out="the results so far are delivered")
@@ -44,7 +44,7 @@ def _measure(options: BenchOptions) -> BenchReport:
     from gpumerge_cli import __version__
     from gpumerge_cli.backends.ladder import NAMES as KERNELS
     from gpumerge_cli.backends.select import select
-    from gpumerge_cli.compare.bench import bench as run_bench
+    from gpumerge_cli.compare.bench import measure_cases
     from gpumerge_cli.compare.bench_cases import preset
     from gpumerge_cli.compare.contest import Effort
     from gpumerge_cli.engine.resources import cores
@@ -53,7 +53,7 @@ def _measure(options: BenchOptions) -> BenchReport:
     words = KERNELS if options.kernels is None else parse_words(options.kernels, "--kernels")
     for word in words:
         if word not in KERNELS:
-            raise UsageError(f"--kernels: {word!r} is no kernel", way_out=f"use {', '.join(KERNELS)}")
+            raise UsageError(f"--kernels: unknown kernel {word!r}", way_out=f"use {', '.join(KERNELS)}")
     # Start-up is not part of a bench, so a GPU is worth it at any size.
     selected = select(options.backend, options.device, Order.of("int32"), None)
     chosen = selected.backend
@@ -62,7 +62,7 @@ def _measure(options: BenchOptions) -> BenchReport:
     if options.backend == "auto" and not options.quiet:
         _say(f"on {chosen.name}: {selected.why}")
     effort = Effort(options.repeat or found.repeat, options.threads or cores(), options.seed, __version__)
-    return run_bench(cases, chosen, effort, kernels=words, told=_silent if options.quiet else _tell)
+    return measure_cases(cases, chosen, effort, kernels=words, on_case=_silent if options.quiet else _tell)
 
 
 def _cases(options: BenchOptions, found: Preset) -> list[Case]:
@@ -108,7 +108,7 @@ def _silent(done: int, total: int, case: Case, rows: Sequence[BenchRow]) -> None
 
 
 def _read(paths: Sequence[str]) -> list[BenchReport]:
-    from gpumerge_cli.report.combine import combined
+    from gpumerge_cli.report.combine import combine_reports
     from gpumerge_cli.report.json import parse_bench
 
     reports = []
@@ -118,11 +118,11 @@ def _read(paths: Sequence[str]) -> list[BenchReport]:
                 reports.append(parse_bench(file.read(), path))
         except OSError as error:
             raise input_error(error, path) from error
-    return combined(reports)
+    return combine_reports(reports)
 
 
 def _drawing(folder: str | None) -> Callable[[Sequence[BenchReport]], list[str]] | None:
-    """The function that draws figures into `folder`, which is judged before any measurement; None for no folder."""
+    """The function that draws figures into `folder`, which is checked before any measurement; None for no folder."""
     if folder is None:
         return None
     import os
@@ -151,8 +151,8 @@ def _deliver(
 ) -> None:
     if writers and len(reports) > 1:
         raise UsageError(
-            "-o: RESULTS of several devices or numbers of threads make no single report",
-            way_out="render one at a time",
+            "-o: RESULTS are from several devices or numbers of threads",
+            way_out="render those of one at a time",
         )
     written = 0
     try:
@@ -167,7 +167,7 @@ def _deliver(
         told += ["not all figures are drawn"] if draw is not None else []
         raise Interrupted(error.signal_number, way_out=", ".join(told)) from error
     if not writers and draw is None:
-        from gpumerge_cli.report.terminal import PlainConsole, show
+        from gpumerge_cli.report.terminal import PlainConsole, show_report
 
         for report in reports:
-            show(report, PlainConsole())
+            show_report(report, PlainConsole())

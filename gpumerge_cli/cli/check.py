@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.job_parts import file_names, items_of, resources
+from gpumerge_cli.cli.messages import print_message
 from gpumerge_cli.cli.options.typed import CheckOptions
-from gpumerge_cli.cli.perform import perform, progress
-from gpumerge_cli.cli.said import say
+from gpumerge_cli.cli.perform import progress_bar, run_job
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.units import format_bytes, format_counted, visible
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from gpumerge_cli.results.run import InputFile
 
 
-def check(options: CheckOptions) -> None:
+def run_check(options: CheckOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
 
     def told(found: InputFile | InputError) -> None:
         if isinstance(found, InputError):
-            say(found)
+            print_message(found)
         elif options.verbose and sys.stderr is not None:
             holds = f"{format_counted(found.items, 'item')}, {format_bytes(found.nbytes)}"
             print(f"{visible(found.name)}: in order, {holds}", file=sys.stderr)
 
-    with progress(options.progress and not options.quiet) as advance:
-        perform(job_of(options), advance=advance, told=told)
+    with progress_bar(options.progress and not options.quiet) as advance:
+        run_job(job_of(options), advance=advance, told=told)
 
 
 def job_of(options: CheckOptions) -> Job:

@@ -1,7 +1,7 @@
 """Columns of CSV as -k, --field and join's -j name them: by a name of the header, or by number.
 
-A word that the header has as a name means that column, even if it looks like a number. Where no option says whether
-line 1 is a header, and the word numbers another column, nothing tells which of the two is meant: it is refused.
+A word that is a name in the header means that column, even if it looks like a number. If no option says whether line 1
+is a header, and the word is also the number of another column, the word is ambiguous and refused.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from gpumerge_cli.cli.keyspec import WHOLE_KEY, KeySpec, parse_key
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.order.key_kinds import LETTERS
+from gpumerge_cli.suggestions import did_you_mean, nearest
 from gpumerge_cli.urls import is_url
-from gpumerge_cli.words import did_you_mean, nearest
 
 _CSV_NUMBER = re.compile(rf"([0-9]+):([{LETTERS}]*)", re.ASCII)
 _KEY_NUMBER = re.compile(rf"([0-9]+)(?::?([{LETTERS}]*))?", re.ASCII)
 _FIELD_NUMBER = re.compile(rf"([0-9]+)(?::([{LETTERS}]*))?", re.ASCII)
 _OF_SORT = ("-k", "--field")
-"""Options whose commands say by a number how many lines of header there are; join has a flag for one."""
+"""Options whose commands take the number of header lines; join has a flag for one line."""
 _NEEDS_QUOTES = re.compile(r"[\s,;|:'\"]")
 """Finds what keeps a field's name from being plain in a message."""
 
@@ -75,7 +75,7 @@ def csv_names(
     for file in files:
         look_at(file)
     what = f"{option} NAME: there is no header to find it in"
-    raise UsageError(what, way_out=f"name a file that is no pipe, or {by_number(option)}")
+    raise UsageError(what, way_out=f"name a regular file, or {by_number(option)}")
 
 
 @dataclass(frozen=True)
@@ -85,43 +85,43 @@ class Header:
     find_names: Callable[[], Sequence[str] | None]
     """Gives the names of all fields, as csv_names does."""
     known: bool | None = None
-    """Whether options say that line 1 is a header; None if none says so."""
+    """Whether line 1 is a header by the options; None if they leave it open."""
 
     def names(self) -> Sequence[str]:
-        """The names; () where there is no header to find them in. What is wrong with a file, its opening tells."""
+        """The names; () if no header can be read. Errors of a file are reported when it is opened."""
         try:
             return self.find_names() or ()
         except GpumergeError:
             return ()
 
 
-def said_header(lines: int, given: Collection[str]) -> bool | None:
-    """Whether --header says that there is one, None if it is not given. lines: its value. given: see Options."""
+def header_given(lines: int, given: Collection[str]) -> bool | None:
+    """Whether there is a header by --header, None if it is not given. lines: its value. given: see Options."""
     return True if lines else (False if "header" in given else None)
 
 
 def header_of(
     find_names: Callable[[], Sequence[str] | None],
-    said: bool | None,
+    given: bool | None,
     keys: Sequence[str],
     fields: Sequence[str],
     numbers: re.Pattern[str] = _FIELD_NUMBER,
 ) -> Header:
     """The header of files of CSV. keys: the texts of -k. fields: those of --field, or of join's options.
 
-    said: see said_header. numbers: see parse_columns.
+    given: see header_given. numbers: see parse_columns.
     """
     can_only_be_names = [
         text for text in keys if WHOLE_KEY.fullmatch(text) is None and _CSV_NUMBER.fullmatch(text) is None
     ]
     can_only_be_names += [word for text in fields for word in text.split(",") if numbers.fullmatch(word) is None]
-    return Header(cache(find_names), True if can_only_be_names else said)
+    return Header(cache(find_names), True if can_only_be_names else given)
 
 
 def parse_csv_key(text: str, header: Header) -> KeySpec:
     """The key that is a field of CSV, by its name or number, alone or with a colon and letters: "2:nr", "amount:nr".
 
-    Other texts are parsed by parse_key. Raises UsageError for what is no key, and as csv_names does.
+    Other texts are parsed by parse_key. Raises UsageError for an invalid key, and as csv_names does.
     """
     plain, numbered = WHOLE_KEY.fullmatch(text), _CSV_NUMBER.fullmatch(text)
     if plain is None and numbered is None:
@@ -135,10 +135,10 @@ def parse_csv_key(text: str, header: Header) -> KeySpec:
 def parse_columns(
     text: str, header: Header, option: str = "--field", numbers: re.Pattern[str] = _FIELD_NUMBER
 ) -> list[KeySpec]:
-    """The keys that --field says: columns of CSV by name or number, each with letters behind a colon if it has any.
+    """The keys of --field: columns of CSV by name or number, each with letters behind a colon if it has any.
 
-    option: the option that says so. numbers: matches a column's number, then its letters. Raises UsageError for what is
-    no column, and as csv_names does.
+    option: the option's name. numbers: matches a column's number, then its letters. Raises UsageError for an
+    unknown column, and as csv_names does.
     """
     words = text.split(",")
     numbered = [numbers.fullmatch(word) for word in words]
@@ -164,14 +164,14 @@ def _numbered_key(number: re.Match[str], option: str) -> KeySpec:
     field = parse_number(number[1])
     if field == 0:
         raise UsageError(f"{option} {number[0]}: there is no field 0", way_out="count from 1")
-    place = min(field, SATURATED) - 1
-    return KeySpec(place, end_field=place, start=frozenset(number[2] or ""), name=number[1], option=option)
+    index = min(field, SATURATED) - 1
+    return KeySpec(index, end_field=index, start=frozenset(number[2] or ""), name=number[1], option=option)
 
 
 def _means_name(text: str, number: re.Match[str] | None, header: Header, option: str) -> bool:
     """Whether a text that may number a field is the name of a field.
 
-    number: its match, None where the text tells a character, too. Raises UsageError if nothing tells.
+    number: its match, None if the text also names a character. Raises UsageError if the text is ambiguous.
     """
     names = header.names()
     if header.known is False or not _is_there(text, names):
@@ -202,7 +202,7 @@ def _no_header_option(option: str) -> str:
 
 
 def by_number(option: str) -> str:
-    """The way to say a field of a file with a header by its number, where `option` cannot say it by its name."""
+    """The way to name a field of a file with a header by its number, where `option` cannot name it by its name."""
     return f"use its number, with {_header_option(option)}"
 
 
@@ -239,7 +239,7 @@ def _named_key(text: str, names: Sequence[str] | None, option: str) -> KeySpec:
     if list(names).count(name) > 1:
         raise UsageError(f"{option} {text}: the header has {name} more than once", way_out=by_number(option))
     if set(letters) - set(LETTERS):
-        raise UsageError(f"{option} {text}: {letters!r} are no options of a key", way_out=f"use letters from {LETTERS}")
+        raise UsageError(f"{option} {text}: invalid key options {letters!r}", way_out=f"use letters from {LETTERS}")
     number = list(names).index(name) + 1
     return replace(parse_key(f"{number}{letters},{number}"), name=name, option=option, in_header=True)
 
@@ -256,5 +256,5 @@ def _other_names(sought: str, names: Sequence[str], option: str) -> str:
         way_out = f"it has one, {shown[first]}; -t says what separates them"
         return way_out if _NEEDS_QUOTES.search(first) else did_you_mean(sought, names, way_out)
     near = nearest(sought, shown)
-    told = f"use one of {', '.join([*shown.values()][:20])}"
-    return f"did you mean {shown[near]}? {told}" if near else told
+    choices = f"use one of {', '.join([*shown.values()][:20])}"
+    return f"did you mean {shown[near]}? {choices}" if near else choices

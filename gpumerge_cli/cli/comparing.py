@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _REPEAT = 5
 
 
-def compare(job: Job, options: ComparisonOptions) -> None:
+def run_comparison(job: Job, options: ComparisonOptions) -> None:
     """Carry out a comparison. Raises GpumergeError, also if an output is wrong."""
     from gpumerge_cli.report.write import COMPARE_SUFFIXES, report_file
 
@@ -22,9 +22,9 @@ def compare(job: Job, options: ComparisonOptions) -> None:
         measured = _measured(job, options.repeat or _REPEAT)
         write(measured)
     if not options.quiet:
-        from gpumerge_cli.report.terminal import show
+        from gpumerge_cli.report.terminal import show_report
 
-        show(measured)
+        show_report(measured)
     wrong = [row.name for row in measured.rows if not row.right]
     if wrong:
         raise GpumergeError(f"wrong output: {', '.join(wrong)}", way_out="do not use these on this machine")
@@ -34,20 +34,19 @@ def _measured(job: Job, repeat: int) -> CompareReport:
     from gpumerge_cli import __version__
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.compare.contest import Effort
-    from gpumerge_cli.compare.run import compare as compare_merges
-    from gpumerge_cli.compare.run import compare_sets, compare_sorts
+    from gpumerge_cli.compare.run import compare_kernels, compare_sets, compare_sorts
     from gpumerge_cli.dataclass import replace
     from gpumerge_cli.engine.load import load_runs
     from gpumerge_cli.engine.resources import cores
     from gpumerge_cli.launch import SortRequest
 
-    asked = job.operation
-    loaded = load_runs(replace(job, operation=replace(asked, check=asked.check and asked.kind != "sort")))
+    operation = job.operation
+    loaded = load_runs(replace(job, operation=replace(operation, check=operation.check and operation.kind != "sort")))
     # Start-up is not part of a comparison, so a GPU is worth it at any size.
     backend = select(job.resources.backend, job.resources.device, loaded.order, None).backend
     effort = Effort(repeat, job.resources.threads or cores(), version=__version__)
-    if isinstance(asked.launch, SortRequest):
-        return compare_sorts(loaded, backend, asked.launch, effort, job)
-    if asked.equals.is_set:
-        return compare_sets(loaded, backend, asked.equals, effort)
-    return compare_merges(loaded, backend, asked.launch, effort)
+    if isinstance(operation.launch, SortRequest):
+        return compare_sorts(loaded, backend, operation.launch, effort, job)
+    if operation.equals.is_set:
+        return compare_sets(loaded, backend, operation.equals, effort)
+    return compare_kernels(loaded, backend, operation.launch, effort)

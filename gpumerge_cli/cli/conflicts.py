@@ -1,4 +1,4 @@
-"""Judges which options of a command go together, as the rows of the table say."""
+"""Checks which options of a command go together, by the rows of the table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpumerge_cli.cli.options.model import Argument, Command, Option
 from gpumerge_cli.errors import UsageError
 
 
-def judge(row: Command, values: Mapping[str, Any], given: Collection[str]) -> None:
+def check_conflicts(row: Command, values: Mapping[str, Any], given: Collection[str]) -> None:
     """Raise UsageError for the first option or argument that lacks another one, or does not go with it.
 
     values: of all options and arguments, by the names of parameters. given: those that were on the command line.

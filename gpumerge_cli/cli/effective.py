@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from gpumerge_cli.cli.options.commands import COMMANDS
-from gpumerge_cli.cli.places import project_file, user_file
+from gpumerge_cli.cli.setting_files import project_file, user_file
 from gpumerge_cli.cli.settings import Settings, variable_name
 
 DEFAULT = "default"
@@ -14,7 +14,7 @@ _LONGEST = 40
 """The most characters of a column; longer texts stand over its edge."""
 
 
-def effective(settings: Settings) -> dict[str, Any]:
+def effective_settings(settings: Settings) -> dict[str, Any]:
     """The configuration files, existing or not, and the settings in effect for each command.
 
     Raises UsageError or InputError for a setting that cannot be.
@@ -48,7 +48,7 @@ def show_effective(facts: dict[str, Any]) -> None:
     files = facts["files"]
     console.print(f"project: {visible(files['project'] or '') or 'no gpumerge.toml here or above'}", soft_wrap=True)
     console.print(
-        f"user: {visible(files['user_place'])}{'' if files['user'] else ', which is not there'}", soft_wrap=True
+        f"user: {visible(files['user_place'])}{'' if files['user'] else ', which does not exist'}", soft_wrap=True
     )
     rows = [["setting", "value", "from", "commands"]]
     for row in facts["settings"]:

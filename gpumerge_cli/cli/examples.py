@@ -39,7 +39,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge sort -n -o sorted.txt numbers.txt", "Sort lines by their leading numbers."),
         ("gpumerge sort -m -k 2,2n -t , january.csv february.csv", "Merge files that are sorted already."),
         ("gpumerge sort --field amount:nr sales.csv", "Sort CSV by amount, the greatest first, under its header."),
-        ("gpumerge sort -o sorted.i32 shuffled.i32", "Sort raw numbers, as the suffix says."),
+        ("gpumerge sort -o sorted.i32 shuffled.i32", "Sort raw numbers, whose type the suffix gives."),
     ),
     "check": (
         ("gpumerge check a.i32 b.i32", "Check that each file is in order."),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.columns import Header, csv_names, header_of, parse_columns, parse_csv_key, said_header
+from gpumerge_cli.cli.columns import Header, csv_names, header_given, header_of, parse_columns, parse_csv_key
 from gpumerge_cli.cli.keyspec import KeySpec
 from gpumerge_cli.cli.options.groups import OrderOptions
 from gpumerge_cli.cli.options.typed import SortOptions
@@ -18,52 +18,54 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Keys:
-    """The keys that -k and --field say, and what they say of the files."""
+class SelectedKeys:
+    """The keys of -k and --field, and what they imply about the files."""
 
     of_lines: tuple[KeySpec, ...] = ()
     """Those of -k and columns of --field, in the order of the command line."""
     fields: tuple[str, ...] = ()
-    """The texts of --field if it names fields of records, since only the records' dtype tells which there are."""
+    """The texts of --field if it names fields of records, which only the records' dtype can resolve."""
     header: int = 0
     """Lines of header: named columns imply 1."""
     csv: bool = False
     """Keys are columns of CSV: columns of --field imply it."""
     csv_implied: bool = False
-    """Only --field says so."""
+    """Only --field implies it."""
 
 
 def find_keys(
     options: OrderOptions, files: Sequence[str], separator: int | None, written: Sequence[KeySpec | str]
-) -> Keys:
+) -> SelectedKeys:
     """The keys of files. written: those of -k, of CSV as texts.
 
-    Raises UsageError for a key that cannot be, InputError for a file that cannot be read.
+    Raises UsageError for an invalid key, InputError for a file that cannot be read.
     """
     plain = isinstance(options, SortOptions) and not options.compressed
 
     def header_for(option: str, lines: int, texts: Sequence[str], *, implied: bool = False) -> Header:
         names = partial(csv_names, files, separator, lines, plain=plain, option=option, implied=implied)
-        return header_of(names, said_header(lines, options.given), texts, options.field)
+        return header_of(names, header_given(lines, options.given), texts, options.field)
 
     found = header_for("-k", options.header, [key for key in written if isinstance(key, str)])
     keys = [parse_csv_key(key, found) if isinstance(key, str) else key for key in written]
     header = _with_header(options.header, keys)
     if not options.field or _are_binary(options, files, header):
-        return Keys(tuple(keys), options.field, header, options.csv)
+        return SelectedKeys(tuple(keys), options.field, header, options.csv)
     implied = not options.csv
     found = header_for("--field", header, (), implied=implied)
     columns = [parse_columns(text, found) for text in options.field]
     header = _with_header(header, [key for its in columns for key in its])
-    return Keys(tuple(_in_sequence(options.sequence, keys, columns)), header=header, csv=True, csv_implied=implied)
+    return SelectedKeys(
+        tuple(_in_sequence(options.sequence, keys, columns)), header=header, csv=True, csv_implied=implied
+    )
 
 
-def format_of(
+def chosen_format(
     named: str | None, files: Sequence[str], *, csv: bool, implied: bool = False
 ) -> tuple[str | None, Certainty]:
-    """The format that options say, and how certain it is: see Items.
+    """The format by the options, and how certain it is: see Items.
 
-    named: by --format. csv, implied: see Keys. Raises UsageError for --csv beside a format of no lines.
+    named: by --format. csv, implied: see SelectedKeys. Raises UsageError for --csv with a binary format.
     """
     if not csv:
         return named, "said"
@@ -84,7 +86,7 @@ def _with_header(header: int, keys: Sequence[KeySpec]) -> int:
 def _in_sequence(
     sequence: Sequence[str], keys: Sequence[KeySpec], columns: Sequence[Sequence[KeySpec]]
 ) -> list[KeySpec]:
-    """The keys of -k and the columns of each --field, as `sequence` says, see OrderOptions."""
+    """The keys of -k and the columns of each --field, in the order of `sequence`, see OrderOptions."""
     if keys and sorted(sequence) != ["field"] * len(columns) + ["key"] * len(keys):
         what = "-k and --field: which of them goes first is not known"
         raise UsageError(what, way_out="write both on the command line, or all keys with one of them")

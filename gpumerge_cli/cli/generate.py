@@ -12,7 +12,7 @@ from gpumerge_cli.errors import UsageError
 _NPY_DTYPE = "int32"
 
 
-def generate(options: GenerateOptions) -> None:
+def run_generate(options: GenerateOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     files, count = options.files, options.count
     from gpumerge_cli.formats.compressed import suffix_of
@@ -27,23 +27,23 @@ def generate(options: GenerateOptions) -> None:
         named[place] = file
         foreign = foreign_of(suffix_of(file)) if options.format is None and options.dtype is None else None
         if foreign is not None and not foreign.text:
-            what = f"{file}: its suffix says {foreign.name}, which is not written here"
-            raise UsageError(what, way_out="end the name in .i32, .npy or .txt, or say --format or --dtype")
+            what = f"{file}: its suffix means {foreign.name}, which gpumerge does not write"
+            raise UsageError(what, way_out="end the name in .i32, .npy or .txt, or give --format or --dtype")
 
     import numpy as np
 
-    from gpumerge_cli.compare.cases import Family
+    from gpumerge_cli.compare.key_shapes import Family
     from gpumerge_cli.compare.lines import lines
-    from gpumerge_cli.compare.records import blocks_of, key_dtype
-    from gpumerge_cli.engine.write import write_array
+    from gpumerge_cli.compare.records import key_dtype, record_blocks
+    from gpumerge_cli.engine.array_output import write_array
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import order_of
     from gpumerge_cli.formats.registry import layout_of
     from gpumerge_cli.order.rules import LineKey, LineOrder
 
-    said = record_options(options, options.field)
+    records = record_options(options, options.field)
     text = LineOrder((LineKey("numeric"),)) if options.numeric_sort else None
-    items = Items(options.format, options.dtype, text, records=said)
+    items = Items(options.format, options.dtype, text, records=records)
     layouts = [layout_of(file, items) for file in files]
     for run, (file, layout) in enumerate(zip(files, layouts, strict=True)):
         is_text = layout.format.holds == "lines"
@@ -54,7 +54,7 @@ def generate(options: GenerateOptions) -> None:
             raise UsageError(what, way_out="name one field")
         keys = key_dtype(order)
         family = Family(options.shape, keys, count, len(files), options.seed, not options.sorted, options.reverse)
-        blocks = lines(family, run, numeric=options.numeric_sort) if is_text else blocks_of(family, run, order)
+        blocks = lines(family, run, numeric=options.numeric_sort) if is_text else record_blocks(family, run, order)
         last = run == len(files) - 1
         settle = ignore_signals if last else lambda: None
         write_array(file, layout, None if is_text else stored, count, blocks, settle=settle)

@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from gpumerge_cli.cli.fields import Keys, find_keys
-from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_separator, parse_size
+from gpumerge_cli.cli.fields import SelectedKeys, find_keys
+from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_separator, parse_sort_size
 from gpumerge_cli.cli.keyspec import (
     KeySpec,
     inheriting,
@@ -42,20 +42,19 @@ _POSIX_WITHOUT_OBSOLETE_KEYS = range(200112, 200809)
 
 @dataclass(frozen=True)
 class SortCommand:
-    """A command line of gpumerge sort, as it was read.
-
-    files: the operands; ("-",) if there are none and no `files0_from`. The names in its file are there only if keys
-    of CSV need them. order: still without the salt that it needs where keyspec.is_random is true. keys: those that the
-    order was made of. options: memory is in bytes, where 0 stands for the least that works, and threads are up to 2^62.
-    notes: the notes of --debug.
-    """
+    """A command line of gpumerge sort, as it was read."""
 
     mode: Mode = "sort"
     files: tuple[str, ...] = ("-",)
+    """The operands; ("-",) if there are none and no `files0_from`. Its names are here only if keys of CSV need them."""
     order: LineOrder = field(default_factory=LineOrder)
-    keys: Keys = field(default_factory=Keys)
+    """The order without its salt, which it needs if keyspec.is_random is true."""
+    keys: SelectedKeys = field(default_factory=SelectedKeys)
+    """The keys of that order."""
     options: SortOptions = field(default_factory=lambda: _sort_options({}, ()))
+    """Memory is in bytes, where 0 stands for the least that works; threads are up to 2^62."""
     notes: tuple[str, ...] = ()
+    """The notes of --debug."""
 
 
 def parse_sort(
@@ -82,17 +81,17 @@ def parse_sort(
     return reading.command(settings)
 
 
-def sort_command(told: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> SortCommand:
+def sort_command(option_values: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> SortCommand:
     """The command with files and with options, of which none ends the reading. Raises as parse_sort does."""
-    csv = any((one.option.name, one.value) in (("csv", True), ("format", "csv")) for one in told)
+    csv = any((one.option.name, one.value) in (("csv", True), ("format", "csv")) for one in option_values)
     reading = _Reading(csv=csv, files=[*files])
-    for one in told:
+    for one in option_values:
         reading.take(*one)
     return reading.command(settings)
 
 
-def _sort_options(said: Mapping[str, Any], given: Collection[str], sequence: Sequence[str] = ()) -> SortOptions:
-    options = make_options(command("sort"), said, given, sequence)
+def _sort_options(values: Mapping[str, Any], given: Collection[str], sequence: Sequence[str] = ()) -> SortOptions:
+    options = make_options(command("sort"), values, given, sequence)
     assert isinstance(options, SortOptions)
     return options
 
@@ -105,16 +104,16 @@ def check_operands(command: SortCommand, files: Sequence[str]) -> None:
 
 @dataclass
 class _Reading:
-    """A command line as far as it was read.
-
-    csv: keys may be names. left: the words still to be read. obsolete_keys: +POS1 needs no -POS2. posix: options end
-    at the first file.
-    """
+    """A command line as far as it was read."""
 
     csv: bool
+    """Keys may be names."""
     left: deque[str] = field(default_factory=deque)
+    """The words still to be read."""
     obsolete_keys: bool = False
+    """+POS1 needs no -POS2."""
     posix: bool = False
+    """Options end at the first file."""
     given: set[str] = field(default_factory=set)
     """The parameters of the options that were given."""
     letters: set[str] = field(default_factory=set)
@@ -123,7 +122,7 @@ class _Reading:
     sequence: list[str] = field(default_factory=list)
     """See make_options."""
     files: list[str] = field(default_factory=list)
-    said: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
     """Values by the names of parameters, except for those that other fields hold."""
     texts: dict[str, str] = field(default_factory=dict)
     """Values as they are written, of options that take one."""
@@ -140,7 +139,7 @@ class _Reading:
         match option.name:
             case "sort":
                 self.letters.add(parse_sort_word(value, _WRONG_WORD))
-                self.said["sort"] = value
+                self.values["sort"] = value
             case "key":
                 self._key(value)
             case "check":
@@ -153,18 +152,18 @@ class _Reading:
             case "output" | "compress-program" | "random-source":
                 self._once(option, value, value)
             case "memory":
-                size = parse_size(value, written)
-                self.said["memory"] = max(self.said.get("memory", 0), size)
+                size = parse_sort_size(value, written)
+                self.values["memory"] = max(self.values.get("memory", 0), size)
             case "batch-size":
-                self.said["batch_size"] = parse_batch_size(value)
+                self.values["batch_size"] = parse_batch_size(value)
             case _ if option.multiple:
                 if option.name == "field":
                     self.sequence.append("field")
-                self.said[option.parameter] = (*self.said.get(option.parameter, ()), value)
+                self.values[option.parameter] = (*self.values.get(option.parameter, ()), value)
             case _ if option.once and not option.gnu:
                 self._once(option, read_value(option, value, written), value)
             case _:
-                self.said[option.parameter] = read_value(option, value, written)
+                self.values[option.parameter] = read_value(option, value, written)
 
     def take_operand(self, operand: Operand) -> None:
         if operand.behind:
@@ -179,8 +178,8 @@ class _Reading:
             for text in texts:
                 self.take(option, text, option.names[0])
         if self.check:
-            self.said |= {"check": "diagnose-first"} if self.check == "c" else {"check_quiet": True}
-        options = _sort_options({**self.said, "files": tuple(self.files)}, given, self.sequence)
+            self.values |= {"check": "diagnose-first"} if self.check == "c" else {"check_quiet": True}
+        options = _sort_options({**self.values, "files": tuple(self.files)}, given, self.sequence)
         separator = None if options.field_separator is None else parse_separator(options.field_separator)
         files = options.files
         if options.files0_from is not None and (options.field or any(isinstance(key, str) for key in self.keys)):
@@ -188,7 +187,7 @@ class _Reading:
 
             files = read_names(options.files0_from)
         keys = find_keys(options, files, separator, self.keys)
-        asked = SortCommand(
+        result = SortCommand(
             mode=self._mode(),
             files=files or (() if options.files0_from is not None else ("-",)),
             order=line_order(
@@ -203,30 +202,30 @@ class _Reading:
             options=options,
             notes=self._notes(options, separator),
         )
-        check_operands(asked, asked.files)
-        return asked
+        check_operands(result, result.files)
+        return result
 
     def _notes(self, options: SortOptions, separator: int | None) -> tuple[str, ...]:
         if not options.debug:
             return ()
-        from gpumerge_cli.cli.gnu_debug import notes
+        from gpumerge_cli.cli.gnu_debug import debug_notes
 
         keys = [key for key in self.keys if isinstance(key, KeySpec)]  # --debug does not go with --csv
-        return tuple(notes(self.letters, inheriting(self.letters, keys), separator, stable=options.keys_alone))
+        return tuple(debug_notes(self.letters, inheriting(self.letters, keys), separator, stable=options.keys_alone))
 
     def _key(self, text: str) -> None:
         # What a name stands for is known once the files are.
         self._take_key(text, text if self.csv else parse_key(text))
 
     def _take_key(self, written: str, key: KeySpec | str) -> None:
-        self.said["key"] = (*self.said.get("key", ()), written)
+        self.values["key"] = (*self.values.get("key", ()), written)
         self.keys.append(key)
         self.sequence.append("key")
 
     def _mode(self) -> Mode:
         if self.check:
             return "check" if self.check == "c" else "check-quiet"
-        return "merge" if "merge" in self.said else "sort"
+        return "merge" if "merge" in self.values else "sort"
 
     def _check(self, how: str) -> None:
         if self.check not in ("", how):
@@ -236,7 +235,7 @@ class _Reading:
     def _once(self, option: Option, value: Any, text: str) -> None:
         """Take an option that may be given again only with the same value, which is written as `text`."""
         first = self.texts.setdefault(option.parameter, text)
-        if self.said.setdefault(option.parameter, value) != value:
+        if self.values.setdefault(option.parameter, value) != value:
             raise given_twice(option.shown_names[0], first, text)
 
     def _operand(self, text: str) -> None:
@@ -262,7 +261,7 @@ class _Reading:
 
 
 def _names_csv(arguments: Sequence[str]) -> bool:
-    """Whether --format does."""
+    """Whether --format names CSV."""
     return "--format=csv" in arguments or ("--format", "csv") in pairwise(arguments)
 
 

@@ -33,21 +33,21 @@ _MONTH = re.compile(rb"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNO
 _MATCHED = {"numeric": _DECIMAL, "human": _WITH_UNIT, "general": _GENERAL, "month": _MONTH}
 
 
-def notes(letters: Collection[str], keys: Sequence[KeySpec], separator: int | None, *, stable: bool) -> list[str]:
+def debug_notes(letters: Collection[str], keys: Sequence[KeySpec], separator: int | None, *, stable: bool) -> list[str]:
     """The notes of GNU sort about a command line, a line each, without the program's name.
 
     letters: the global options. keys: as written; keys without options have the global ones; empty without -k.
     stable: lines with equal keys are not compared further.
     """
-    told = ["text ordering performed using simple byte comparison"]
+    notes = ["text ordering performed using simple byte comparison"]
     spans: set[str] = set()
     for number, key in enumerate(keys, start=1):
-        told += _notes_of_key(key, number, separator)
+        notes += _notes_of_key(key, number, separator)
         if _NUMERIC & _options(key) and _spans_fields(key):
             spans |= _options(key)
     if any(_NUMERIC & _options(key) for key in keys) or (not keys and _NUMERIC & set(letters)):
-        told += _notes_of_numbers(spans, separator)
-    return told + (_notes_of_global(set(letters), keys, stable=stable) if keys else [])
+        notes += _notes_of_numbers(spans, separator)
+    return notes + (_notes_of_global(set(letters), keys, stable=stable) if keys else [])
 
 
 def _options(key: KeySpec) -> frozenset[str]:
@@ -59,24 +59,24 @@ def _spans_fields(key: KeySpec) -> bool:
 
 
 def _notes_of_key(key: KeySpec, number: int, separator: int | None) -> list[str]:
-    told = []
+    notes = []
     if key.obsolete:
         old, new = f"+{key.start_field}", f"-k {key.start_field + 1}"
         if key.end_field is not None:
             old, new = f"{old} -{key.end_field + 1}", f"{new},{key.end_field + 1}"
-        told.append(f"obsolescent key '{old}' used; consider '{new}' instead")
+        notes.append(f"obsolescent key '{old}' used; consider '{new}' instead")
     numeric = bool(_NUMERIC & _options(key))
     empty = key.end_field is not None and key.end_field < key.start_field
     if empty:
-        told.append(f"key {number} has zero width and will be ignored")
+        notes.append(f"key {number} has zero width and will be ignored")
     in_first_field = key.end_field == 0 and key.end_char > 0  # where characters are counted from the line's start
     if not empty and separator is None and not in_first_field:
         counted_from_blanks = "b" not in key.start and (key.start_char > 0 or not (numeric or "M" in _options(key)))
         if counted_from_blanks or ("b" not in key.end and key.end_char > 0):
-            told.append(f"leading blanks are significant in key {number}; consider also specifying 'b'")
+            notes.append(f"leading blanks are significant in key {number}; consider also specifying 'b'")
     if numeric and _spans_fields(key):
-        told.append(f"key {number} is numeric and spans multiple fields")
-    return told
+        notes.append(f"key {number} is numeric and spans multiple fields")
+    return notes
 
 
 def _notes_of_numbers(spans: set[str], separator: int | None) -> list[str]:
@@ -84,27 +84,27 @@ def _notes_of_numbers(spans: set[str], separator: int | None) -> list[str]:
     byte = "" if separator is None else chr(separator)
     if spans and byte == _POINT:
         return [f"field separator '{byte}' is treated as a decimal point in numbers"]
-    told = []
+    notes = []
     if spans and byte == "-":
-        told.append("field separator '-' is treated as a minus sign in numbers")
+        notes.append("field separator '-' is treated as a minus sign in numbers")
     if "g" in spans and byte == "+":
-        told.append("field separator '+' is treated as a plus sign in numbers")
+        notes.append("field separator '+' is treated as a plus sign in numbers")
     note = "" if byte == _POINT else "note "
-    return [*told, f"{note}numbers use '{_POINT}' as a decimal point in this locale"]
+    return [*notes, f"{note}numbers use '{_POINT}' as a decimal point in this locale"]
 
 
 def _notes_of_global(letters: set[str], keys: Sequence[KeySpec], *, stable: bool) -> list[str]:
     """The notes about global options that no key has."""
     letters -= {"i"} if "d" in letters else set()
     unused = {letter for letter in letters if not any(_has(key, letter) for key in keys)}
-    told = []
+    notes = []
     ignored = unused if stable else unused - {"r"}
     if ignored:
         shown = "".join(sorted(ignored, key=_IN_ORDER.index))
-        told.append(f"options '-{shown}' are ignored" if len(shown) > 1 else f"option '-{shown}' is ignored")
+        notes.append(f"options '-{shown}' are ignored" if len(shown) > 1 else f"option '-{shown}' is ignored")
     if "r" in unused and not stable:
-        told.append("option '-r' only applies to last-resort comparison")
-    return told
+        notes.append("option '-r' only applies to last-resort comparison")
+    return notes
 
 
 def _has(key: KeySpec, letter: str) -> bool:

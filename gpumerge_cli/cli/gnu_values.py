@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.words import did_you_mean
+from gpumerge_cli.suggestions import did_you_mean
 
 NUMBER = r"\s*\+?[0-9]+"
 """The pattern of a number as C's strtoumax takes it; use it with re.ASCII."""
@@ -28,7 +28,7 @@ def parse_number(text: str) -> int:
     return int(digits[:21] or "0")
 
 
-def parse_size(text: str, option: str) -> int:
+def parse_sort_size(text: str, option: str) -> int:
     """Bytes that -S names: units of 1024 without a letter, b for bytes, % of the memory that the machine has.
 
     Sizes as 256MB, 2GiB and 1.5G, which GNU sort does not take, are read as units.parse_size does. Raises UsageError,
@@ -36,11 +36,11 @@ def parse_size(text: str, option: str) -> int:
     """
     found = _SIZE.fullmatch(text)
     if found is None:
-        from gpumerge_cli.units import parse_size as parse_other
+        from gpumerge_cli.units import parse_size
 
         if re.fullmatch(r".*[0-9]\s*[kmgt](i?b)?\s*", text, re.ASCII | re.IGNORECASE):
-            return parse_other(text, option)
-        raise UsageError(f"{option} {text!r} is no size", way_out="write for example 500M, 2G, 4096b or 25%")
+            return parse_size(text, option)
+        raise UsageError(f"{option}: invalid size {text!r}", way_out="write for example 500M, 2G, 4096b or 25%")
     number = parse_number(found[1] or "1")
     unit = found[2] or found[3] or "K"
     if unit == "b":
@@ -50,16 +50,16 @@ def parse_size(text: str, option: str) -> int:
     else:
         size = number << 10 * (1 + "KMGTPEZY".index(unit.upper()))
     if max(size, number) > _LARGEST_SIZE:
-        raise UsageError(f"{option} {text!r} is too large", way_out="name less than 16E")
+        raise UsageError(f"{option}: {text!r} is too large", way_out="name less than 16E")
     return size
 
 
 def parse_batch_size(text: str) -> int:
     if _WHOLE.fullmatch(text) is None:
-        raise UsageError(f"--batch-size {text!r} is no number", way_out="write 2 or more")
+        raise UsageError(f"--batch-size: invalid number {text!r}", way_out="write 2 or more")
     number = parse_number(text)
     if number < 2:
-        raise UsageError(f"--batch-size {text} merges nothing", way_out="write 2 or more")
+        raise UsageError(f"--batch-size {text} is too small", way_out="write 2 or more")
     import resource
 
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -75,7 +75,7 @@ def parse_whole(text: str, option: str, least: int) -> int:
     """The number in `text`, at most SATURATED. Raises UsageError, naming `option`, for a number below `least`."""
     number = parse_number(text) if _WHOLE.fullmatch(text) else None
     if number is None or number < least:
-        raise UsageError(f"{option}: {text!r} is no number for it", way_out=f"write {least} or more")
+        raise UsageError(f"{option}: invalid number {text!r}", way_out=f"write {least} or more")
     return min(number, SATURATED)
 
 
@@ -86,7 +86,9 @@ def parse_numbers(text: str, option: str) -> tuple[int, ...]:
     numbers = []
     for part in text.split(","):
         if _WHOLE.fullmatch(part) is None:
-            raise UsageError(f"{option}: {text!r} lists no numbers", way_out="write one as 0, several as 0,1, or all")
+            raise UsageError(
+                f"{option}: invalid list of numbers {text!r}", way_out="write one as 0, several as 0,1, or all"
+            )
         numbers.append(min(parse_number(part), SATURATED))
     return tuple(dict.fromkeys(numbers))
 
@@ -95,7 +97,7 @@ def parse_separator(text: str) -> int:
     r"""The byte that -t names; \0 is NUL and \t a tab. Raises UsageError if it is not exactly one."""
     byte = {r"\0": b"\0", r"\t": b"\t"}.get(text) or os.fsencode(text)
     if not byte:
-        raise UsageError("-t names no byte", way_out=r"name one; \0 is NUL, \t a tab")
+        raise UsageError("-t is empty", way_out=r"name one byte; \0 is NUL, \t a tab")
     if len(byte) > 1:
         raise UsageError(f"-t {text!r} is more than one byte", way_out=r"name one byte; \0 is NUL, \t a tab")
     return byte[0]
@@ -110,9 +112,9 @@ def match_word(word: str, words: Mapping[str, _Word], option: str, exit_code: in
         return words[word]
     found = {words[name] for name in words if name.startswith(word)}
     if len(found) != 1:
-        trouble = "may be several words" if found else "is no word for it"
+        trouble = "ambiguous" if found else "invalid"
         way_out = did_you_mean(word, () if found else words, f"use {', '.join(words)}")
-        error = UsageError(f"{option}: {word!r} {trouble}", way_out=way_out)
+        error = UsageError(f"{option}: {trouble} value {word!r}", way_out=way_out)
         error.exit_code = exit_code
         raise error
     return found.pop()

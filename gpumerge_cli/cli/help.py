@@ -57,7 +57,7 @@ def _lines(shown: Command, width: int) -> Iterator[str]:
         yield from ("", "Arguments:")
         yield from _columns([(one.metavar, one.help) for one in shown.arguments], width)
     for group in GROUPS:
-        rows = [(written(option), sentence(option)) for option in shown.options if option.group == group]
+        rows = [(format_option(option), option_help(option)) for option in shown.options if option.group == group]
         if rows:
             yield from ("", f"{group}:")
             yield from _columns(rows, width, _COLUMN if width >= _TWO_COLUMNS else _INDENT)
@@ -81,7 +81,7 @@ def wrap(text: str, width: int, **options: str) -> list[str]:
     return textwrap.wrap(text, width, break_on_hyphens=False, **options)  # type: ignore[arg-type]
 
 
-def written(option: Option) -> str:
+def format_option(option: Option) -> str:
     """An option as help lists it: "-o, --output FILE"."""
     names = ", ".join((*option.shown_names, *option.off_names))
     if not option.letter:
@@ -91,7 +91,7 @@ def written(option: Option) -> str:
     return f"{names} {option.metavar}" if option.takes_value else names
 
 
-def sentence(option: Option) -> str:
+def option_help(option: Option) -> str:
     """The help of an option, with its default if it has one."""
     shown = option.takes_value and option.default not in (None, "", 0)
     return f"{option.help} (default: {option.default})" if shown else option.help

@@ -18,13 +18,13 @@ _CUPY_WHEELS = ("cupy-cuda13x", "cupy-cuda12x", "cupy")
 _SIZES = (10**5, 10**8, 10**9)
 
 
-def info(options: InfoOptions) -> None:
+def run_info(options: InfoOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     if options.config:
-        from gpumerge_cli.cli.effective import effective, show_effective
+        from gpumerge_cli.cli.effective import effective_settings, show_effective
         from gpumerge_cli.cli.settings import Settings
 
-        _give(effective(Settings()), options.json, show_effective)
+        _give(effective_settings(Settings()), options.json, show_effective)
         return
     if options.measure:
         _measure()
@@ -48,12 +48,12 @@ def _measure() -> None:
 
     found = {name: info for name, info, _ in available() if info is not None}
     devices = ", ".join(info.name for info in found.values())
-    measured = measure_costs(tuple(found), devices, told=lambda line: print(line, file=sys.stderr, flush=True))
+    measured = measure_costs(tuple(found), devices, progress=lambda line: print(line, file=sys.stderr, flush=True))
     try:
-        place = costs.save(measured)
+        place = costs.save_costs(measured)
     except OSError as error:
         raise output_error(error, str(costs.costs_file())) from None
-    print(f"kept in {place}", file=sys.stderr)
+    print(f"saved in {place}", file=sys.stderr)
 
 
 def _facts(*, measure: bool = False) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _facts(*, measure: bool = False) -> dict[str, Any]:
         "libraries": {name: _version(name) for name in _LIBRARIES},
         "backends": backends,
         "gpus": _gpus(measure) if any(one["backend"] == "gpu" and one["available"] for one in backends) else [],
-        "costs": asdict(costs.load()),
+        "costs": asdict(costs.load_costs()),
         "auto": picks,
     }
 
@@ -137,7 +137,7 @@ def _show(facts: dict[str, Any]) -> None:
                 one["backend"], one["device"], format_bytes(one["memory"]) if one["memory"] else "", details
             )
         else:
-            devices.add_row(one["backend"], "not here", "", one["why_not"])
+            devices.add_row(one["backend"], "unavailable", "", one["why_not"])
     console.print(devices)
     if facts["gpus"]:
         console.print(_links(facts["gpus"]))

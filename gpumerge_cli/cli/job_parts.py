@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import keyspec
-from gpumerge_cli.cli.fields import Keys, find_keys, format_of
+from gpumerge_cli.cli.fields import SelectedKeys, chosen_format, find_keys
 from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.options.groups import (
     ClusterOptions,
@@ -57,7 +57,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
     lines = None
     if order not in _PLAIN:
         lines = salted(order, options.random_source)
-    format, certainty = format_of(options.format, files, csv=keys.csv, implied=keys.csv_implied)
+    format, certainty = chosen_format(options.format, files, csv=keys.csv, implied=keys.csv_implied)
     return Items(
         format,
         options.dtype,
@@ -69,8 +69,8 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
     )
 
 
-def read_order(options: OrderOptions, files: Sequence[str] = ()) -> tuple[Keys, LineOrder]:
-    """The keys that options say, and the order of lines without its salt.
+def read_order(options: OrderOptions, files: Sequence[str] = ()) -> tuple[SelectedKeys, LineOrder]:
+    """The keys by the options, and the order of lines without its salt.
 
     The order is LineOrder() if no option asks for another. Raises as keyspec.line_order and find_keys do.
     """
@@ -95,7 +95,7 @@ def salted(order: LineOrder, source: str | None) -> LineOrder:
 
 
 def record_options(options: RecordOptions, fields: tuple[str, ...]) -> RecordRequest:
-    """The options of records. fields: those that are the key, see Keys."""
+    """The options of records. fields: those that are the key, see SelectedKeys."""
     from gpumerge_cli.formats.record_options import RecordRequest
 
     return RecordRequest(options.record_size, options.key_offset, options.key_size, fields)

@@ -6,10 +6,10 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.fields import format_of
+from gpumerge_cli.cli.fields import chosen_format
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number, parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import resources
-from gpumerge_cli.cli.join_keys import join_keys, said_fields
+from gpumerge_cli.cli.join_keys import given_fields, join_keys
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.errors import UsageError
@@ -25,11 +25,11 @@ _UNPAIRED = {"1": ONLY_A, "2": ONLY_B}
 _COLUMN = re.compile(r"([12])\.([0-9]+)", re.ASCII)
 
 
-def join(options: JoinOptions) -> None:
+def run_join(options: JoinOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
-    from gpumerge_cli.cli.merge import carry_out
+    from gpumerge_cli.cli.merge import run_and_report
 
-    carry_out(job_of(options), options)
+    run_and_report(job_of(options), options)
 
 
 def job_of(options: JoinOptions) -> Job:
@@ -49,12 +49,12 @@ def job_of(options: JoinOptions) -> Job:
 
 
 def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join]:
-    """The items and the rules that the options say. Raises UsageError, or InputError for a header."""
+    """The items and the rules by the options. Raises UsageError, or InputError for a header."""
     from gpumerge_cli.formats.items import Items
 
     rules, named = rules_of(options, names)
     header = options.header or named
-    format, certainty = format_of(options.format, names, csv=options.csv)
+    format, certainty = chosen_format(options.format, names, csv=options.csv)
     items = Items(
         format, lines=rules.rules[0], header_lines=int(header), certainty=certainty,
         lines_of_others=rules.rules[1],
@@ -63,14 +63,14 @@ def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join
 
 
 def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
-    """The rules that the options say, and whether they name fields of a header.
+    """The rules by the options, and whether these name fields of a header.
 
     Raises UsageError, or InputError for a header that cannot be read.
     """
     separator, between = _separators(options.field_separator, zero_terminated=options.zero_terminated)
     fields, key, named = join_keys(options, names, separator)
     if options.field_separator == "" and len(fields[0]) > 1:
-        raise UsageError("-t '': all of a line is one field", way_out="name the byte between fields, or one field")
+        raise UsageError("-t '': a whole line is one field", way_out="name the byte between fields, or one field")
     columns, auto = _columns(options.columns, len(fields[0]))
     rules = Join(
         fields=fields,
@@ -87,7 +87,7 @@ def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
 
 
 def _holds_records(options: JoinOptions, names: tuple[str, ...]) -> bool:
-    """Whether options or suffixes say that the files hold records or numbers."""
+    """Whether the files hold records or numbers by options or suffixes."""
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary
 
@@ -104,14 +104,14 @@ def _of_records(options: JoinOptions) -> tuple[Items, RecordJoin]:
     from gpumerge_cli.formats.record_options import RecordRequest
     from gpumerge_cli.order.record_joins import RecordJoin
 
-    said = next((name for name, value in _of_lines_alone(options).items() if value), None)
-    if said is not None:
-        raise UsageError(f"{said}: the items are records, not lines", way_out="leave it out")
+    option = next((name for name, value in _of_lines_alone(options).items() if value), None)
+    if option is not None:
+        raise UsageError(f"{option}: the items are records, not lines", way_out="leave it out")
     sizes = two_numbers(options.record_size, "--record-size", 1)
     offsets = two_numbers(options.key_offset, "--key-offset", 0)
     first, second = (
         RecordRequest(size, offset, options.key_size, () if field is None else (field,))
-        for size, offset, (field, _) in zip(sizes, offsets, said_fields(options), strict=True)
+        for size, offset, (field, _) in zip(sizes, offsets, given_fields(options), strict=True)
     )
     items = Items(
         options.format, options.dtype, reverse=options.reverse, records=first, others=(second,),
@@ -120,7 +120,7 @@ def _of_records(options: JoinOptions) -> tuple[Items, RecordJoin]:
 
 
 def _of_lines_alone(options: JoinOptions) -> dict[str, object]:
-    """The values of options that mean nothing to records."""
+    """The values of options that do not apply to records."""
     return {
         "--field-separator": options.field_separator,
         "--csv": options.csv,
@@ -176,7 +176,7 @@ def _shows(options: JoinOptions) -> int:
 
 
 def _columns(lists: tuple[str, ...], keys: int) -> tuple[tuple[tuple[int, int], ...] | None, bool]:
-    """The columns that all -o say, None for the usual ones; and whether they are to be made from first lines.
+    """The columns of all -o, None for the default ones; and whether first lines define them.
 
     keys: the number of fields of a key.
     """
@@ -195,5 +195,5 @@ def _column(word: str, keys: int) -> list[tuple[int, int]]:
         return [(0, number) for number in range(keys)]
     found = _COLUMN.fullmatch(word)
     if found is None or not found[2].strip("0"):
-        raise UsageError(f"-o: {word!r} is no column", way_out="write 0 for the key, or FILE.FIELD as 1.2, or auto")
+        raise UsageError(f"-o: invalid column {word!r}", way_out="write 0 for the key, or FILE.FIELD as 1.2, or auto")
     return [(int(found[1]), min(parse_number(found[2]), SATURATED) - 1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gpumerge_cli.cli.columns import csv_names, header_of, parse_columns, said_header
+from gpumerge_cli.cli.columns import csv_names, header_given, header_of, parse_columns
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
 from gpumerge_cli.cli.keyspec import KeySpec, line_order
 from gpumerge_cli.cli.options.typed import JoinOptions
@@ -20,18 +20,18 @@ LETTERS = "".join(letter for letter in SORT_LETTERS if letter not in _NOT_HERE)
 """The letters of sort's keys that a join's keys take."""
 _FIELD = re.compile(rf"({NUMBER})(?::?([A-Za-z]*))?", re.ASCII)
 _NOWHERE = -1
-"""The number of a field that an empty file does not tell."""
+"""The number of a field that is unknown because the file is empty."""
 Fields = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | None) -> tuple[Fields, LineOrder, bool]:
-    """The join fields of A and B, and the order of keys, see order.joins.Join; and whether names of a header say them.
+    """The join fields of A and B, and the order of keys, see order.joins.Join; and whether names of a header give them.
 
-    Raises UsageError for what cannot be, InputError for a header that cannot be read.
+    Raises UsageError for invalid fields, InputError for a header that cannot be read.
     """
-    said = said_fields(options)
-    texts = [text for text, _ in said if text is not None]
-    sides = [_keys(options, name, *its, texts, separator) for name, its in zip(names, said, strict=True)]
+    fields_given = given_fields(options)
+    texts = [text for text, _ in fields_given if text is not None]
+    sides = [_keys(options, name, *its, texts, separator) for name, its in zip(names, fields_given, strict=True)]
     a, b = (_placed(side, other) for side, other in (sides, sides[::-1]))
     if len(a) != len(b):
         raise UsageError(
@@ -44,15 +44,15 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | Non
 
 
 def _placed(keys: list[KeySpec], others: list[KeySpec]) -> list[KeySpec]:
-    """The keys of one side, with those of the other side's fields where nothing tells which fields they are."""
+    """The keys of one side, with the other side's fields in place of unknown ones."""
     if len(keys) != len(others) or all(key.start_field != _NOWHERE for key in keys):
         return keys
     fields = [at if other.start_field == _NOWHERE else other.start_field for at, other in enumerate(others)]
     return [replace(key, start_field=at, end_field=at) for key, at in zip(keys, fields, strict=True)]
 
 
-def said_fields(options: JoinOptions) -> tuple[tuple[str | None, str], tuple[str | None, str]]:
-    """For A and for B what says its fields, None if nothing does, and by which option. Raises UsageError."""
+def given_fields(options: JoinOptions) -> tuple[tuple[str | None, str], tuple[str | None, str]]:
+    """For A and for B: the text that names its fields, None if none does, and its option. Raises UsageError."""
     found = []
     for option, own in (("-1", options.key_1), ("-2", options.key_2)):
         if own is not None and options.key is not None and own != options.key:
@@ -75,9 +75,10 @@ def _order(of_all: set[str], letters: Sequence[frozenset[str]], *, zero_terminat
 def _letters(a: KeySpec, b: KeySpec) -> frozenset[str]:
     """The letters of a field, which one file's option may give for both."""
     if a.start and b.start and a.start != b.start:
-        said = ["".join(sorted(key.start)) for key in (a, b)]
+        letters = ["".join(sorted(key.start)) for key in (a, b)]
         raise UsageError(
-            f"-1 has a key compared by {said[0]}, -2 by {said[1]}", way_out="give both the same letters, or one none"
+            f"-1 has a key compared by {letters[0]}, -2 by {letters[1]}",
+            way_out="give both the same letters, or one none",
         )
     return a.start or b.start
 
@@ -89,7 +90,7 @@ def _counted(keys: Sequence[KeySpec]) -> str:
 def _keys(
     options: JoinOptions, file: str, text: str | None, option: str, texts: Sequence[str], separator: int | None
 ) -> list[KeySpec]:
-    """The fields that a text of an option says, each with its letters. texts: those of both files."""
+    """The fields that a text of an option names, each with its letters. texts: those of both files."""
     if text is None:
         return [KeySpec(0, end_field=0)]
     if options.csv:
@@ -102,7 +103,7 @@ def _keys(
     unknown = next((key for key in keys if key.start - set(LETTERS)), None)
     if unknown is not None:
         wrong = "".join(sorted(unknown.start - set(LETTERS)))
-        raise UsageError(f"{option} {text}: {wrong!r} is no letter of a key here", way_out=f"use some of {LETTERS}")
+        raise UsageError(f"{option} {text}: invalid key options {wrong!r}", way_out=f"use letters from {LETTERS}")
     return keys
 
 
@@ -110,7 +111,7 @@ def _numbered(word: str, option: str) -> KeySpec:
     found = _FIELD.fullmatch(word)
     if found is None:
         raise UsageError(
-            f"{option}: {word!r} is no number of a field", way_out="count from 1, as 2 or 1,2n; --csv takes names"
+            f"{option}: invalid field number {word!r}", way_out="count from 1, as 2 or 1,2n; --csv takes names"
         )
     number = parse_number(found[1])
     if number == 0:
@@ -125,7 +126,7 @@ def _of_csv(
     def names() -> list[str] | None:
         return csv_names((file,), separator, 1, option=option)
 
-    header = header_of(names, said_header(options.header, options.given), (), texts, numbers=_FIELD)
+    header = header_of(names, header_given(options.header, options.given), (), texts, numbers=_FIELD)
     try:
         keys = parse_columns(text, header, option, _FIELD)
     except UsageError as error:

@@ -48,14 +48,14 @@ class KeySpec:
 
 
 def parse_key(text: str) -> KeySpec:
-    """The key that `F[.C][OPTIONS][,F[.C][OPTIONS]]` says, fields and characters counted from 1.
+    """The key that `F[.C][OPTIONS][,F[.C][OPTIONS]]` names, fields and characters counted from 1.
 
-    Raises UsageError if it says none.
+    Raises UsageError for an invalid key.
     """
     found = WHOLE_KEY.fullmatch(text)
     if found is None:
         raise UsageError(
-            f"-k {text!r} is no key",
+            f"-k: invalid key {text!r}",
             way_out=f"write F[.C][OPTIONS][,F[.C][OPTIONS]], options from {LETTERS}; --field takes names",
         )
     field, char, start, last_field, last_char, end = found.groups()
@@ -72,7 +72,7 @@ def parse_key(text: str) -> KeySpec:
 
 
 def parse_obsolete_key(start: str, end: str | None) -> KeySpec | None:
-    """The key that `+F[.C][OPTIONS] [-F[.C][OPTIONS]]` says, fields and characters counted from 0.
+    """The key that `+F[.C][OPTIONS] [-F[.C][OPTIONS]]` names, fields and characters counted from 0.
 
     None if `start` is the name of a file. Raises UsageError if `end` cannot follow it.
     """
@@ -89,7 +89,7 @@ def parse_obsolete_key(start: str, end: str | None) -> KeySpec | None:
         return key
     found = _OBSOLETE_END.fullmatch(end)
     if found is None:
-        raise UsageError(f"{end!r} is no end of the key {start!r}", way_out="write -F[.C][OPTIONS], or use -k")
+        raise UsageError(f"invalid end {end!r} of the key {start!r}", way_out="write -F[.C][OPTIONS], or use -k")
     field, char = parse_number(found[1]), parse_number(found[2] or "0")
     # Without characters the key ends ahead of field F: at the end of the one before.
     field -= field > 0 and char == 0
@@ -105,10 +105,10 @@ def line_order(
     zero_terminated: bool = False,
     stable_by: str = "leave --last-resort out",
 ) -> LineOrder:
-    """The order that global `letters` and `keys` make, keys taking the letters that they have none of.
+    """The order that global `letters` and `keys` make, where keys without letters take the global ones.
 
-    stable_by: how the command makes its order stable. Its salt is still to be given where `is_random` says so. Raises
-    UsageError for options that cannot go together.
+    stable_by: how the command makes its order stable. The order has no salt yet, which it needs if `is_random`. Raises
+    UsageError for options that do not go together.
     """
     given = frozenset(letters)
     if not keys and given - {"r"}:
@@ -153,10 +153,10 @@ def _line_key(key: KeySpec) -> LineKey:
         reverse="r" in letters,
         fold="f" in letters,
         dictionary="d" in letters,
-        # What is no letter, digit or blank is left out already.
+        # "d" leaves out all unprintable characters, too.
         printable="i" in letters and "d" not in letters,
         skip_start="b" in key.start,
-        # Where whole fields end, no characters are counted that blanks could lie ahead of.
+        # A key that ends with a whole field counts no characters there.
         skip_end="b" in key.end and key.end_char > 0,
         name=key.name,
         option=key.option,

@@ -9,12 +9,12 @@ from gpumerge_cli.cli.options.model import GROUPS, Command, Option
 
 _ENVIRONMENT = """\
 Every option that changes how work is done can be set by a variable: GPUMERGE_THREADS sets --threads of every command
-that has it, GPUMERGE_MERGE_THREADS that of merge. An option without a value takes 1 or 0. Of sort, only options that do
-not change what goes out can be set.
+that has it, GPUMERGE_MERGE_THREADS that of merge. An option without a value takes 1 or 0. For sort, only options that
+do not change the output can be set.
 
-GPUMERGE_CPU_LEVEL is which of the CPU's libraries is loaded: x86-64-v2, v3 or v4. GPUMERGE_CCCL is the folder of
-CCCL's headers, for bench. NO_COLOR, TERM=dumb and FORCE_COLOR are honoured. TMPDIR is where temporary files go.
-XDG_CONFIG_HOME and XDG_CACHE_HOME are where configuration and what info --measure found lie."""
+GPUMERGE_CPU_LEVEL chooses the CPU's library: x86-64-v2, v3 or v4. GPUMERGE_CCCL is the folder of
+CCCL's headers, for bench. NO_COLOR, TERM=dumb and FORCE_COLOR are honoured. TMPDIR is the folder of temporary
+files. XDG_CONFIG_HOME and XDG_CACHE_HOME are the folders of configuration files and of info --measure's results."""
 
 _FILES = (
     ("gpumerge.toml", "Settings of a project: in the current folder, or the nearest above it that has one."),
@@ -24,7 +24,7 @@ _FILES = (
 _CONFIGURATION = """\
 Files are TOML: keys are the long names of options; those in a table named after a command are for that command. The
 command line wins over the environment, that over the project's file, that over the user's. gpumerge info --config shows
-what came from where."""
+the source of each setting."""
 
 
 def man_name(command: Command) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpumerge_cli.cli.completion import bash, fish, zsh
-from gpumerge_cli.cli.help import sentence
+from gpumerge_cli.cli.help import option_help
 from gpumerge_cli.cli.manpage import man_name, man_page
 from gpumerge_cli.cli.options.commands import COMMANDS
 from gpumerge_cli.cli.options.model import GROUPS, Command, Option
@@ -46,7 +46,7 @@ def _lines(command: Command) -> Iterator[str]:
         options = [option for option in command.options if option.group == group]
         if options:
             yield f"\n## {group}\n\n| option | |\n|---|---|"
-            yield from (f"| {_written(option)} | {_cell(sentence(option))} |" for option in options)
+            yield from (f"| {_written(option)} | {_cell(option_help(option))} |" for option in options)
     yield "\n## Settings\n\n" + _settable(command)
     of_projects = [f"`{option.name}`" for option in command.options if option.settable and option.project]
     if of_projects:
@@ -94,12 +94,12 @@ def _settable(command: Command) -> str:
     names = [f"`{name}`" for option in command.options if option.settable for name in option.setting_names]
     return (
         f"Of these, {', '.join(names[:-1])} and {names[-1]} can be [set](../configuration.md) by the environment or a "
-        "configuration file: none of them changes what goes out. Only the command line sets the other ones, so that a "
+        "configuration file: none of them changes the output. Only the command line sets the other ones, so that a "
         "script that calls sort gets what it asks for."
     )
 
 
-def main() -> None:
+def write_manual() -> None:
     folder = Path(__file__).parents[2] / "data"
     for name, text in pages().items():
         path = folder / name
@@ -108,4 +108,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    write_manual()

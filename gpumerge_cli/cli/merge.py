@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.comparing import compare
+from gpumerge_cli.cli.comparing import run_comparison
 from gpumerge_cli.cli.job_parts import file_names, items_of, launch_of, margin_of, resources
+from gpumerge_cli.cli.messages import print_report
 from gpumerge_cli.cli.options.groups import CountOptions, MergingOptions, ShownOptions
 from gpumerge_cli.cli.options.typed import MergeOptions
-from gpumerge_cli.cli.perform import check_report_place, perform, progress
-from gpumerge_cli.cli.said import say_merged
+from gpumerge_cli.cli.perform import check_report_place, progress_bar, run_job
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.order.equals import Equals
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job, Operation, RankRange
 
 
-def merge(options: MergeOptions) -> None:
+def run_merge(options: MergeOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     job = job_of(options)
     if options.plan:
         _plan(job)
     elif options.compare:
-        compare(job, options)
+        run_comparison(job, options)
     else:
-        carry_out(job, options)
+        run_and_report(job, options)
 
 
-def merging(options: MergingOptions, operation: Operation) -> Job:
+def merge_job(options: MergingOptions, operation: Operation) -> Job:
     """The job of sorted files that the options name, with this operation on them. Raises GpumergeError."""
     from gpumerge_cli.engine.job import Destination, Job
     from gpumerge_cli.formats.part_names import part_names
@@ -61,7 +61,7 @@ def job_of(options: MergeOptions) -> Job:
         margin=margin_of(options),
         launch=launch_of(options, options.fan_in, options.transfer),
     )
-    return merging(options, operation)
+    return merge_job(options, operation)
 
 
 def _head_or_tail(options: MergeOptions) -> RankRange | None:
@@ -82,14 +82,14 @@ def _plan(job: Job) -> None:
     print(dumps(plan_files(job).as_dict()))
 
 
-def carry_out(job: Job, options: ShownOptions) -> None:
-    """Do a merge, a set or a join, and say on standard error what was done. Raises GpumergeError."""
+def run_and_report(job: Job, options: ShownOptions) -> None:
+    """Do a merge, a set or a join, and print its report on standard error. Raises GpumergeError."""
     from gpumerge_cli.engine.resources import seconds_since_start
 
-    with progress(options.progress and not options.quiet and not _is_terminal(job.output.name)) as advance:
-        measured = perform(job, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
+    with progress_bar(options.progress and not options.quiet and not _is_terminal(job.output.name)) as advance:
+        measured = run_job(job, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
     if not options.quiet:
-        say_merged(measured, stats=options.verbose)
+        print_report(measured, stats=options.verbose)
 
 
 def _is_terminal(output: str) -> bool:

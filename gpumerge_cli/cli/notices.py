@@ -1,4 +1,4 @@
-"""The line that tells a terminal of compiling."""
+"""The line that a terminal shows while something is compiled."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from gpumerge_cli import compiling
 
 @contextmanager
 def notices(*, quiet: bool) -> Iterator[None]:
-    """Until the body ends, tell a terminal of compiling, unless the command is to be quiet."""
+    """Show on a terminal what is compiled until the body ends, unless `quiet`."""
     if quiet:
         yield
         return
-    with compiling.told(_Teller()):
+    with compiling.notifying(_Notices()):
         yield
 
 
-class _Teller:
-    """Tells in one line for each thing that is compiled."""
+class _Notices:
+    """Prints one line for each thing that is compiled."""
 
     def __init__(self) -> None:
-        self._told: set[str] = set()
+        self._shown: set[str] = set()
 
     def __call__(self, notice: compiling.Notice) -> None:
-        if notice.what in self._told or sys.stderr is None or not sys.stderr.isatty():
+        if notice.what in self._shown or sys.stderr is None or not sys.stderr.isatty():
             return
-        self._told.add(notice.what)
+        self._shown.add(notice.what)
         with suppress(OSError):
-            about = f"about {max(1, round(notice.about))} s, once: what it makes is kept"
+            about = f"about {max(1, round(notice.about))} s, once: the result is kept"
             print(f"gpumerge: compiling {notice.what}, {about}", file=sys.stderr, flush=True)

@@ -13,11 +13,11 @@ _SCALES = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 def parse_memory(size: str, option: str) -> int:
     """The bytes in a size as -S takes it, 1 or more. Raises UsageError, naming `option`, for anything else."""
-    from gpumerge_cli.cli.gnu_values import parse_size
+    from gpumerge_cli.cli.gnu_values import parse_sort_size
 
-    found = parse_size(size, option)
+    found = parse_sort_size(size, option)
     if found == 0:
-        raise UsageError(f"{option} {size}: some is needed", way_out="leave it out, or name a size")
+        raise UsageError(f"{option} {size}: no memory", way_out="leave it out, or name a larger size")
     return found
 
 
@@ -28,15 +28,15 @@ def parse_words(text: str, option: str, *, repeated: bool = False) -> tuple[str,
     """
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not words:
-        raise UsageError(f"{option}: names nothing", way_out="write one or more, with commas between them")
+        raise UsageError(f"{option}: the list is empty", way_out="write one or more, with commas between them")
     return tuple(words if repeated else dict.fromkeys(words))
 
 
 def parse_counts(text: str, option: str, *, repeated: bool = False) -> tuple[int, ...]:
-    """Counts with commas between them; "2^10:2^20:4" stands for 2^10, 2^12, ..., 2^20, by factors of 4 (2 if not said).
+    """Counts with commas between them; "2^10:2^20:4" stands for 2^10, 2^12, ..., 2^20, by factors of 4 (2 by default).
 
-    Each is there once, unless they may be `repeated`. Raises UsageError, naming `option`, for a word that is no count,
-    or for an empty range.
+    Each is there once, unless they may be `repeated`. Raises UsageError, naming `option`, for an invalid count
+    or an empty range.
     """
     counts: list[int] = []
     for word in parse_words(text, option, repeated=repeated):
@@ -46,7 +46,7 @@ def parse_counts(text: str, option: str, *, repeated: bool = False) -> tuple[int
             continue
         last, factor = others[0], others[1] if len(others) == 2 else 2
         if len(others) > 2 or first < 1 or last < first or factor < 2:
-            raise UsageError(f"{option}: {word!r} is no range", way_out="write for example 2^10:2^20:4")
+            raise UsageError(f"{option}: invalid range {word!r}", way_out="write for example 2^10:2^20:4")
         while first <= last:
             counts.append(first)
             first *= factor
@@ -56,9 +56,9 @@ def parse_counts(text: str, option: str, *, repeated: bool = False) -> tuple[int
 def parse_count(text: str, option: str) -> int:
     """Items in `text`: "1500000", "1_500_000", "1e6", "2^28" or "10M" (letters are powers of 1000).
 
-    Raises UsageError, naming `option`, if `text` is no whole number.
+    Raises UsageError, naming `option`, if `text` is not a whole number.
     """
-    wrong = UsageError(f"{option}: {text!r} is no count", way_out="write for example 1000000, 1e6, 10M or 2^20")
+    wrong = UsageError(f"{option}: invalid count {text!r}", way_out="write for example 1000000, 1e6, 10M or 2^20")
     found = _COUNT.fullmatch(text.strip().replace("_", "").replace(",", ""))
     if found is None:
         raise wrong

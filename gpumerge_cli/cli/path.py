@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FIGURES = (".png", ".svg")
 
 
-def path(options: PathOptions) -> None:
+def run_path(options: PathOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     output, items = options.output, list(options.items)
     names = _inputs(list(options.files), items)
@@ -39,10 +39,10 @@ def path(options: PathOptions) -> None:
     if draw is not None:
         lacking = draw(report)
         if lacking and sys.stderr is not None:
-            said = (
-                f"{visible(str(output))}: its font lacks {lacking}, drawn as boxes; a figure that ends in .svg has them"
+            message = (
+                f"{visible(str(output))}: its font lacks {lacking}, which are drawn as boxes; a .svg figure shows them"
             )
-            print(f"gpumerge: {said}", file=sys.stderr)
+            print(f"gpumerge: {message}", file=sys.stderr)
         return
     from gpumerge_cli.report.terminal import PlainConsole
     from gpumerge_cli.report.terminal_path import show_path
@@ -62,7 +62,7 @@ def _inputs(files: list[str], items: list[str]) -> tuple[str, ...]:
 
 
 def _drawing(output: str | None, inputs: tuple[str, ...]) -> Callable[[PathReport], str] | None:
-    """The function that draws to `output`, which is judged before anything is read; None for the terminal."""
+    """The function that draws to `output`, which is checked before anything is read; None for the terminal."""
     if output is None:
         return None
     if os.path.splitext(output)[1].lower() not in _FIGURES:
@@ -99,15 +99,15 @@ def _words(words: list[str], items: Items) -> LoadedRuns:
 
 def _trace(loaded: LoadedRuns, on: Resources, launch: LaunchRequest, rank: int | None, rounds: bool) -> PathReport:
     from gpumerge_cli.engine.resources import cores
-    from gpumerge_cli.explain.items import two
-    from gpumerge_cli.explain.path import axis_of, levels_of, path_points, search_for
+    from gpumerge_cli.explain.items import input_pair
+    from gpumerge_cli.explain.path import axis_of, cut_levels, path_points, search_for
     from gpumerge_cli.explain.rounds import rounds_of
-    from gpumerge_cli.explain.shape import shape_of
+    from gpumerge_cli.explain.shape import launch_shape
     from gpumerge_cli.results.path import PathReport
 
-    a, b = two(loaded)
+    a, b = input_pair(loaded)
     search = None if rank is None else search_for(a, b, rank)
-    shape = shape_of(on, launch, loaded.order, a.size + b.size, on.threads or cores())
+    shape = launch_shape(on, launch, loaded.order, a.size + b.size, on.threads or cores())
     axes = axis_of(a), axis_of(b)
     return PathReport(
         *axes,
@@ -116,7 +116,7 @@ def _trace(loaded: LoadedRuns, on: Resources, launch: LaunchRequest, rank: int |
         rules=shape.rules,
         why=shape.why,
         points=path_points(a, b, axes[0].step, axes[1].step),
-        levels=levels_of(a, b, shape),
+        levels=cut_levels(a, b, shape),
         search=search,
         rounds=rounds_of(a, b, shape) if rounds else (),
     )

@@ -1,4 +1,4 @@
-"""Carries out jobs, at once or as those of a batch."""
+"""Runs jobs, alone or in a batch."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from gpumerge_cli.results.run import InputFile
 
 
-def within(job: Job, memory: int, threads: int | None, sharing: int) -> Job:
+def with_limits(job: Job, memory: int, threads: int | None, sharing: int) -> Job:
     """The job with this memory and these threads where it asks for none itself.
 
     sharing: how many jobs of this process share its start-up.
     """
-    asked = job.resources
-    elsewhere = asked.cluster is not None  # where machines have memory of their own
-    chosen = memory if asked.memory is None and not elsewhere else asked.memory
-    resources = replace(asked, memory=chosen, threads=asked.threads or threads, sharing=sharing)
+    given = job.resources
+    elsewhere = given.cluster is not None  # where machines have memory of their own
+    chosen = memory if given.memory is None and not elsewhere else given.memory
+    resources = replace(given, memory=chosen, threads=given.threads or threads, sharing=sharing)
     return replace(job, resources=resources)
 
 
 @contextmanager
-def progress(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
     """A progress bar: the function to call with (bytes done, bytes in all), or None if nothing is shown."""
     if not wanted or sys.stderr is None or not sys.stderr.isatty():
         yield None
@@ -41,7 +41,7 @@ def progress(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
         yield advance
 
 
-def perform(
+def run_job(
     job: Job,
     *,
     since_start: Callable[[], float] = lambda: 0.0,
@@ -56,14 +56,16 @@ def perform(
     from gpumerge_cli.engine.run import run
 
     if job.operation.kind == "rank":
-        from gpumerge_cli.cli.answers import put_out
+        from gpumerge_cli.cli.answers import write_answers
 
-        return put_out(job, lambda: run(job, settle=settle))
+        return write_answers(job, lambda: run(job, settle=settle))
     from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
 
     with report_file(job.report, MERGE_SUFFIXES) as write:
         with executor_of(job) as executor:
-            measured = run(job, since_start=since_start(), advance=advance, settle=settle, told=told, executor=executor)
+            measured = run(
+                job, since_start=since_start(), advance=advance, settle=settle, on_file=told, executor=executor
+            )
         try:
             write(measured)
         except OutputError as error:
@@ -81,14 +83,14 @@ def executor_of(job: Job) -> Iterator[Executor]:
 
         yield LOCAL
         return
-    from gpumerge_cli.cluster.connect import shared
-    from gpumerge_cli.cluster.seeing import judge_names, judge_output
-    from gpumerge_cli.cluster.team import Cluster
+    from gpumerge_cli.cluster.connect import shared_connection
+    from gpumerge_cli.cluster.executor import Cluster
+    from gpumerge_cli.cluster.file_checks import check_names, check_output
 
-    judge_names(job.inputs)
+    check_names(job.inputs)
     if job.operation.kind != "check":
-        judge_output(job.output.name, plain=job.items.plain)
-    with shared(on.cluster, on.cluster_wait) as cluster:
+        check_output(job.output.name, plain=job.items.plain)
+    with shared_connection(on.cluster, on.cluster_wait) as cluster:
         yield Cluster(cluster.client, on.cluster_wait, here=cluster.workers is not None)
 
 

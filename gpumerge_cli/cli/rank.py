@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.cli.job_parts import file_names, items_of
 from gpumerge_cli.cli.options.typed import RankOptions
 from gpumerge_cli.cli.parse import parse_count, parse_counts, parse_words
-from gpumerge_cli.cli.perform import check_report_place, perform
+from gpumerge_cli.cli.perform import check_report_place, run_job
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.urls import is_url, shown
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 _TABLES = (".csv", ".tsv")
 
 
-def rank(options: RankOptions) -> None:
+def run_rank(options: RankOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     job = job_of(options)
     if options.range is None:
-        perform(job)
+        run_job(job)
         return
-    from gpumerge_cli.cli.merge import carry_out
+    from gpumerge_cli.cli.merge import run_and_report
 
-    carry_out(job, options)
+    run_and_report(job, options)
 
 
 def job_of(options: RankOptions) -> Job:
@@ -33,9 +33,9 @@ def job_of(options: RankOptions) -> Job:
     from gpumerge_cli.engine.job import Destination, Job, Operation, Questions, Resources
 
     if options.range is not None:
-        from gpumerge_cli.cli.merge import merging
+        from gpumerge_cli.cli.merge import merge_job
 
-        return merging(options, Operation(check=options.check, ranks=parse_range(options.range)))
+        return merge_job(options, Operation(check=options.check, ranks=parse_range(options.range)))
     if not (options.at or options.quantile or options.of or options.split is not None):
         raise UsageError("no rank was asked for", way_out="add --at, --quantile, --of, --split or --range")
 
@@ -47,7 +47,7 @@ def job_of(options: RankOptions) -> Job:
         raise UsageError(f"-o {shown(output)}: answers go to a file of this machine", way_out="name one")
     check_report_place(None if output == "-" else output, names, "-o")
     as_json = options.json or options.split is not None or output.lower().endswith(".json")
-    _judge_name(output, as_json=as_json)
+    _check_name(output, as_json=as_json)
     questions = Questions(at, quantiles, options.of, options.split, as_json=as_json)
     return Job(
         names,
@@ -58,8 +58,8 @@ def job_of(options: RankOptions) -> Job:
     )
 
 
-def _judge_name(output: str, *, as_json: bool) -> None:
-    """Raise UsageError for the name of an output that says that it holds something else than answers."""
+def _check_name(output: str, *, as_json: bool) -> None:
+    """Raise UsageError for the name of an output whose suffix does not fit answers."""
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.kinds.lookup import is_binary
 
@@ -75,7 +75,7 @@ def parse_range(text: str, option: str = "--range") -> RankRange:
 
     start, colon, stop = text.partition(":")
     if not colon or ":" in stop:
-        raise UsageError(f"{option}: {text!r} is no range", way_out="write A:B, as 0:10, 1e6: or -10:")
+        raise UsageError(f"{option}: invalid range {text!r}", way_out="write A:B, as 0:10, 1e6: or -10:")
     return RankRange(_rank(start, option) or 0, _rank(stop, option))
 
 
@@ -96,5 +96,5 @@ def _quantiles(text: str) -> tuple[str, ...]:
         except (ValueError, ZeroDivisionError):
             found = False
         if not found:
-            raise UsageError(f"--quantile: {word!r} is no part of all", way_out="write from 0 to 1, as 0.5,0.99 or 1/3")
+            raise UsageError(f"--quantile: {word!r} is not a quantile", way_out="use numbers from 0 to 1, as 0.5,0.99")
     return words

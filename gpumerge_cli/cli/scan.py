@@ -57,14 +57,14 @@ def read_words(row: Command, words: Sequence[str], settings: Settings | None = N
     settings: those of options that the words leave out. Raises UsageError for words that the command does not take,
     InputError for a file of settings.
     """
-    told: list[OptionValue] = []
+    option_values: list[OptionValue] = []
     operands: list[str] = []
     for one in scan(row, deque(words)):
         if isinstance(one, Operand):
             operands.append(one.text)
         else:
-            told.append(one)
-    if any(one.option.name in ENDING for one in told):
+            option_values.append(one)
+    if any(one.option.name in ENDING for one in option_values):
         return None
     way_out = f"see {row.path} --help"
     most = sum(len(operands) if argument.many else 1 for argument in row.arguments)
@@ -73,7 +73,7 @@ def read_words(row: Command, words: Sequence[str], settings: Settings | None = N
     for argument in row.arguments:
         if argument.required and not operands:
             raise UsageError(f"{argument.metavar} is missing", way_out=way_out)
-    return read_values(row, told, operands, settings)
+    return read_values(row, option_values, operands, settings)
 
 
 def last_state(row: Command, words: Sequence[str], option: Option) -> bool | None:
@@ -154,7 +154,7 @@ def _completed(row: Command, written: str) -> str:
     if len(meant) > 1:
         more = ", ..." * (len(found) > _MOST_NAMED)
         way_out = f"write one of {', '.join([*found][:_MOST_NAMED])}{more}"
-        raise UsageError(f"{written} may be several options", way_out=way_out)
+        raise UsageError(f"{written} is ambiguous", way_out=way_out)
     if not meant or _is_of_another(row, written, *meant):
         raise unknown_option(row, written)
     return next(iter(found))

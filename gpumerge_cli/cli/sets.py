@@ -6,10 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import merge
-from gpumerge_cli.cli.comparing import compare as compare_ways
+from gpumerge_cli.cli.comparing import run_comparison
 from gpumerge_cli.cli.job_parts import margin_of
-from gpumerge_cli.cli.options.typed import CompareOptions, SetOptions
-from gpumerge_cli.dataclass import replace
+from gpumerge_cli.cli.options.typed import CombineOptions, CompareOptions
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals, Margin
 
@@ -17,33 +16,33 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job, Operation
 
 
-def combine(options: SetOptions) -> None:
+def run_set(options: CombineOptions) -> None:
     """Carry out the command line of a set. Raises GpumergeError."""
     job = set_of(options)
     if options.compare:
-        compare_ways(job, options)
+        run_comparison(job, options)
     else:
-        merge.carry_out(job, options)
+        merge.run_and_report(job, options)
 
 
-def set_of(options: SetOptions) -> Job:
+def set_of(options: CombineOptions) -> Job:
     """The set that options ask for. Raises GpumergeError."""
     from gpumerge_cli.engine.job import Operation
 
     equals = Equals.of_sets(options.command, distinct=options.distinct)
-    return merge.merging(options, Operation(check=options.check, equals=equals, margin=margin_of(options)))
+    return merge.merge_job(options, Operation(check=options.check, equals=equals, margin=margin_of(options)))
 
 
-def compare(options: CompareOptions) -> None:
+def run_compare(options: CompareOptions) -> None:
     """Carry out the command line of compare. Raises GpumergeError."""
     # As comm, it says nothing but what is asked for.
-    options = options if options.verbose else replace(options, quiet=True)
-    merge.carry_out(columns_of(options), options)
+    options = options if options.verbose else options.changed(quiet=True)
+    merge.run_and_report(columns_of(options), options)
 
 
 def columns_of(options: CompareOptions) -> Job:
     """The comparison of two inputs that options ask for. Raises GpumergeError."""
-    job = merge.merging(options, _columns(options))
+    job = merge.merge_job(options, _columns(options))
     if len(job.inputs) != 2:
         files = "1 file" if len(job.inputs) == 1 else f"{len(job.inputs)} files"
         raise UsageError(

@@ -15,12 +15,12 @@ from typing import Any, Literal
 
 from gpumerge_cli.cli.options.commands import COMMANDS, options_of
 from gpumerge_cli.cli.options.model import Command, Option
-from gpumerge_cli.cli.places import PREFIX, project_file, set_variables, user_file
+from gpumerge_cli.cli.setting_files import PREFIX, project_file, set_variables, user_file
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.unshown import conceal
+from gpumerge_cli.secret_values import conceal
+from gpumerge_cli.suggestions import nearest, without_value
 from gpumerge_cli.urls import is_url
-from gpumerge_cli.words import nearest, without_value
 
 _NUMBER = re.compile(r"[0-9.^*,%]+ ?[A-Za-z]{0,3}")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -45,7 +45,7 @@ class Setting:
 
 @dataclass(eq=False)
 class Settings:
-    """Everything that is set.
+    """All settings.
 
     Every method raises UsageError or InputError, naming the variable or FILE:LINE, for a wrong setting.
     """
@@ -63,7 +63,7 @@ class Settings:
         for layer in _LAYERS:
             for scope in (command, "") if option.shared else (command,):
                 for name in option.setting_names:
-                    setting = self._said.get((layer, scope, name))
+                    setting = self._set.get((layer, scope, name))
                     if setting is not None:
                         if layer == "environment" and not _is_plain(option, setting.value):
                             conceal(f"${setting.source}", setting.value)
@@ -90,7 +90,7 @@ class Settings:
                 yield option, [str(one) if option.takes_value else one for one in values]
 
     def placed(self, error: UsageError) -> UsageError:
-        """`error`, with the place of the setting if it is about an option whose value is a setting."""
+        """`error`, with the source of the setting if it is about an option whose value is a setting."""
         named = re.findall(r"(?<![\w-])--?[A-Za-z0-9][a-z0-9-]*", str(error))
         source = next((self.used[name] for name in named if name in self.used), "")
         if not source or error.where:
@@ -105,10 +105,10 @@ class Settings:
     @cached_property
     def _names(self) -> frozenset[str]:
         """The names of all that is set, for whatever command."""
-        return frozenset(name for _, _, name in self._said)
+        return frozenset(name for _, _, name in self._set)
 
     @cached_property
-    def _said(self) -> dict[tuple[_Layer, str, str], Setting]:
+    def _set(self) -> dict[tuple[_Layer, str, str], Setting]:
         found = [*self._variables(), *self._file("project", project_file())]
         found += self._file("user", user_file(self.environ))
         return {(setting.layer, scope, setting.name): setting for scope, setting in found}
@@ -235,9 +235,7 @@ def _from_text(option: Option, setting: Setting) -> Any:
     text = setting.value
     if option.kind == "flag":
         if text.lower() not in (*_TRUE, *_FALSE):
-            raise UsageError(
-                f"${setting.source} is neither true nor false", where=setting.source, way_out="write 1 or 0"
-            )
+            raise UsageError(f"${setting.source} must be true or false", where=setting.source, way_out="write 1 or 0")
         return text.lower() in _TRUE
     if option.multiple:
         import shlex
@@ -262,7 +260,7 @@ def _from_toml(option: Option, setting: Setting) -> Any:
             fits, expected, example = type(value) in (str, int), "text", '"..."'
         if not fits:
             raise UsageError(
-                f"{setting.name} is {expected}, not {_shown(value)}",
+                f"{setting.name} must be {expected}, not {_shown(value)}",
                 where=setting.source,
                 way_out=f"write {setting.name} = {example}",
             )
@@ -299,12 +297,12 @@ def _path(option: Option, setting: Setting, value: Any) -> Any:
         real = os.path.realpath(folder)
         if is_url(path) or os.path.commonpath((os.path.realpath(path), real)) != real:
             raise UsageError(
-                f"{setting.name} = {value!r} leads out of the project's folder",
+                f"{setting.name} = {value!r} is outside of the project's folder",
                 where=setting.source,
                 way_out="name a place in it, or set it in the user's file",
             )
         if option.kind == "file" and not os.path.isfile(path):  # a pipe may have no end
-            what = "is no regular file" if os.path.exists(path) else "does not exist"
+            what = "is not a regular file" if os.path.exists(path) else "does not exist"
             raise UsageError(
                 f"{setting.name} = {value!r} {what}", where=setting.source, way_out="name another, or leave it out"
             )

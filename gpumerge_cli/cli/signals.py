@@ -23,7 +23,7 @@ _came: list[int] = []
 """The signal that Interrupted was raised for, if one was."""
 
 
-def came() -> int | None:
+def stop_signal() -> int | None:
     """The number of the signal that stops the program, None if none came.
 
     Errors after a signal may be its effect: some code, such as imports of C modules, turns the exceptions raised in it
@@ -43,7 +43,7 @@ def _again(number: int) -> None:
 
 
 @contextmanager
-def handled(*, restore: bool) -> Iterator[None]:
+def handle_signals(*, restore: bool) -> Iterator[None]:
     """Let signals that stop programs raise Interrupted within the body, once, so that temporary files are removed.
 
     Further signals have no effect unless they come a second later: then the process ends at once. Signals that the

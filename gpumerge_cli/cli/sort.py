@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.comparing import compare
-from gpumerge_cli.cli.fields import format_of
+from gpumerge_cli.cli.comparing import run_comparison
+from gpumerge_cli.cli.fields import chosen_format
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import margin_of, record_options, resources, salted
+from gpumerge_cli.cli.messages import print_message
 from gpumerge_cli.cli.notices import notices
-from gpumerge_cli.cli.perform import check_report_place, perform, progress
-from gpumerge_cli.cli.said import say
+from gpumerge_cli.cli.perform import check_report_place, progress_bar, run_job
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import DisorderError, UsageError
@@ -30,7 +30,7 @@ _MOST_THREADS = 1024
 _SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
 
 
-def sort(arguments: Sequence[str], settings: Settings | None) -> int:
+def run_sort(arguments: Sequence[str], settings: Settings | None) -> int:
     """Carry out the words behind "gpumerge sort" and return the exit code. Raises GpumergeError."""
     command = parse_sort(arguments, settings=settings)
     if command.mode in ("help", "version"):
@@ -41,7 +41,7 @@ def sort(arguments: Sequence[str], settings: Settings | None) -> int:
     if not command.options.quiet:
         _tell_of_locale()
     for note in command.notes if sys.stderr is not None else ():
-        say(note)
+        print_message(note)
     if command.options.files0_from is not None and not command.files:
         from gpumerge_cli.engine.inputs import read_names
 
@@ -53,7 +53,7 @@ def sort(arguments: Sequence[str], settings: Settings | None) -> int:
 
 def _carry_out(command: SortCommand) -> int:
     if command.options.compare:
-        compare(_job(command), command.options)
+        run_comparison(_job(command), command.options)
         return 0
     if command.mode in ("check", "check-quiet"):
         return _check(command)
@@ -61,7 +61,7 @@ def _carry_out(command: SortCommand) -> int:
 
 
 def _items(command: SortCommand) -> Items:
-    """The type and order of the items: lines, unless an option or the suffix of a file says that they are binary."""
+    """The type and order of the items: lines, unless an option or the suffix of a file means binary items."""
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary
@@ -69,12 +69,12 @@ def _items(command: SortCommand) -> Items:
 
     options = command.options
     records = record_options(options, command.keys.fields)
-    said = options.dtype is not None or bool(records.said)
-    said = said or not (options.format is None or holds_lines(options.format))
+    is_typed = options.dtype is not None or bool(records.said)
+    is_typed = is_typed or not (options.format is None or holds_lines(options.format))
     simple = replace(command.order, reverse=False, stable=False) == LineOrder()
     binary = any(is_binary(suffix_of(name)) for name in command.files if name != "-")
     # If options ask for lines nevertheless, or files are of both kinds, opening the files raises the error.
-    if said or (options.format is None and simple and binary):
+    if is_typed or (options.format is None and simple and binary):
         if not simple:
             raise UsageError(
                 "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
@@ -83,7 +83,7 @@ def _items(command: SortCommand) -> Items:
             raise UsageError("binary items have no header and no CSV fields", way_out="leave --header and --csv out")
         return Items(options.format, options.dtype, reverse=command.order.reverse, records=records)
     keys = command.keys
-    format, certainty = format_of(options.format, command.files, csv=keys.csv, implied=keys.csv_implied)
+    format, certainty = chosen_format(options.format, command.files, csv=keys.csv, implied=keys.csv_implied)
     return Items(
         format,
         lines=command.order,
@@ -133,14 +133,14 @@ def _check(command: SortCommand) -> int:
     try:
         operation = Operation("check", equals=Equals.of(command.options.unique))
         job = Job(_inputs(command), _items(command), operation, resources=_resources(command))
-        perform(job)
+        run_job(job)
     except DisorderError as error:
         if command.mode == "check":
             if error.item is None:  # of items that are no lines
-                say(error)
+                print_message(error)
             else:
                 item = visible(error.item.decode(errors="backslashreplace"))
-                say(f"{error.where}: disorder: {item}")
+                print_message(f"{error.where}: disorder: {item}")
         return 1
     return 0
 
@@ -155,18 +155,18 @@ def _perform(command: SortCommand) -> int:
     from gpumerge_cli.engine.resources import seconds_since_start
 
     options = command.options
-    with progress(options.progress and not options.quiet) as advance:
-        measured = perform(_job(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals)
+    with progress_bar(options.progress and not options.quiet) as advance:
+        measured = run_job(_job(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals)
     if options.verbose and not options.quiet:
-        from gpumerge_cli.report.terminal import show
+        from gpumerge_cli.report.terminal import show_report
 
-        show(measured)
+        show_report(measured)
     return 0
 
 
-def job_of(told: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> Job:
+def job_of(option_values: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> Job:
     """The sort or merge that the options ask for. Raises GpumergeError."""
-    return _job(_salted(sort_command(told, files, settings)))
+    return _job(_salted(sort_command(option_values, files, settings)))
 
 
 def _salted(command: SortCommand) -> SortCommand:
@@ -199,7 +199,7 @@ def _operation(command: SortCommand, items: Items) -> Operation:
         sort = SortRequest(options.algorithm or "auto", LaunchRequest(options.kernel, fan_in=options.fan_in))
         return Operation("sort", equals, margin=margin, launch=sort)
     lenient = items.lines is not None and not options.counts
-    launch = LaunchRequest(options.kernel)  # what else is said of it is for sorts
+    launch = LaunchRequest(options.kernel)  # the other launch options are for sorts
     return Operation(equals=equals, lenient=lenient, margin=margin, launch=launch)
 
 

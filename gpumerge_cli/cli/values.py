@@ -1,4 +1,4 @@
-"""Reads the values of a command's options, one by one as their rows say, and makes the typed values of all."""
+"""Reads the values of a command's options, one by one by their rows, and makes the typed values of all."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpumerge_cli.cli.conflicts import judge
+from gpumerge_cli.cli.conflicts import check_conflicts
 from gpumerge_cli.cli.gnu_values import parse_numbers, parse_whole
 from gpumerge_cli.cli.options.model import Command, Option
 from gpumerge_cli.cli.options.typed import OPTIONS
-from gpumerge_cli.dataclass import names_of
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.words import did_you_mean, nearest
+from gpumerge_cli.suggestions import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.options.groups import Options
@@ -31,55 +30,51 @@ class OptionValue(NamedTuple):
 
 
 def read_values(
-    row: Command, told: Sequence[OptionValue], files: Sequence[str], settings: Settings | None = None
+    row: Command, option_values: Sequence[OptionValue], files: Sequence[str], settings: Settings | None = None
 ) -> Options:
-    """The values of any command but sort: of the options `told`, of its files, and of the settings of other options.
+    """The values of any command but sort: of the options given, of its files, and of the settings of other options.
 
     Raises UsageError for the first wrong value, those of settings last, and InputError for a file of settings.
     """
     by_option: dict[Option, list[OptionValue]] = {}
-    for one in told:
+    for one in option_values:
         by_option.setdefault(one.option, []).append(one)
-    said = {
+    named = {
         option.parameter: read_all(option, [one.value for one in values], values[0].written)
         for option, values in by_option.items()
     }
-    given = frozenset([*said, *(argument.parameter for argument in row.arguments)] if files else said)
+    given = frozenset([*named, *(argument.parameter for argument in row.arguments)] if files else named)
     for argument in row.arguments:
-        said[argument.parameter] = tuple(files) if argument.many else files[0]
+        named[argument.parameter] = tuple(files) if argument.many else files[0]
     for option, values in () if settings is None else settings.others(row.name, given):
-        said[option.parameter] = read_all(option, values, option.names[0])
-    return make_options(row, said, given, (one.option.parameter for one in told))
+        named[option.parameter] = read_all(option, values, option.names[0])
+    return make_options(row, named, given, (one.option.parameter for one in option_values))
 
 
-def make_options(row: Command, said: Mapping[str, Any], given: Iterable[str], sequence: Iterable[str] = ()) -> Options:
+def make_options(row: Command, named: Mapping[str, Any], given: Iterable[str], sequence: Iterable[str] = ()) -> Options:
     """The typed values of a command's options and arguments.
 
-    said: values by the names of parameters; all others are the defaults. given: the names that were on the command
+    named: values by the names of parameters; all others are the defaults. given: the names that were on the command
     line. sequence: the parameters of the command line's options, in its order, again for each time. Raises UsageError
     for options that do not go together.
     """
     given = frozenset(given)
     values = {
         **_defaults(row),
-        **_with_csv(row, said),
+        **_with_csv(row, named),
         "command": row.name,
         "given": given,
         "sequence": tuple(one for one in sequence if one in ("key", "field")),
     }
-    judge(row, values, given)
-    kind = OPTIONS[row.name]
-    made = object.__new__(kind)
-    for name in names_of(kind):  # __init__ of 60 fields is made by its first call, which takes half a millisecond
-        object.__setattr__(made, name, values[name])
-    return made
+    check_conflicts(row, values, given)
+    return OPTIONS[row.name](values)
 
 
-def _with_csv(row: Command, said: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The values said of options, where --format csv says --csv of files of text, whatever they begin with."""
-    if said.get("format") != "csv" or "csv" not in row.by_parameter:
-        return said
-    return {**said, "format": "text", "csv": True}
+def _with_csv(row: Command, named: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values, where --format csv stands for --csv and files of text, whatever they begin with."""
+    if named.get("format") != "csv" or "csv" not in row.by_parameter:
+        return named
+    return {**named, "format": "text", "csv": True}
 
 
 @cache
@@ -109,12 +104,12 @@ def read_value(option: Option, text: str, written: str = "") -> Any:
     """The value of an option that is written as `text`. Raises UsageError, naming the option as `written`.
 
     A switch has its value already. Words that GNU sort takes are left as they are: they may be shortened, and are
-    judged with what they go with.
+    checked where they are used.
     """
     written = written or option.names[0]
     if option.choices and not option.gnu and text not in option.choices:
         way_out = did_you_mean(text, option.choices, f"use {', '.join(option.choices)}")
-        raise UsageError(f"{written}: {text!r} is no word for it", way_out=way_out)
+        raise UsageError(f"{written}: invalid value {text!r}", way_out=way_out)
     if option.kind == "number":
         return parse_whole(text, written, option.least)
     if option.kind == "numbers":
@@ -138,10 +133,10 @@ def given_twice(written: str, first: str, other: str) -> UsageError:
     return UsageError(what, way_out=f"leave one {written} out")
 
 
-def unknown_option(asked: Command, written: str) -> UsageError:
+def unknown_option(row: Command, written: str) -> UsageError:
     """The error for an option, as "--kernal" or "-Q", that the command does not have."""
-    near = _nearest(written.partition("=")[0], asked.options)
-    way_out = f"see {asked.path} --help"
+    near = _nearest(written.partition("=")[0], row.options)
+    way_out = f"see {row.path} --help"
     return UsageError(f"there is no option {written}", way_out=f"did you mean {near}? {way_out}" if near else way_out)
 
 

@@ -13,21 +13,22 @@ from gpumerge_cli.errors import ClusterError
 if TYPE_CHECKING:
     from distributed import Client
 
-ANSWERS = 30.0
+ANSWER_SECONDS = 30.0
 """Seconds in which the cluster must answer a call, and in which the answer of a task that is done must come."""
 _SCHEDULER = 60.0
-"""Seconds in which the scheduler must tell of its workers: it may be busy, but one that is frozen never does."""
+"""Seconds in which the scheduler must list its workers: it may be busy, but one that is frozen never does."""
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedWorker:
     """A worker as the scheduler lists it."""
 
     name: str
     threads: int
+    """Those that Dask gives it."""
 
 
-def asked(client: Client, call: Callable[[], Awaitable[Any]], seconds: float = ANSWERS) -> Any:
+def await_call(client: Client, call: Callable[[], Awaitable[Any]], seconds: float = ANSWER_SECONDS) -> Any:
     """The outcome of a call of a client's method, made in its event loop, where it can be awaited.
 
     Raises TimeoutError if it does not come in time.
@@ -40,13 +41,13 @@ def asked(client: Client, call: Callable[[], Awaitable[Any]], seconds: float = A
 
 
 def run_on_all(
-    client: Client, function: Callable[[Any], Any], argument: Any, *, on_error: str, seconds: float = ANSWERS
+    client: Client, function: Callable[[Any], Any], argument: Any, *, on_error: str, seconds: float = ANSWER_SECONDS
 ) -> Any:
     """See Client.run. Raises TimeoutError if a worker that goes away at this moment never answers."""
-    return asked(client, lambda: client.run(function, argument, on_error=on_error), seconds)
+    return await_call(client, lambda: client.run(function, argument, on_error=on_error), seconds)
 
 
-def of_each(
+def call_each(
     client: Client,
     addresses: Iterable[str],
     call: Callable[[str], Awaitable[Any]],
@@ -75,16 +76,16 @@ def of_each(
         return {address: one.exception() or one.result() for address, one in done.items()}
 
     found: dict[str, Any] = client.sync(outcomes)
-    judge_alive(client)
+    check_alive(client)
     return found
 
 
-def workers_of(client: Client) -> dict[str, Listed]:
+def workers_of(client: Client) -> dict[str, ListedWorker]:
     """The workers of a cluster by their addresses. Raises ClusterError if the cluster is gone."""
-    judge_alive(client)
+    check_alive(client)
     try:
-        identity = asked(client, lambda: client.scheduler.identity(n_workers=-1), _SCHEDULER)
-        told: dict[str, dict[str, Any]] = identity["workers"]
+        identity = await_call(client, lambda: client.scheduler.identity(n_workers=-1), _SCHEDULER)
+        workers: dict[str, dict[str, Any]] = identity["workers"]
     except TimeoutError:
         raise ClusterError(
             f"the scheduler has not answered for {_SCHEDULER:.0f} seconds", way_out="look into its logs"
@@ -94,7 +95,8 @@ def workers_of(client: Client) -> dict[str, Listed]:
     except (AttributeError, KeyError):  # Dask takes the scheduler's answer away as it goes
         raise _gone() from None
     return {
-        address: Listed(str(one.get("name", address)), int(one.get("nthreads") or 0)) for address, one in told.items()
+        address: ListedWorker(str(one.get("name", address)), int(one.get("nthreads") or 0))
+        for address, one in workers.items()
     }
 
 
@@ -102,7 +104,7 @@ def await_workers(client: Client, patience: float, number: int = 1) -> None:
     """Wait until so many workers are there. Raises ClusterError if they do not come in `patience` seconds."""
     limit = max(patience, 0.01)  # 0 would be no limit
     try:
-        asked(client, lambda: client.wait_for_workers(number, timeout=limit), limit + ANSWERS)
+        await_call(client, lambda: client.wait_for_workers(number, timeout=limit), limit + ANSWER_SECONDS)
     except (AttributeError, KeyError):  # see workers_of
         raise _gone() from None
     except TimeoutError:
@@ -112,7 +114,7 @@ def await_workers(client: Client, patience: float, number: int = 1) -> None:
         ) from None
 
 
-def judge_alive(client: Client) -> None:
+def check_alive(client: Client) -> None:
     """Raise ClusterError if the scheduler went away."""
     if client.status not in ("running", "connecting"):
         raise _gone()
@@ -122,11 +124,11 @@ def _gone() -> ClusterError:
     return ClusterError("the scheduler has gone away", way_out="start it again, and look into its logs")
 
 
-def no_package(error: BaseException) -> ClusterError:
+def load_error(error: BaseException) -> ClusterError:
     """The error for a worker that cannot load this program's part for workers, or has no room for it."""
-    told = str(error).splitlines()[0] if str(error) else type(error).__name__
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     if isinstance(error, RuntimeError | MemoryError):
-        return ClusterError(f"a worker cannot begin: {told}", way_out="look at the limits of its machine")
+        return ClusterError(f"a worker cannot begin: {reason}", way_out="look at the limits of its machine")
     return ClusterError(
-        f"a worker cannot load gpumerge: {told}", way_out="install gpumerge[cluster] of one version on all machines"
+        f"a worker cannot load gpumerge: {reason}", way_out="install gpumerge[cluster] of one version on all machines"
     )

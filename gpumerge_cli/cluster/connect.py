@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli.cluster.calls import asked, await_workers, of_each, workers_of
-from gpumerge_cli.cluster.local import LocalWorkers, own_folder
+from gpumerge_cli.cluster.calls import await_call, await_workers, call_each, workers_of
+from gpumerge_cli.cluster.local import LocalWorkers, private_folder
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import ClusterError, UsageError
@@ -36,16 +36,17 @@ _CONNECT = 10.0
 _CLOSE = 3.0
 """Seconds in which a connection must end."""
 _FAILURES = 0
-"""Workers that the scheduler lets be lost with one task without a word. The executor counts them, and tries again."""
+"""Workers that the scheduler may lose with one task before it reports an error. The executor counts them itself."""
 _QUIET = ("distributed", "tornado", "bokeh", "asyncio")
 
 
 @dataclass(frozen=True)
 class Connection:
-    """A connection to a cluster. workers: the processes that were started for it; None if it was there before."""
+    """A connection to a cluster."""
 
     client: Client
     workers: LocalWorkers | None = None
+    """The processes that were started for it; None if the cluster was there before."""
 
 
 @contextmanager
@@ -66,10 +67,10 @@ def connected(address: str, patience: float = 60.0) -> Iterator[Connection]:
         most = _MOST_OF_A_CORE * cores()
         if local and number > most:
             raise UsageError(f"--cluster {address}: too many processes for this machine", way_out=f"use {most} at most")
-        _judge_files(address, number * _FILES_OF_A_WORKER + _FILES if local else 0)
+        _check_file_limit(address, number * _FILES_OF_A_WORKER + _FILES if local else 0)
         cluster = _local(number, stack) if local else Connection(_remote(address, stack))
         await_workers(cluster.client, patience, number)
-        _judge_versions(cluster.client)
+        _check_versions(cluster.client)
         yield cluster
 
 
@@ -78,7 +79,7 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def shared(address: str, patience: float = 60.0) -> Iterator[Connection]:
+def shared_connection(address: str, patience: float = 60.0) -> Iterator[Connection]:
     """See connected: the connection that others of this process use at the moment, if there is one."""
     with _lock:
         if address not in _open:
@@ -99,13 +100,13 @@ def shared(address: str, patience: float = 60.0) -> Iterator[Connection]:
 
 
 def _be_quiet() -> None:
-    """Have Dask say nothing on standard error: errors are told by this program, in one line."""
+    """Keep Dask from writing to standard error: this program reports errors, in one line."""
     known = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in _QUIET]
     for name in {*_QUIET, *known}:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def _judge_files(address: str, needed: int) -> None:
+def _check_file_limit(address: str, needed: int) -> None:
     """Raise ClusterError if a limit allows fewer open files. Without them, threads of Dask wait for each other."""
     limit = open_files_limit()
     if limit < needed:
@@ -140,7 +141,7 @@ def _local(number: int, stack: ExitStack) -> Connection:
     try:
         # Dask would use a folder of a known name in that for temporary files, have Python search it for modules, and
         # leave it behind.
-        stack.enter_context(dask.config.set({"temporary-directory": stack.enter_context(own_folder())}))
+        stack.enter_context(dask.config.set({"temporary-directory": stack.enter_context(private_folder())}))
         cluster = LocalCluster(
             n_workers=0, processes=True, protocol="tls", security=security, host="127.0.0.1", silence_logs=False,
             dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False},
@@ -153,9 +154,9 @@ def _local(number: int, stack: ExitStack) -> Connection:
     try:
         workers = LocalWorkers(cluster.scheduler_address, number, threads, security)
     except (OSError, RuntimeError) as error:
-        told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         way_out = "use fewer, or raise the limits on processes and open files (ulimit)"
-        raise ClusterError(f"{number} workers cannot be started here: {told.lower()}", way_out=way_out) from None
+        raise ClusterError(f"{number} workers cannot be started here: {reason.lower()}", way_out=way_out) from None
     stack.callback(workers.close)
     return Connection(client, workers)
 
@@ -170,9 +171,9 @@ def _remote(address: str, stack: ExitStack) -> Client:
     from distributed import Client
 
     if os.path.isfile(address):
-        place = _place_in(address)
+        target = _address_in(address)
     elif _ADDRESS.fullmatch(address) and address.partition(":")[0] != "local":
-        place = address
+        target = address
     else:
         raise UsageError(
             f"--cluster {address}: no such file, and no address",
@@ -180,8 +181,8 @@ def _remote(address: str, stack: ExitStack) -> Client:
         )
     way_out = "start one there (dask scheduler), or name another; its Dask must be of this version"
     try:
-        asyncio.run(asyncio.wait_for(_greet(place), _CONNECT))
-        client = Client(place, set_as_default=False, timeout=_CONNECT)
+        asyncio.run(asyncio.wait_for(_greet(target), _CONNECT))
+        client = Client(target, set_as_default=False, timeout=_CONNECT)
     except OSError:
         raise ClusterError(f"--cluster {address}: no scheduler answers", way_out=way_out) from None
     except Exception:  # whatever Dask makes of an answer that is no scheduler's, or another version's
@@ -190,50 +191,50 @@ def _remote(address: str, stack: ExitStack) -> Client:
     return client
 
 
-async def _greet(place: str) -> None:
+async def _greet(address: str) -> None:
     """Exchange greetings with Dask at an address. A Client waits without end for something else that listens there."""
     from distributed.comm import connect
     from distributed.security import Security
 
-    connection = await connect(place, timeout=_CONNECT, **Security().get_connection_args("client"))
+    connection = await connect(address, timeout=_CONNECT, **Security().get_connection_args("client"))
     connection.abort()
 
 
-def _place_in(path: str) -> str:
+def _address_in(path: str) -> str:
     """The address in a scheduler's file. Raises UsageError."""
     try:
         with open(path, "rb") as file:
-            place = json.load(file)["address"]
-        if not isinstance(place, str):
+            address = json.load(file)["address"]
+        if not isinstance(address, str):
             raise TypeError
     except (OSError, ValueError, KeyError, TypeError):
         raise UsageError(
             f"--cluster {path}: it is no file of a Dask scheduler", way_out="start one with --scheduler-file"
         ) from None
-    return place
+    return address
 
 
-def _judge_versions(client: Client) -> None:
+def _check_versions(client: Client) -> None:
     """Raise ClusterError if scheduler or workers have another Dask or Python than this process."""
     from distributed.versions import get_versions
 
-    async def told_by(address: str) -> Any:
+    async def versions_of(address: str) -> Any:
         message = {"op": "versions", "packages": []}
         return (await client.scheduler.broadcast(msg=message, workers=[address], on_error="ignore")).get(address)
 
     try:
-        of_scheduler = asked(client, lambda: client.scheduler.versions(packages=[]))
+        of_scheduler = await_call(client, lambda: client.scheduler.versions(packages=[]))
     except OSError:
-        raise ClusterError("the scheduler does not tell its version", way_out="look into its logs") from None
-    own = get_versions()
+        raise ClusterError("the scheduler does not report its version", way_out="look into its logs") from None
+    here = get_versions()
     others = {"the scheduler": of_scheduler}
-    answers = of_each(client, workers_of(client), told_by, _CONNECT, _CONNECT)
-    others |= {f"the worker at {address}": told for address, told in answers.items()}
-    for who, told in others.items():
-        if not isinstance(told, dict):
+    answers = call_each(client, workers_of(client), versions_of, _CONNECT, _CONNECT)
+    others |= {f"the worker at {address}": versions for address, versions in answers.items()}
+    for who, versions in others.items():
+        if not isinstance(versions, dict):
             continue
         for what in ("distributed", "python"):
-            mine, its = (_version(one, what) for one in (own, told))
+            mine, its = (_version(one, what) for one in (here, versions))
             if mine != its:
                 raise ClusterError(
                     f"{who} has {what} {its}, this machine has {mine}",
@@ -241,7 +242,7 @@ def _judge_versions(client: Client) -> None:
                 )
 
 
-def _version(told: dict[str, dict[str, str]], what: str) -> str:
+def _version(versions: dict[str, dict[str, str]], what: str) -> str:
     if what == "python":
-        return ".".join(str(told["host"]["python"]).split(".")[:2])
-    return str(told["packages"][what])
+        return ".".join(str(versions["host"]["python"]).split(".")[:2])
+    return str(versions["packages"][what])

@@ -8,20 +8,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from gpumerge_cli import __version__
-from gpumerge_cli.cluster.folder import SharedFolder, place_of
-from gpumerge_cli.cluster.seeing import seen_of
-from gpumerge_cli.cluster.shipment import Answer, Shipment
+from gpumerge_cli.cluster.file_checks import file_state
+from gpumerge_cli.cluster.folder import SharedFolder, output_path
+from gpumerge_cli.cluster.shipment import Reply, Shipment
 from gpumerge_cli.cluster.unpacker import copy_name
 from gpumerge_cli.cluster.workers import Workers
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.opening import is_packed
-from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.reading_progress import is_packed
 from gpumerge_cli.engine.task import Task
 from gpumerge_cli.engine.tasks import Tasks
+from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import OutputError, UsageError
-from gpumerge_cli.extents import Copy
+from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.naming import size_told
@@ -36,11 +36,12 @@ _MARK = ".gpumerge-copies-"
 
 @dataclass(frozen=True)
 class Copies:
-    """Has workers copy compressed inputs of a job. output: the name of its first file, "" for none."""
+    """Has workers copy the compressed inputs of a job."""
 
     workers: Workers
     job: Job
     output: str
+    """The name of the first file that the job writes, "" for none."""
 
     @contextmanager
     def __call__(
@@ -48,8 +49,8 @@ class Copies:
         names: Sequence[str],
         layouts: Sequence[Layout],
         stopwatch: Stopwatch,
-        told: Callable[[int], Callable[[float], None]],
-    ) -> Iterator[tuple[Copy | None, ...]]:
+        progress: Callable[[int], Callable[[float], None]],
+    ) -> Iterator[tuple[DecompressedCopy | None, ...]]:
         """See engine.inputs.Copier."""
         packed = [number for number, layout in enumerate(layouts) if is_packed(names[number], layout)]
         if not packed:
@@ -57,24 +58,24 @@ class Copies:
             return
         packed.sort(key=lambda number: -size_told(names[number]))  # that the largest is not begun last
         with SharedFolder(*self._place(names[min(packed)]), _MARK) as folder:
-            inputs = tuple(seen_of(names[number]) for number in packed)
+            inputs = tuple(file_state(names[number]) for number in packed)
             sizes = [max(2, size_told(names[number])) for number in packed]  # of 2 bytes, no two are joined to one task
             pieces = [Chunk(((0, size),), sum(sizes[:at])) for at, size in enumerate(sizes)]
-            found: dict[int, Copy] = {}
+            found: dict[int, DecompressedCopy] = {}
 
-            def noted(task: Task, answer: Answer) -> None:
-                at = task.place.part
+            def on_done(task: Task, answer: Reply) -> None:
+                at = task.position.part
                 path = str(folder.path / copy_name(at))
                 if not os.path.isfile(path) or os.path.getsize(path) != answer.result.written:
                     raise OutputError("a temporary file has become shorter", where=path)
-                found[packed[at]] = Copy(path, answer.tag)
-                told(packed[at])(1.0)
+                found[packed[at]] = DecompressedCopy(path, answer.tag)
+                progress(packed[at])(1.0)
 
-            work = Pass(self.job, "unpack", (), Order.lines(LineOrder()), 1.0, NoOutlet(), pieces=pieces)
+            work = Pass(self.job, "unpack", (), Order.lines(LineOrder()), 1.0, NullWriter(), pieces=pieces)
             run = os.urandom(8).hex()
             plain = replace(self.job, items=Items())
-            shipment = Shipment(run, __version__, work.elsewhere(plain), inputs, folder=str(folder.path))
-            self.workers.ready(work, shipment, noted=noted).do(Tasks(work, None, 1, stopwatch))
+            shipment = Shipment(run, __version__, work.detached(plain), inputs, folder=str(folder.path))
+            self.workers.ready(work, shipment, on_done=on_done).do(Tasks(work, None, 1, stopwatch))
             yield tuple(found.get(number) for number in range(len(names)))
 
     def _place(self, first: str) -> tuple[str, Sequence[str]]:
@@ -82,7 +83,7 @@ class Copies:
         folders = self.job.resources.folders
         why = "compressed inputs need a folder for their copies"
         if self.output:
-            return place_of(self.output, folders, why), folders
+            return output_path(self.output, folders, why), folders
         if not folders and not self.workers.here:
             raise UsageError(why, way_out="name one with -T that all see")
         return os.path.basename(shown(first)), folders or (tempfile.gettempdir(),)

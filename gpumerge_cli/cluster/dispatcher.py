@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Protocol
 
-from gpumerge_cli.cluster.ends import Ends
-from gpumerge_cli.cluster.shipment import Answer, shifted
+from gpumerge_cli.cluster.part_offsets import PartOffsets
+from gpumerge_cli.cluster.shipment import Reply, shifted
 from gpumerge_cli.dataclass import dataclass, field, replace
-from gpumerge_cli.engine.outcome import About, Member, WorkerLog
+from gpumerge_cli.engine.outcome import LaunchInfo, Member, WorkerLog
 from gpumerge_cli.engine.task import Task
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import ClusterError, GpumergeError
@@ -23,30 +23,32 @@ _AHEAD, _MOST_AHEAD = 2, 4
 
 Several that are submitted at once cost less than each by itself.
 """
-_LOOK = 0.2
-"""Seconds between two looks for a signal and for lost workers."""
+_POLL = 0.2
+"""Seconds between two checks for a signal and for lost workers."""
 _MOST_TRIES = 30
 """Times that one task is submitted, in a cluster that loses its workers."""
 
-_LATE, _LOOK_LATE = 10.0, 1.0
-"""A task is late after so many times the seconds of others; and seconds between two looks for such tasks."""
+_LATE, _POLL_LATE = 10.0, 1.0
+"""A task is late after so many times the seconds of others; and seconds between two checks for late tasks."""
 
 _FEW_TRIES = 2
-"""Times that a task is submitted which fails by itself."""
+"""Times that a task is submitted that fails by itself."""
 _OF_CLUSTERS = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError")
 
 
-Noted = Callable[[Task, Answer], None]
-"""Is told each task that is done."""
+OnDone = Callable[[Task, Reply], None]
+"""Called with each task that is done, and its reply."""
 
 
 @dataclass(frozen=True)
 class Ticket:
-    """A task to be done. counts: it only counts what it would put out. tried: how often it was tried before."""
+    """A task to be done."""
 
     task: Task
     counts: bool = False
+    """Only count what the task would write."""
     tried: int = 0
+    """The number of earlier tries."""
 
     @property
     def key(self) -> tuple[int, bool]:
@@ -75,7 +77,7 @@ class Pool(Protocol):
     def submit_elsewhere(self, tickets: Sequence[Ticket]) -> None:
         """Have tasks that were submitted before done by other workers, too, if there are any."""
 
-    def answers(self, seconds: float) -> list[tuple[Ticket, Answer | BaseException]]:
+    def answers(self, seconds: float) -> list[tuple[Ticket, Reply | BaseException]]:
         """The tasks that have ended, and how; waits so long for the first one.
 
         An exception is one of the cluster, such as the loss of a worker, or one that the task should not have raised.
@@ -91,28 +93,29 @@ class RemoteWorker:
     """A worker of a cluster, as reports name it. See engine.outcome.Member."""
 
     name: str
-    hands: int = 1
-    told: About = field(default_factory=About)
+    threads: int = 1
+    launch: LaunchInfo = field(default_factory=LaunchInfo)
     backend: str = "cluster"
 
-    def about(self) -> About:
+    def launch_info(self) -> LaunchInfo:
         """Its device and launch."""
-        return self.told
+        return self.launch
 
 
 @dataclass(frozen=True)
-class Pieces:
-    """The pieces that a pass is cut into. nbytes: of a task's inputs, about.
-
-    counts: the places of results are known only once they are counted, so each task is done twice: once to count, and
-    once all ahead of it are counted, to write. least: see Ends. pace: bytes of a task that a worker gets
-    through in a second, at least, where a few tasks may take much longer than others.
-    """
+class TaskPolicy:
+    """The rule by which a pass is cut into tasks."""
 
     nbytes: int
+    """About the bytes of a task's inputs."""
     counts: bool = False
+    """Do each task twice: once to count, and once to write, when all tasks ahead of it are counted.
+
+    Without counts nobody knows the offset of its result."""
     least: int = 0
+    """See PartOffsets."""
     pace: float = inf
+    """Least bytes of a task that a worker processes in a second, where few tasks may take much longer than others."""
 
 
 @dataclass
@@ -122,22 +125,23 @@ class Dispatcher:
     workers: Sequence[Member]
     tasks: Tasks
     pool: Pool
-    pieces: Pieces
-    noted: Noted | None = None
+    policy: TaskPolicy
+    on_done: OnDone | None = None
     logs: list[WorkerLog] = field(init=False)
+    """The work of each worker."""
     _sent: dict[tuple[int, bool], Ticket] = field(default_factory=dict)
     _by_name: dict[str, WorkerLog] = field(default_factory=dict)
-    _ends: Ends = field(init=False)
-    _since: dict[tuple[int, bool], float] = field(default_factory=dict)  # the times of the last submissions
+    _offsets: PartOffsets = field(init=False)
+    _submitted: dict[tuple[int, bool], float] = field(default_factory=dict)  # the times of the last submissions
     _turnaround: float = 0.0  # seconds from a submission to its answer, about
-    _twins: float = 0.0  # the time at which tasks were last given to others, too
+    _last_duplicates: float = 0.0  # the time at which tasks were last given to others, too
     _over: bool = False
-    _owed: int = 0  # bytes of tasks that were taken, and whose results are still to come
-    _lonely: float = 0.0  # the time since which there is no worker
+    _unfinished_bytes: int = 0  # bytes of tasks that were taken, and whose results are still to come
+    _idle_since: float = 0.0  # the time since which there is no worker
 
     def __post_init__(self) -> None:
         self.logs = [WorkerLog(worker, started=True) for worker in self.workers]
-        self._ends = Ends(self.pieces.least)
+        self._offsets = PartOffsets(self.policy.least)
         self._by_name = {log.worker.name: log for log in self.logs}
 
     def run(self) -> None:
@@ -145,12 +149,12 @@ class Dispatcher:
         try:
             self._fill()
             while self._sent or not self._over:
-                for ticket, answer in self.pool.answers(_LOOK):
-                    self._settle(ticket, answer)
+                for ticket, answer in self.pool.answers(_POLL):
+                    self._handle(ticket, answer)
                 self._fill()
-                self._have_twins()
-            if self._owed:  # a fault of this program, which must not cost anybody a byte
-                raise ClusterError(f"{self._owed} bytes of the inputs were not worked on")
+                self._duplicate_late_tasks()
+            if self._unfinished_bytes:  # a fault of this program, which must not cost anybody a byte
+                raise ClusterError(f"{self._unfinished_bytes} bytes of the inputs were not worked on")
         except BaseException:
             self.tasks.stop()
             raise
@@ -166,8 +170,8 @@ class Dispatcher:
         """Submit tasks for all threads that are there. Raises ClusterError if there are none for too long."""
         threads = self.pool.threads()
         now = time.monotonic()
-        self._lonely = 0.0 if threads else self._lonely or now
-        if not threads and now - self._lonely > self.pool.patience:
+        self._idle_since = 0.0 if threads else self._idle_since or now
+        if not threads and now - self._idle_since > self.pool.patience:
             why = "".join(f", and one was refused ({one})" for one in list(self.pool.refused.values())[:1])
             raise ClusterError(
                 f"no worker was there for {self.pool.patience:.0f} seconds{why}",
@@ -177,68 +181,68 @@ class Dispatcher:
         if len(self._sent) < _AHEAD * width:
             self._take(_MOST_AHEAD * width)
         if self._over:  # by now: the end of a part may be all that was left to be taken
-            self._submit([Ticket(task) for task in self._ends.rest()])
+            self._submit([Ticket(task) for task in self._offsets.rest()])
 
     def _take(self, most: int) -> None:
         """Submit new tasks, until so many are under way."""
         new: list[Ticket] = []
         while not self._over and len(self._sent) + len(new) < most:
-            task = self.tasks.take(self.pieces.nbytes)
+            task = self.tasks.take(self.policy.nbytes)
             if task is None:
                 self._over = True
                 break
-            self._owed += task.nbytes
+            self._unfinished_bytes += task.nbytes
             new += self._tickets_of(task)
         self._submit(new)
 
     def _tickets_of(self, task: Task) -> list[Ticket]:
         """The tickets to be submitted now that this task has been cut."""
-        if not (self.pieces.counts or self.pieces.least):
+        if not (self.policy.counts or self.policy.least):
             return [Ticket(task)]
-        self._ends.number(task)
-        if self.pieces.counts:
+        self._offsets.number(task)
+        if self.policy.counts:
             return [Ticket(task, counts=True)]
-        return [Ticket(one) for one in self._ends.known(task, task.nbytes)]
+        return [Ticket(one) for one in self._offsets.add_size(task, task.nbytes)]
 
-    def _have_twins(self) -> None:
-        """Have tasks that take much too long done by other workers, too: theirs may be frozen or cut off."""
+    def _duplicate_late_tasks(self) -> None:
+        """Submit tasks that take much too long to other workers, too: their own may be frozen or cut off."""
         now = time.monotonic()
-        longest = max(self.pool.patience, _LOOK_LATE, _LATE * self._turnaround)
+        longest = max(self.pool.patience, _POLL_LATE, _LATE * self._turnaround)
         late = [
             key
-            for key, since in self._since.items()
-            if key in self._sent and now - since > longest + self._sent[key].task.nbytes / self.pieces.pace
+            for key, since in self._submitted.items()
+            if key in self._sent and now - since > longest + self._sent[key].task.nbytes / self.policy.pace
         ]
-        if late and now - self._twins > _LOOK_LATE:
-            self._twins = now
+        if late and now - self._last_duplicates > _POLL_LATE:
+            self._last_duplicates = now
             self.pool.submit_elsewhere([self._sent[key] for key in late])
-            self._since.update(dict.fromkeys(late, now))
+            self._submitted.update(dict.fromkeys(late, now))
 
     def _submit(self, tickets: Sequence[Ticket]) -> None:
         self._sent.update((ticket.key, ticket) for ticket in tickets)
-        self._since.update(dict.fromkeys((ticket.key for ticket in tickets), time.monotonic()))
+        self._submitted.update(dict.fromkeys((ticket.key for ticket in tickets), time.monotonic()))
         if tickets:
             self.pool.submit(tickets)
 
-    def _settle(self, ticket: Ticket, answer: Answer | BaseException) -> None:
+    def _handle(self, ticket: Ticket, answer: Reply | BaseException) -> None:
         sent = self._sent.get(ticket.key)
         if sent is None:
-            return  # a twin has answered
-        error = answer.error if isinstance(answer, Answer) else answer
-        if isinstance(answer, Answer) and error is None:
+            return  # a duplicate has answered
+        error = answer.error if isinstance(answer, Reply) else answer
+        if isinstance(answer, Reply) and error is None:
             del self._sent[ticket.key]
-            taken = time.monotonic() - self._since.pop(ticket.key)
+            taken = time.monotonic() - self._submitted.pop(ticket.key)
             self._turnaround += (taken - self._turnaround) / 8 if self._turnaround else taken
-            if self.noted is not None:
-                self.noted(sent.task, answer)
-            self._took(answer, counted=ticket.counts)
+            if self.on_done is not None:
+                self.on_done(sent.task, answer)
+            self._record(answer, counted=ticket.counts)
             if ticket.counts:
-                self._submit([Ticket(task) for task in self._ends.known(sent.task, answer.result.written)])
+                self._submit([Ticket(task) for task in self._offsets.add_size(sent.task, answer.result.written)])
             return
         assert error is not None
         if ticket.tried < sent.tried:
             return  # a later try is under way
-        if isinstance(answer, Answer):
+        if isinstance(answer, Reply):
             if not answer.again:
                 raise error
             self._log_of(answer.worker).tries += 1
@@ -248,16 +252,16 @@ class Dispatcher:
             raise _given_up(error, sent.tried + 1)
         self._submit([replace(sent, tried=sent.tried + 1)])
 
-    def _took(self, answer: Answer, *, counted: bool) -> None:
+    def _record(self, answer: Reply, *, counted: bool) -> None:
         ahead = time.perf_counter() - time.time()
         log = self._log_of(answer.worker)
         started = answer.began + ahead
         self.tasks.stopwatch.name_lane(log.worker.name)
         self.tasks.stopwatch.add(*shifted(answer.result.spans, ahead))
-        log.worked(started, started + answer.seconds, None if counted else answer.result.nbytes)
+        log.add_task(started, started + answer.seconds, None if counted else answer.result.nbytes)
         if not counted:
-            self._owed -= answer.result.nbytes
-            self.tasks.took(answer.result)
+            self._unfinished_bytes -= answer.result.nbytes
+            self.tasks.record(answer.result)
 
     def _log_of(self, worker: str) -> WorkerLog:
         """The log of the worker of that name, which may have come since the run began."""

@@ -22,9 +22,9 @@ class SharedFolder:
     """
 
     def __init__(self, output: str, folders: Sequence[str], mark: str) -> None:
-        place = Path(os.path.realpath(output))
-        parent = Path(os.path.abspath(folders[0])) if folders else place.parent
-        start = f".{os.fsdecode(os.fsencode(place.name)[:200])}{mark}"
+        path = Path(os.path.realpath(output))
+        parent = Path(os.path.abspath(folders[0])) if folders else path.parent
+        start = f".{os.fsdecode(os.fsencode(path.name)[:200])}{mark}"
         self._lock = -1
         self.path = self.new_path(parent, start)
         try:
@@ -38,7 +38,7 @@ class SharedFolder:
 
     def _made(self, parent: Path, start: str) -> Path:
         """Make the folder in `parent`; its name begins with `start`."""
-        sweep(parent, start)
+        remove_stale_folders(parent, start)
         os.mkdir(self.path, 0o700)
         return self.path
 
@@ -56,13 +56,13 @@ class SharedFolder:
     def close(self, *, keep: bool = False) -> None:
         """Remove the folder and all that is in it, unless it is kept."""
         if not keep:
-            remove(self.path)
+            remove_folder(self.path)
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
 
 
-def place_of(output: str, folders: Sequence[str], why: str) -> str:
+def output_path(output: str, folders: Sequence[str], why: str) -> str:
     """A path whose name, and folder if none is named, a shared folder takes. Raises UsageError where it needs one."""
     if not is_url(output):
         return output
@@ -71,7 +71,7 @@ def place_of(output: str, folders: Sequence[str], why: str) -> str:
     return os.path.join(".", shown(output).rpartition("/")[2])
 
 
-def sweep(parent: Path, start: str) -> None:
+def remove_stale_folders(parent: Path, start: str) -> None:
     """Remove the folders that killed runs have left: nobody holds their locks."""
     for folder in parent.iterdir():
         if folder.name.startswith(start) and folder.is_dir():
@@ -79,12 +79,12 @@ def sweep(parent: Path, start: str) -> None:
                 lock = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC)
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    remove(folder)
+                    remove_folder(folder)
                 finally:
                     os.close(lock)
 
 
-def remove(folder: Path) -> None:
+def remove_folder(folder: Path) -> None:
     """Remove a folder; again, if a worker that was stopped has just put a last file into it."""
     for _ in range(3):
         shutil.rmtree(folder, ignore_errors=True)

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gpumerge_cli
-from gpumerge_cli.cluster.folder import sweep
+from gpumerge_cli.cluster.folder import remove_stale_folders
 
 if TYPE_CHECKING:
     from distributed.security import Security
 
 _FOLDER = "gpumerge-workers-"
-_LOOK = 0.1
-"""Seconds between two looks for workers that have ended."""
+_POLL = 0.1
+"""Seconds between two checks for workers that have ended."""
 _ROLES = ("client", "scheduler", "worker")
 _END = 10.0
 """Seconds in which a process that is killed must end."""
@@ -34,9 +34,9 @@ _START = (
 
 
 @contextmanager
-def own_folder() -> Iterator[str]:
+def private_folder() -> Iterator[str]:
     """A temporary folder that only this user can enter. It is gone afterwards. Raises OSError."""
-    sweep(Path(tempfile.gettempdir()), _FOLDER)
+    remove_stale_folders(Path(tempfile.gettempdir()), _FOLDER)
     with tempfile.TemporaryDirectory(prefix=_FOLDER, ignore_cleanup_errors=True) as folder:
         used = _locked(Path(folder))
         try:
@@ -59,7 +59,7 @@ class LocalWorkers:
         self._address = address
         self._threads = threads
         self._configuration = json.dumps(_configuration(security)).encode()
-        sweep(Path(tempfile.gettempdir()), _FOLDER)
+        remove_stale_folders(Path(tempfile.gettempdir()), _FOLDER)
         self._folder = tempfile.TemporaryDirectory(prefix=_FOLDER, ignore_cleanup_errors=True)
         self._used = _locked(Path(self._folder.name))
         self._ended = threading.Event()
@@ -93,7 +93,7 @@ class LocalWorkers:
 
     def _keep(self) -> None:
         """Start again what has ended."""
-        while not self._ended.wait(_LOOK):
+        while not self._ended.wait(_POLL):
             with self._lock:
                 for number, process in enumerate(self.processes):
                     if process.poll() is not None and not self._ended.is_set():

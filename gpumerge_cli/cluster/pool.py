@@ -10,10 +10,10 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.cluster import node
-from gpumerge_cli.cluster.calls import ANSWERS, asked, judge_alive, no_package, run_on_all
+from gpumerge_cli.cluster.calls import ANSWER_SECONDS, await_call, check_alive, load_error, run_on_all
 from gpumerge_cli.cluster.dispatcher import Ticket
-from gpumerge_cli.cluster.fit import FitWorkers
-from gpumerge_cli.cluster.shipment import Answer, Shipment
+from gpumerge_cli.cluster.eligible import EligibleWorkers
+from gpumerge_cli.cluster.shipment import Reply, Shipment
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import ClusterError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from distributed import Future
 
 _STOP = 3.0
-"""Seconds in which the cluster must take the word that a run has ended: who pressed Ctrl-C waits for that."""
+"""Seconds in which the cluster must confirm that a run has ended: after Ctrl-C the user waits for it."""
 _BUNDLE, _MOST_TOGETHER = 0.1, 64
 """Seconds that tasks sent as one take together, about, and the most of them: each sending costs milliseconds."""
 
@@ -32,11 +32,13 @@ class DaskPool:
     resources: what each task asks for, such as {"GPU": 1}.
     """
 
-    def __init__(self, fit: FitWorkers, shipment: Shipment, resources: Mapping[str, float], patience: float) -> None:
+    def __init__(
+        self, eligible: EligibleWorkers, shipment: Shipment, resources: Mapping[str, float], patience: float
+    ) -> None:
         self.patience = patience
         self.together = 1
-        self._fit = fit
-        self._client = fit.client
+        self._eligible = eligible
+        self._client = eligible.client
         self._run = shipment.run
         counting = shipment if shipment.work.equals.keeps_all else replace(shipment, spots=())
         self._packed = {False: shipment.packed(), True: counting.packed()}
@@ -53,16 +55,16 @@ class DaskPool:
 
     def threads(self) -> int:
         """See Pool."""
-        return sum(self._fit.threads().values())
+        return sum(self._eligible.threads().values())
 
     @property
     def refused(self) -> Mapping[str, str]:
         """See Pool."""
-        return self._fit.refused
+        return self._eligible.refused
 
     def submit(self, tickets: Sequence[Ticket]) -> None:
         """See Pool."""
-        there = self._fit.threads()
+        there = self._eligible.threads()
         if there:
             self._submit(tickets, frozenset(there))
         else:
@@ -73,7 +75,7 @@ class DaskPool:
         wanted = {ticket.key for ticket in tickets}
         keys = [str(future.key) for future, bundle in self._tickets.items() if wanted & {one.key for one in bundle}]
         with suppress(OSError):
-            others = self._fit.without(keys)
+            others = self._eligible.without(keys)
             if others:
                 self._submit(tickets, frozenset(others))
 
@@ -121,27 +123,27 @@ class DaskPool:
             outcome = error
         self._ended.put((future, outcome))
 
-    def answers(self, seconds: float) -> list[tuple[Ticket, Answer | BaseException]]:
+    def answers(self, seconds: float) -> list[tuple[Ticket, Reply | BaseException]]:
         """See Pool."""
         ended: list[tuple[Future, Any]] = []
         with suppress(Empty):
             ended.append(self._ended.get(timeout=seconds))
             while True:
                 ended.append(self._ended.get_nowait())
-        judge_alive(self._client)
-        there = self._fit.threads()
+        check_alive(self._client)
+        there = self._eligible.threads()
         if there and self._backlog:
             backlog, self._backlog = self._backlog, []
             self._submit(backlog, frozenset(there))
         if not ended:
             ended = self._overdue() or self._stranded(frozenset(there))
-        return [one for future, outcome in ended for one in self._told(future, outcome)]
+        return [one for future, outcome in ended for one in self._replies(future, outcome)]
 
     def _overdue(self) -> list[tuple[Future, Any]]:
         """The tasks that were done long ago, and whose answers do not come."""
         now = time.monotonic()
         self._done = {one: self._done.get(one, now) for one in self._tickets if one.status == "finished"}
-        return [(one, TimeoutError("no answer")) for one, since in self._done.items() if now - since > ANSWERS]
+        return [(one, TimeoutError("no answer")) for one, since in self._done.items() if now - since > ANSWER_SECONDS]
 
     def _stranded(self, there: frozenset[str]) -> list[tuple[Future, Any]]:
         """The tasks that Dask would keep for ever, since none of the workers that may do them is there any more."""
@@ -151,10 +153,10 @@ class DaskPool:
         lost = [future for future in self._tickets if self._allowed[future].isdisjoint(there)]
         if lost:
             with suppress(Exception):
-                asked(self._client, lambda: self._client.cancel(lost, force=True), _STOP)
+                await_call(self._client, lambda: self._client.cancel(lost, force=True), _STOP)
         return [(future, ConnectionError("its workers are gone")) for future in lost]
 
-    def _told(self, future: Future, outcome: Any) -> list[tuple[Ticket, Answer | BaseException]]:
+    def _replies(self, future: Future, outcome: Any) -> list[tuple[Ticket, Reply | BaseException]]:
         """The outcome of each task of a bundle."""
         bundle = self._tickets.pop(future, ())
         self._allowed.pop(future, None)
@@ -164,7 +166,7 @@ class DaskPool:
             self.together = max(1, min(_MOST_TOGETHER, int(_BUNDLE / max(self._seconds, 1e-6))))
             return list(zip(bundle, outcome, strict=True))
         if isinstance(outcome, ImportError) and bundle:
-            raise no_package(outcome) from None
+            raise load_error(outcome) from None
         error = outcome if isinstance(outcome, BaseException) else ClusterError(f"a worker answered {outcome!r}")
         return [(ticket, error) for ticket in bundle]
 
@@ -174,6 +176,6 @@ class DaskPool:
         self._tickets.clear()
         if left:
             with suppress(Exception):
-                asked(client, lambda: client.cancel(left, force=True), _STOP)
+                await_call(client, lambda: client.cancel(left, force=True), _STOP)
         with suppress(Exception):
             run_on_all(client, node.forget, self._run, on_error="ignore", seconds=_STOP)

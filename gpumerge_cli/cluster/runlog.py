@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
-from gpumerge_cli.cluster.shipment import Known, Seen
+from gpumerge_cli.cluster.shipment import FileState, FinishedRun
 from gpumerge_cli.errors import InputError, input_error
 from gpumerge_cli.json_text import dumps, restored
 from gpumerge_cli.line_file import LineFile, whole_lines
@@ -27,7 +27,7 @@ class RunLog:
 
     def __init__(self, path: str, sort: str, piece: int, *, resume: bool) -> None:
         self.path = path
-        self.known: dict[int, Known] = {}
+        self.known: dict[int, FinishedRun] = {}
         self.folder = ""
         lines = _lines(path)
         if resume and lines:
@@ -48,7 +48,7 @@ class RunLog:
             self.folder = folder
             self._write({"log": _WHAT, "sort": self._sort, "piece": self._piece, "folder": folder})
 
-    def add(self, number: int, run: Known) -> None:
+    def add(self, number: int, run: FinishedRun) -> None:
         """A run is finished. Raises OutputError."""
         if number not in self.known:
             self._write({"run": number, "size": run.size, "crc": run.crc, "counts": list(run.counts)})
@@ -63,21 +63,21 @@ class RunLog:
         self._file.write(dumps(line))
 
 
-def piece_of(path: str) -> int:
+def logged_piece_bytes(path: str) -> int:
     """Bytes of the pieces of the sort whose log is at `path`, about; 0 if there is none. Raises InputError."""
     lines = _lines(path)
     return int(lines[0].get("piece", 0)) if lines else 0
 
 
-def sort_name(inputs: Sequence[Seen], pieces: Sequence[Chunk], order: object) -> str:
+def sort_digest(inputs: Sequence[FileState], pieces: Sequence[Chunk], order: object) -> str:
     """A name that tells a sort from all others: by its inputs as they are now, its pieces and its order."""
-    told = repr((tuple(inputs), [piece.ranges for piece in pieces], order))
-    return blake2b(told.encode(), digest_size=16).hexdigest()
+    text = repr((tuple(inputs), [piece.ranges for piece in pieces], order))
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _known(line: dict[str, Any]) -> Known:
+def _known(line: dict[str, Any]) -> FinishedRun:
     """The run of a line. Raises KeyError, TypeError or ValueError for a damaged line."""
-    return Known(int(line["size"]), int(line["crc"]), tuple(int(count) for count in line["counts"]))
+    return FinishedRun(int(line["size"]), int(line["crc"]), tuple(int(count) for count in line["counts"]))
 
 
 def _lines(path: str) -> list[dict[str, Any]]:
@@ -102,5 +102,5 @@ def _lines(path: str) -> list[dict[str, Any]]:
             _known(one)
     except (ValueError, TypeError, KeyError):
         way_out = "name another file, or delete it"
-        raise InputError(f"is no {_WHAT}", where=f"{path}:1", way_out=way_out) from None
+        raise InputError(f"is not a {_WHAT}", where=f"{path}:1", way_out=way_out) from None
     return found

@@ -10,28 +10,35 @@ from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.task import TaskResult
 from gpumerge_cli.errors import GpumergeError
-from gpumerge_cli.extents import PartsSpot, Spot
+from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.measure import Span
 from gpumerge_cli.urls import is_url
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A file as the client sees it. mtime: nanoseconds since 1970. size: -1 of an input by URL. tag: see Source."""
+class FileState:
+    """A file as the client sees it."""
 
     path: str
+    """An absolute name, or a URL."""
     size: int
+    """Bytes; -1 for a URL."""
     mtime: int
+    """Nanoseconds since 1970; 0 for a URL."""
     tag: str = ""
+    """See Source."""
 
 
 @dataclass(frozen=True)
-class Known:
-    """A run that was finished. crc: the CRC-32 of its bytes. counts: items that each input gave."""
+class FinishedRun:
+    """A run that is complete."""
 
     size: int
+    """Bytes."""
     crc: int
+    """The CRC-32 of its bytes."""
     counts: tuple[int, ...]
+    """Items that each input gave."""
 
 
 @dataclass(frozen=True)
@@ -43,82 +50,88 @@ class Shipment:
     version: str
     """This program's."""
     work: Pass
-    """Without sources; see Pass.elsewhere.
+    """Without sources; see Pass.detached.
 
     The inputs of its job have absolute names, or are the names of runs; its memory is that of each worker."""
-    inputs: tuple[Seen, ...]
+    inputs: tuple[FileState, ...]
     """The files that workers read."""
     sizes: tuple[int, ...] = ()
     """Bytes of the items of each input."""
-    spots: tuple[Spot | PartsSpot, ...] = ()
-    """The parts of the output; none if results become runs in `folder`, or are not put out."""
+    spots: tuple[SinkLocation | UploadLocation, ...] = ()
+    """The parts of the output; none if results become runs in `folder`, or are not written."""
     folder: str = ""
+    """The shared folder for runs or copies; "" if the results go elsewhere."""
     runs: bool = False
     """The inputs are runs, of items of `dtype`."""
     dtype: Any = None
-    known: dict[int, Known] | None = None
-    """Runs that need not be made again; None if nobody asks for their checksums."""
+    finished_runs: dict[int, FinishedRun] | None = None
+    """Runs that need not be made again; None if checksums are not wanted."""
 
     @property
     def part_bytes(self) -> int:
         """Bytes that each task's result has at least, but for the last one; 0 if any number will do."""
-        return max((spot.part_bytes for spot in self.spots if isinstance(spot, PartsSpot)), default=0)
+        return max((spot.part_bytes for spot in self.spots if isinstance(spot, UploadLocation)), default=0)
 
     @property
     def reads_urls(self) -> bool:
         """Whether any input is a URL."""
         return any(is_url(one.path) for one in self.inputs)
 
-    def packed(self) -> Packed:
+    def packed(self) -> PackedShipment:
         """The shipment as it travels with every task."""
         data = pickle.dumps(self)
-        return Packed(blake2b(data, digest_size=16).hexdigest(), data)
+        return PackedShipment(blake2b(data, digest_size=16).hexdigest(), data)
 
 
 @dataclass(frozen=True)
-class Packed:
-    """A pickled shipment. digest: its name; a worker that knows it leaves `data` as it is.
-
-    Dask's logs show the arguments of calls that fail. So `data`, which may have the password of a URL, is not shown.
-    """
+class PackedShipment:
+    """A pickled shipment."""
 
     digest: str
+    """Names it: a worker that knows the name leaves `data` as it is."""
     data: bytes = field(repr=False)
+    """Not shown: it may hold the password of a URL, and Dask's logs show the arguments of calls that fail."""
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A worker that is able to do the tasks of a run.
-
-    threads: those that Dask gives it. memory: bytes that its chunks may take. gpu: it has a GPU to use.
-    """
+class WorkerStatus:
+    """A worker that is able to do the tasks of a run."""
 
     version: str
+    """That of its gpumerge."""
     host: str
+    """The name of its machine."""
     threads: int
+    """Those that Dask gives it."""
     memory: int
+    """Bytes that its chunks may take."""
     gpu: bool
+    """Whether it has a GPU to use."""
     device: str
+    """The name of its processor."""
 
 
 @dataclass
-class Answer:
-    """The outcome of a task, or of a part of it. worker: its name. error: that ended it; None if it is done.
-
-    began: seconds of time.time. seconds: how long it took. again: whether another worker may do the task. crc: of the
-    run that it made, if asked for. tag: of the part that it sent to a store. The spans of `result` are on the clock of
-    time.time.
-    """
+class Reply:
+    """The outcome of a task, or of a part of it."""
 
     result: TaskResult
+    """Its spans are on the clock of time.time."""
     worker: str
+    """The name of the worker."""
     thread: int
     began: float
+    """Seconds of time.time."""
     seconds: float
+    """The duration."""
     error: GpumergeError | None = None
+    """The error that ended the task; None if it is done."""
     again: bool = False
+    """Whether another worker may do the task."""
     crc: int = 0
+    """The CRC-32 of the run that the task made, if requested."""
     tag: str = ""
+    """That of the part that the task sent to a store."""
 
 
 def shifted(spans: list[Span], seconds: float) -> list[Span]:

@@ -12,23 +12,23 @@ from itertools import repeat
 from pathlib import Path
 
 from gpumerge_cli.backends import select
-from gpumerge_cli.cluster.folder import SharedFolder, place_of, remove
-from gpumerge_cli.cluster.outlets import run_name
-from gpumerge_cli.cluster.runlog import RunLog, piece_of, sort_name
-from gpumerge_cli.cluster.runs import run_sources
-from gpumerge_cli.cluster.shipment import Answer, Known, Seen, Shipment
+from gpumerge_cli.cluster.folder import SharedFolder, output_path, remove_folder
+from gpumerge_cli.cluster.open_runs import open_runs
+from gpumerge_cli.cluster.runlog import RunLog, logged_piece_bytes, sort_digest
+from gpumerge_cli.cluster.shipment import FileState, FinishedRun, Reply, Shipment
 from gpumerge_cli.cluster.workers import Workers
+from gpumerge_cli.cluster.writers import run_name
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.engine.executor import Runs
-from gpumerge_cli.engine.held import Spill
+from gpumerge_cli.engine.executor import RunPlan
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.local_sorts import pieces_of, run_dtype
-from gpumerge_cli.engine.memory import Shares, piece_footprint
-from gpumerge_cli.engine.outlet import NoOutlet
+from gpumerge_cli.engine.local_sorts import run_dtype, sort_pieces
+from gpumerge_cli.engine.memory import ChunkBudget, piece_footprint
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.resources import default_memory
+from gpumerge_cli.engine.run_files import Spill
 from gpumerge_cli.engine.task import Task
+from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import InputError, OutputError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.plan import Chunk
@@ -42,8 +42,8 @@ _RANDOM, _OF_RUNS = re.compile("[0-9a-f]{12}"), re.compile("lock|run-[0-9]{6,}([
 """The ends of the names of folders for runs, and the names in such folders."""
 
 
-class RunsOfCluster(NoOutlet):
-    """Workers put the runs of a sort into a folder themselves. See Outlet.
+class ClusterRunWriter(NullWriter):
+    """Workers put the runs of a sort into a folder themselves. See ResultWriter.
 
     folder: theirs. log: takes note of runs that are finished, if there is one.
     """
@@ -56,35 +56,37 @@ class RunsOfCluster(NoOutlet):
     def shipment(self, shipment: Shipment) -> Shipment:
         """The shipment of the pass that makes the runs."""
         known = None if self._log is None else self._log.known
-        return replace(shipment, folder=str(self._folder.path), known=known)
+        return replace(shipment, folder=str(self._folder.path), finished_runs=known)
 
-    def noted(self, task: Task, answer: Answer) -> None:
+    def on_done(self, task: Task, answer: Reply) -> None:
         """A run is finished."""
         if self._log is not None:
-            run = Known(answer.result.written, answer.crc, tuple(answer.result.counts))
-            self._log.add(task.place.part, run)
+            run = FinishedRun(answer.result.written, answer.crc, tuple(answer.result.counts))
+            self._log.add(task.position.part, run)
 
 
-def cluster_runs(workers: Workers, shipment: Shipment, inputs: Inputs, output: Output, stack: ExitStack) -> Runs:
+def plan_cluster_runs(
+    workers: Workers, shipment: Shipment, inputs: Inputs, output: Output, stack: ExitStack
+) -> RunPlan:
     """See JobTeam.runs. shipment: of a sort of the inputs."""
     job = shipment.work.job
-    workers.judge_workers(shipment)
+    workers.check_workers(shipment)
     # Pieces must be those of the log, even if the workers are others now.
     path = job.resources.run_log if job.resources.resume else None
-    size = (piece_of(path) if path else 0) or piece_bytes(workers, job, inputs)
-    pieces = pieces_of(inputs.sources, size)
+    size = (logged_piece_bytes(path) if path else 0) or piece_bytes(workers, job, inputs)
+    pieces = sort_pieces(inputs.sources, size)
     log = _log(inputs, shipment, pieces, size)
     folders = run_folders(workers, job, inputs.nbytes)
-    place = place_of(output.names[0], folders, "a sort to an object needs a folder for its runs")
-    folder = stack.enter_context(RunFolder(place, folders, log))
-    Spill([str(folder.path)], None).check_room(inputs.nbytes if log is None or not log.known else 0, packs=False)
+    position = output_path(output.names[0], folders, "a sort to an object needs a folder for its runs")
+    folder = stack.enter_context(RunFolder(position, folders, log))
+    Spill([str(folder.path)], None).check_space(inputs.nbytes if log is None or not log.known else 0, packs=False)
     if job.operation.equals.keeps_all and len(output.sinks) == 1:
         output.reserve([inputs.nbytes])
 
     def sources() -> list[Source]:
         return folder.sources(len(pieces), inputs, stack)
 
-    return Runs(pieces, Shares(workers.threads, size), RunsOfCluster(folder, log), sources)
+    return RunPlan(pieces, ChunkBudget(workers.threads, size), ClusterRunWriter(folder, log), sources)
 
 
 def _log(inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], size: int) -> RunLog | None:
@@ -94,20 +96,20 @@ def _log(inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], size: int)
     if path is None:
         return None
     pairs = zip(inputs.names, shipment.inputs, inputs.layout.items.copies or repeat(None), strict=False)
-    seen = [one if copy is None else Seen(os.path.abspath(name), -1, 0, copy.tag) for name, one, copy in pairs]
+    seen = [one if copy is None else FileState(os.path.abspath(name), -1, 0, copy.tag) for name, one, copy in pairs]
     unknown = [one.path for one in seen if is_url(one.path) and not one.tag]
     if resume and unknown:
         raise InputError(
             "its server gives no tag that tells whether it is the same as before", where=shown(unknown[0]),
             way_out="leave --resume out, or copy it to a file",
         )  # fmt: skip
-    return RunLog(path, sort_name(seen, pieces, inputs.order), size, resume=resume)
+    return RunLog(path, sort_digest(seen, pieces, inputs.order), size, resume=resume)
 
 
 def piece_bytes(workers: Workers, job: Job, inputs: Inputs) -> int:
     """Bytes of a piece: as many as every thread of every worker has memory for, but a piece for each thread."""
     each, memory = piece_footprint(select.host(), inputs), job.resources.memory
-    room = min((memory or one.memory) / one.threads for one in workers.standings.values())
+    room = min((memory or one.memory) / one.threads for one in workers.statuses.values())
     return max(_LEAST_PIECE, min(int(room / each), -(-inputs.nbytes // workers.threads)))
 
 
@@ -116,7 +118,7 @@ def run_folders(workers: Workers, job: Job, nbytes: int) -> Sequence[str]:
     on = job.resources
     if on.folders or on.run_log or not workers.here or not os.access(_MEMORY, os.W_OK | os.X_OK):
         return on.folders
-    allowed = default_memory() if on.memory is None else on.memory * len(workers.standings)
+    allowed = default_memory() if on.memory is None else on.memory * len(workers.statuses)
     fits = 2 * nbytes <= min(allowed, default_memory(), shutil.disk_usage(_MEMORY).free)
     return (_MEMORY,) if fits else ()
 
@@ -124,7 +126,7 @@ def run_folders(workers: Workers, job: Job, nbytes: int) -> Sequence[str]:
 def _is_kept(folder: str, start: str) -> bool:
     """Whether a folder that a log names holds kept runs of this user, and nothing else, for an output of this name.
 
-    Who knows what wrote the log: other folders are neither used nor removed. start: of the names of such folders.
+    The log may be foreign: other folders are neither used nor removed. start: of the names of such folders.
     """
     name = Path(folder).name
     if not name.startswith(start) or _RANDOM.fullmatch(name[len(start) :]) is None:
@@ -155,7 +157,7 @@ class RunFolder(SharedFolder):
             path = Path(log.folder)
         else:
             if _is_kept(log.earlier, start):
-                remove(Path(log.earlier))
+                remove_folder(Path(log.earlier))
             path = self.path
             os.mkdir(path, 0o700)
         log.begin(str(path))
@@ -164,7 +166,7 @@ class RunFolder(SharedFolder):
     def sources(self, number: int, inputs: Inputs, stack: ExitStack) -> list[Source]:
         """The runs as sources, which the stack closes. Raises OutputError if bytes of them are missing."""
         paths = (str(self.path / run_name(at)) for at in range(number))
-        found = run_sources(paths, run_dtype(inputs.dtype), inputs.order.end, stack)
+        found = open_runs(paths, run_dtype(inputs.dtype), inputs.order.end, stack)
         if sum(source.size for source in found) != inputs.nbytes:
             raise OutputError("a temporary file has become shorter", where=str(self.path))
         return found

@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
-from gpumerge_cli.cluster.outlets import name_once
-from gpumerge_cli.cluster.seeing import judge_inputs
+from gpumerge_cli.cluster.file_checks import check_inputs
 from gpumerge_cli.cluster.shipment import Shipment
-from gpumerge_cli.engine.outlet import NoOutlet
+from gpumerge_cli.cluster.writers import rename_once
 from gpumerge_cli.engine.task import Task, TaskResult
+from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import ClusterError, output_error
 from gpumerge_cli.formats.naming import unpack_input
 from gpumerge_cli.measure import Span
@@ -28,25 +28,25 @@ class Unpacker:
     def __init__(self, shipment: Shipment) -> None:
         self.shipment = shipment
         self.active = 0
-        self.outlet = NoOutlet()
+        self.writer = NullWriter()
 
     def do(self, task: Task) -> tuple[TaskResult, str]:
         """Decompress the input that is the task's part; the result, and the tag of the input's state.
 
         Raises InputError, OutputError, ClusterError.
         """
-        number, start = task.place.part, time.perf_counter()
+        number, start = task.position.part, time.perf_counter()
         one = self.shipment.inputs[number]
         final = Path(self.shipment.folder) / copy_name(number)
         path = final.with_name(f"{final.name}.{os.urandom(6).hex()}")
-        judge_inputs([one])
+        check_inputs([one])
         try:
             with open(path, "xb", buffering=0) as file:
-                tag = unpack_input(one.path, _Copy(file, self.shipment.folder), self._went_on)
+                tag = unpack_input(one.path, _Copy(file, self.shipment.folder), self._check_running)
                 nbytes = file.tell()
-                judge_inputs([one])
-                # Others may read the copy of a twin by now, and judge it by its time.
-                name_once(path, file.fileno(), final)
+                check_inputs([one])
+                # A duplicate of this task may have made the copy, which others may read by now.
+                rename_once(path, file.fileno(), final)
         except OSError as error:
             raise output_error(error, self.shipment.folder) from None
         finally:
@@ -54,13 +54,13 @@ class Unpacker:
         spans = [Span("decompress", time.perf_counter() - start, nbytes)]
         return TaskResult([0], written=nbytes, nbytes=task.nbytes, spans=spans, part=number), tag
 
-    def _went_on(self, share: float) -> None:
-        if self.outlet.is_over(0):
+    def _check_running(self, share: float) -> None:
+        if self.writer.is_over(0):
             raise ClusterError("the run was stopped")
 
     def stop(self) -> None:
         """Have tasks under way end soon."""
-        self.outlet.stop()
+        self.writer.stop()
 
     def close(self) -> None:
         """It keeps nothing."""

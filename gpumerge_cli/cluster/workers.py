@@ -1,4 +1,4 @@
-"""The workers of a cluster: each is judged before anything is written, and gets tasks if it can do them."""
+"""The workers of a cluster: each is checked before anything is written, and gets tasks if it can do them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.backends import select
 from gpumerge_cli.cluster import node
-from gpumerge_cli.cluster.calls import ANSWERS, Listed, await_workers, no_package, of_each, workers_of
-from gpumerge_cli.cluster.dispatcher import Dispatcher, Noted, Pieces, Pool, RemoteWorker
-from gpumerge_cli.cluster.fit import FitWorkers
+from gpumerge_cli.cluster.calls import ANSWER_SECONDS, ListedWorker, await_workers, call_each, load_error, workers_of
+from gpumerge_cli.cluster.dispatcher import Dispatcher, OnDone, Pool, RemoteWorker, TaskPolicy
+from gpumerge_cli.cluster.eligible import EligibleWorkers
 from gpumerge_cli.cluster.pool import DaskPool
-from gpumerge_cli.cluster.shipment import Packed, Shipment, Standing
+from gpumerge_cli.cluster.shipment import PackedShipment, Shipment, WorkerStatus
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.engine.executor import Ready
-from gpumerge_cli.engine.launches import about, policy_of
-from gpumerge_cli.engine.outcome import About, Member, WorkerLog
+from gpumerge_cli.engine.executor import ReadyWorkers
+from gpumerge_cli.engine.launches import launch_info, policy_of
+from gpumerge_cli.engine.outcome import LaunchInfo, Member, WorkerLog
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import ClusterError, GpumergeError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 _STORES = 300.0
-"""Seconds in which a first worker must have looked at stores, which may be slow, or ask for several tries."""
+"""Seconds in which a first worker must have checked the stores, which may be slow or need several tries."""
 _MOST_TASK, _LEAST_TASK = 256 << 20, 1 << 20
 _MOST_HELD = 64 << 20
 _LEAST_PACE = 4e6
@@ -41,41 +41,41 @@ class Workers:
         self.client = client
         self.here = here
         self.patience = patience
-        self.standings: dict[str, Standing] = {}
+        self.statuses: dict[str, WorkerStatus] = {}
         self._mute: set[str] = set()  # addresses of workers that do not answer
 
     @property
     def threads(self) -> int:
-        """Threads of all workers that were judged; of all that are there, before any was."""
-        known = self.standings or workers_of(self.client)
+        """Threads of all workers that were checked; of all that are there, before any was."""
+        known = self.statuses or workers_of(self.client)
         return max(1, sum(one.threads for one in known.values()))
 
-    def ready(self, work: Pass, shipment: Shipment, noted: Noted | None = None) -> Ready:
-        """The workers for a shipment, each of which has seen that it can do its tasks. Raises ClusterError."""
-        names = self.judge_workers(shipment)
-        launch = About()
+    def ready(self, work: Pass, shipment: Shipment, on_done: OnDone | None = None) -> ReadyWorkers:
+        """The workers for a shipment, each of which has checked that it can do its tasks. Raises ClusterError."""
+        names = self.check_workers(shipment)
+        launch = LaunchInfo()
         if work.action != "unpack":
-            launch = about("", policy_of(select.host(), work))
+            launch = launch_info("", policy_of(select.host(), work))
         members: list[Member] = []
-        for address, one in self.standings.items():
+        for address, one in self.statuses.items():
             threads = f"{one.threads} thread{'s' if one.threads > 1 else ''}"
             there = replace(launch, device=f"{threads} of {one.host}")
             members.append(RemoteWorker(f"worker {names[address]}", one.threads, there))
         backend = work.job.resources.backend
-        gpus = any(one.gpu for one in self.standings.values()) and backend != "cpu"
+        gpus = any(one.gpu for one in self.statuses.values()) and backend != "cpu"
         if backend == "gpu" and not gpus:
             raise ClusterError(
                 "no worker has a GPU", way_out="start workers with --resources GPU=1, or leave --backend out"
             )
         resources = {"GPU": 1} if gpus and work.action != "unpack" else {}
-        pieces = pieces_of(work, shipment, self.task_bytes(work.nbytes))
+        pieces = task_policy(work, shipment, self.task_bytes(work.nbytes))
 
         def do(tasks: Tasks) -> Sequence[WorkerLog]:
-            executor = Dispatcher(members, tasks, self.pool(shipment, resources), pieces, noted)
+            executor = Dispatcher(members, tasks, self.pool(shipment, resources), pieces, on_done)
             executor.run()
             return executor.logs
 
-        return Ready(members, do)
+        return ReadyWorkers(members, do)
 
     def task_bytes(self, nbytes: int) -> int:
         """Bytes of a task, of `nbytes` in all: no thread waits long at the end, and there are not too many tasks."""
@@ -83,56 +83,56 @@ class Workers:
 
     def pool(self, shipment: Shipment, resources: Mapping[str, float]) -> Pool:
         """Has tasks of a shipment done by the workers that can. resources: see DaskPool."""
-        return DaskPool(self.fit(shipment.packed()), shipment, resources, self.patience)
+        return DaskPool(self.eligible(shipment.packed()), shipment, resources, self.patience)
 
-    def fit(self, packed: Packed) -> FitWorkers:
-        """The workers that can do the tasks of a shipment: those that were judged, and others that come."""
-        return FitWorkers(self.client, packed, self.standings)
+    def eligible(self, packed: PackedShipment) -> EligibleWorkers:
+        """The workers that can do the tasks of a shipment: those that were checked, and others that come."""
+        return EligibleWorkers(self.client, packed, self.statuses)
 
-    def judge_workers(self, shipment: Shipment) -> dict[str, str]:
-        """Have every worker see that it can do the tasks of a shipment; the workers' names by their addresses."""
+    def check_workers(self, shipment: Shipment) -> dict[str, str]:
+        """Have every worker check that it can do the tasks of a shipment; the workers' names by their addresses."""
         until = time.monotonic() + self.patience
-        self.standings = {}
+        self.statuses = {}
         packed, stored = shipment.packed(), shipment.part_bytes or shipment.reads_urls
-        while not self.standings:
+        while not self.statuses:
             await_workers(self.client, self.patience)
-            told = self._probed(packed, _STORES if stored else ANSWERS)
-            self.standings = {address: one for address, one in told.items() if isinstance(one, Standing)}
-            if not self.standings and time.monotonic() > until:
-                problem = "".join(f": {one}" for one in list(told.values())[:1])
+            answers = self._probed(packed, _STORES if stored else ANSWER_SECONDS)
+            self.statuses = {address: one for address, one in answers.items() if isinstance(one, WorkerStatus)}
+            if not self.statuses and time.monotonic() > until:
+                problem = "".join(f": {one}" for one in list(answers.values())[:1])
                 raise ClusterError(f"no worker answers{problem}", way_out="look into the logs of the workers")
         known = workers_of(self.client)
-        return {address: known.get(address, Listed(address, 0)).name for address in self.standings}
+        return {address: known.get(address, ListedWorker(address, 0)).name for address in self.statuses}
 
-    def _probed(self, packed: Packed, seconds: float) -> dict[str, Any]:
+    def _probed(self, packed: PackedShipment, seconds: float) -> dict[str, Any]:
         """The standing of each worker, or an error of its connection. Raises the errors of all other kinds.
 
         seconds: in which the first one must answer. Workers that do not are not asked again while others answer: a
-        frozen one would have each step of a sort wait. One that wakes is judged as those that come late.
+        frozen one would have each step of a sort wait. One that wakes is checked as those that come late.
         """
 
         async def probed(address: str) -> Any:
-            return (await self.client.run(node.probed, packed, workers=[address], on_error="return"))[address]
+            return (await self.client.run(node.probe_in_thread, packed, workers=[address], on_error="return"))[address]
 
         there = set(workers_of(self.client))
-        told = of_each(self.client, there - self._mute or there, probed, seconds, ANSWERS)
-        if told:
-            self._mute = there - told.keys()
-        for one in told.values():
+        answers = call_each(self.client, there - self._mute or there, probed, seconds, ANSWER_SECONDS)
+        if answers:
+            self._mute = there - answers.keys()
+        for one in answers.values():
             if isinstance(one, GpumergeError):
                 raise one
-            if not isinstance(one, Standing | OSError | KeyError):
-                raise no_package(one)
-        return told
+            if not isinstance(one, WorkerStatus | OSError | KeyError):
+                raise load_error(one)
+        return answers
 
 
-def pieces_of(work: Pass, shipment: Shipment, nbytes: int) -> Pieces:
+def task_policy(work: Pass, shipment: Shipment, nbytes: int) -> TaskPolicy:
     """The pieces that the pass is cut into. nbytes: of each of them, about, if it is a merge to files."""
     if work.action == "unpack":
-        return Pieces(1, pace=_LEAST_PACE)
+        return TaskPolicy(1, pace=_LEAST_PACE)
     if work.action != "merge":
-        return Pieces(1)  # they stay as they are
+        return TaskPolicy(1)  # they stay as they are
     least = shipment.part_bytes
     if least:  # a worker holds a part in memory
         nbytes = max(least + least // 4, min(nbytes, _MOST_HELD))
-    return Pieces(nbytes, not work.equals.keeps_all, least)
+    return TaskPolicy(nbytes, not work.equals.keeps_all, least)

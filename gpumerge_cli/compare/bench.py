@@ -1,4 +1,4 @@
-"""A bench: the contest of all variants and libraries over every one of its cases."""
+"""A bench: all variants and libraries, compared in each of its cases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.compare.bench_cases import Case
-from gpumerge_cli.compare.contest import Effort, contest, environment, untimed, with_ratios
+from gpumerge_cli.compare.contest import Effort, contest, environment, untimed_row, with_ratios
 from gpumerge_cli.compare.launches import variants
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.dataclass import replace
@@ -24,21 +24,21 @@ from gpumerge_cli.results.compared import CCCL, BenchReport, BenchRow, Measured
 from gpumerge_cli.units import format_bytes
 
 _SORTS: tuple[Algorithm, ...] = ("merge", "radix")
-Told = Callable[[int, int, Case, Sequence[BenchRow]], None]
+OnCase = Callable[[int, int, Case, Sequence[BenchRow]], None]
 """Called after each case: how many are done, how many there are, the case and its rows."""
 
 
-def bench(
+def measure_cases(
     cases: Sequence[Case],
     backend: ComparedBackend,
     effort: Effort,
     *,
     kernels: Sequence[KernelName] = KERNELS,
-    told: Told = lambda done, total, case, rows: None,
+    on_case: OnCase = lambda done, total, case, rows: None,
 ) -> BenchReport:
     """Run every case: the variants of `kernels` and all library baselines.
 
-    A case that memory has no room for is told as not run, a wrong output as wrong. A signal ends the bench with the
+    A case that does not fit in memory is reported as not run, a wrong output as wrong. A signal ends the bench with the
     cases done so far. Raises Interrupted if there is none.
     """
 
@@ -60,7 +60,7 @@ def bench(
             except (MemoryError, DeviceMemoryError) as error:
                 found = _not_run(case, policies, str(error) or "not enough memory")
             rows += found
-            told(done, len(cases), case, found)
+            on_case(done, len(cases), case, found)
     except Interrupted as error:
         if not rows:
             raise
@@ -88,7 +88,7 @@ def _policies(
         return variants(backend, order, kernels, case.runs)
     found = []
     for algorithm in _SORTS:
-        with suppress(UsageError):  # it takes no such keys
+        with suppress(UsageError):  # it does not sort such keys
             found.append(backend.resolve_sort(SortRequest(algorithm), order, case.nbytes))
     return found
 
@@ -112,7 +112,7 @@ def _run(
     finally:
         workspace.close()
     copy = Measured("copy", "", True, found.copies, 2 * case.nbytes)
-    # The merge's own memory is a place like the others.
+    # The merge's own memory is one more place.
     best = min(ceiling, median(found.copies))
     rows = _rows(case, found.rows, best, truth.how)
     return [*rows, replace(*_rows(case, [copy], best, ""), role="copy")]
@@ -148,4 +148,4 @@ def _row(case: Case, measured: Measured, ceiling: float, judged_by: str) -> Benc
 
 
 def _not_run(case: Case, policies: Sequence[LaunchPolicy | SortPolicy], problem: str) -> list[BenchRow]:
-    return _rows(case, (replace(untimed(policy, case.nbytes), problem=problem) for policy in policies), 0.0, "")
+    return _rows(case, (replace(untimed_row(policy, case.nbytes), problem=problem) for policy in policies), 0.0, "")

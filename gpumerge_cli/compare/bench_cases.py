@@ -1,4 +1,4 @@
-"""The cases of a bench, planned as plain data: synthetic runs, and the sets of them that suit a backend."""
+"""The cases of a bench as plain data: synthetic runs, and presets of cases for a backend."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.compare.cases import SHAPES, Family
+from gpumerge_cli.compare.key_shapes import SHAPES, Family
 from gpumerge_cli.compare.oracle import SORTED
-from gpumerge_cli.compare.records import blocks_of
+from gpumerge_cli.compare.records import record_blocks
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.kinds import Order
@@ -22,7 +22,7 @@ TINY, SHUFFLED = "tiny", "shuffled"
 MERGED_SHAPES: tuple[str, ...] = (*SHAPES, TINY)
 """The shapes of `cases`, and TINY: uniform keys, all but the first run a thousandth of the whole each."""
 BENCH_SHAPES = (*MERGED_SHAPES, SHUFFLED)
-"""All shapes. SHUFFLED: one run of uniform keys in no order, which is sorted."""
+"""All shapes. SHUFFLED: one run of uniform keys in no order, to be sorted."""
 _TINY_SHARE = 1024
 _FOOTPRINTS = {
     "records": ((5, 32), (5, 52)),
@@ -33,7 +33,7 @@ _FOOTPRINTS = {
 """Host memory that a case takes, with two runs and with more, which are merged a level at a time.
 
 The first number counts copies of all runs, with their images and the memory of a sort; the second, further bytes for
-each item, such as indices. Many keys are not sorted to judge a merge.
+each item, such as indices. Many keys are not sorted to check a merge.
 """
 
 
@@ -57,12 +57,12 @@ def items_named(name: str) -> CaseItems:
     """
     key, plus, payload = name.partition("+")
     if not key:
-        raise UsageError(f"{name!r} names no key", way_out="say its dtype, for example int32+4")
+        raise UsageError(f"{name!r} has no key", way_out="begin with its dtype, for example int32+4")
     order = Order.of(key)
     if not plus:
         return CaseItems(order.dtype.name, order)
     if not payload.isdecimal() or int(payload) == 0:
-        raise UsageError(f"{name!r} names no payload", way_out="say its bytes, for example int32+4")
+        raise UsageError(f"{name!r} has no payload size", way_out="end with its bytes, for example int32+4")
     return CaseItems(f"{order.dtype.name}+{int(payload)}", Order.records(order.width + int(payload), 0, order.dtype))
 
 
@@ -70,8 +70,8 @@ def items_named(name: str) -> CaseItems:
 class Case:
     """`runs` sorted runs of `size` items in all, whose keys interleave as `shape` says.
 
-    Runs are equally long, so a size that does not divide is rounded down. Raises UsageError where a run would be empty,
-    there is no such shape, or keys in no order would be several runs.
+    Runs are equally long, so a size that does not divide is rounded down. Raises UsageError for an empty run, for an
+    unknown shape, and for several runs of keys in no order.
     """
 
     items: CaseItems
@@ -81,7 +81,7 @@ class Case:
 
     def __post_init__(self) -> None:
         if self.shape not in BENCH_SHAPES:
-            raise UsageError(f"--shapes: {self.shape!r} is no shape", way_out=f"use {', '.join(BENCH_SHAPES)}")
+            raise UsageError(f"--shapes: {self.shape!r} is not a shape", way_out=f"use {', '.join(BENCH_SHAPES)}")
         if self.runs < 1:
             raise UsageError(f"{self.runs} runs cannot be merged", way_out="use 1 or more")
         if self.sorts and self.runs > 1:
@@ -133,7 +133,7 @@ class Case:
         def make(number: int) -> None:
             start = 0
             family = families[number]
-            for block in blocks_of(family, number, order):
+            for block in record_blocks(family, number, order):
                 runs[number][start : start + block.nbytes] = block.view(np.uint8)
                 start += block.nbytes
 
@@ -177,7 +177,7 @@ class Preset:
         return list(dict.fromkeys(case for axes in sweeps for case in axes.cases()))
 
     def _of(self, name: str) -> Axes:
-        """The middle case with other items. Records are judged by a sort, so there are only as many as sort quickly."""
+        """The middle case with other items. Records are checked by a sort, so their number is limited."""
         most = SORTED if items_named(name).order.is_rows else inf
         sizes = tuple(dict.fromkeys(size if size <= most else SORTED for size in self.middle.sizes))
         return replace(self.middle, items=(name,), sizes=sizes)

@@ -24,16 +24,16 @@ from gpumerge_cli.results.compared import Measured
 
 @dataclass(frozen=True)
 class Effort:
-    """The effort of a comparison or bench.
-
-    repeat: timings of each contestant. threads: host threads that make runs, judge outputs and, on the CPU, merge.
-    seed: of synthetic runs. version: of the program, which the report names.
-    """
+    """The effort of a comparison or bench."""
 
     repeat: int = 5
+    """Timings of each contestant."""
     threads: int = 1
+    """Host threads that make runs, check outputs and, on the CPU, merge."""
     seed: int = 0
+    """The seed of synthetic runs."""
     version: str = ""
+    """The version of the program, for the report."""
 
 
 @dataclass(frozen=True)
@@ -58,16 +58,16 @@ def contest(
     repeat: int,
     equals: Equals = Equals.ALL,
 ) -> Contest:
-    """Judge and time `policies`, all of merges or all of sorts, and the baselines of `workspace`, `repeat` times each.
+    """Check and time `policies`, all of merges or all of sorts, and the baselines of `workspace`, `repeat` times each.
 
-    The runs must be uploaded to it. nbytes: of all runs. equals: the set that merges make, ALL for none. Medians and
-    ratios of the rows are left open. A wrong output is no error here: its row says so, and it is not timed. A library
-    that the machine has no room for is not run.
+    The runs must have been uploaded to it. nbytes: bytes of all runs. equals: the set that merges make, ALL for none.
+    Medians and ratios of the rows are not filled in. A wrong output raises nothing: its row says so, and it is not
+    timed. A library that lacks memory is not run.
     """
     if equals.is_set:
         rows = [Measured("walk", "", True) for _ in policies]
     else:
-        rows = [untimed(policy, nbytes) for policy in policies]
+        rows = [untimed_row(policy, nbytes) for policy in policies]
     works = [_work(workspace, policy, equals) for policy in policies]
     for name, work in _baselines(workspace, policies, equals).items():
         rows.append(Measured(name, "", True, library=True))
@@ -75,7 +75,7 @@ def contest(
     contestants = [
         _Contestant(replace(row, nbytes=nbytes + truth.nbytes), work) for row, work in zip(rows, works, strict=True)
     ]
-    return _timed([_judged(contestant, workspace, truth) for contestant in contestants], workspace, repeat)
+    return _timed([_verified(contestant, workspace, truth) for contestant in contestants], workspace, repeat)
 
 
 def _work(workspace: ComparedWorkspace, policy: LaunchPolicy | SortPolicy, equals: Equals) -> Callable[[], None]:
@@ -93,21 +93,21 @@ def _baselines(
     return workspace.sort_baselines() if sorts else workspace.baselines()
 
 
-def untimed(policy: LaunchPolicy | SortPolicy, nbytes: int) -> Measured:
-    """The row of a variant that merges or sorts `nbytes`, before anything is known of it."""
+def untimed_row(policy: LaunchPolicy | SortPolicy, nbytes: int) -> Measured:
+    """The row of a variant that merges or sorts `nbytes`, before it is run."""
     if isinstance(policy, SortPolicy):
         return Measured(policy.algorithm, policy.describe(), True, nbytes=2 * nbytes)
     return Measured(policy.name, policy.describe(), True, nbytes=2 * nbytes)
 
 
-def _judged(contestant: _Contestant, workspace: ComparedWorkspace, truth: Oracle) -> _Contestant:
+def _verified(contestant: _Contestant, workspace: ComparedWorkspace, truth: Oracle) -> _Contestant:
     row = contestant.row
     try:
         workspace.poison()
         contestant.work()
         merged = np.asarray(workspace.download())
         right = truth.equal_by_key(merged) if row.library else truth.exact(merged)
-        verdict = replace(row, right=right, problem="" if right else "its output is not what it should be")
+        verdict = replace(row, right=right, problem="" if right else "its output is not correct")
     except (MemoryError, DeviceError) as error:
         verdict = replace(row, right=row.library, problem=str(error) or "not enough memory")
     except GpumergeError as error:
@@ -117,7 +117,7 @@ def _judged(contestant: _Contestant, workspace: ComparedWorkspace, truth: Oracle
 
 
 def _timed(contestants: Sequence[_Contestant], workspace: ComparedWorkspace, repeat: int) -> Contest:
-    """Time each contestant without a problem, and the copy, `repeat` times; one round ahead of these warms up."""
+    """Time each contestant without a problem, and the copy, `repeat` times; a round before these warms up."""
     seconds: list[list[float]] = [[] for _ in contestants]
     copies: list[float] = []
     for _ in range(repeat + 1):
@@ -134,7 +134,7 @@ def with_ratios(row: Measured, ceiling: float, basic: float) -> Measured:
     """`row` with median, spread and ratios filled in from its `seconds`; unchanged if it was not timed.
 
     The spread is (slowest - fastest) / median. ceiling: seconds of a copy of the same bytes. basic: median seconds of
-    the basic kernel, 0 if it was not timed. A ratio that means nothing is 0.
+    the basic kernel, 0 if it was not timed. A ratio without a meaning is 0.
     """
     if not row.seconds:
         return row

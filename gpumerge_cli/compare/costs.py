@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import gpumerge_cli
-from gpumerge_cli.compare.writing import MAPPED, RESERVED, writing_seconds
+from gpumerge_cli.compare.write_speed import MAPPED, RESERVED, writing_seconds
 from gpumerge_cli.costs import BACKENDS, Costs
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.resources import cores
@@ -35,20 +35,23 @@ _START = (  # with -m, Python would take the current folder's modules for its ow
 
 
 def measure_costs(
-    backends: tuple[str, ...], device: str, folder: str | None = None, told: Callable[[str], None] = lambda line: None
+    backends: tuple[str, ...],
+    device: str,
+    folder: str | None = None,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Costs:
     """Measure the costs of this machine. Backends that are not named keep the built-in costs.
 
     device: a name for the machine's devices. folder: the place of the files, on the storage to measure; it needs 4 GB.
-    told: called with a line before each step. Raises GpumergeError if a merge fails.
+    progress: called with a line before each step. Raises GpumergeError if a merge fails.
     """
     found: dict[str, float] = {}
     with tempfile.TemporaryDirectory(prefix="gpumerge-measure-", dir=folder) as work:
         for (backend, items), count in _COUNTS.items():
             if backend in backends:
-                told(f"{backend}: {items}, 2 x {count:,}")
+                progress(f"{backend}: {items}, 2 x {count:,}")
                 found |= _measured(Path(work), backend, items, count)
-        told(f"writing, {_WRITTEN / 1e9:.1f} GB")
+        progress(f"writing, {_WRITTEN / 1e9:.1f} GB")
         found |= _writing(Path(work))
     source = f"measured: {platform.node()}, {cores()} cores, {device}"
     built_in = [backend for backend in BACKENDS if backend not in backends]
@@ -81,7 +84,7 @@ def _measured(work: Path, backend: str, items: str, count: int) -> dict[str, flo
     if backend == "gpu":
         found["link"] = 2 * nbytes / (stages["upload"] + stages["download"])
     if items == "keys":
-        # A GPU merges meanwhile.
+        # A GPU merges at the same time.
         found["storage"] = nbytes / (
             busy if backend == "gpu" else max(busy - merging / min(workers, cores()), busy / 10)
         )
@@ -98,7 +101,7 @@ def _writing(work: Path) -> dict[str, float]:
 
 
 def _gpumerge(*words: str) -> None:
-    # Stages are told apart only where merging does not write.
+    # Stages are distinguished only where merging does not write.
     environment = os.environ | {FORCED: "0"}
     command = [sys.executable, "-P", "-c", _START, str(Path(gpumerge_cli.__file__).parent.parent), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)

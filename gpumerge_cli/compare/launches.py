@@ -1,4 +1,4 @@
-"""The launches of a comparison: every kernel, with as many of the user's wishes as it can take."""
+"""The launches of a comparison: every kernel, with as many of the requested options as it has."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gpumerge_cli.order.kinds import Order
 
 
 def launches(backend: Backend, order: Order, request: LaunchRequest, runs: int = 2) -> list[LaunchPolicy]:
-    """The policies to compare, each once: all kernels, or the simplest and the one asked for.
+    """The policies to compare, each once: all kernels, or the simplest and the requested one.
 
-    If no kernel is named, each kernel ignores those wishes of the request that it cannot follow. Raises UsageError if
-    the kernel asked for cannot follow one, or if no kernel can.
+    If no kernel is named, each kernel ignores the options of the request that it does not have. Raises UsageError if
+    the requested kernel cannot follow an option, or if no kernel can.
     """
     kernels: tuple[KernelName, ...] = NAMES if request.kernel == "auto" else (NAMES[0], request.kernel)
     policies: list[LaunchPolicy] = []
@@ -42,7 +42,7 @@ def launches(backend: Backend, order: Order, request: LaunchRequest, runs: int =
 def variants(backend: Backend, order: Order, kernels: Sequence[KernelName], runs: int = 2) -> list[LaunchPolicy]:
     """The policies of these kernels, in the ladder's order: each in every way that it moves tiles, the best last.
 
-    The rest is left to the backend. No policy comes twice: to a backend, two ways may be one.
+    The backend decides the rest. No policy occurs twice, though a backend may treat two ways as one.
     """
     ordered = sorted(kernels, key=lambda name: NAMES.index(variant_named(name).name))
     wishes = [wish for kernel in ordered for wish in _wishes(kernel, LaunchRequest())]

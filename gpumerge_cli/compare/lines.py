@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.compare.cases import Family
+from gpumerge_cli.compare.key_shapes import Family
 
 DIGITS = 10
 """Digits of a zero-padded number: 2^33 values, so 10 digits hold them all."""

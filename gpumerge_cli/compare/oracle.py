@@ -1,4 +1,4 @@
-"""The right answer, found without any of the code that is judged by it: NumPy's and Python's stable sorts."""
+"""The correct output, computed independently of the code under test: by NumPy's and Python's stable sorts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.compare.sets import SetOracle
-from gpumerge_cli.compare.sums import SumOracle
+from gpumerge_cli.compare.set_oracle import SetOracle
+from gpumerge_cli.compare.sum_oracle import SumOracle
 from gpumerge_cli.native.comparison import key_by
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Keys, Order, Records
 
 SORTED = 1 << 24
-"""The most keys that are sorted to judge a merge of them."""
+"""The most keys that are sorted to check their merge."""
 
 Bytes = NDArray[np.uint8]
 
@@ -24,21 +24,21 @@ class Oracle(Protocol):
     """Knows the stable merge, or a set, of a few runs."""
 
     how: str
-    """The method: "stable sort", "order and sums" (see compare.sums) or "counts of equals" (see compare.sets)."""
+    """The method: "stable sort", "order and sums" (see sum_oracle) or "counts of equals" (see set_oracle)."""
     nbytes: int
-    """Bytes of the right output."""
+    """Bytes of the correct output."""
 
     def exact(self, merged: Bytes) -> bool:
-        """Tell if `merged` is the right output, byte for byte."""
+        """Whether `merged` is the correct output, byte for byte."""
 
     def equal_by_key(self, merged: Bytes) -> bool:
-        """Tell if `merged` has the right key at every rank; items that compare equal may be permuted."""
+        """Whether `merged` has the correct key at every rank; items that compare equal may be permuted."""
 
 
 def oracle(runs: Sequence[Bytes], order: Order, equals: Equals = Equals.ALL, *, threads: int = 1) -> Oracle:
     """The oracle of `runs`: bytes of whole keys, records or lines. It keeps no reference to them.
 
-    equals: the set that is made of them, ALL for their merge. threads: host threads that judge more than SORTED keys.
+    equals: the set that is made of them, ALL for their merge. threads: host threads that check more than SORTED keys.
     """
     if equals.is_set:
         return SetOracle(runs, order, equals)
@@ -77,7 +77,7 @@ class _Keys:
 
 
 class _Lines:
-    """An oracle of lines: their stable sort is the one right answer."""
+    """An oracle of lines: their stable sort is the only correct output."""
 
     how = "stable sort"
 

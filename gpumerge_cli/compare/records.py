@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.compare.cases import Family
+from gpumerge_cli.compare.key_shapes import Family
 from gpumerge_cli.order.kinds import Order, Records
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -21,7 +21,7 @@ def key_dtype(order: Order) -> np.dtype[np.generic]:
     return order.made_of if isinstance(order, Records) else order.dtype
 
 
-def blocks_of(family: Family, run: int, order: Order) -> Iterator[NDArray[Any]]:
+def record_blocks(family: Family, run: int, order: Order) -> Iterator[NDArray[Any]]:
     """One run's items of one size, in blocks of whole items; family: of `key_dtype(order)`."""
     return records(family, run, order) if isinstance(order, Records) else family.blocks(run)
 

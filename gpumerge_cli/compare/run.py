@@ -12,9 +12,9 @@ from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
 from gpumerge_cli.backends.variants.lookup import NAMES
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.compare.contest import Effort, contest, environment, with_ratios
+from gpumerge_cli.compare.file_sorts import whole_sorts
 from gpumerge_cli.compare.launches import launches
 from gpumerge_cli.compare.oracle import oracle
-from gpumerge_cli.compare.whole import whole_sorts
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import ALGORITHMS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, check_recursion
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.load import LoadedRuns
 
 
-def compare(
+def compare_kernels(
     loaded: LoadedRuns,
     backend: ComparedBackend,
     launch: LaunchRequest,
@@ -34,8 +34,8 @@ def compare(
 ) -> CompareReport:
     """Run and time every variant that `launch` leaves open on the runs of `loaded`.
 
-    The runs must be in order. Raises UsageError if there is nothing to merge or no kernel can be launched as asked. A
-    variant with a wrong output is no error here: its row says so, and it is not timed.
+    The runs must be in order. Raises UsageError if there is nothing to merge or no kernel can be launched as requested.
+    A variant with a wrong output raises nothing: its row says so, and it is not timed.
     """
     _refuse_empty(loaded)
     policies = launches(backend, loaded.order, launch, len(loaded.runs))
@@ -101,19 +101,19 @@ def compare_sorts(
     """Run and time every algorithm, or the one that `request` names, on all items of `loaded` in memory.
 
     files: the sort of the files that `loaded` comes from; whole sorts of these are timed, too. Algorithms that refuse
-    this size are not run. Raises UsageError as `compare` does.
+    this size are not run. Raises UsageError as `compare_kernels` does.
     """
     _refuse_empty(loaded)
     total = sum(run.size for run in loaded.runs)
-    policies, asked, refused = [], [], None
+    policies, requests, refused = [], [], None
     for name in ALGORITHMS if request.algorithm == "auto" else (request.algorithm,):
-        # Algorithms that do not merge have no use for the launch that was asked for.
+        # Algorithms that do not merge do not use the requested launch.
         launch = request.launch if name in ("merge", "bottom-up") else LaunchRequest()
         try:
             if name == "recursive":  # the number of lines is known only here
                 check_recursion(sum(file.items for file in loaded.inputs))
             policies.append(backend.resolve_sort(SortRequest(name, launch), loaded.order, total))
-            asked.append(SortRequest(name, launch))
+            requests.append(SortRequest(name, launch))
         except UsageError as error:
             refused = error
     if not policies:
@@ -122,7 +122,7 @@ def compare_sorts(
     report = replace(_compared(loaded, backend, policies, effort), command="sort")
     if files is None:
         return report
-    return replace(report, rows=whole_sorts(files, backend, asked, report.rows, threads=effort.threads))
+    return replace(report, rows=whole_sorts(files, backend, requests, report.rows, threads=effort.threads))
 
 
 def _upload(workspace: ComparedWorkspace, runs: Sequence[Bytes]) -> None:

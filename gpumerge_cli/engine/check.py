@@ -11,33 +11,33 @@ from functools import partial
 from gpumerge_cli import __version__
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
-from gpumerge_cli.engine.disorder import Joining, disorder_error
-from gpumerge_cli.engine.executor import Executor, JobTeam, perform
-from gpumerge_cli.engine.inputs import Inputs, layouts_of, look_at, opened, same_headers
+from gpumerge_cli.engine.disorder import JoinContext, disorder_error
+from gpumerge_cli.engine.executor import Executor, JobTeam, run_pass
+from gpumerge_cli.engine.inputs import Inputs, check_readable, layouts_of, open_inputs, same_headers
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local import LOCAL
-from gpumerge_cli.engine.memory import judge_memory
-from gpumerge_cli.engine.opening import Advance, is_packed
+from gpumerge_cli.engine.memory import check_memory
 from gpumerge_cli.engine.outcome import Outcome
-from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.reading_progress import Advance, is_packed
+from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.naming import size_told
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.plan import Chunk, blocks_of
+from gpumerge_cli.plan import Chunk, item_blocks
 from gpumerge_cli.results.run import CheckReport, InputFile
 from gpumerge_cli.urls import is_url
 
-_MOST_LOOKED_AT = 16
-"""Files that are looked at for each file that is out of order."""
+_MOST_SAMPLED = 16
+"""Other files that are sampled for each file that is out of order."""
 
 
-def check(
+def check_order(
     job: Job,
     advance: Advance | None = None,
-    told: Callable[[InputFile | InputError], None] | None = None,
+    on_file: Callable[[InputFile | InputError], None] | None = None,
     executor: Executor = LOCAL,
 ) -> CheckReport:
     """Check every input by itself. See engine.run.run."""
@@ -49,28 +49,28 @@ def check(
             files.append(found)
         else:
             wrong.append(found)
-        if told is not None and (len(job.inputs) > 1 or not wrong):
-            told(found)
+        if on_file is not None and (len(job.inputs) > 1 or not wrong):
+            on_file(found)
     if wrong:
-        raise _verdict(wrong, len(job.inputs), all_told=told is not None)
+        raise _final_error(wrong, len(job.inputs), reported=on_file is not None)
     items, nbytes = sum(file.items for file in files), sum(file.nbytes for file in files)
     return CheckReport(tuple(files), items, nbytes, time.perf_counter() - started, __version__)
 
 
-def _verdict(wrong: Sequence[InputError], checked: int, *, all_told: bool) -> GpumergeError:
-    """The error that ends a check of `checked` files. all_told: each of the errors `wrong` has been printed already."""
+def _final_error(wrong: Sequence[InputError], checked: int, *, reported: bool) -> GpumergeError:
+    """The error that ends a check of `checked` files. reported: each of the errors `wrong` has been printed already."""
     disorders = sum(isinstance(error, DisorderError) for error in wrong)
     first, unread = wrong[0], len(wrong) - disorders
-    verdict: GpumergeError = first
+    error: GpumergeError = first
     if checked > 1:
-        of_files, told = f" of {checked} files", []
+        of_files, counts = f" of {checked} files", []
         if disorders:
-            told.append(f"{disorders}{of_files} {'is' if disorders == 1 else 'are'} out of order")
+            counts.append(f"{disorders}{of_files} {'is' if disorders == 1 else 'are'} out of order")
         if unread:
-            told.append(f"{unread}{of_files if not told else ''} could not be checked")
-        verdict = GpumergeError("; ".join([", ".join(told), *([] if all_told else [str(first)])]))
-    verdict.exit_code = 2 if unread else 1
-    return verdict
+            counts.append(f"{unread}{of_files if not counts else ''} could not be checked")
+        error = GpumergeError("; ".join([", ".join(counts), *([] if reported else [str(first)])]))
+    error.exit_code = 2 if unread else 1
+    return error
 
 
 def check_each(
@@ -99,9 +99,9 @@ def check_each(
                 advance(sum(sizes[:at]) + sizes[at] * done // max(1, total), sum(sizes))
 
         try:
-            with opened((name,), items, folders=job.resources.folders, copier=copier) as one, ExitStack() as stack:
-                beside = partial(_others, (*inputs[:at], *inputs[at + 1 :]), job, one.order, stack)
-                files = replace(one, others=beside)
+            with open_inputs((name,), items, folders=job.resources.folders, copier=copier) as one, ExitStack() as stack:
+                others = partial(_others, (*inputs[:at], *inputs[at + 1 :]), job, one.order, stack)
+                files = replace(one, others=others)
                 if files.layout.format.names_in_header:  # those of the first file
                     head = files.shown_header(files.sources[0])
                     same_headers([*headers, (name, head)], files.layout)
@@ -118,23 +118,23 @@ def _others(names: Sequence[str], job: Job, order: Order, stack: ExitStack) -> S
     """See Inputs.others. They are opened until the stack closes; None as well where that could take a while."""
     if not names:
         return ()
-    if len(names) > _MOST_LOOKED_AT or not all(map(os.path.isfile, names)):
+    if len(names) > _MOST_SAMPLED or not all(map(os.path.isfile, names)):
         return None
     try:
         if any(map(is_packed, names, layouts_of(names, job.items))):
             return None
-        others = stack.enter_context(opened(names, job.items, folders=job.resources.folders, silent=True))
+        others = stack.enter_context(open_inputs(names, job.items, folders=job.resources.folders, silent=True))
     except (InputError, UsageError):
         return None
     return others.sources if others.order == order else None
 
 
 def _troubles(names: Sequence[str]) -> dict[str, InputError]:
-    """The names that cannot be read, and why; if there are any, also those of no files, whose reading may not end."""
+    """The names that cannot be read, and why. If there are any, pipes are among them: reading one may never end."""
     troubles: dict[str, InputError] = {}
     for name in names:
         try:
-            look_at((name,))
+            check_readable((name,))
         except InputError as error:
             troubles[name] = error
     for name in names if troubles else ():
@@ -152,49 +152,49 @@ def raise_disorder(job: Job, inputs: Inputs, advance: Advance | None = None, exe
 
     advance, executor: see check_each.
     """
-    judge_memory(job, inputs)
+    check_memory(job, inputs)
     check, clock = _check_of(job), Clock()
     team = executor.team(check, inputs, clock)
-    search = Search(check, team, clock, inputs.mean_bytes)
+    search = DisorderSearch(check, team, clock, inputs.mean_bytes)
     counts = []
     for source in inputs.sources:
         found = search.outcome(source, inputs.order, advance)
         source.check_unchanged()
         if found.disorder is not None:
-            raise search.error(source, inputs.order, found.disorder, beside=inputs.all_sources())
+            raise search.error(source, inputs.order, found.disorder, others=inputs.all_sources())
         counts += found.counts
     return counts
 
 
 def _check_of(job: Job) -> Job:
-    """The check of a job's inputs. Equal items are in order but in a check that says otherwise."""
+    """The check of a job's inputs. Equal items are in order unless the job is a check that says otherwise."""
     if job.operation.kind == "check":
         return job
     return replace(job, operation=replace(job.operation, kind="check", equals=Equals.ALL, margin=None, join=None))
 
 
 @dataclass(frozen=True)
-class Search:
-    """Searches for the first item of a source that sorts before the one ahead of it.
-
-    job: a check. team: looks at blocks of the source, all at once. mean_bytes: of an item on average.
-    """
+class DisorderSearch:
+    """Searches for the first item of a source that sorts before the one ahead of it."""
 
     job: Job
+    """A check."""
     team: JobTeam
+    """Checks blocks of the source, all at once."""
     clock: Clock
     mean_bytes: float
+    """Bytes of an item on average."""
 
     def outcome(self, source: Source, order: Order, advance: Advance | None = None) -> Outcome:
         """The outcome of a search in one source. advance: called with (bytes done, bytes in all)."""
-        blocks = blocks_of(source, self.team.block_bytes(source, order))
+        blocks = item_blocks(source, self.team.block_bytes(source, order))
         pieces = [Chunk((block,), block[0]) for block in blocks]
-        work = Pass(self.job, "check", (source,), order, self.mean_bytes, NoOutlet(), pieces=pieces, advance=advance)
+        work = Pass(self.job, "check", (source,), order, self.mean_bytes, NullWriter(), pieces=pieces, advance=advance)
         if not pieces:
             return Outcome([0])
         if advance is not None:  # what ends the check need not wait for the first block
             advance(0, source.size)
-        return perform(work, self.team.ready(work), self.clock)
+        return run_pass(work, self.team.ready(work), self.clock)
 
     def error(
         self,
@@ -202,23 +202,23 @@ class Search:
         order: Order,
         offset: int,
         *,
-        beside: Sequence[Source] | None = (),
-        join: Joining | None = None,
+        others: Sequence[Source] | None = (),
+        join: JoinContext | None = None,
     ) -> DisorderError:
         """The error for the first disorder of a source, which lies at `offset`.
 
-        beside, join: see disorder_error.
+        others, join: see disorder_error.
         """
         unique = not self.job.operation.equals.keeps_all
         named = self.job.operation.name != "compare"
-        return disorder_error(source, offset, order, partial(self._first_in, source), unique=unique, beside=beside,
+        return disorder_error(source, offset, order, partial(self._first_in, source), unique=unique, others=others,
                               join=join, named=named)  # fmt: skip
 
     def _first_in(self, source: Source, order: Order) -> int | None:
         return self.outcome(source, order).disorder
 
 
-def disorder_of(work: Pass, number: int, join: Joining | None = None) -> DisorderError | None:
+def disorder_of(work: Pass, number: int, join: JoinContext | None = None) -> DisorderError | None:
     """The error for the first disorder of a source of a pass, None if it is in order after all.
 
     It is searched again, since tasks meet disorder in any order.
@@ -226,6 +226,6 @@ def disorder_of(work: Pass, number: int, join: Joining | None = None) -> Disorde
     source, order = work.sources[number], work.order_of(number)
     check, clock = _check_of(work.job), Clock()
     job = replace(check, resources=replace(check.resources, backend="cpu", cluster=None))
-    search = Search(job, LOCAL.host(job), clock, work.mean_bytes)
+    search = DisorderSearch(job, LOCAL.host(job), clock, work.mean_bytes)
     found = search.outcome(source, order).disorder
-    return None if found is None else search.error(source, order, found, beside=work.sources, join=join)
+    return None if found is None else search.error(source, order, found, others=work.sources, join=join)

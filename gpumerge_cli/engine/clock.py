@@ -10,9 +10,10 @@ from gpumerge_cli.measure import Stopwatch
 
 @dataclass
 class Clock:
-    """The times of a run. before: seconds that the process had run before the call."""
+    """The times of a run."""
 
     before: float = 0.0
+    """Seconds that the process had run before the call."""
     called: float = field(default_factory=time.perf_counter)
     """The time of the call, in seconds of time.perf_counter."""
     started: float = 0.0

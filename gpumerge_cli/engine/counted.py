@@ -1,4 +1,4 @@
-"""Lines of a workspace with the number of their equals beside each. The CPU's library writes its own."""
+"""Lines of a workspace, each with the number of its equals. On the CPU the library writes these lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _POWERS = 10 ** np.arange(1, 19, dtype=np.int64)
 
 
 class CountedLines:
-    """The result of a workspace that has counted equal lines, with their numbers beside them. See outlet.Merged."""
+    """The result of a workspace that has counted equal lines, with their numbers. See writers.Merged."""
 
     def __init__(self, workspace: CountingWorkspace, margin: Margin, order: Order) -> None:
         self._workspace = workspace
@@ -42,7 +42,7 @@ class CountedLines:
             yield from (part[at : at + _BLOCK] for at in range(0, max(1, len(part)), _BLOCK))
 
     def _widths(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The bytes of what stands beside lines."""
+        """The bytes of the text added to each line."""
         digits = 1 + np.searchsorted(_POWERS, numbers, "right")
         return 1 + (np.maximum(digits, 7) if self._ahead else digits)
 

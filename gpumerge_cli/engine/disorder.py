@@ -1,4 +1,4 @@
-"""Messages of disorder: they name the items, their places, the key, and an order that the file does have."""
+"""Messages of disorder: they name the items, their lines, the key, and an order that the file has."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.headers import is_header
-from gpumerge_cli.engine.ways_out import encoding_way, is_headed, is_torn, join_way, mark_way, order_way, table_way
+from gpumerge_cli.engine.hints import encoding_hint, is_headed, is_torn, join_hint, mark_hint, order_hint, table_hint
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.native.comparison import Comparison, key_bounds
@@ -19,15 +19,15 @@ _BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
-class Joining:
-    """The other file of a join, and its order.
-
-    command: sorts the file for the join. said: the options of the join for another order of the file.
-    """
+class JoinContext:
+    """The other file of a join, and its order."""
 
     command: str
+    """Sorts the file for the join."""
     other: tuple[Source, Order]
-    said: Callable[[Order], str]
+    """The other file, opened, and its order."""
+    options: Callable[[Order], str]
+    """Gives the options of the join for another order of the file."""
 
 
 def disorder_error(
@@ -37,40 +37,40 @@ def disorder_error(
     first_in: Callable[[Order], int | None],
     *,
     unique: bool = False,
-    beside: Sequence[Source] | None = (),
-    join: Joining | None = None,
+    others: Sequence[Source] | None = (),
+    join: JoinContext | None = None,
     named: bool = True,
 ) -> DisorderError:
     """The error for the disorder at `offset`. It says where it is, shows both items, and names a way out.
 
     first_in: the position of the first disorder in another order, None if there is none. unique: equal items are in
-    disorder, too. beside: the other inputs, stretches of which must be in an order, too, before it is proposed; None
-    if they cannot be looked at, and none is. join: tells what the file is joined to; another order is then proposed for
-    both. named: the command takes keys of CSV by name.
+    disorder, too. others: the other inputs: an order is proposed only if samples of them are in it, too; None if
+    they cannot be read, and no order is proposed. join: the other file of a join; another order is then proposed
+    for both. named: the command takes keys of CSV by name.
     """
     where = source.place(offset)
     here, ahead = source.item_at(offset), source.item_before(offset)
     equal = Comparison(order)(here, ahead) == 0
     by = _deciding_key(here, ahead, order)
     empty = by is None and _keys_are_empty(here, ahead, order)
-    known = beside is not None
-    sources = [source, *(other for other in beside or () if other is not source)]
-    way_out = encoding_way(source, order) or (table_way(sources, order) if known and named and join is None else "")
+    known = others is not None
+    sources = [source, *(other for other in others or () if other is not source)]
+    way_out = encoding_hint(source, order) or (table_hint(sources, order) if known and named and join is None else "")
     if not way_out and empty:
         way_out = "check -t and the number of the field"
     holds = partial(_decides_alike, here, ahead, by)
     if not way_out and join is not None and by is not None:
         ordered = [(source, order), join.other]
-        way_out = join_way([one for one, _ in ordered], [its for _, its in ordered], by, first_in, holds, join.said)
+        way_out = join_hint([one for one, _ in ordered], [its for _, its in ordered], by, first_in, holds, join.options)
     if not way_out and not equal and known and join is None:
-        way_out = order_way(sources, order, by, first_in, [other for other in order.meant(by) if holds(other)])
-    way_out = way_out or mark_way(source)
+        way_out = order_hint(sources, order, by, first_in, [other for other in order.meant(by) if holds(other)])
+    way_out = way_out or mark_hint(source)
     if not way_out and is_torn(source, order):
         way_out = "if it is CSV, whose quotes enclose ends of lines, add --csv; else sort it first"
     if not way_out:
         headed = is_headed(source, order) or (where.endswith(":2") and is_header([ahead, here]))
-        way_out = _header_way(join=join is not None, named=named) if headed else ""
-        way_out += _sorting(order, unique=unique, join=join, headed=headed)
+        way_out = _header_hint(join=join is not None, named=named) if headed else ""
+        way_out += _sort_hint(order, unique=unique, join=join, headed=headed)
     why = ", its equal" if equal else ", with empty keys" if empty else _why(here, ahead, order, by)
     first, second = _shown(order.key_of(here), order.key_of(ahead), order)
     if order.item_word:
@@ -85,13 +85,13 @@ def _counted(place: str, order: Order, *, back: int = 0) -> str:
     return f"{order.item_word} {int(place.rpartition(':')[2]) - back}"
 
 
-def _header_way(*, join: bool, named: bool) -> str:
+def _header_hint(*, join: bool, named: bool) -> str:
     """The beginning of a way out for a file whose first line is like a header."""
     option = "--header" if join else "--header 1"
     return f"if line 1 is a header, add {option}{' or --field NAME' * (named and not join)}; else "
 
 
-def _sorting(order: Order, *, unique: bool, join: Joining | None, headed: bool) -> str:
+def _sort_hint(order: Order, *, unique: bool, join: JoinContext | None, headed: bool) -> str:
     """The way out if no known order fits the items. unique, join: see disorder_error. headed: a header is there."""
     if join is not None:
         return f"sort it first: {join.command}"
@@ -113,7 +113,7 @@ def _deciding_key(here: bytes, ahead: bytes, order: Order) -> int | None:
 
 
 def _decides_alike(here: bytes, ahead: bytes, by: int | None, other: Meant) -> bool:
-    """Whether the key that told two items apart, number `by`, does so in another order, too, if it must."""
+    """Whether the key that distinguishes two items, number `by`, does so in another order, too, where it must."""
     return other.by is None or _deciding_key(here, ahead, other.order) == by
 
 

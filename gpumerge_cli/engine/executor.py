@@ -11,13 +11,13 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.inputs import Copier, Inputs
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.memory import Shares
+from gpumerge_cli.engine.memory import ChunkBudget
 from gpumerge_cli.engine.outcome import Member, Outcome, WorkerLog
-from gpumerge_cli.engine.outlet import Outlet
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.supply import Spans
+from gpumerge_cli.engine.supply import ChunkCutter
 from gpumerge_cli.engine.tasks import Tasks
+from gpumerge_cli.engine.writers import ResultWriter
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk
@@ -27,32 +27,32 @@ _LEAST_AHEAD = 64
 
 
 @dataclass(frozen=True)
-class Ready:
-    """Workers that are ready for the tasks of a pass.
-
-    do: has them do all tasks, and gives the work of each; raises the first error that no other worker makes up for,
-    and all workers then stop. spans: cuts the pass for them; None if its planner does.
-    """
+class ReadyWorkers:
+    """Workers that are ready for the tasks of a pass."""
 
     members: Sequence[Member]
     do: Callable[[Tasks], Sequence[WorkerLog]]
-    spans: Spans | None = None
+    """Has them do all tasks, and returns the work of each.
+
+    Raises the first error that no other worker makes up for; all workers then stop."""
+    spans: ChunkCutter | None = None
+    """Cuts the pass for them; None if its planner does."""
 
 
 @dataclass(frozen=True)
-class Runs:
-    """The way in which a sort makes its runs.
-
-    pieces: of the inputs, each of which becomes a run. shares: pieces at once, and bytes of each but where one item is
-    longer. outlet: takes the runs. sources: the runs as the sources of the merge, once all are made. whole: there are
-    none, since the only piece is sorted at once to the output.
-    """
+class RunPlan:
+    """The way in which a sort makes its runs."""
 
     pieces: Sequence[Chunk]
-    shares: Shares
-    outlet: Outlet
+    """Pieces of the inputs, each of which becomes a run."""
+    budget: ChunkBudget
+    """Pieces at once, and bytes of each but where one item is longer."""
+    writer: ResultWriter
+    """Takes the runs."""
     sources: Callable[[], list[Source]]
+    """Gives the runs as the sources of the merge, once all are made."""
     whole: bool = False
+    """There are no runs: the only piece is sorted directly to the output."""
 
 
 class JobTeam(Protocol):
@@ -61,10 +61,10 @@ class JobTeam(Protocol):
     @property
     def choice(self) -> Choice: ...
 
-    def ready(self, work: Pass) -> Ready:
+    def ready(self, work: Pass) -> ReadyWorkers:
         """Get workers ready for a pass. Raises UsageError, InputError, OutputError, DeviceError or ClusterError."""
 
-    def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> Runs:
+    def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> RunPlan:
         """Decide how a sort makes its runs. stack: closes at the end what must stay open until then.
 
         at_once: everything may be sorted at once.
@@ -77,7 +77,7 @@ class JobTeam(Protocol):
 class Executor(Protocol):
     """Does the work of jobs: this process, or a cluster."""
 
-    def judge(self, job: Job) -> None:
+    def check_job(self, job: Job) -> None:
         """Raise UsageError for a job that it cannot do."""
 
     def copier(self, job: Job, output: str) -> Copier | None:
@@ -87,16 +87,16 @@ class Executor(Protocol):
         """
 
     def team(self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None) -> JobTeam:
-        """Choose the workers of a job, start the clock, and take the room of the output. Raises as JobTeam.ready."""
+        """Choose the workers of a job, start the clock, and reserve space for the output. Raises as JobTeam.ready."""
 
 
-def perform(work: Pass, ready: Ready, clock: Clock, *, waits: bool = True) -> Outcome:
-    """Have the workers do all tasks of a pass. waits: see Tasks. Raises as Ready.do."""
+def run_pass(work: Pass, ready: ReadyWorkers, clock: Clock, *, waits: bool = True) -> Outcome:
+    """Have the workers do all tasks of a pass. waits: see Tasks. Raises as ReadyWorkers.do."""
     kinds = {member.backend for member in ready.members}
     low = 2 * len(ready.members) if len(kinds) == 1 else max(_LEAST_AHEAD, 2 * len(ready.members))
     tasks = Tasks(work, ready.spans, low, clock.stopwatch, waits=waits)
     logs = list(ready.do(tasks))
     outcome = tasks.outcome
     outcome.logs = logs
-    outcome.workers = max(1, sum(log.worker.hands for log in logs if log.started))
+    outcome.workers = max(1, sum(log.worker.threads for log in logs if log.started))
     return outcome

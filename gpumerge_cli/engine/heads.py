@@ -1,4 +1,4 @@
-"""A merge that only looks at the inputs' next lines, as GNU sort -m does with any input, in order or not.
+"""A merge that only compares the next lines of the inputs, as GNU sort -m does, whether they are in order or not.
 
 It always takes the least of the inputs' next lines; among equal ones, that of the first input. For sorted inputs the
 result is that of every merge. This merge goes on where a merge in chunks has met a line out of order.
@@ -10,16 +10,16 @@ import time
 from collections.abc import Iterator, Sequence
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.engine.outcome import About, Outcome
+from gpumerge_cli.engine.outcome import LaunchInfo, Outcome
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.task import Filled, Task, TaskResult
+from gpumerge_cli.engine.task import PartTotal, Task, TaskResult
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.comparison import key_by
 from gpumerge_cli.native.heads import Heads, Wanted
 
 _LEAST_WINDOW, _WINDOW = 4 << 10, 256 << 10
-_OWN = 2  # the windows that the result, and the line that went out last, take
+_EXTRA_WINDOWS = 2  # the windows that the result, and the last line that was written, take
 
 
 class HeadsWorker:
@@ -30,7 +30,7 @@ class HeadsWorker:
 
     name = "cpu 0"
     backend = "cpu"
-    hands = 1
+    threads = 1
 
     def __init__(self, work: Pass, memory: int) -> None:
         self.chunk_bytes = max(1, work.nbytes)
@@ -41,11 +41,11 @@ class HeadsWorker:
         """See Worker."""
 
     def do(self, task: Task) -> TaskResult:
-        """See Worker. Counts and bytes are those of the whole output, what went out ahead of the task included."""
+        """See Worker. Counts and bytes are those of the whole output, those written ahead of the task included."""
         merged = _Merged(self._work, task, self._memory)
         try:
-            written = self._work.outlet.put(task.turn, task.place, merged, last=True)
-            end, counts, dropped = task.place.offset + (written or 0), merged.counts, merged.dropped
+            written = self._work.writer.put(task.turn, task.position, merged, last=True)
+            end, counts, dropped = task.position.offset + (written or 0), merged.counts, merged.dropped
         finally:
             merged.close()
         return TaskResult(
@@ -55,20 +55,20 @@ class HeadsWorker:
             nbytes=task.nbytes,
             largest=merged.largest,
             spans=merged.spans,
-            filled={0: Filled(sum(counts) - dropped, end)},
+            per_part={0: PartTotal(sum(counts) - dropped, end)},
             chunks=merged.chunks,
         )
 
-    def about(self) -> About:
+    def launch_info(self) -> LaunchInfo:
         """See Worker."""
-        return About()
+        return LaunchInfo()
 
     def close(self) -> None:
         """See Worker."""
 
 
 class _Merged:
-    """The merge of the next lines of a task's ranges. See outlet.Merged.
+    """The merge of the next lines of a task's ranges. See writers.Merged.
 
     largest: bytes of the largest window. chunks: the pieces of the result so far.
     """
@@ -84,14 +84,14 @@ class _Merged:
         self._work = work
         self._starts = starts
         self._ends = list(starts)  # what lies ahead of them in each source was read
-        self._window = max(_LEAST_WINDOW, min(_WINDOW, memory // (len(starts) + _OWN)))
+        self._window = max(_LEAST_WINDOW, min(_WINDOW, memory // (len(starts) + _EXTRA_WINDOWS)))
         self._heads = Heads(work.order, len(sources), self._window, unique=unique)
         last = _last_before(sources, starts, work) if unique else None
         if last is not None:
             self._heads.follow(last)
 
     def outputs(self) -> Iterator[Bytes]:
-        """The result by pieces, each valid until the next one is asked for."""
+        """The result by pieces, each valid until the next one is requested."""
         reading = 0.0
         while (found := self._heads.next()) is not None:
             if isinstance(found, Wanted):
@@ -134,17 +134,17 @@ class _Merged:
 
 
 def _last_before(sources: Sequence[Source], starts: Sequence[int], work: Pass) -> bytes | None:
-    """The line that a merge put out last when it had come to `starts`, of sources in order up to there."""
+    """The last line that a merge wrote up to `starts`, of sources in order up to there."""
     ahead = [source.item_before(start) for source, start in zip(sources, starts, strict=True) if start > 0]
     return max(ahead, key=key_by(work.order), default=None)
 
 
-def gone_on(ahead: Outcome, rest: Outcome) -> Outcome:
+def combined_outcome(ahead: Outcome, rest: Outcome) -> Outcome:
     """The outcome of a merge that met disorder, and of the one that went on with the rest."""
     ahead.counts[:] = rest.counts
     ahead.dropped += rest.dropped
-    ahead.written, ahead.filled = rest.written, rest.filled
-    ahead.filled[0].items -= ahead.dropped - rest.dropped
+    ahead.written, ahead.per_part = rest.written, rest.per_part
+    ahead.per_part[0].items -= ahead.dropped - rest.dropped
     ahead.chunks += rest.chunks
     ahead.largest = max(ahead.largest, rest.largest)
     return ahead

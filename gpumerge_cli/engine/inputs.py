@@ -12,11 +12,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol
 
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.engine.doubts import warn
-from gpumerge_cli.engine.opening import Advance, Openings, is_packed
+from gpumerge_cli.engine.line_warnings import warn_about_lines
+from gpumerge_cli.engine.reading_progress import Advance, ReadingProgress, is_packed
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError, UsageError
-from gpumerge_cli.extents import Copy
+from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats.base import STDIO, Source
 from gpumerge_cli.formats.format import Layout, Prepared, Written
 from gpumerge_cli.formats.items import Items
@@ -37,52 +37,54 @@ if TYPE_CHECKING:
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 _SHOWN = 60
 _LARGEST = 8
-_LOOKS = 64
-_LOOK_BYTES = 1 << 12
-_LOOK_APART = 1 << 15  # in what is smaller, memory is no matter
+_SAMPLES = 64
+_SAMPLE_BYTES = 1 << 12
+_SAMPLE_APART = 1 << 15  # in a smaller file, memory does not matter
 _OPENED_AT_ONCE = 16  # objects of stores, whose answers take a while
 
 
 class Copier(Protocol):
-    """Has compressed inputs copied, decompressed, to where all who read them can."""
+    """Copies compressed inputs, decompressed, to a folder that all workers can read."""
 
     def __call__(
         self,
         names: Sequence[str],
         layouts: Sequence[Layout],
         stopwatch: Stopwatch,
-        told: Callable[[int], Callable[[float], None]],
-    ) -> AbstractContextManager[tuple[Copy | None, ...]]:
+        progress: Callable[[int], Callable[[float], None]],
+    ) -> AbstractContextManager[tuple[DecompressedCopy | None, ...]]:
         """The copy of each input, None where it is read as it is; () if all are. They are removed at the end.
 
-        told: gives a function to call with the share of an input, by its number, that was gone through. Raises
+        progress: gives a function to call with the share of an input, by its number, that was gone through. Raises
         InputError, OutputError, ClusterError.
         """
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Opened inputs. dtype: that of the first one, byte order included; None for lines.
-
-    rest: takes the function that was told of progress while they were opened, and gives the one for the work that
-    follows. names: the names as they were given, which may hold secrets; those of the sources do not. new_head: the
-    start of the output where it is not that of an input. layout: of the first one. written: see formats.format.
-    others: gives further inputs of the command that have the same order; None if some have not, or cannot be looked at
-    now.
-    """
+    """Opened inputs, and the order that all of them have."""
 
     sources: tuple[Source, ...]
     order: Order
     layout: Layout
+    """That of the first input."""
     dtype: Dtype | None
+    """That of the first input, byte order included; None for lines."""
     written: Written = Written()
+    """See formats.format."""
     rest: Callable[[Advance | None], Advance | None] = lambda advance: advance
+    """Takes the function that reports progress, and gives the one for the work after the opening."""
     names: tuple[str, ...] = ()
+    """The names as the user gave them. They may hold secrets; the names of the sources do not."""
     new_head: bytes | None = None
+    """The start of the output where it is not that of an input."""
     others: Callable[[], Sequence[Source] | None] = tuple
+    """Gives further inputs of the command that have the same order.
+
+    None if some have not, or cannot be read now."""
 
     def all_sources(self) -> Sequence[Source] | None:
-        """These sources and the others; None if there are some that cannot be looked at."""
+        """These sources and the others; None if some cannot be read now."""
         others = self.others()
         return None if others is None else (*self.sources, *others)
 
@@ -91,16 +93,18 @@ class Inputs:
         """Bytes of all inputs."""
         return sum(source.size for source in self.sources)
 
-    @cached_property  # a look reads from the files
+    @cached_property  # sampling reads from the files
     def mean_bytes(self) -> float:
-        """Bytes of an item on average; of lines by a look at some of them, rather too few than too many."""
+        """Bytes of an item on average; of lines by samples, rather too few than too many."""
         if self.order.item_bytes:
             return float(self.order.item_bytes)
         largest = sorted(filter(attrgetter("size"), self.sources), key=attrgetter("size"))[-_LARGEST:]
-        most = _LOOKS // max(1, len(largest))
-        looks = [(source, max(1, min(most, source.size // _LOOK_APART))) for source in largest]
+        most = _SAMPLES // max(1, len(largest))
+        samples = [(source, max(1, min(most, source.size // _SAMPLE_APART))) for source in largest]
         end = self.order.end[0]
-        return min((_mean_line(source, at / count, end) for source, count in looks for at in range(count)), default=1.0)
+        return min(
+            (_mean_line(source, at / count, end) for source, count in samples for at in range(count)), default=1.0
+        )
 
     @property
     def head(self) -> bytes:
@@ -132,18 +136,18 @@ class Inputs:
 
 
 def layouts_of(names: Sequence[str], items: Items) -> list[Layout]:
-    """The layouts of inputs, of which nothing is opened. Raises UsageError if names and options do not go together."""
+    """The layouts of inputs, without opening any. Raises UsageError if names and options do not go together."""
     if not names:
         raise UsageError("no input was named", way_out="name at least one file, or - for standard input")
     if list(names).count(STDIO) > 1:
         raise UsageError("- was named twice, but there is one standard input", way_out="name it once")
     if not items.plain:  # sort finds a pipe at its end the second time, as GNU sort does
-        _judge_pipes(names)
+        _check_pipes(names)
     return [layout_of(name, items, number) for number, name in enumerate(names)]
 
 
-def _judge_pipes(names: Sequence[str]) -> None:
-    """Raise UsageError if two names stand for one open pipe: all that it holds would be the first one's."""
+def _check_pipes(names: Sequence[str]) -> None:
+    """Raise UsageError if two names stand for one open pipe: the first one would take all its bytes."""
     known: dict[tuple[int, int], str] = {}
     for name in names:
         if name != STDIO and not name.startswith(_DESCRIPTORS):
@@ -153,19 +157,19 @@ def _judge_pipes(names: Sequence[str]) -> None:
             if stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode):
                 pipe = status.st_dev, status.st_ino
                 if pipe in known:
-                    told = f"{known[pipe]} and {name} are one pipe, which can be read once"
-                    raise UsageError(told, way_out="name it once, or give it as a file")
+                    message = f"{known[pipe]} and {name} are one pipe, which can be read once"
+                    raise UsageError(message, way_out="name it once, or give it as a file")
                 known[pipe] = name
 
 
-def look_at(names: Sequence[str]) -> None:
-    """Raise the InputError of the first input that cannot be opened, before any is read: that may take for ever."""
+def check_readable(names: Sequence[str]) -> None:
+    """Raise the InputError of the first input that cannot be opened, before any is read, which may never end."""
     for name in names:
         look_at_input(name)
 
 
 @contextmanager
-def opened(
+def open_inputs(
     names: Sequence[str],
     items: Items,
     stopwatch: Stopwatch | None = None,
@@ -185,13 +189,13 @@ def opened(
     folders: for copies of inputs that are compressed or pipes, in turn; () for the system's.
     outputs: the names of the outputs; an OutputError for one of them is raised before an input is read. alike: the
     items of all inputs are of one type, and their headers are the same. copier: copies compressed inputs to files that
-    are read in their place. silent: nothing is warned about.
+    are read in their place. silent: no warnings.
     """
     layouts = layouts_of(names, items)
-    look_at(names)
+    check_readable(names)
     for output in outputs:
         look_at_output(output)
-    openings = Openings(names, layouts, advance)
+    openings = ReadingProgress(names, layouts, advance)
     stopwatch = stopwatch or Stopwatch()
     with ExitStack() as stack:
         if copier is not None:
@@ -206,12 +210,12 @@ def opened(
         if alike:
             same_headers([(source.name, inputs.shown_header(source)) for source in inputs.sources], first)
         if not silent:
-            warn(inputs.sources, inputs.order, items)
+            warn_about_lines(inputs.sources, inputs.order, items)
         yield inputs
 
 
 def _prepared(
-    sources: Sequence[Source], first: Layout, stack: ExitStack, stopwatch: Stopwatch, openings: Openings
+    sources: Sequence[Source], first: Layout, stack: ExitStack, stopwatch: Stopwatch, openings: ReadingProgress
 ) -> Prepared:
     """The sources as they are worked on; the stack closes new ones."""
     start = time.perf_counter()
@@ -227,8 +231,8 @@ def _prepared(
     return prepared
 
 
-def known_ahead(names: Sequence[str], items: Items) -> tuple[Layout, Order | None]:
-    """Layout of the first and order of inputs of which nothing is opened; the order is None if a header says it.
+def layout_and_order(names: Sequence[str], items: Items) -> tuple[Layout, Order | None]:
+    """Layout of the first and order of inputs, without opening any; the order is None if only a header tells it.
 
     Raises UsageError as `opened` does.
     """
@@ -242,7 +246,7 @@ def _open_all(
     layouts: Sequence[Layout],
     stack: ExitStack,
     stopwatch: Stopwatch,
-    openings: Openings,
+    openings: ReadingProgress,
     folders: Sequence[str],
 ) -> list[Source]:
     """Open every input; the stack closes them. Compressed ones and those of stores are opened several at once."""
@@ -304,9 +308,9 @@ def read_names(name: str) -> tuple[str, ...]:
 
 def _mean_line(source: Source, position: float, end: int) -> float:
     start = int(source.size * position)
-    look = bytearray(min(_LOOK_BYTES, source.size - start))
-    source.read_into(start, look)
-    return max(1.0, len(look) / max(1, look.count(end)))
+    sample = bytearray(min(_SAMPLE_BYTES, source.size - start))
+    source.read_into(start, sample)
+    return max(1.0, len(sample) / max(1, sample.count(end)))
 
 
 def _same_items(sources: Sequence[Source], layouts: Sequence[Layout]) -> None:
@@ -326,11 +330,11 @@ def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
 
     layout: of the first file, whose format says which differences count.
     """
-    told = [(name, header) for name, header in headers if header]
-    for name, header in told[1:]:
-        if not layout.format.same_header(header, told[0][1], layout.items):
+    given = [(name, header) for name, header in headers if header]
+    for name, header in given[1:]:
+        if not layout.format.same_header(header, given[0][1], layout.items):
             raise InputError(
-                f"its header {_shown_header(header)} differs from that of {told[0][0]}, {_shown_header(told[0][1])}",
+                f"its header {_shown_header(header)} differs from that of {given[0][0]}, {_shown_header(given[0][1])}",
                 where=f"{name}:1",
                 way_out="give all files the same columns and header, or join them by a key with gpumerge join",
             )

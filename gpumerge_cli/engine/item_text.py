@@ -10,14 +10,14 @@ from logging import getLogger
 
 import numpy as np
 
-from gpumerge_cli.engine.doubts import is_number_like
 from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.line_warnings import is_number_like
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.native.comparison import key_bounds
 from gpumerge_cli.order.kinds import Fields, Keys, Order, Records
 
 
-def item_of(text: str, inputs: Inputs) -> bytes:
+def parse_item(text: str, inputs: Inputs) -> bytes:
     """An item of the inputs that compares as `text` says, in the form that Source.item_at gives.
 
     text: a number; the key of a record, with commas between those of several fields; a line, of CSV a whole record.
@@ -31,19 +31,21 @@ def item_of(text: str, inputs: Inputs) -> bytes:
     if isinstance(order, Fields):
         words = next(csv.reader([text]), [])
         if len(words) != len(order.parts):
-            raise _wrong(text, f"the key has {len(order.parts)} fields", "write a value for each, with commas between")
+            raise _invalid(
+                text, f"the key has {len(order.parts)} fields", "write a value for each, with commas between"
+            )
         return _record(text, words, order.parts, order.record)
     return _line(text, inputs)
 
 
-def text_of(item: bytes, order: Order) -> str:
+def format_item(item: bytes, order: Order) -> str:
     """An item in the form that item_of takes. But bytes of lines that are no UTF-8 become "\\xe9" and the like."""
     if isinstance(order, Fields):
-        said = io.StringIO()
-        csv.writer(said, lineterminator="").writerow([_word(item, part) for part in order.parts])
-        return said.getvalue()
+        row = io.StringIO()
+        csv.writer(row, lineterminator="").writerow([_format_key(item, part) for part in order.parts])
+        return row.getvalue()
     if isinstance(order, Records):
-        return _word(item, order)
+        return _format_key(item, order)
     number = order.number(item)
     return order.key_of(item).decode("utf-8", "backslashreplace") if number is None else number
 
@@ -53,7 +55,7 @@ def is_number(order: Order) -> bool:
     return isinstance(order, Keys) or (isinstance(order, Records) and order.key is not None)
 
 
-def _word(item: bytes, part: Records) -> str:
+def _format_key(item: bytes, part: Records) -> str:
     """The key of a record: a number, a text, or "0x" and hexadecimal digits."""
     number = part.number(item)
     if number is not None:
@@ -71,9 +73,9 @@ def _number(text: str, order: Keys) -> bytes:
         with np.errstate(over="ignore"):
             item = np.array([number], dtype)
     except (ValueError, OverflowError):
-        raise _wrong(text, f"it is no {dtype}", f"write {_example(order)}") from None
+        raise _invalid(text, f"it is no {dtype}", f"write {_example(order)}") from None
     if dtype.kind == "f" and np.isinf(item[0]) and "inf" not in text.lower():
-        raise _wrong(text, f"it is too large for {dtype}", "write inf, or a lesser number")
+        raise _invalid(text, f"it is too large for {dtype}", "write inf, or a lesser number")
     return item.tobytes()
 
 
@@ -94,7 +96,7 @@ def _record(text: str, words: Sequence[str], parts: Sequence[Records], size: int
         key = _from_hexadecimal(word) or os.fsencode(word)
         if len(key) > part.width:
             way_out = f"write fewer, or 0x and up to {2 * part.width} hexadecimal digits"
-            raise _wrong(text, f"a key has {part.width} bytes, and {word!r} has {len(key)}", way_out)
+            raise _invalid(text, f"a key has {part.width} bytes, and {word!r} has {len(key)}", way_out)
         record[0, part.offset : part.offset + len(key)] = np.frombuffer(key, np.uint8)
     return record.tobytes()
 
@@ -110,16 +112,16 @@ def _from_hexadecimal(word: str) -> bytes:
 def _line(text: str, inputs: Inputs) -> bytes:
     line, order = os.fsencode(text), inputs.order
     if b"\n" in line and order.end == b"\n":
-        raise _wrong(text, "a line ends at a newline", "write one line without its end")
+        raise _invalid(text, "a line ends at a newline", "write one line without its end")
     try:
         line = inputs.layout.format.item_of(line, order)
     except UsageError as error:
-        raise _wrong(text, error.what, error.way_out) from None
-    _judge_keys(text, line, order)
+        raise _invalid(text, error.what, error.way_out) from None
+    _check_keys(text, line, order)
     return line
 
 
-def _judge_keys(text: str, line: bytes, order: Order) -> None:
+def _check_keys(text: str, line: bytes, order: Order) -> None:
     """Raise UsageError for a line that has no such field as a key, and warn of one with a text in place of a number."""
     keys = order.text.keys if order.text is not None else ()
     for number, key in enumerate(keys):
@@ -129,7 +131,7 @@ def _judge_keys(text: str, line: bytes, order: Order) -> None:
         word = order.item_word
         if begin == len(line) and line[-1:] not in _separators_of(order):
             what = f"it is taken for a whole {word}, and has no field for {order.key_said(number)}"
-            raise _wrong(text, what, f"write the {word} up to the key, with any text in the fields ahead of it")
+            raise _invalid(text, what, f"write the {word} up to the key, with any text in the fields ahead of it")
         if not is_number_like(key, line[begin:end]):
             shown = order.quoted(line[begin:end])
             getLogger("gpumerge").warning(
@@ -143,5 +145,5 @@ def _separators_of(order: Order) -> tuple[bytes, ...]:
     return (b" ", b"\t") if separator is None else (bytes([separator]),)
 
 
-def _wrong(text: str, what: str, way_out: str) -> UsageError:
+def _invalid(text: str, what: str, way_out: str) -> UsageError:
     return UsageError(f"--of {text!r}: {what}", way_out=way_out)

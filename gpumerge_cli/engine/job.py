@@ -1,4 +1,4 @@
-"""A job: one merge, sort, check or question about ranks, complete and not yet judged.
+"""A job: one merge, sort, check or question about ranks, complete and not yet checked.
 
 The command line, the jobs of a batch and Python make it alike. Whoever works on it is given the job itself, or one of
 its parts. It is frozen, and pickles.
@@ -20,13 +20,14 @@ BackendChoice = Literal["auto", "gpu", "cpu"]
 
 @dataclass(frozen=True)
 class RankRange:
-    """The items of a merge whose ranks are start, start + 1, ..., up to but not including stop, as slices have it.
+    """The items of a merge whose ranks are start, start + 1, ... up to but not including stop, as in slices.
 
-    A negative number counts from the end. stop: None for the end. Ranks that the merge has not are left out.
+    A negative number counts from the end. Ranks beyond the merge are left out.
     """
 
     start: int = 0
     stop: int | None = None
+    """None for the end."""
 
 
 @dataclass(frozen=True)
@@ -54,23 +55,23 @@ class Operation:
     kind: Kind = "merge"
     """merge: sorted inputs to one output. sort: inputs in any order. check: of every input by itself. rank: answers."""
     equals: Equals = Equals.ALL
-    """The items that go out of several equal ones. In a check, anything but ALL makes equal items disorder."""
+    """The items that remain of several equal ones. In a check, anything but ALL makes equal items disorder."""
     check: bool = True
     """Verify the order of the inputs while they are merged."""
     lenient: bool = False
     """Merge lines that are not in order as sort -m does, and say nothing; with parts they are an error."""
     ranks: RankRange | None = None
-    """The items of the merge that go out, None for all; not with another `equals`, nor with `lenient`.
+    """The items of the merge that are written, None for all; not with another `equals`, nor with `lenient`.
 
     The order is checked where items are read."""
     margin: Margin | None = None
-    """Text beside each line that goes out, for lines alone, or counts in a file of their own, not with parts."""
+    """Text added to each line of the output, for lines alone, or counts in a file of their own; not with parts."""
     join: JoinRules | None = None
     """Joins two inputs; `equals` is JOIN then."""
     questions: Questions | None = None
     """Set if the kind is rank."""
     launch: LaunchRequest | SortRequest = field(default_factory=LaunchRequest)
-    """The kernel asked for, and the algorithm of a sort."""
+    """The requested kernel, and the algorithm of a sort."""
     name: str = ""
     """The name of the run in its report, "" for that of the kind or of `equals`."""
     turned: bool = False
@@ -88,7 +89,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Destination:
-    """The place of a job's output."""
+    """The destination of a job's output."""
 
     name: str = "-"
     """A file or URL; "-" is standard output. {part} stands for the numbers of parts."""
@@ -136,11 +137,13 @@ class Resources:
 
 @dataclass(frozen=True)
 class Job:
-    """One job. inputs: names of files and URLs; "-" is standard input. report: the file that its report goes to."""
+    """One job."""
 
     inputs: tuple[str, ...]
+    """Names of files and URLs; "-" is standard input."""
     items: Items = field(default_factory=Items)
     operation: Operation = field(default_factory=Operation)
     output: Destination = field(default_factory=Destination)
     resources: Resources = field(default_factory=Resources)
     report: str | None = None
+    """The file for its report."""

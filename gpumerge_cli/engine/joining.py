@@ -1,4 +1,4 @@
-"""The part of a join that comes ahead of its tasks: its inputs are judged, and their headers joined."""
+"""The part of a join that comes ahead of its tasks: its inputs are checked, and their headers joined."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpumerge_cli.order.record_joins import JoinRules, RecordJoin, as_records, j
 
 
 def prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
-    """The job with a join that goes with its opened inputs, and the inputs as their join goes out.
+    """The job with a join that fits its opened inputs, and the inputs as their join is written.
 
     Raises UsageError or InputError for inputs that cannot be joined.
     """

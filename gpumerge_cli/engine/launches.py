@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from gpumerge_cli.backends.base import Backend, ChunkSizes
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.engine.memory import Shares
-from gpumerge_cli.engine.outcome import About
+from gpumerge_cli.engine.memory import ChunkBudget
+from gpumerge_cli.engine.outcome import LaunchInfo
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.launch import FAN_INS, LaunchPolicy, SortPolicy, SortRequest
 
@@ -15,7 +15,7 @@ from gpumerge_cli.launch import FAN_INS, LaunchPolicy, SortPolicy, SortRequest
 def policy_of(backend: Backend, work: Pass) -> LaunchPolicy | SortPolicy:
     """The launch by which the backend carries out the pass; a merge of many runs may sort each chunk again.
 
-    Raises UsageError for a wish that it cannot meet.
+    Raises UsageError for a request that it cannot meet.
     """
     launch = work.job.operation.launch
     if not isinstance(launch, SortRequest):
@@ -24,7 +24,7 @@ def policy_of(backend: Backend, work: Pass) -> LaunchPolicy | SortPolicy:
         policy = backend.resolve_sort(launch, work.order, work.nbytes)
         if work.sorts or policy.algorithm == "radix":
             return policy
-    # Who asked for a sort that merges gets no digits: they are for more runs than a pass merges.
+    # An explicit merge sort never uses digits, which are for more runs than a pass merges.
     most = len(work.sources) if launch.algorithm in ("auto", "radix") else FAN_INS[-1]
     return backend.resolve(launch.launch, work.order, min(most, len(work.sources)))
 
@@ -37,11 +37,11 @@ def chunk_sizes_of(backend: Backend, work: Pass, policy: LaunchPolicy | SortPoli
     return replace(sizes, footprint=sizes.footprint + backend.piece_sizes(work.order, work.mean_bytes).room)
 
 
-Feed = Callable[[Backend, LaunchPolicy | SortPolicy], Shares]
+BudgetFunction = Callable[[Backend, LaunchPolicy | SortPolicy], ChunkBudget]
 """Gives the share of a backend that carries out a pass by a launch."""
 
 
-def about(device: str, policy: LaunchPolicy | SortPolicy, shrunk_to: int = 0) -> About:
-    """A device and a launch, as reports tell them."""
+def launch_info(device: str, policy: LaunchPolicy | SortPolicy, shrunk_to: int = 0) -> LaunchInfo:
+    """A device and a launch, for reports."""
     kernel = policy.algorithm if isinstance(policy, SortPolicy) else policy.kernel
-    return About(device, kernel, policy.describe(), policy.why, shrunk_to)
+    return LaunchInfo(device, kernel, policy.describe(), policy.why, shrunk_to)

@@ -7,7 +7,7 @@ import numpy as np
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.check import raise_disorder
-from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.inputs import open_inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.results.run import InputFile
@@ -24,7 +24,7 @@ class LoadedRuns:
 
 def load_runs(job: Job) -> LoadedRuns:
     """Read the inputs whole, checked for order if the job says so. Raises as run does."""
-    with opened(job.inputs, job.items, folders=job.resources.folders) as inputs:
+    with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
         if job.operation.check:
             raise_disorder(job, inputs)
         runs = []

@@ -21,19 +21,19 @@ from gpumerge_cli.backends.select import (
 from gpumerge_cli.costs import Mix
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
-from gpumerge_cli.engine.executor import Ready, Runs
+from gpumerge_cli.engine.executor import ReadyWorkers, RunPlan
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.launches import chunk_sizes_of
 from gpumerge_cli.engine.margins import by_cpu
-from gpumerge_cli.engine.memory import Shares, checkers, chunk_bytes_for, memory_for_items, shares
+from gpumerge_cli.engine.memory import ChunkBudget, checking_threads, chunk_budget, chunk_bytes_for, memory_for_items
 from gpumerge_cli.engine.outcome import WorkerLog
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.engine.tasks import Tasks
-from gpumerge_cli.engine.threads import Threads, Worker
-from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Setup
+from gpumerge_cli.engine.threads import Worker, WorkerThreads
+from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, PassSetup
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
@@ -46,7 +46,7 @@ _SHORT_LINE = 8
 class Local:
     """See Executor."""
 
-    def judge(self, job: Job) -> None:
+    def check_job(self, job: Job) -> None:
         """See Executor."""
         if job.resources.backend == "gpu" and (why := by_cpu(job)):
             raise UsageError(why, way_out="leave --backend gpu out")
@@ -60,7 +60,7 @@ class Local:
         if job.operation.kind == "sort":
             assert output is not None
             # A device may take a while to start; meanwhile room is taken.
-            output.take_room(by_devices=sorts_on_devices(on.backend, order, inputs.nbytes))
+            output.reserve_space(by_devices=sorts_on_devices(on.backend, order, inputs.nbytes))
             # No GPU has been measured on counts of files.
             backend = "cpu" if job.operation.margin is not None and on.backend == "auto" else on.backend
             alone = select_for_sort(backend, on.devices, order, inputs.nbytes, sharing=on.sharing)
@@ -73,7 +73,7 @@ class Local:
         choice = choice_of(job, inputs, inputs.nbytes if output is None else sum(output.sizes))
         clock.start()
         if output is not None:
-            output.take_room(by_devices=choice.host is None)
+            output.reserve_space(by_devices=choice.host is None)
         return LocalTeam(job, choice, output)
 
     def host(self, job: Job) -> LocalTeam:
@@ -102,18 +102,20 @@ def _alone(backend: ComparedBackend, why: str, expected: Mix | None = None) -> C
 
 @dataclass(frozen=True)
 class LocalTeam:
-    """See JobTeam. choice: the backends. output: of the job, if any."""
+    """The workers of this process for one job. See JobTeam."""
 
     job: Job
     choice: Choice
+    """The backends."""
     output: Output | None = None
+    """That of the job, if any."""
 
     @cached_property
     def memory(self) -> int:
         """Bytes of the host's that the items may take."""
         return memory_for_items(self.job)
 
-    def ready(self, work: Pass) -> Ready:
+    def ready(self, work: Pass) -> ReadyWorkers:
         """See JobTeam."""
         choice = self.choice
         if work.action == "heads":
@@ -126,66 +128,64 @@ class LocalTeam:
         kinds = (choice.host is not None) + (len(choice.devices) > 0)
         if choice.host is not None:
             backend = choice.host()
-            setup = Setup(work, backend, partial(self.shares, work, 1 / kinds))
-            chunks = -(-work.nbytes // setup.shares.chunk_bytes) if work.pieces is None else len(work.pieces)
-            number = max(1, min(setup.shares.workers, chunks))
+            setup = PassSetup(work, backend, partial(self.chunk_budget, work, 1 / kinds))
+            chunks = -(-work.nbytes // setup.budget.chunk_bytes) if work.pieces is None else len(work.pieces)
+            number = max(1, min(setup.budget.workers, chunks))
             workers += [CpuWorker(each, setup) for each in range(number)]
         share = 1 / kinds / max(1, len(choice.devices))
-        feed = partial(self.shares, work, share)
+        feed = partial(self.chunk_budget, work, share)
         workers += [DeviceWorker(device.name, work, device.create, feed) for device in choice.devices]
         return self.ready_with(workers)
 
-    def ready_with(self, workers: Sequence[Worker]) -> Ready:
+    def ready_with(self, workers: Sequence[Worker]) -> ReadyWorkers:
         """These workers, ready for a pass."""
-        return Ready(workers, partial(_done_by, workers))
+        return ReadyWorkers(workers, partial(_done_by, workers))
 
-    def _whole(self, work: Pass) -> Ready:
+    def _whole(self, work: Pass) -> ReadyWorkers:
         from gpumerge_cli.engine.local_sorts import LEAST_PIECE
         from gpumerge_cli.engine.whole import WholeWorker
 
         assert self.output is not None
-        assert work.shares is not None
+        assert work.budget is not None
         threads = min(self.job.resources.threads or cores(), -(-work.nbytes // LEAST_PIECE))
-        make = partial(WholeWorker, work, self.output, self.backend, work.shares, threads=threads)
-        return Ready([], lambda tasks: _done_by([make(tasks.stopwatch)], tasks))
+        make = partial(WholeWorker, work, self.output, self.backend, work.budget, threads=threads)
+        return ReadyWorkers([], lambda tasks: _done_by([make(tasks.stopwatch)], tasks))
 
     @property
     def backend(self) -> Backend:
         """The only backend, of a sort or a check."""
         return self.choice.host() if self.choice.host is not None else self.choice.devices[0].create()
 
-    def shares(self, work: Pass, share: float, backend: Backend, policy: LaunchPolicy | SortPolicy) -> Shares:
+    def chunk_budget(
+        self, work: Pass, share: float, backend: Backend, policy: LaunchPolicy | SortPolicy
+    ) -> ChunkBudget:
         """The tasks at once and the bytes of each for a backend that may take this share of the memory."""
-        if work.shares is not None:
-            return work.shares
+        if work.budget is not None:
+            return work.budget
         order, on, memory = work.order, self.job.resources, int(share * self.memory)
         if work.action == "check":
-            return Shares(
-                checkers(order, self.job.resources.threads, self.memory), self.block_bytes(work.sources[0], order)
-            )
+            return ChunkBudget(self._checking_threads(order), self.block_bytes(work.sources[0], order))
         sizes, number = chunk_sizes_of(backend, work, policy), len(work.sources)
-        return shares(sizes, work.nbytes, number, on.threads, memory, on.device_memory, item=order.item_bytes)
+        return chunk_budget(sizes, work.nbytes, number, on.threads, memory, on.device_memory, item=order.item_bytes)
 
-    def _checkers(self, order: Order) -> int:
-        return checkers(order, self.job.resources.threads, self.memory)
+    def _checking_threads(self, order: Order) -> int:
+        return checking_threads(order, self.job.resources.threads, self.memory)
 
     def block_bytes(self, source: Source, order: Order) -> int:
         """See JobTeam."""
         sizes = self.backend.chunk_sizes(order, 1, order.item_bytes or _SHORT_LINE)
-        return chunk_bytes_for(
-            sizes, source.size, 1, checkers(order, self.job.resources.threads, self.memory), self.memory
-        )
+        return chunk_bytes_for(sizes, source.size, 1, self._checking_threads(order), self.memory)
 
-    def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> Runs:
+    def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> RunPlan:
         """See JobTeam."""
-        from gpumerge_cli.engine.local_sorts import local_runs
+        from gpumerge_cli.engine.local_sorts import plan_local_runs
 
         assert self.output is not None
-        return local_runs(self.job, inputs, self.backend, self.memory, self.output, stack, at_once=at_once)
+        return plan_local_runs(self.job, inputs, self.backend, self.memory, self.output, stack, at_once=at_once)
 
 
 def _done_by(workers: Sequence[Worker], tasks: Tasks) -> Sequence[WorkerLog]:
-    threads = Threads(workers, tasks)
+    threads = WorkerThreads(workers, tasks)
     # Signals come to the main thread. Where compiled code calls Python to read, they would be lost on its way back.
     alone = len(workers) == 1 and not isinstance(workers[0], DeviceWorker) and tasks.work.action != "sort"
     if alone and all(source.extent is not None for source in tasks.work.sources):

@@ -7,84 +7,84 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.engine.executor import Runs
-from gpumerge_cli.engine.held import MemoryFile, PackedFile, Spill, SpilledFile
+from gpumerge_cli.engine.executor import RunPlan
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.memory import Shares, piece_footprint
-from gpumerge_cli.engine.outlet import RunsOutlet
+from gpumerge_cli.engine.memory import ChunkBudget, piece_footprint
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.resources import cores
+from gpumerge_cli.engine.run_files import MemoryFile, PackedFile, Spill, SpilledFile
+from gpumerge_cli.engine.writers import RunWriter
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.plan import Chunk, blocks_of, chunks_between
+from gpumerge_cli.plan import Chunk, chunks_between, item_blocks
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
 
-Held = MemoryFile | SpilledFile | PackedFile | SeekableInput
+RunFile = MemoryFile | SpilledFile | PackedFile | SeekableInput
 """A run: in memory, or in a file."""
 
 LEAST_PIECE = 64 << 10
 """Bytes below which a further thread sorts nothing faster."""
-_LEAST_ROOM = 32 << 20  # for the piece of each worker, beside runs that stay in memory
-_PART, _MOST_HANDS = 8 << 20, 8  # of a sort at once: what one thread reads or writes, and how many feed a device
+_LEAST_ROOM = 32 << 20  # for the piece of each worker, in addition to runs that stay in memory
+_PART, _MOST_THREADS = 8 << 20, 8  # of a sort at once: what one thread reads or writes, and how many feed a device
 
 
-def local_runs(
+def plan_local_runs(
     job: Job, inputs: Inputs, backend: Backend, memory: int, output: Output, stack: ExitStack, *, at_once: bool
-) -> Runs:
+) -> RunPlan:
     """See JobTeam.runs. memory: bytes that the sort may take."""
-    whole = _shares_at_once(job, inputs, backend, memory) if at_once else None
+    whole = _budget_at_once(job, inputs, backend, memory) if at_once else None
     if whole is not None:
         return _whole(inputs, output, whole)
-    chosen, spilled = _shares_by_pieces(job, inputs, backend, memory)
-    pieces = pieces_of(inputs.sources, chosen.chunk_bytes)
+    chosen, spilled = _budget_by_pieces(job, inputs, backend, memory)
+    pieces = sort_pieces(inputs.sources, chosen.chunk_bytes)
     if _need_no_merge(job, inputs, backend, pieces, chosen.chunk_bytes):
-        return _whole(inputs, output, Shares(chosen.workers, min(chosen.chunk_bytes, _PART)))
-    outlet = RunsOutlet(MemoryFile.of)
+        return _whole(inputs, output, ChunkBudget(chosen.workers, min(chosen.chunk_bytes, _PART)))
+    writer = RunWriter(MemoryFile.of)
     if spilled and inputs.nbytes > chosen.chunk_bytes:
         spill = Spill(job.resources.folders, job.resources.compress_program)
-        spill.check_room(inputs.nbytes)
-        outlet = RunsOutlet(spill.keep, spill.stop)
-    stack.callback(outlet.close)
+        spill.check_space(inputs.nbytes)
+        writer = RunWriter(spill.keep, spill.stop)
+    stack.callback(writer.close)
 
     def sources() -> list[Source]:
         dtype, end = run_dtype(inputs.dtype), inputs.order.end
-        found = [run_source(outlet.runs[number], dtype, end) for number in sorted(outlet.runs)]
+        found = [run_source(writer.runs[number], dtype, end) for number in sorted(writer.runs)]
         for source in found:
             stack.callback(source.close)
         return found
 
     number = max(1, min(chosen.workers, len(pieces)))
-    return Runs(pieces, Shares(number, chosen.chunk_bytes), outlet, sources)
+    return RunPlan(pieces, ChunkBudget(number, chosen.chunk_bytes), writer, sources)
 
 
-def _whole(inputs: Inputs, output: Output, chosen: Shares) -> Runs:
+def _whole(inputs: Inputs, output: Output, chosen: ChunkBudget) -> RunPlan:
     everything = Chunk(tuple((0, source.size) for source in inputs.sources), 0)
-    # Once all is sorted, the places of its pieces are known, whatever was left out.
-    return Runs([everything], chosen, output.outlet(Equals.ALL), list, whole=True)
+    # Once all is sorted, the offsets of its pieces are known, whatever was left out.
+    return RunPlan([everything], chosen, output.writer(Equals.ALL), list, whole=True)
 
 
-def _shares_at_once(job: Job, inputs: Inputs, backend: Backend, memory: int) -> Shares | None:
+def _budget_at_once(job: Job, inputs: Inputs, backend: Backend, memory: int) -> ChunkBudget | None:
     """The threads that read and write a sort at once, and bytes of a part; None if it should not be."""
     order, nbytes = inputs.order, inputs.nbytes
     # Equals are counted where runs are merged.
     if not nbytes or job.resources.always_spill or job.operation.margin is not None:
         return None
-    hands = job.resources.threads or min(cores(), _MOST_HANDS if backend.remote else cores())
+    threads = job.resources.threads or min(cores(), _MOST_THREADS if backend.remote else cores())
     item = max(1, order.item_bytes)
     part = max(1, _PART // item) * item  # of lines any bytes
-    needed = backend.whole_sort(order, nbytes, inputs.mean_bytes, part, hands)
+    needed = backend.whole_sort(order, nbytes, inputs.mean_bytes, part, threads)
     if needed is None or needed > memory:
         return None
-    return Shares(min(hands, -(-nbytes // part)), part)
+    return ChunkBudget(min(threads, -(-nbytes // part)), part)
 
 
-def _shares_by_pieces(job: Job, inputs: Inputs, backend: Backend, memory: int) -> tuple[Shares, bool]:
+def _budget_by_pieces(job: Job, inputs: Inputs, backend: Backend, memory: int) -> tuple[ChunkBudget, bool]:
     """The pieces at once and bytes of each, and whether runs go to temporary files."""
     order, nbytes, on = inputs.order, inputs.nbytes, job.resources
     sizes = backend.piece_sizes(order, inputs.mean_bytes)
@@ -97,7 +97,7 @@ def _shares_by_pieces(job: Job, inputs: Inputs, backend: Backend, memory: int) -
         wanted = memory if spilled else max(wanted, -(-nbytes // sizes.runs))
     room = int((memory if spilled else memory - nbytes) / (workers * each))
     piece = max(LEAST_PIECE, min(wanted, room, max(LEAST_PIECE, -(-nbytes // workers))))
-    return Shares(max(1, min(workers, -(-nbytes // piece))), piece), spilled
+    return ChunkBudget(max(1, min(workers, -(-nbytes // piece))), piece), spilled
 
 
 def _need_no_merge(job: Job, inputs: Inputs, backend: Backend, pieces: Sequence[Chunk], size: int) -> bool:
@@ -119,20 +119,20 @@ def run_dtype(dtype: Dtype | None) -> Dtype | None:
     return dtype if dtype is None or dtype.kind in "SV" else dtype.newbyteorder("=")
 
 
-def run_source(held: Held, dtype: Dtype | None, end: bytes) -> Source:
+def run_source(held: RunFile, dtype: Dtype | None, end: bytes) -> Source:
     """A run as an input of the merge. dtype: of its items; None for lines that end with `end`."""
     if dtype is None:
         return LineSource(held, end[0])  # type: ignore[arg-type]
     return FixedSource(held, dtype, 0, held.size)  # type: ignore[arg-type]
 
 
-def pieces_of(sources: Sequence[Source], size: int) -> list[Chunk]:
+def sort_pieces(sources: Sequence[Source], size: int) -> list[Chunk]:
     """The inputs cut into pieces of about `size` bytes, in order."""
     sizes = [source.size for source in sources]
     ends: list[tuple[int, int]] = []  # of pieces: the number of a source, and a position in it
     held = 0
     for number, source in enumerate(sources):
-        for start, stop in blocks_of(source, size):
+        for start, stop in item_blocks(source, size):
             if ends and held + stop - start <= size:
                 ends[-1], held = (number, stop), held + stop - start
             else:

@@ -1,4 +1,4 @@
-"""The conditions of sets, of text beside lines and of counts: which items have them, where they go, who makes them."""
+"""The conditions of sets, of text added to lines and of counts: for which items, to which file, by which processor."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from gpumerge_cli.formats.output import refuse_inputs, same_place
 from gpumerge_cli.order.equals import Margin
 
 
-def judge_margin(margin: Margin, inputs: Inputs) -> None:
-    """Raise UsageError for items that can have no text beside them."""
+def check_margin(margin: Margin, inputs: Inputs) -> None:
+    """Raise UsageError for items to which no text can be added."""
     if margin.count == "apart":
         return
     if inputs.order.item_word != "line":
@@ -23,7 +23,7 @@ def judge_margin(margin: Margin, inputs: Inputs) -> None:
         )
 
 
-def counts_of(margin: Margin, job: Job) -> tuple[str, ...]:
+def counts_file(margin: Margin, job: Job) -> tuple[str, ...]:
     """The file of counts, if the job has one.
 
     Raises UsageError or OutputError if it is the output, or an open file that holds an input.

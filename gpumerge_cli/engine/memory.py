@@ -17,16 +17,16 @@ _GOOD_READ = 512 << 10
 _LARGE_CHUNK = 16 << 20
 _LEAST_READ = 16 << 10
 _LEAST_CHUNK = 64 << 10
-# Whatever the memory: every cut looks at every input, so a chunk must be some bytes of each.
+# Whatever the memory: every cut reads from every input, so a chunk must be some bytes of each.
 _LEAST_ITEMS = 1 << 10
-# Allocators and the interpreter add to a workspace's own count, and chunks may come out larger than asked for.
+# Allocators and the interpreter add to a workspace's own count, and chunks may come out larger than requested.
 _SLACK = 1.5
-_OWN_BYTES = 96 << 20
+_PROCESS_BYTES = 96 << 20
 """Bytes of the interpreter and its libraries, with room to spare: small sorts take half of it in all."""
 LARGE_ITEM = 1 << 20
-"""Bytes of an item from which the memory is judged item by item. Smaller ones fit any limit's slack."""
+"""Bytes of an item from which the memory is checked item by item. Smaller ones fit any limit's slack."""
 ITEM_COPIES = 4
-"""Copies of an item that one worker may hold: as it comes in, as it goes out, and two to compare."""
+"""Copies of an item that one worker may hold: as read, as written, and two to compare."""
 
 
 def memory_of(job: Job) -> int:
@@ -39,11 +39,11 @@ def memory_of(job: Job) -> int:
 def memory_for_items(job: Job) -> int:
     """Those that its items may take. The memory that is given to a sort is that of the whole process."""
     memory = memory_of(job)
-    return max(memory // 4, memory - _OWN_BYTES) if job.operation.kind == "sort" else memory
+    return max(memory // 4, memory - _PROCESS_BYTES) if job.operation.kind == "sort" else memory
 
 
-def judge_memory(job: Job, inputs: Inputs) -> None:
-    """Raise InputError if the memory of a job has no room for one item on its way."""
+def check_memory(job: Job, inputs: Inputs) -> None:
+    """Raise InputError if the memory of a job is too small for the copies of one item."""
     item = inputs.order.item_bytes
     if item <= LARGE_ITEM:
         return
@@ -59,14 +59,16 @@ def judge_memory(job: Job, inputs: Inputs) -> None:
 
 
 @dataclass(frozen=True)
-class Shares:
-    """A merge's share of the machine: chunks in flight at once, and bytes of each."""
+class ChunkBudget:
+    """A pass's share of the machine."""
 
     workers: int
+    """Chunks in flight at once."""
     chunk_bytes: int
+    """Bytes of a chunk."""
 
 
-def shares(
+def chunk_budget(
     sizes: ChunkSizes,
     nbytes: int,
     inputs: int,
@@ -75,13 +77,13 @@ def shares(
     device_memory: int | None = None,
     *,
     item: int = 0,
-) -> Shares:
-    """Chunks in flight and their size for a merge of `nbytes` in all; `threads` is the user's wish for the first.
+) -> ChunkBudget:
+    """Chunks in flight and their size for a merge of `nbytes` in all; `threads` is the user's choice for the first.
 
     One more chunk than cores, since one may wait for its turn to write; fewer if chunks would become too small for the
     number of inputs, or if the memory has room for fewer large items. See chunk_bytes_for.
 
-    item: bytes of an item. A chunk has one of each input, as a rule, which comes in and goes out.
+    item: bytes of an item. A chunk has one of each input, as a rule, which is read and written.
     """
     workers = threads or min(sizes.workers or cores() + 1, cores() + 1)
     while True:
@@ -92,7 +94,7 @@ def shares(
         workers -= 1
     if item > LARGE_ITEM:
         workers = max(1, min(workers, memory // (item * (ITEM_COPIES + 2 * (inputs - 1)))))
-    return Shares(workers, size)
+    return ChunkBudget(workers, size)
 
 
 def chunk_bytes_for(
@@ -110,8 +112,8 @@ def chunk_bytes_for(
     return max(_LEAST_CHUNK, inputs * _LEAST_ITEMS, min(best, fair, room))
 
 
-def checkers(order: Order, threads: int | None, memory: int) -> int:
-    """The threads that look at blocks of a source at once, each of which may hold a large item."""
+def checking_threads(order: Order, threads: int | None, memory: int) -> int:
+    """The threads that check blocks of a source at once, each of which may hold a large item."""
     return max(1, min(threads or cores(), memory // (max(1, order.item_bytes) * ITEM_COPIES)))
 
 

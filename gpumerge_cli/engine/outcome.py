@@ -1,4 +1,4 @@
-"""The outcome of passes: what went out, and the work of each worker."""
+"""The outcome of passes: what was written, and the work of each worker."""
 
 from __future__ import annotations
 
@@ -12,20 +12,25 @@ from gpumerge_cli.plan import Chunk
 
 
 @dataclass(frozen=True)
-class About:
-    """A worker's device and launch, for reports. shrunk_to: bytes of the largest chunk once memory had run out."""
+class LaunchInfo:
+    """A worker's device and launch, for reports."""
 
     device: str = ""
+    """The name of the device."""
     kernel: str = ""
+    """The kernel, or the algorithm of a sort."""
     launch: str = ""
+    """The launch in words."""
     launch_why: str = ""
+    """The reason for it."""
     shrunk_to: int = 0
+    """Bytes of the largest chunk after memory ran out; 0 if it never did."""
 
 
 class Member(Protocol):
     """A worker as reports name it, wherever it is.
 
-    name: "cpu 3", "gpu 0". backend: "cpu", "gpu", "cluster". hands: how many threads work at once, known once it has
+    name: "cpu 3", "gpu 0". backend: "cpu", "gpu", "cluster". threads: those that work at once, known once it has
     started.
     """
 
@@ -36,33 +41,35 @@ class Member(Protocol):
     def backend(self) -> str: ...
 
     @property
-    def hands(self) -> int: ...
+    def threads(self) -> int: ...
 
-    def about(self) -> About:
+    def launch_info(self) -> LaunchInfo:
         """Its device and launch, as far as it has started."""
 
 
 @dataclass
 class WorkerLog:
-    """The work of one worker. Times are seconds of time.perf_counter; first is 0 if it did nothing.
-
-    note: says why it did not start, or why it stopped; "" if it simply worked. tries: how many of its tasks failed, and
-    were done again.
-    """
+    """The work of one worker. Times are seconds of time.perf_counter."""
 
     worker: Member
     chunks: int = 0
     nbytes: int = 0
     busy: float = 0.0
+    """Seconds of all its tasks."""
     first: float = 0.0
+    """The begin of its first task; 0 if it did nothing."""
     last: float = 0.0
+    """The end of its last task."""
     started: bool = False
     lost: DeviceError | UsageError | None = None
+    """The error that ended the worker."""
     note: str = ""
+    """Why it did not start, or why it stopped; "" if it simply worked."""
     tries: int = 0
+    """The number of its tasks that failed, and were done again."""
 
-    def worked(self, began: float, stopped: float, nbytes: int | None) -> None:
-        """Take note of a task, from `began` to `stopped`. nbytes: that it read; None if it only counted."""
+    def add_task(self, began: float, stopped: float, nbytes: int | None) -> None:
+        """Add a task, from `began` to `stopped`. nbytes: that it read; None if it only counted."""
         self.busy += stopped - began
         self.first = min(self.first or began, began)
         self.last = max(self.last, stopped)
@@ -86,7 +93,7 @@ class Outcome(TaskResult):
     """The ranges that a lenient pass has left because it met disorder, and their offset in the output."""
 
 
-def both_passes(made: Outcome, merged: Outcome) -> Outcome:
+def sort_outcome(made: Outcome, merged: Outcome) -> Outcome:
     """The outcome of a sort that has made runs and merged them."""
     return replace(
         merged,

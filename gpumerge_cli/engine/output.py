@@ -9,11 +9,11 @@ from contextlib import suppress
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.outcome import Outcome
-from gpumerge_cli.engine.outlet import CountingOutlet, SinkOutlet
 from gpumerge_cli.engine.resources import available_memory, cores
-from gpumerge_cli.engine.task import Filled
+from gpumerge_cli.engine.task import PartTotal
+from gpumerge_cli.engine.writers import CountingWriter, SinkWriter
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.extents import Spot
+from gpumerge_cli.extents import SinkLocation
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.items import Items
@@ -22,7 +22,7 @@ from gpumerge_cli.formats.part_names import judge_parts, part_names
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_types import ItemType
-from gpumerge_cli.replacement import sweep
+from gpumerge_cli.replacement import remove_leftovers
 from gpumerge_cli.results.run import OutputPart
 from gpumerge_cli.urls import is_url
 
@@ -63,7 +63,7 @@ class Output:
         most = most if margin is None else margin.most(most, items)
         try:
             if len(names) > 1:
-                sweep(name for name in names if not is_url(name))
+                remove_leftovers(name for name in names if not is_url(name))
             for number, name in enumerate(names):
                 count = inputs.order.count(sizes[number]) if known else None
                 sink = open_sink(
@@ -87,25 +87,25 @@ class Output:
         self.seekable = self.sinks[0].seekable
         """Whether writes may come in any order."""
 
-    def outlet(self, equals: Equals, start: int = 0) -> SinkOutlet:
-        """An outlet that puts items into the sinks, and the counts into theirs. equals, start: see SinkOutlet."""
+    def writer(self, equals: Equals, start: int = 0) -> SinkWriter:
+        """A writer of items to the sinks, and of counts to theirs. equals, start: see SinkWriter."""
         if self._counts is None:
-            return SinkOutlet(self.sinks, equals, start)
-        return CountingOutlet(self.sinks, self._counts, equals)
+            return SinkWriter(self.sinks, equals, start)
+        return CountingWriter(self.sinks, self._counts, equals)
 
     @property
     def grid(self) -> tuple[int, int]:
-        """(bytes of a block of the file, the place of the first item), for workers that are not to share blocks.
+        """(bytes of a block of the file, the position of the first item), for workers that must not share blocks.
 
         (1, 0) for several parts, which few workers share, and for what is no file.
         """
         spot = self.sinks[0].spot
-        if not isinstance(spot, Spot) or len(self.sinks) > 1:
+        if not isinstance(spot, SinkLocation) or len(self.sinks) > 1:
             return 1, 0
         return max(1, os.stat(spot.path).st_blksize), spot.start
 
-    def take_room(self, *, by_devices: bool) -> None:
-        """Take the room of each part ahead, as far as it is known. by_devices: devices alone make what is written."""
+    def reserve_space(self, *, by_devices: bool) -> None:
+        """Reserve the space of each part, as far as it is known. by_devices: only devices produce the output."""
         operation = self._operation
         if operation.equals.keeps_all:
             self.reserve(self.sizes)
@@ -117,7 +117,7 @@ class Output:
                 self.reserve(self.sizes)
 
     def reserve(self, sizes: Sequence[int]) -> None:
-        """Take room for so many bytes of items of each part; again, once sizes are better known. See Sink."""
+        """Reserve so many bytes of items of each part; again, once sizes are better known. See Sink."""
         if sizes != self._reserved:
             for sink, size in zip(self.sinks, sizes, strict=True):
                 sink.reserve(size, self._threads)
@@ -135,30 +135,30 @@ class Output:
 
     def end_with(self, text: bytes, outcome: Outcome) -> None:
         """Write `text` behind all items of the last part. Raises OutputError."""
-        part, sink = outcome.filled.setdefault(len(self.sinks) - 1, Filled()), self.sinks[-1]
+        part, sink = outcome.per_part.setdefault(len(self.sinks) - 1, PartTotal()), self.sinks[-1]
         data = sink.encode(text)
         sink.write_at(part.nbytes, data)
         part.nbytes += len(data)
 
     def finish(self, outcome: Outcome, *, durable: bool) -> None:
-        """Do all of the work that nobody sees before `commit`, and that may take long. Raises OutputError.
+        """Do all slow work before `commit`; the output does not appear yet. Raises OutputError.
 
         durable: see Sink.
         """
-        filled = [outcome.filled.get(number, Filled()) for number in range(len(self.sinks))]
-        items, expected = sum(part.items for part in filled), sum(outcome.counts) - outcome.dropped
+        per_part = [outcome.per_part.get(number, PartTotal()) for number in range(len(self.sinks))]
+        items, expected = sum(part.items for part in per_part), sum(outcome.counts) - outcome.dropped
         if items != expected:  # a fault of this program, which must not cost anybody an item
             raise OutputError(f"{items} items were to be written instead of {expected}", where=self.names[0])
         if self._counts is not None:
-            filled.append(Filled(items, _COUNT_BYTES * items))
-        for sink, part in zip(self._all, filled, strict=True):
+            per_part.append(PartTotal(items, _COUNT_BYTES * items))
+        for sink, part in zip(self._all, per_part, strict=True):
             sink.judge(part.nbytes)
             if self._cuts and sink is not self._counts:
                 sink.cut(part.nbytes)
             sink.finish(count=part.items, durable=durable)
 
     def commit(self, *, durable: bool) -> None:
-        """Put all files in their places, once they are finished.
+        """Give all files their names, once they are finished.
 
         If one fails, those already in place are taken back. Raises OutputError.
         """
@@ -182,5 +182,5 @@ class Output:
 
     def parts(self, outcome: Outcome) -> tuple[OutputPart, ...]:
         """The content of each part, for a report."""
-        found = (outcome.filled.get(number, Filled()) for number in range(len(self.names)))
+        found = (outcome.per_part.get(number, PartTotal()) for number in range(len(self.names)))
         return tuple(OutputPart(name, one.items, one.nbytes) for name, one in zip(self.names, found, strict=True))

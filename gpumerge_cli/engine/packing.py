@@ -74,9 +74,9 @@ class _Program:
         except OSError as error:
             raise output_error(error, self._name) from None
         if process.returncode:
-            said = err.decode("utf-8", "replace").strip().splitlines()
+            output = err.decode("utf-8", "replace").strip().splitlines()
             raise OutputError(
-                f"{' '.join(command)} ended with code {process.returncode}{': ' + said[-1] if said else ''}",
+                f"{' '.join(command)} ended with code {process.returncode}{': ' + output[-1] if output else ''}",
                 way_out="use another --compress-program, or none",
             )
         return out

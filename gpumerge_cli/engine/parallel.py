@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
-LOOK = 0.2
-"""Seconds between two looks of a waiting thread for a signal: not every platform interrupts a wait without an end."""
+POLL_SECONDS = 0.2
+"""Seconds between two checks of a waiting thread for a signal: some platforms do not interrupt an endless wait."""
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ class ThreadGroup:
                     break
             with self.changed:
                 while self._ended < self._launched and not (self.idle and (self.stopped or is_over())):
-                    self.changed.wait(LOOK)
+                    self.changed.wait(POLL_SECONDS)
         except BaseException as error:
             self._fail(error)
             with self.changed:

@@ -13,7 +13,7 @@ _TAIL = 1 << 16
 def by_lines(parts: Iterable[Bytes], end: int | None) -> Iterator[Bytes]:
     """The bytes of `parts` in parts that each end with the byte `end`; as they are if it is None.
 
-    Each is valid until the next is asked for. An empty result gives one empty part.
+    Each is valid until the next is requested. An empty result gives one empty part.
     """
     held: list[bytes] = []
     for part in parts:

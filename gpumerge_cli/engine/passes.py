@@ -8,9 +8,9 @@ from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.memory import Shares
-from gpumerge_cli.engine.opening import Advance
-from gpumerge_cli.engine.outlet import NoOutlet, Outlet
+from gpumerge_cli.engine.memory import ChunkBudget
+from gpumerge_cli.engine.reading_progress import Advance
+from gpumerge_cli.engine.writers import NullWriter, ResultWriter
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.kinds import Order
@@ -34,13 +34,13 @@ class Pass:
     """Compares the items; of a join those of the first source."""
     mean_bytes: float
     """Bytes of an item on average."""
-    outlet: Outlet
+    writer: ResultWriter
     """Takes the results."""
     parts: Sequence[Chunk] = ()
     """Parts of the sources, one for each part of the output; none if that is one file with all items."""
     pieces: Sequence[Chunk] | None = None
     """The range of each task; None if the planner cuts them."""
-    shares: Shares | None = None
+    budget: ChunkBudget | None = None
     """Tasks at once and bytes of each; None if the workers choose."""
     grid: tuple[int, int] = (1, 0)
     """The blocks of the output's file at which it is cut, see Planner."""
@@ -49,7 +49,7 @@ class Pass:
 
     @property
     def equals(self) -> Equals:
-        """The items that go out of several equal ones. Runs keep all."""
+        """The items that remain of several equal ones. Runs keep all."""
         return Equals.ALL if self.action == "sort" else self.job.operation.equals
 
     @property
@@ -89,12 +89,12 @@ class Pass:
             return Planner(self.sources, self.order, self.grid, groups=self.equals.groups or self.margin is not None)
         return Planner(self.sources, self.join.compared, groups=True, keys=self.join.tables)
 
-    def elsewhere(self, job: Job) -> Pass:
-        """The pass as it goes to other processes, which open its sources, and have outlets of their own.
+    def detached(self, job: Job) -> Pass:
+        """The pass as it goes to other processes, which open its sources, and have writers of their own.
 
         job: as they see it.
         """
-        return replace(self, job=job, sources=(), outlet=NoOutlet(), parts=(), pieces=None, advance=None)
+        return replace(self, job=job, sources=(), writer=NullWriter(), parts=(), pieces=None, advance=None)
 
     def order_of(self, source: int) -> Order:
         """The order that a source is in."""

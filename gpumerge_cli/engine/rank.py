@@ -8,11 +8,11 @@ from math import ceil
 from typing import Any
 
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.engine.inputs import Inputs, opened
-from gpumerge_cli.engine.item_text import is_number, item_of, text_of
+from gpumerge_cli.engine.inputs import Inputs, open_inputs
+from gpumerge_cli.engine.item_text import format_item, is_number, parse_item
 from gpumerge_cli.engine.job import Job, Questions
-from gpumerge_cli.engine.memory import judge_memory
-from gpumerge_cli.engine.ranks import Cut, Ranks, ranks_of
+from gpumerge_cli.engine.memory import check_memory
+from gpumerge_cli.engine.ranks import RankCut, Ranks, merge_ranks
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.part_names import MOST_PARTS
 from gpumerge_cli.native.comparison import key_by
@@ -21,66 +21,70 @@ from gpumerge_cli.plan import Chunk, Planner
 
 @dataclass(frozen=True)
 class RankAnswer:
-    """The item of a rank.
-
-    quantile: as it was asked for, or None. item: as text that --of takes, None behind the last item. source: the number
-    of the input that it lies in, where its own number is counts[source]. counts: items of each input that lie ahead,
-    the co-ranks. offsets: bytes of each input that lie ahead.
-    """
+    """The item of a rank."""
 
     rank: int
     quantile: str | None
+    """As the user wrote it, or None."""
     item: str | None
+    """As text that --of takes; None behind the last item."""
     source: int | None
+    """The number of its input, in which it has the number counts[source]."""
     counts: tuple[int, ...]
+    """The co-ranks: items of each input that lie ahead."""
     offsets: tuple[int, ...]
+    """Bytes of each input that lie ahead."""
 
 
 @dataclass(frozen=True)
 class ItemAnswer:
-    """The ranks of an item.
-
-    lower: items that go ahead of it. upper: those and its equals. counts, upper_counts: the same for each input.
-    offsets: bytes of each input that lie ahead of its equals.
-    """
+    """The ranks of an item."""
 
     item: str
     lower: int
+    """Items that go ahead of it."""
     upper: int
+    """Items that go ahead of it, and its equals."""
     counts: tuple[int, ...]
+    """`lower` for each input."""
     upper_counts: tuple[int, ...]
+    """`upper` for each input."""
     offsets: tuple[int, ...]
+    """Bytes of each input that lie ahead of its equals."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """All answers to a job's questions.
-
-    names, sizes: names of the inputs, and bytes of their items. order: in words. texts: items are no numbers, even if
-    they look like one. total: the number of items, None if it was not counted, as lines are only if that is needed.
-    """
+    """All answers to a job's questions."""
 
     names: tuple[str, ...]
+    """Those of the inputs."""
     sizes: tuple[int, ...]
+    """Bytes of the items of each input."""
     order: str
+    """The order in words."""
     texts: bool
+    """Whether items are texts, even if they look like numbers."""
     total: int | None
+    """The number of items; None if it was not counted: lines are counted only if an answer needs it."""
     ranks: tuple[RankAnswer, ...] = ()
     items: tuple[ItemAnswer, ...] = ()
     parts: tuple[Chunk, ...] = ()
     item_bytes: int = 0
+    """Bytes of an item; 0 for lines."""
     word: str = "item"
+    """The word for an item."""
 
     def as_dict(self) -> dict[str, Any]:
         """The answers as plain values, for JSON. A row has a value for each input."""
-        told: dict[str, Any] = {"order": self.order, "items": self.total, "inputs": list(self.names)}
+        values: dict[str, Any] = {"order": self.order, "items": self.total, "inputs": list(self.names)}
         if self.ranks:
-            told["ranks"] = [self._rank(one) for one in self.ranks]
+            values["ranks"] = [self._rank(one) for one in self.ranks]
         if self.items:
-            told["of"] = [self._of(one) for one in self.items]
+            values["of"] = [self._of(one) for one in self.items]
         if self.parts:
-            told["parts"] = [self._part(part) for part in self.parts]
-        return told
+            values["parts"] = [self._part(part) for part in self.parts]
+        return values
 
     def _rank(self, one: RankAnswer) -> dict[str, Any]:
         quantile = {} if one.quantile is None else {"quantile": one.quantile}
@@ -105,15 +109,15 @@ class Answers:
         return item if self.texts else plain_item(item)
 
     def _part(self, part: Chunk) -> dict[str, Any]:
-        told: dict[str, Any] = {
+        values: dict[str, Any] = {
             "offset": part.offset,
             "nbytes": part.nbytes,
             "ranges": [list(one) for one in part.ranges],
         }
         if self.item_bytes:
-            told["items"] = part.nbytes // self.item_bytes
-            told["item_ranges"] = [[low // self.item_bytes, high // self.item_bytes] for low, high in part.ranges]
-        return told
+            values["items"] = part.nbytes // self.item_bytes
+            values["item_ranges"] = [[low // self.item_bytes, high // self.item_bytes] for low, high in part.ranges]
+        return values
 
 
 def plain_item(text: str) -> int | float | str:
@@ -131,21 +135,25 @@ def answer(job: Job) -> Answers:
     Raises UsageError for a rank that the merge has not, or an item that cannot be of the inputs, InputError,
     DisorderError if items next to a cut are not in order.
     """
-    asks = job.operation.questions or Questions()
-    if asks.split is not None and asks.split > MOST_PARTS:
-        raise UsageError(f"--split {asks.split}: a merge is cut into 1 to {MOST_PARTS} parts", way_out="choose fewer")
-    with opened(job.inputs, job.items, folders=job.resources.folders) as inputs:
-        judge_memory(job, inputs)
-        wanted = _items(asks.of, inputs) if asks.of else []
-        ranks = ranks_of(inputs, job.resources.threads)
-        asked = [(rank, None) for rank in asks.at] + [(_rank_of(one, ranks), one) for one in asks.quantiles]
-        found = [_item_at(rank, quantile, inputs, ranks) for rank, quantile in asked]
-        items = [_ranks_of(text, item, inputs, ranks) for text, item in zip(asks.of, wanted, strict=True)]
+    questions = job.operation.questions or Questions()
+    if questions.split is not None and questions.split > MOST_PARTS:
+        raise UsageError(
+            f"--split {questions.split}: a merge is cut into 1 to {MOST_PARTS} parts", way_out="choose fewer"
+        )
+    with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
+        check_memory(job, inputs)
+        wanted = _items(questions.of, inputs) if questions.of else []
+        ranks = merge_ranks(inputs, job.resources.threads)
+        wanted_ranks = [(rank, None) for rank in questions.at] + [
+            (_rank_of(one, ranks), one) for one in questions.quantiles
+        ]
+        found = [_item_at(rank, quantile, inputs, ranks) for rank, quantile in wanted_ranks]
+        items = [_ranks_of(text, item, inputs, ranks) for text, item in zip(questions.of, wanted, strict=True)]
         parts: Sequence[Chunk] = ()
-        if asks.split is not None:
-            parts = Planner(inputs.sources, inputs.order).parts(asks.split)
+        if questions.split is not None:
+            parts = Planner(inputs.sources, inputs.order).parts(questions.split)
             for part in parts[1:]:
-                _judge([low for low, _ in part.ranges], inputs)
+                _checked_source([low for low, _ in part.ranges], inputs)
         for source in inputs.sources:
             source.check_unchanged()
         item_bytes = inputs.order.item_bytes
@@ -154,7 +162,7 @@ def answer(job: Job) -> Answers:
             tuple(source.size for source in inputs.sources),
             inputs.order.describe(),
             not is_number(inputs.order),
-            ranks.all().rank if item_bytes or asks.quantiles else None,
+            ranks.all().rank if item_bytes or questions.quantiles else None,
             tuple(found),
             tuple(items),
             tuple(parts),
@@ -164,7 +172,7 @@ def answer(job: Job) -> Answers:
 
 
 def _items(texts: Sequence[str], inputs: Inputs) -> list[bytes]:
-    return [item_of(text, inputs) for text in texts]
+    return [parse_item(text, inputs) for text in texts]
 
 
 def _rank_of(quantile: str, ranks: Ranks) -> int:
@@ -184,26 +192,26 @@ def _item_at(rank: int, quantile: str | None, inputs: Inputs, ranks: Ranks) -> R
         raise UsageError(
             f"--at {rank}: the merge has {cut.rank} {word}s", way_out=f"ask for a rank from 0 to {cut.rank}"
         )
-    source = _judge(cut.positions.tolist(), inputs)
+    source = _checked_source(cut.positions.tolist(), inputs)
     item = None
     if source is not None:
-        item = text_of(inputs.sources[source].item_at(int(cut.positions[source])), inputs.order)
+        item = format_item(inputs.sources[source].item_at(int(cut.positions[source])), inputs.order)
     return RankAnswer(rank, quantile, item, source, *_row(cut))
 
 
 def _ranks_of(text: str, item: bytes, inputs: Inputs, ranks: Ranks) -> ItemAnswer:
     low, high = ranks.bounds(item)
     for cut in (low, high):
-        _judge(cut.positions.tolist(), inputs)
+        _checked_source(cut.positions.tolist(), inputs)
     counts, offsets = _row(low)
     return ItemAnswer(text, low.rank, high.rank, counts, _row(high)[0], offsets)
 
 
-def _row(cut: Cut) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _row(cut: RankCut) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(cut.counts.tolist()), tuple(cut.positions.tolist())
 
 
-def _judge(positions: Sequence[int], inputs: Inputs) -> int | None:
+def _checked_source(positions: Sequence[int], inputs: Inputs) -> int | None:
     """The number of the input whose item comes next behind a cut; None if none is left.
 
     Raises DisorderError if the items at the cut show that the inputs are not in order. All others remain unseen.

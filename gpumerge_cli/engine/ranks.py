@@ -1,8 +1,8 @@
 """Ranks of a merge that is not done: the cut ahead of the item of a rank, and the items ahead of a cut.
 
 A cut is a row of byte positions, one in each source, as in plan.py. Items of one size have their ranks in their
-positions, so that looks at O(k log n) items find a cut. Lines have to be counted. Their ends are counted from the start
-of the merge, or from its end, up to a cut that lies a little beyond the rank; then the cuts come nearer.
+positions, so a search that reads O(k log n) items finds a cut. Lines have to be counted. Their ends are counted from
+the start of the merge, or from its end, up to a cut that lies a little beyond the rank; then the cuts come nearer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PIECE = 1 << 22
 """Bytes that one thread counts before it takes more. The counts of such pieces are kept."""
 
 
-class Cut(NamedTuple):
+class RankCut(NamedTuple):
     """A cut, and the number of items in each source ahead of it. Shapes (sources,), int64."""
 
     positions: Row
@@ -56,16 +56,16 @@ class Cut(NamedTuple):
 class Ranks(Protocol):
     """The ranks of a merge of sources, from 0 to the number of its items. Raises InputError, MemoryError."""
 
-    def all(self) -> Cut:
+    def all(self) -> RankCut:
         """The cut behind all items. Lines are counted by reading them."""
 
-    def cut(self, rank: int) -> Cut:
+    def cut(self, rank: int) -> RankCut:
         """The cut behind the first `rank` items, or behind all if there are fewer."""
 
     def from_end(self, count: int) -> Row:
         """The positions ahead of the last `count` items, or ahead of all if there are fewer."""
 
-    def bounds(self, item: bytes) -> tuple[Cut, Cut]:
+    def bounds(self, item: bytes) -> tuple[RankCut, RankCut]:
         """The cuts ahead of all items that equal `item`, and behind them.
 
         item: the native bytes of a key, a record, or a line without its end.
@@ -84,7 +84,7 @@ class _Cutter(ABC):
         self._zeros = np.zeros_like(self._sizes)
 
     @abstractmethod
-    def cut(self, rank: int) -> Cut:
+    def cut(self, rank: int) -> RankCut:
         """See Ranks."""
 
     @abstractmethod
@@ -114,10 +114,10 @@ class FixedRanks(_Cutter):
         super().__init__(sources, order)
         self._item = order.item_bytes
 
-    def all(self) -> Cut:
+    def all(self) -> RankCut:
         return self._counted(self._sizes)
 
-    def cut(self, rank: int) -> Cut:
+    def cut(self, rank: int) -> RankCut:
         (positions,) = self.cuts(np.array([min(rank, self.all().rank)], np.int64))
         return self._counted(positions)
 
@@ -130,7 +130,7 @@ class FixedRanks(_Cutter):
         return cuts
 
     def _nearer(self, target: int, cut: Row) -> Row:
-        """The cut of the target, given one that a search came to an end at."""
+        """The cut of the target, given one at which a search ended."""
         low, high = self._zeros, self._sizes
         for _ in range(_TURNS):
             found = int(cut.sum())
@@ -143,12 +143,12 @@ class FixedRanks(_Cutter):
     def from_end(self, count: int) -> Row:
         return self.cut(max(0, self.all().rank - count)).positions
 
-    def bounds(self, item: bytes) -> tuple[Cut, Cut]:
+    def bounds(self, item: bytes) -> tuple[RankCut, RankCut]:
         ahead, behind = (np.array(cut, np.int64) for cut in self._planner.bounds(item))
         return self._counted(ahead), self._counted(behind)
 
-    def _counted(self, positions: Row) -> Cut:
-        return Cut(positions, positions // self._item)
+    def _counted(self, positions: Row) -> RankCut:
+        return RankCut(positions, positions // self._item)
 
 
 class _Bracket:
@@ -169,7 +169,7 @@ class _Bracket:
         return int(self.high.sum() - self.low.sum())
 
     def guess(self, rank: int) -> int:
-        """Bytes of the merge ahead of the place where the rank's cut may lie, or, if one end is open, a bit beyond."""
+        """A guess at the bytes of the merge ahead of the rank's cut; if one end is open, a bit beyond."""
         base = int(self.low.sum())
         if self.first is not None and self.last is not None:
             first, last = int(self.first.sum()), int(self.last.sum())
@@ -196,15 +196,15 @@ class LineRanks(_Cutter):
         self._threads = threads
         self._line_bytes = inputs.mean_bytes
         self._counted: dict[tuple[int, int, int], int] = {}
-        self._known = [Cut(self._zeros, self._zeros)]  # in the order of the merge
+        self._known = [RankCut(self._zeros, self._zeros)]  # in the order of the merge
 
-    def all(self) -> Cut:
+    def all(self) -> RankCut:
         last = self._known[-1]
         if (last.positions < self._sizes).any():
-            self._keep(Cut(self._sizes, last.counts + self._lines(last.positions, self._sizes)))
+            self._keep(RankCut(self._sizes, last.counts + self._lines(last.positions, self._sizes)))
         return self._known[-1]
 
-    def cut(self, rank: int) -> Cut:
+    def cut(self, rank: int) -> RankCut:
         rank = min(rank, int(self._sizes.sum()))  # no more lines than bytes
         low = max((cut for cut in self._known if cut.rank <= rank), key=lambda cut: cut.rank)
         high = min((cut for cut in self._known if cut.rank > rank), key=lambda cut: cut.rank, default=None)
@@ -221,23 +221,23 @@ class LineRanks(_Cutter):
         bracket = _Bracket(self._zeros, self._sizes, None, self._zeros, self._line_bytes)
         return self._found(bracket, -count).positions
 
-    def bounds(self, item: bytes) -> tuple[Cut, Cut]:
+    def bounds(self, item: bytes) -> tuple[RankCut, RankCut]:
         ahead, behind = (np.array(cut, np.int64) for cut in self._planner.bounds(item))
-        first = Cut(ahead, self._lines(self._zeros, ahead))
-        return first, Cut(behind, first.counts + self._lines(ahead, behind))
+        first = RankCut(ahead, self._lines(self._zeros, ahead))
+        return first, RankCut(behind, first.counts + self._lines(ahead, behind))
 
-    def _keep(self, cut: Cut) -> None:
+    def _keep(self, cut: RankCut) -> None:
         self._known = sorted([*self._known, cut], key=lambda one: int(one.positions.sum()))
 
-    def _found(self, at: _Bracket, rank: int) -> Cut:
+    def _found(self, at: _Bracket, rank: int) -> RankCut:
         """The cut of the rank, or the nearest end of the bracket if it does not lie in it."""
         while True:
             if not at.nbytes:
-                return Cut(at.low, at.first if at.first is not None else at.counted)
+                return RankCut(at.low, at.first if at.first is not None else at.counted)
             if at.first is not None and rank <= at.first.sum():
-                return Cut(at.low, at.first)
+                return RankCut(at.low, at.first)
             if at.last is not None and rank >= at.last.sum():
-                return Cut(at.high, at.last)
+                return RankCut(at.high, at.last)
             if at.first is not None and rank - at.first.sum() <= _FEW:
                 return self._walked(at, rank - int(at.first.sum()))
             middle = self._middle(at, rank)
@@ -278,7 +278,7 @@ class LineRanks(_Cutter):
             raise InputError(f"the line of rank {rank} was not found", way_out=_OUT_OF_ORDER)
         return np.asarray(within[len(within) // 2])
 
-    def _walked(self, at: _Bracket, lines: int) -> Cut:
+    def _walked(self, at: _Bracket, lines: int) -> RankCut:
         """The cut that lies so many lines behind `at.low`, or the end of the bracket: a merge of the next lines."""
         assert at.first is not None
         positions, counts = at.low.copy(), at.first.copy()
@@ -294,7 +294,7 @@ class LineRanks(_Cutter):
                 heapq.heapreplace(heads, (self._key(line), number))
             else:
                 heapq.heappop(heads)
-        return Cut(positions, counts)
+        return RankCut(positions, counts)
 
     def _head(self, number: int, at: _Bracket) -> tuple[object, int]:
         return self._key(self._sources[number].item_at(int(at.low[number]))), number
@@ -328,7 +328,7 @@ class LineRanks(_Cutter):
         return lines
 
 
-def ranks_of(inputs: Inputs, threads: int | None = None) -> Ranks:
+def merge_ranks(inputs: Inputs, threads: int | None = None) -> Ranks:
     """The ranks of the merge of inputs. threads: how many count lines; None for one a core."""
     if inputs.order.item_bytes:
         return FixedRanks(inputs.sources, inputs.order)

@@ -11,7 +11,7 @@ from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import JobTeam
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.outcome import About, Outcome, WorkerLog
+from gpumerge_cli.engine.outcome import LaunchInfo, Outcome, WorkerLog
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.resources import cores, peak_memory
 from gpumerge_cli.measure import COMPILE
@@ -22,7 +22,7 @@ _STAGES = (
 )  # fmt: skip
 
 
-def report(
+def make_report(
     job: Job,
     team: JobTeam,
     inputs: Inputs,
@@ -41,7 +41,7 @@ def report(
     backends = list(dict.fromkeys(log.worker.backend for log in logs))
     files = inputs.files(outcome.counts, tuple(map(sum, zip(*parts, strict=True))))
     files = files[::-1] if operation.turned else files
-    # A join may put out an item several times, so the difference is its items, and none is dropped.
+    # A join may write an item several times, so the difference is its items, and none is dropped.
     joined = sum(outcome.counts) - outcome.dropped if joins else None
     # The run starts when its devices have started, if only devices work.
     started = clock.started if "cpu" in backends else max(clock.started, outcome.began)
@@ -85,22 +85,22 @@ def report(
 
 
 def _at_work(logs: Sequence[WorkerLog]) -> list[WorkerLog]:
-    """The workers that did chunks; of a run without any, those that were there."""
+    """The workers that did chunks; in a run without chunks, those that started."""
     return [log for log in logs if log.chunks] or [log for log in logs if log.started] or list(logs)
 
 
-def _about_all(logs: Sequence[WorkerLog], *, by_bytes: bool) -> About:
-    """The names of what the workers ran on, first those of the one that did most.
+def _about_all(logs: Sequence[WorkerLog], *, by_bytes: bool) -> LaunchInfo:
+    """The devices and launches of all workers, first those of the worker that did most.
 
-    by_bytes: else they are those of the first worker, as of a sort, whose first pass gives the launch.
+    by_bytes: otherwise the first worker comes first, as in a sort, whose first pass gives the launch.
     """
     ranked = sorted(logs, key=lambda log: -log.nbytes) if by_bytes else logs
-    kinds = {log.worker.backend: log.worker.about() for log in reversed(ranked)}
+    kinds = {log.worker.backend: log.worker.launch_info() for log in reversed(ranked)}
     kinds = dict(reversed(kinds.items()))
-    first = next(iter(kinds.values()), About())
+    first = next(iter(kinds.values()), LaunchInfo())
     if len(kinds) == 1:
         return first
-    return About(
+    return LaunchInfo(
         ", ".join(dict.fromkeys(about.device for about in kinds.values())),
         first.kernel,
         "; ".join(f"{backend}: {about.launch}" for backend, about in kinds.items()),
@@ -113,13 +113,13 @@ def _ceilings(backends: Sequence[str], items: str, workers: int) -> tuple[Ceilin
     """The cost model's fastest rates of the stages, with so many workers; () for several backends."""
     if len(backends) != 1 or backends[0] not in costs.BACKENDS:
         return ()
-    known = costs.load()
+    known = costs.load_costs()
     found = known.ceilings(backends[0], items, min(workers, cores()))
     return tuple(Ceiling(*one, known.source) for one in found)
 
 
 def _worker(log: WorkerLog, origin: float) -> WorkerReport:
-    about = log.worker.about()
+    about = log.worker.launch_info()
     first, last = (max(0.0, moment - origin) if moment else 0.0 for moment in (log.first, log.last))
     return WorkerReport(
         name=log.worker.name,
@@ -129,7 +129,7 @@ def _worker(log: WorkerLog, origin: float) -> WorkerReport:
         launch=about.launch,
         chunks=log.chunks,
         nbytes=log.nbytes,
-        hands=log.worker.hands,
+        hands=log.worker.threads,
         busy=log.busy,
         first=first,
         last=last,

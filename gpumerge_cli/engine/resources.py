@@ -25,7 +25,7 @@ def default_memory() -> int:
 
 
 def available_memory() -> int:
-    """Bytes of memory that can be had without swapping; 4 GiB if the system does not say."""
+    """Bytes of memory that are available without swapping; 4 GiB if the system does not say."""
     try:
         with open("/proc/meminfo") as file:
             sizes = {name: int(rest.split()[0]) * 1024 for name, rest in (line.split(":", 1) for line in file)}

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
-from gpumerge_cli.engine.executor import Executor, JobTeam, Runs, perform
-from gpumerge_cli.engine.inputs import Inputs, opened
+from gpumerge_cli.engine.executor import Executor, JobTeam, RunPlan, run_pass
+from gpumerge_cli.engine.inputs import Inputs, open_inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.launches import policy_of
 from gpumerge_cli.engine.local import LOCAL
-from gpumerge_cli.engine.margins import counts_of, judge_margin
-from gpumerge_cli.engine.memory import judge_memory
-from gpumerge_cli.engine.opening import Advance
-from gpumerge_cli.engine.outcome import Outcome, both_passes
-from gpumerge_cli.engine.outlet import NoOutlet
+from gpumerge_cli.engine.margins import check_margin, counts_file
+from gpumerge_cli.engine.memory import check_memory
+from gpumerge_cli.engine.outcome import Outcome, sort_outcome
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.passes import Action, Pass
-from gpumerge_cli.engine.reporting import report
+from gpumerge_cli.engine.reading_progress import Advance
+from gpumerge_cli.engine.reporting import make_report
 from gpumerge_cli.engine.resources import keep_no_freed_memory
 from gpumerge_cli.engine.steps import FoundDisorderError
+from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DeviceMemoryError, InputError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.input import changed_error
@@ -36,7 +36,7 @@ from gpumerge_cli.plan import Chunk, Plan, Planner, even_edges, plan_in_spans
 from gpumerge_cli.results.run import InputFile
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.disorder import Joining
+    from gpumerge_cli.engine.disorder import JoinContext
 
 
 def run(
@@ -45,7 +45,7 @@ def run(
     since_start: float = 0.0,
     advance: Advance | None = None,
     settle: Callable[[], None] = lambda: None,
-    told: Callable[[InputFile | InputError], None] | None = None,
+    on_file: Callable[[InputFile | InputError], None] | None = None,
     executor: Executor = LOCAL,
 ) -> Any:
     """Merge or sort the inputs of the job to its output, which appears whole or not at all.
@@ -54,15 +54,15 @@ def run(
 
     since_start: seconds the process had run before the call, for the report. advance: called with (bytes written, bytes
     in all) after every chunk, from any thread but one at a time; a sort counts every byte twice, once sorted and once
-    merged. settle: called once, before the output takes its place; an error after that must not say that there is no
-    output. told: called with each file after its check, or with its error; the error raised for several files only
+    merged. settle: called once, before the output gets its name; an error after that must not say that there is no
+    output. on_file: called with each file after its check, or with its error; the error raised for several files only
     counts the wrong ones then. executor: does the work; by default this process. Raises UsageError, InputError,
     DisorderError, OutputError, DeviceError, ClusterError; the output is then as it was, and no temporary file is left.
     """
     if job.operation.kind == "check":
-        from gpumerge_cli.engine.check import check
+        from gpumerge_cli.engine.check import check_order
 
-        return check(job, advance, told, executor)
+        return check_order(job, advance, on_file, executor)
     if job.operation.kind == "rank":
         from gpumerge_cli.engine.rank import answer
 
@@ -70,7 +70,7 @@ def run(
         settle()
         return answers
     clock = Clock(since_start)
-    executor.judge(job)
+    executor.check_job(job)
     sorts, margin = job.operation.kind == "sort", job.operation.margin
     if not sorts:
         refuse_inputs(job.output.name, job.inputs)
@@ -79,20 +79,20 @@ def run(
     names = output_names(job.output.name, job.output.parts)
     with (
         timed(clock.stopwatch.add),
-        opened(
+        open_inputs(
             job.inputs,
             job.items,
             clock.stopwatch,
             advance,
             folders=job.resources.folders,
-            outputs=names if margin is None else (*names, *counts_of(margin, job)),
+            outputs=names if margin is None else (*names, *counts_file(margin, job)),
             alike=job.operation.join is None,
             copier=executor.copier(job, names[0]),
         ) as inputs,
         ExitStack() as stack,
     ):
         advance = inputs.rest(advance)
-        job, inputs = _judged(job, inputs)
+        job, inputs = _prepared(job, inputs)
         parts = [] if sorts else _parts(job, inputs, clock)
         sizes = [part.nbytes for part in parts]
         if not parts:  # of a sort of lines they are known once these are sorted
@@ -109,10 +109,10 @@ def run(
         except BaseException:
             output.abort()
             raise
-        return report(job, team, inputs, output, outcome, clock, [part.lengths for part in parts])
+        return make_report(job, team, inputs, output, outcome, clock, [part.lengths for part in parts])
 
 
-def _judged(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
+def _prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
     """The job and the inputs as they are worked on. Raises UsageError or InputError if they do not go together."""
     operation = job.operation
     if operation.join is not None:
@@ -120,8 +120,8 @@ def _judged(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
 
         job, inputs = prepared(job, inputs)
     if operation.margin is not None:
-        judge_margin(operation.margin, inputs)
-    judge_memory(job, inputs)
+        check_margin(operation.margin, inputs)
+    check_memory(job, inputs)
     return job, replace(inputs, sources=inputs.sources[::-1]) if operation.turned else inputs
 
 
@@ -132,9 +132,11 @@ def _parts(job: Job, inputs: Inputs, clock: Clock) -> list[Chunk]:
     with clock.stopwatch.span("search"):
         chunk = None
         if job.operation.ranks is not None:
-            from gpumerge_cli.engine.ranks import ranks_of
+            from gpumerge_cli.engine.ranks import merge_ranks
 
-            chunk = ranks_of(inputs, job.resources.threads).chunk(job.operation.ranks.start, job.operation.ranks.stop)
+            chunk = merge_ranks(inputs, job.resources.threads).chunk(
+                job.operation.ranks.start, job.operation.ranks.stop
+            )
         if chunk is not None and job.output.parts is None:
             return [chunk]
         return Planner(inputs.sources, inputs.order, groups=job.operation.by_groups).parts(job.output.parts or 1, chunk)
@@ -153,12 +155,12 @@ class _Running:
 
     def merge(self, parts: Sequence[Chunk]) -> Outcome:
         """Merge the inputs to the output. parts: of them, one for each part of the output."""
-        outlet, inputs, operation = self.output.outlet(self.job.operation.equals), self.inputs, self.job.operation
+        writer, inputs, operation = self.output.writer(self.job.operation.equals), self.inputs, self.job.operation
         work = Pass(
-            self.job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, outlet, parts, advance=self.advance
+            self.job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, writer, parts, advance=self.advance
         )
         try:
-            outcome = perform(work, self.team.ready(work), self.clock, waits=self.output.seekable)
+            outcome = run_pass(work, self.team.ready(work), self.clock, waits=self.output.seekable)
         except FoundDisorderError as found:
             raise _first_disorder(work, found.source) from None
         if outcome.rest is not None:
@@ -172,11 +174,11 @@ class _Running:
 
     def _go_on(self, merged: Pass, outcome: Outcome, rest: Chunk) -> Outcome:
         """Merge what a lenient pass has left, whatever its order."""
-        from gpumerge_cli.engine.heads import gone_on
+        from gpumerge_cli.engine.heads import combined_outcome
 
-        outlet = self.output.outlet(self.job.operation.equals, rest.offset)
-        work = replace(merged, action="heads", outlet=outlet, pieces=[rest])
-        return gone_on(outcome, perform(work, self.team.ready(work), self.clock, waits=self.output.seekable))
+        writer = self.output.writer(self.job.operation.equals, rest.offset)
+        work = replace(merged, action="heads", writer=writer, pieces=[rest])
+        return combined_outcome(outcome, run_pass(work, self.team.ready(work), self.clock, waits=self.output.seekable))
 
     def sort(self, stack: ExitStack) -> Outcome:
         """Sort the inputs to the output. stack: closes at the end what must stay open until then."""
@@ -198,17 +200,17 @@ class _Running:
             parts = Planner(sources, inputs.order, groups=operation.by_groups).parts(len(self.output.sinks))
             if operation.equals.keeps_all:
                 self.output.reserve([part.nbytes for part in parts])
-        outlet = self.output.outlet(operation.equals)
-        work = Pass(job, "merge", sources, inputs.order, inputs.mean_bytes, outlet, parts,
+        writer = self.output.writer(operation.equals)
+        work = Pass(job, "merge", sources, inputs.order, inputs.mean_bytes, writer, parts,
                     advance=self._half(inputs.nbytes))  # fmt: skip
-        return both_passes(made, perform(work, self.team.ready(work), self.clock, waits=self.output.seekable))
+        return sort_outcome(made, run_pass(work, self.team.ready(work), self.clock, waits=self.output.seekable))
 
-    def _pass(self, action: Action, sources: Sequence[Source], runs: Runs, advance: Advance | None) -> Outcome:
+    def _pass(self, action: Action, sources: Sequence[Source], runs: RunPlan, advance: Advance | None) -> Outcome:
         """A pass that sorts pieces of the inputs."""
         order, mean_bytes = self.inputs.order, self.inputs.mean_bytes
-        work = Pass(self.job, action, sources, order, mean_bytes, runs.outlet, pieces=runs.pieces, shares=runs.shares,
+        work = Pass(self.job, action, sources, order, mean_bytes, runs.writer, pieces=runs.pieces, budget=runs.budget,
                     advance=advance)  # fmt: skip
-        return perform(work, self.team.ready(work), self.clock, waits=not runs.whole or self.output.seekable)
+        return run_pass(work, self.team.ready(work), self.clock, waits=not runs.whole or self.output.seekable)
 
     def _half(self, ahead: int) -> Advance | None:
         """Takes the progress of one of two passes over all bytes. ahead: bytes of the passes ahead of it."""
@@ -224,29 +226,29 @@ def _first_disorder(work: Pass, number: int) -> InputError:
     return disorder_of(work, number, join) or changed_error(work.sources[number].name)
 
 
-def _joining(work: Pass, number: int, join: Join) -> Joining:
+def _joining(work: Pass, number: int, join: Join) -> JoinContext:
     """The other source of a join, for messages on the source `number`."""
-    from gpumerge_cli.engine.disorder import Joining
+    from gpumerge_cli.engine.disorder import JoinContext
 
     items = work.job.items
     header = items.header_lines > 0
     headers = [source.header.removeprefix(BOM) for source in work.sources if isinstance(source, LineSource)]
     headers = [line.rstrip(b"\r\n") for line in headers] if header and join.quoted else []
 
-    def said(order: Order) -> str:
+    def options(order: Order) -> str:
         return join.said(order.text.keys if order.text is not None else (), headers)
 
     command = f"gpumerge sort{' --header 1' * header} {join.sorting(number)}"
-    return Joining(command, (work.sources[1 - number], work.order_of(1 - number)), said)
+    return JoinContext(command, (work.sources[1 - number], work.order_of(1 - number)), options)
 
 
 def plan_files(job: Job) -> Plan:
     """The plan that a merge would follow. Opens and probes the inputs; writes nothing. Raises as run."""
-    LOCAL.judge(job)
-    with opened(job.inputs, job.items, folders=job.resources.folders) as inputs:
+    LOCAL.check_job(job)
+    with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
         groups = job.operation.by_groups
         team = LOCAL.team(job, inputs, Clock())
-        work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, NoOutlet())
+        work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, NullWriter())
         backend = team.backend
-        chunk_bytes = team.shares(work, 1.0, backend, policy_of(backend, work)).chunk_bytes
+        chunk_bytes = team.chunk_budget(work, 1.0, backend, policy_of(backend, work)).chunk_bytes
         return plan_in_spans(inputs.sources, inputs.order, chunk_bytes, groups=groups)

@@ -1,4 +1,4 @@
-"""The steps of a chunk that more than one kind of work takes: reading it, and looking at the items ahead of it."""
+"""Steps of a chunk that several kinds of work share: reading it, and comparing it with the items ahead of it."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def read_chunk(sources: Sequence[Source], chunk: Chunk, workspace: Workspace) ->
 def check_beginnings(sources: Sequence[Source], chunk: Chunk, order: Order) -> None:
     """Raise FoundDisorderError if the first item of a range sorts before the item ahead of the range."""
     for number, (start, stop) in enumerate(chunk.ranges):
-        if stop > start and falls_at(sources[number], start, order):
+        if stop > start and is_out_of_order(sources[number], start, order):
             raise FoundDisorderError(number)
 
 
-def falls_at(source: Source, start: int, order: Order, *, unique: bool = False) -> bool:
+def is_out_of_order(source: Source, start: int, order: Order, *, unique: bool = False) -> bool:
     """Whether the item at `start` sorts before the one ahead of it; with `unique`, also whether it equals that one."""
     if start == 0:
         return False
@@ -52,7 +52,7 @@ def falls_at(source: Source, start: int, order: Order, *, unique: bool = False) 
 
 
 def first_of_equals(sources: Sequence[Source], chunk: Chunk, order: Order) -> Equals:
-    """Whether the first item of the chunk goes out, or one that equals it went out before.
+    """Whether the first item of the chunk is written, or an equal one was written before.
 
     The items before the chunk are those before its ranges, so the last of them is the greatest of their last ones.
     """
@@ -73,7 +73,7 @@ def disorder_between(
     the block.
     """
     start, stop = block
-    if falls_at(source, start, order, unique=unique):
+    if is_out_of_order(source, start, order, unique=unique):
         return start
     read_chunk([source], Chunk(((start, stop),), start), workspace)
     workspace.upload([stop - start])
@@ -83,5 +83,5 @@ def disorder_between(
 
 
 def named_sort(span: Span) -> Span:
-    """The span of a sort, whose kernels are named by it."""
+    """The span, named "sort" if it is that of a kernel."""
     return replace(span, name="sort") if span.name == "kernel" else span

@@ -10,11 +10,11 @@ from itertools import count
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.plan import Chunk
 
-Spans = Callable[[int], Iterator[Sequence[list[Chunk]]]]
+ChunkCutter = Callable[[int], Iterator[Sequence[list[Chunk]]]]
 """Given the bytes of a chunk, gives all chunks of about that size, some at a time, in a list for each part."""
 
 
-class Supply:
+class ChunkSupply:
     """Hands out chunks, numbered from 0, to any number of threads: in output order, or in that of each part, in turn.
 
     spans: cuts the chunks, of the size that the first thread asks for. A thread that asks for larger ones gets
@@ -22,9 +22,9 @@ class Supply:
     first; the others need not wait for it.
     """
 
-    def __init__(self, spans: Spans, low: int, stopwatch: Stopwatch) -> None:
-        self._cutter = spans
-        self._spans: Iterator[Sequence[list[Chunk]]] | None = None
+    def __init__(self, cutter: ChunkCutter, low: int, stopwatch: Stopwatch) -> None:
+        self._cutter = cutter
+        self._chunks: Iterator[Sequence[list[Chunk]]] | None = None
         self._low = low
         self._stopwatch = stopwatch
         self._parts: list[deque[Chunk]] = []
@@ -51,9 +51,9 @@ class Supply:
                     turns = (at % len(parts) for at in count(self._last + 1))
                     self._last = part = next(at for at in turns if parts[at])
                     return self._taken - 1, part, self._joined(self._parts[part], nbytes)
-                if self._spans is None:
-                    self._spans = self._cutter(nbytes)
-            self._cut(self._spans)
+                if self._chunks is None:
+                    self._chunks = self._cutter(nbytes)
+            self._cut(self._chunks)
 
     def _joined(self, ready: deque[Chunk], nbytes: int) -> Chunk:
         """The next chunk that is ready, and as many of those behind it as fit into `nbytes` with it."""
@@ -66,11 +66,11 @@ class Supply:
         self._ready -= before - len(ready)
         return first if first is last else first.joined(last)
 
-    def _cut(self, spans: Iterator[Sequence[list[Chunk]]]) -> None:
+    def _cut(self, cutter: Iterator[Sequence[list[Chunk]]]) -> None:
         more: Sequence[list[Chunk]] | None = None
         try:
             with self._stopwatch.span("plan"):
-                more = next(spans, None)
+                more = next(cutter, None)
         finally:
             with self._changed:
                 self._parts = self._parts or [deque() for _ in more or ()]

@@ -15,28 +15,29 @@ from gpumerge_cli.plan import Chunk
 
 
 @dataclass(frozen=True)
-class Place:
-    """The place of a task's result: it begins at byte `offset` of the items of part number `part`.
+class Position:
+    """The position at which the result of a task begins. An output that is one file is part 0.
 
-    An output that is one file is part 0. While pieces are sorted to runs, each run is a part of its own.
+    While pieces are sorted to runs, each run is a part of its own.
     """
 
     part: int
+    """The number of the part."""
     offset: int
+    """Bytes of items ahead of it in the part."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """Work on the byte ranges of a chunk, one per input, and put the result in its place.
-
-    turn: the number of the task, in the order of the output. A task that is handed on keeps it. Where equal
-    items are left out, the place of a result is known only after all results before it, so workers take tasks in this
-    order.
-    """
+    """Work on the byte ranges of a chunk, one per input, whose result goes to one position."""
 
     turn: int
+    """The number of the task, in the order of the output. A task that goes to another worker keeps it.
+
+    Where equal items are left out, the offset of a result is known only after all results before it, so workers take
+    tasks in this order."""
     chunk: Chunk
-    place: Place
+    position: Position
 
     @property
     def nbytes(self) -> int:
@@ -46,15 +47,15 @@ class Task:
     def of(self, chunks: Sequence[Chunk]) -> Task:
         """The same task for neighbouring chunks alone, given in the order of the output."""
         chunk = chunks[0].joined(chunks[-1])
-        return replace(self, chunk=chunk, place=self.place_of(chunk))
+        return replace(self, chunk=chunk, position=self.position_of(chunk))
 
-    def place_of(self, chunk: Chunk) -> Place:
-        """The place of a chunk of the task."""
-        return replace(self.place, offset=self.place.offset + chunk.offset - self.chunk.offset)
+    def position_of(self, chunk: Chunk) -> Position:
+        """The position of a chunk of the task."""
+        return replace(self.position, offset=self.position.offset + chunk.offset - self.chunk.offset)
 
 
 @dataclass
-class Filled:
+class PartTotal:
     """Items of a part of the output, and their bytes as they were written."""
 
     items: int = 0
@@ -70,7 +71,7 @@ class TaskResult:
     dropped: int = 0
     """Items left out."""
     written: int = 0
-    """Bytes put out."""
+    """Bytes that were written."""
     nbytes: int = 0
     """Bytes that were worked on."""
     largest: int = 0
@@ -78,11 +79,11 @@ class TaskResult:
     spans: list[Span] = field(default_factory=list)
     """The time of each stage, of one task."""
     part: int = 0
-    """The part of the output that all of it went to, if `filled` is empty."""
-    filled: dict[int, Filled] = field(default_factory=dict)
+    """The part of the output that all of it went to, if `per_part` is empty."""
+    per_part: dict[int, PartTotal] = field(default_factory=dict)
     """The result in each part of the output."""
     chunks: int = 1
-    """The pieces that it was put out in."""
+    """The pieces in which it was written."""
     disorder: int | None = None
     """The position of the first item out of order that a check has found."""
 
@@ -95,10 +96,10 @@ class TaskResult:
         self.largest = max(self.largest, task.largest)
         if task.nbytes:
             self.chunks += task.chunks
-        if task.filled:
-            self.filled.update(task.filled)
+        if task.per_part:
+            self.per_part.update(task.per_part)
         else:
-            part = self.filled.setdefault(task.part, Filled())
+            part = self.per_part.setdefault(task.part, PartTotal())
             part.items += sum(task.counts) - task.dropped
             part.nbytes += task.written
         if task.disorder is not None:

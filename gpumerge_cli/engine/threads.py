@@ -14,7 +14,7 @@ from typing import Protocol
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.outcome import Member, WorkerLog
-from gpumerge_cli.engine.parallel import LOOK, ThreadGroup
+from gpumerge_cli.engine.parallel import POLL_SECONDS, ThreadGroup
 from gpumerge_cli.engine.task import Task, TaskResult, UnfinishedError
 from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.errors import DeviceError, UsageError
@@ -26,7 +26,7 @@ class Worker(Member, Protocol):
     chunk_bytes: int
 
     def start(self) -> None:
-        """Get ready, in a thread that works for it. Raises DeviceError if it cannot, UsageError for a wrong wish."""
+        """Get ready, in a thread that works for it. Raises DeviceError; UsageError for an impossible request."""
 
     def do(self, task: Task) -> TaskResult:
         """Carry out a task to its last byte. Raises UnfinishedError, which tells how far it came."""
@@ -36,7 +36,7 @@ class Worker(Member, Protocol):
 
 
 @dataclass
-class _Log(WorkerLog):
+class _WorkerLog(WorkerLog):
     """The work of a worker of this process."""
 
     worker: Worker
@@ -47,12 +47,12 @@ class _Log(WorkerLog):
         return f"gpumerge {self.worker.name}"
 
 
-class Threads:
+class WorkerThreads:
     """Does tasks with all workers. The stopwatch of the tasks has a lane for each, under the worker's name."""
 
     def __init__(self, workers: Sequence[Worker], tasks: Tasks) -> None:
         self.tasks = tasks
-        self.logs = [_Log(worker) for worker in workers]
+        self.logs = [_WorkerLog(worker) for worker in workers]
         self._group = ThreadGroup(tasks.stop, waits=tasks.waits)
 
     def run(self) -> None:
@@ -80,13 +80,13 @@ class Threads:
         """Whether no task is left. A healthy worker ends only then, or if no result is wanted any more."""
         return self.tasks.is_over or any(log.started and log.lost is None for log in self.logs)
 
-    def _work(self, log: _Log, *, new: bool) -> None:
+    def _work(self, log: _WorkerLog, *, new: bool) -> None:
         """The life of a thread. new: it starts the worker first."""
         self.tasks.stopwatch.name_lane(log.worker.name)
         if not new or self._start(log):
             self._serve(log)
 
-    def _start(self, log: _Log) -> bool:
+    def _start(self, log: _WorkerLog) -> bool:
         """Start the worker, and the other threads that work for it. Returns False if it could not be started."""
         try:
             with self._group.apart():
@@ -97,14 +97,14 @@ class Threads:
         with self._group.changed:
             log.started = True
             self._group.changed.notify_all()
-        for _ in range(log.worker.hands - 1):
+        for _ in range(log.worker.threads - 1):
             if self._group.stopped or self.tasks.is_over:
                 break
             if not self._group.launch(log.name, partial(self._work, log, new=False)):
                 break
         return True
 
-    def _serve(self, log: _Log) -> None:
+    def _serve(self, log: _WorkerLog) -> None:
         """Carry out task after task until there are none left."""
         while not self._group.stopped and log.lost is None:
             task = self.tasks.take(log.worker.chunk_bytes)
@@ -112,14 +112,14 @@ class Threads:
                 return
             self._carry_out(task, log)
 
-    def _carry_out(self, task: Task, log: _Log) -> None:
+    def _carry_out(self, task: Task, log: _WorkerLog) -> None:
         """Have the worker do the task. If the worker is lost over it, another one does it."""
         start = time.perf_counter()
         try:
-            self._took(log, log.worker.do(task), start)
+            self._record(log, log.worker.do(task), start)
         except UnfinishedError as unfinished:
-            self._took(log, unfinished.done, start)
-            if self.tasks.leave(unfinished):
+            self._record(log, unfinished.done, start)
+            if self.tasks.note_disorder(unfinished):
                 return
             if not isinstance(unfinished.cause, DeviceError) or unfinished.rest is None:
                 raise unfinished.cause from None
@@ -129,7 +129,7 @@ class Threads:
             self.tasks.stopwatch.name_lane(heir.worker.name)
             self._carry_out(unfinished.rest, heir)
 
-    def _heir(self, cause: BaseException) -> _Log:
+    def _heir(self, cause: BaseException) -> _WorkerLog:
         """A worker that has started; waits while any may still start. Raises `cause` if there is none."""
         with self._group.changed:
             while not self._group.stopped:
@@ -138,11 +138,11 @@ class Threads:
                     return here[0]
                 if all(log.lost is not None for log in self.logs):
                     break
-                self._group.changed.wait(LOOK)
+                self._group.changed.wait(POLL_SECONDS)
         raise cause
 
-    def _lose(self, log: _Log, error: DeviceError | UsageError, how: str) -> None:
-        """Take note that the worker has stopped. Raises its error if it was the last one."""
+    def _lose(self, log: _WorkerLog, error: DeviceError | UsageError, how: str) -> None:
+        """Record that the worker has stopped. Raises its error if it was the last one."""
         with self._group.changed:
             log.lost = log.lost or error
             log.note = log.note or f"{how}: {error}"
@@ -150,12 +150,12 @@ class Threads:
             if all(one.lost is not None for one in self.logs):
                 raise next(one.lost for one in self.logs if one.lost is not None)
 
-    def _took(self, log: _Log, result: TaskResult, start: float) -> None:
+    def _record(self, log: _WorkerLog, result: TaskResult, start: float) -> None:
         stopped = time.perf_counter()
         self.tasks.stopwatch.add(*result.spans)
         with self._group.changed:
-            log.worked(start, stopped, result.nbytes)
-            self.tasks.took(result)
+            log.add_task(start, stopped, result.nbytes)
+            self.tasks.record(result)
 
     def _end(self) -> None:
         """Close the workers that are done. One that is still starting is left alone, and will find nothing to do."""

@@ -10,15 +10,15 @@ from itertools import accumulate, pairwise
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass, field
-from gpumerge_cli.engine.launches import about, policy_of
-from gpumerge_cli.engine.memory import Shares
-from gpumerge_cli.engine.outcome import About
+from gpumerge_cli.engine.launches import launch_info, policy_of
+from gpumerge_cli.engine.memory import ChunkBudget
+from gpumerge_cli.engine.outcome import LaunchInfo
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.parts import lines_that_begin, nearest_line_edge
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.steps import named_sort
-from gpumerge_cli.engine.task import Filled, Place, Task, TaskResult, UnfinishedError
+from gpumerge_cli.engine.task import PartTotal, Position, Task, TaskResult, UnfinishedError
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.measure import Span, Stopwatch
@@ -27,13 +27,14 @@ from gpumerge_cli.plan import even_edges
 
 @dataclass
 class _Piece:
-    """Bytes of the result from `low` on, which go out in this turn, to this place. See outlet.Merged."""
+    """Bytes of the result from `low` on. See writers.Merged."""
 
     workspace: Workspace
     turn: int
+    """The number of the piece, in the order of writing."""
     low: int
     merged_bytes: int
-    place: Place
+    position: Position
     line_end: int | None
     """The byte that ends each line, for a sink that makes something of whole lines."""
     items_of: Callable[[Bytes], int]
@@ -65,12 +66,12 @@ class WholeWorker:
     """
 
     def __init__(
-        self, work: Pass, output: Output, backend: Backend, shares: Shares, stopwatch: Stopwatch, threads: int
+        self, work: Pass, output: Output, backend: Backend, budget: ChunkBudget, stopwatch: Stopwatch, threads: int
     ) -> None:
         self.backend = backend.name
         self.name = f"{backend.name} 0"
         item = max(1, work.order.item_bytes)
-        self.hands, self._part = shares.workers, max(1, shares.chunk_bytes // item) * item
+        self.threads, self._part = budget.workers, max(1, budget.chunk_bytes // item) * item
         self.chunk_bytes = max(1, work.nbytes)
         self._work = work
         self._output = output
@@ -97,9 +98,9 @@ class WholeWorker:
         except DeviceError as error:
             raise UnfinishedError(error, TaskResult([0] * len(task.chunk.ranges)), None) from error
 
-    def about(self) -> About:
+    def launch_info(self) -> LaunchInfo:
         """See Worker."""
-        return about(self._on.info().name, self._policy)
+        return launch_info(self._on.info().name, self._policy)
 
     def close(self) -> None:
         """Give the memory back, unless threads that nobody waits for still use it: it goes with the last of them."""
@@ -109,30 +110,30 @@ class WholeWorker:
     def _do(self, task: Task) -> TaskResult:
         workspace, sources = self._memory, self._work.sources
         sizes = [stop - start for start, stop in task.chunk.ranges]
-        for_each(self._parts(sources, sizes), self._bring, self.hands)
+        for_each(self._parts(sources, sizes), self._bring, self.threads)
         for source in sources:
             source.check_unchanged()  # not later: what is written may go to one of them
         workspace.adopt(sizes)
         workspace.sort(self._policy, self._work.equals)  # type: ignore[arg-type]
         workspace.synchronize()
-        self._took(list(map(named_sort, workspace.spans)))
+        self._record(list(map(named_sort, workspace.spans)))
         workspace.spans.clear()
         pieces = self._pieces()
-        filled = {number: Filled() for number in range(len(self._output.sinks))}
+        per_part = {number: PartTotal() for number in range(len(self._output.sinks))}
         waits = self._output.seekable
         self._is_used = not waits  # a thread that writes to a pipe nobody reads never comes back
-        for_each(pieces, lambda piece: self._write(piece, filled), self.hands, waits=waits)
+        for_each(pieces, lambda piece: self._write(piece, per_part), self.threads, waits=waits)
         self._is_used = False
-        if len(filled) == 1:
-            filled[0].items = sum(workspace.counts) - workspace.dropped
+        if len(per_part) == 1:
+            per_part[0].items = sum(workspace.counts) - workspace.dropped
         return TaskResult(
             counts=list(workspace.counts),
             dropped=workspace.dropped,
-            written=sum(part.nbytes for part in filled.values()),
+            written=sum(part.nbytes for part in per_part.values()),
             nbytes=task.chunk.nbytes,
             largest=min(self._part, workspace.merged_bytes),
             chunks=len(pieces),
-            filled=filled,
+            per_part=per_part,
         )
 
     def _parts(self, sources: Sequence[Source], sizes: Sequence[int]) -> Iterator[tuple[Source, int, int, int]]:
@@ -151,8 +152,8 @@ class WholeWorker:
         self._memory.send(position, high - low)
         if self._memory.remote:
             spans.append(Span("upload", time.perf_counter() - start, high - low))
-        self._took(spans)
-        self._went_on(high - low)
+        self._record(spans)
+        self._advance(high - low)
 
     def _pieces(self) -> list[_Piece]:
         """Pieces of the result, which is cut into the parts of the output: those of all parts in turn."""
@@ -170,19 +171,19 @@ class WholeWorker:
         )
         line_end = self._output.sinks[0].line_end  # which the others have, too
         return [
-            _Piece(workspace, turn, low, high - low, Place(part, at), line_end, self._items)
+            _Piece(workspace, turn, low, high - low, Position(part, at), line_end, self._items)
             for turn, (at, part, low, high) in enumerate(in_turn)
         ]
 
-    def _write(self, piece: _Piece, filled: dict[int, Filled]) -> None:
+    def _write(self, piece: _Piece, per_part: dict[int, PartTotal]) -> None:
         try:
-            written = self._work.outlet.put(piece.turn, piece.place, piece, last=True)
+            written = self._work.writer.put(piece.turn, piece.position, piece, last=True)
         except BaseException:
-            self._work.outlet.stop()
+            self._work.writer.stop()
             raise
-        self._took(piece.spans)
+        self._record(piece.spans)
         if written is not None:
-            self._went_on(piece.merged_bytes, filled[piece.place.part], piece.items, written)
+            self._advance(piece.merged_bytes, per_part[piece.position.part], piece.items, written)
 
     def _items(self, data: Bytes) -> int:
         """Items of a piece. Lines are counted only where it is not known how many went to a part."""
@@ -193,7 +194,7 @@ class WholeWorker:
             return items
         return data.tobytes().count(order.end) if len(self._output.sinks) > 1 else 0
 
-    def _went_on(self, nbytes: int, part: Filled | None = None, items: int = 0, written: int = 0) -> None:
+    def _advance(self, nbytes: int, part: PartTotal | None = None, items: int = 0, written: int = 0) -> None:
         """So many bytes were read, or written as items of a part."""
         with self._lock:
             self._moved += nbytes
@@ -203,6 +204,6 @@ class WholeWorker:
             if self._work.advance is not None:
                 self._work.advance(self._moved // 2, self._work.nbytes)
 
-    def _took(self, spans: Sequence[Span]) -> None:
+    def _record(self, spans: Sequence[Span]) -> None:
         self._stopwatch.name_lane(self.name)
         self._stopwatch.add(*spans)

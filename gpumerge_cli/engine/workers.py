@@ -10,9 +10,8 @@ from functools import cached_property
 from typing import cast
 
 from gpumerge_cli.backends.base import Backend, CountingWorkspace, Workspace
-from gpumerge_cli.engine.launches import Feed, about, policy_of
-from gpumerge_cli.engine.outcome import About
-from gpumerge_cli.engine.outlet import HalfWrittenError, Merged
+from gpumerge_cli.engine.launches import BudgetFunction, launch_info, policy_of
+from gpumerge_cli.engine.outcome import LaunchInfo
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.steps import (
     FoundDisorderError,
@@ -22,7 +21,8 @@ from gpumerge_cli.engine.steps import (
     named_sort,
     read_chunk,
 )
-from gpumerge_cli.engine.task import Place, Task, TaskResult, UnfinishedError
+from gpumerge_cli.engine.task import Position, Task, TaskResult, UnfinishedError
+from gpumerge_cli.engine.writers import HalfWrittenError, Merged
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError
 from gpumerge_cli.launch import SortPolicy
 from gpumerge_cli.native.calls import ChunkCalls, ChunkWorker, Disordered
@@ -34,7 +34,7 @@ _MOST_WARMED = 1 << 16  # bytes of an item: reading larger ones takes far longer
 _LEAST_CHUNK = 64 << 10
 
 
-class Setup:
+class PassSetup:
     """A backend that is set up for a pass: the state that its slots share.
 
     feed: gives the number of its slots, and bytes of a chunk that suits them. calls: do a chunk in one call, if the
@@ -42,11 +42,11 @@ class Setup:
     tried since the device has run out of memory; 0 if it never did.
     """
 
-    def __init__(self, work: Pass, backend: Backend, feed: Feed) -> None:
+    def __init__(self, work: Pass, backend: Backend, feed: BudgetFunction) -> None:
         self.work = work
         self.backend = backend
         self.policy = policy_of(backend, work)
-        self.shares = feed(backend, self.policy)
+        self.budget = feed(backend, self.policy)
         self.calls: ChunkCalls | None = None
         self.written_by_calls = False
         self.shrunk_to = 0
@@ -54,11 +54,11 @@ class Setup:
         self._lock = threading.Lock()
 
     def open(self) -> None:
-        """Prepare what all slots use; further calls do nothing. The outlet's targets must be known by now."""
+        """Prepare what all slots use; further calls do nothing. The writer's targets must be known by now."""
         work = self.work
         with self._lock:
             if not self._opened and work.action == "merge":
-                targets = work.outlet.targets
+                targets = work.writer.targets
                 self.calls = self.backend.chunk_calls(work, self.policy, targets)
                 self.written_by_calls = self.calls is not None and len(targets) > 0
             self._opened = True
@@ -68,14 +68,14 @@ class Setup:
         """The name of its device."""
         return self.backend.info().name
 
-    def about(self) -> About:
-        """Its device and launch, as reports tell them."""
-        return about(self.device, self.policy, self.shrunk_to)
+    def launch_info(self) -> LaunchInfo:
+        """Its device and launch, for reports."""
+        return launch_info(self.device, self.policy, self.shrunk_to)
 
     def warm_up(self) -> None:
         """Merge two items, so that compiling and loading code counts as start-up and not as the first chunk's work."""
         work = self.work
-        order, items = work.order, int(self.shares.chunk_bytes / work.mean_bytes)
+        order, items = work.order, int(self.budget.chunk_bytes / work.mean_bytes)
         if not work.nbytes and order.item_bytes > _MOST_WARMED:
             return
         self.backend.prepare(order, self.policy, items, check=work.check, equals=work.equals)
@@ -102,10 +102,10 @@ class Setup:
     @property
     def limit(self) -> int:
         """Bytes of the largest chunk that may be tried."""
-        return self.shrunk_to or 2 * self.shares.chunk_bytes
+        return self.shrunk_to or 2 * self.budget.chunk_bytes
 
     def shrink(self, failed: int, tried: int) -> bool:
-        """Take note that the device had no memory for a chunk of `failed` bytes; False if nothing smaller can help.
+        """Lower the limit, since the device had no memory for a chunk of `failed` bytes; False if that cannot help.
 
         tried: the limit to which the chunk was cut, as far as its lines allow.
         """
@@ -121,7 +121,7 @@ class Setup:
 class Slot:
     """Carries out one task at a time, for one thread."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: PassSetup) -> None:
         self._setup = setup
         self._work = setup.work
         self._workspace: Workspace | None = None
@@ -131,12 +131,12 @@ class Slot:
     def do(self, task: Task) -> TaskResult:
         """Carry out the task, in pieces where the device has no memory for it as a whole. Raises UnfinishedError."""
         setup, work = self._setup, self._work
-        done = TaskResult([0] * len(task.chunk.ranges), part=task.place.part)
+        done = TaskResult([0] * len(task.chunk.ranges), part=task.position.part)
         if work.action == "check":
             return self._checked(task, done)
         pieces = deque([task.chunk])
         try:
-            while pieces and not work.outlet.is_over(task.turn):
+            while pieces and not work.writer.is_over(task.turn):
                 limit = setup.limit
                 if pieces[0].nbytes > limit and work.action == "merge":
                     parts = work.planner.split(pieces[0], limit)
@@ -159,13 +159,13 @@ class Slot:
         return done
 
     def _do_piece(self, task: Task, piece: Chunk, done: TaskResult, *, last: bool) -> None:
-        place = task.place_of(piece)
-        merged = self._merged(piece, place)
+        position = task.position_of(piece)
+        merged = self._merged(piece, position)
         if self._setup.written_by_calls:
             written: int | None = merged.merged_bytes
         else:
             try:
-                written = self._work.outlet.put(task.turn, place, merged, last=last)
+                written = self._work.writer.put(task.turn, position, merged, last=last)
             except Disordered as found:
                 raise FoundDisorderError(found.source) from None
         if written is not None:
@@ -179,8 +179,8 @@ class Slot:
         if piece.nbytes > 2 * self._capacity:  # a long line; whoever looks back at it reads it again
             self.close()
 
-    def _merged(self, piece: Chunk, place: Place) -> Merged:
-        """The merge of the piece by one call, which also writes the result to its place or keeps it."""
+    def _merged(self, piece: Chunk, position: Position) -> Merged:
+        """The merge of the piece by one call, which also writes the result or keeps it."""
         setup, work = self._setup, self._work
         if work.lenient and not work.planner.is_cut([stop for _, stop in piece.ranges]):
             raise FoundDisorderError(0)
@@ -190,7 +190,7 @@ class Slot:
         if self._caller is None:
             self._caller = setup.calls.worker(capacity)
         try:
-            self._caller.run(piece.ranges, place.part, place.offset)
+            self._caller.run(piece.ranges, position.part, position.offset)
         except Disordered as found:
             raise FoundDisorderError(found.source) from None
         return self._caller
@@ -232,12 +232,12 @@ class Slot:
     def _checked(self, task: Task, done: TaskResult) -> TaskResult:
         """Look at the task's piece of the only source, block by block."""
         (source,), ((start, stop),), work = self._work.sources, task.chunk.ranges, self._work
-        size, unique = self._setup.shares.chunk_bytes, not work.equals.keeps_all
+        size, unique = self._setup.budget.chunk_bytes, not work.equals.keeps_all
         done.nbytes = stop - start
         if self._workspace is None:
             self._workspace = self._setup.backend.workspace(work.order, size)
         workspace = self._workspace
-        while start < stop and done.disorder is None and not work.outlet.is_over(task.turn):
+        while start < stop and done.disorder is None and not work.writer.is_over(task.turn):
             until = min(stop, max(source.item_end(start), source.item_start(min(stop, start + size))))
             done.disorder = disorder_between(source, (start, until), work.order, workspace, unique=unique)
             if done.disorder is None:
@@ -247,7 +247,7 @@ class Slot:
 
     def _room(self) -> int:
         """The capacity for the next chunk: no more than the limit, or as large as chunks usually are."""
-        capacity = min(self._setup.limit, self._setup.shares.chunk_bytes)
+        capacity = min(self._setup.limit, self._setup.budget.chunk_bytes)
         if self._capacity > capacity:
             self.close()
         self._capacity = capacity
@@ -264,17 +264,17 @@ class Slot:
 class Slots:
     """The slots of a setup, one for each thread that does a task."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: PassSetup) -> None:
         self.setup = setup
-        self._own = threading.local()
+        self._local = threading.local()
         self._all: list[Slot] = []
         self._lock = threading.Lock()
 
     def do(self, task: Task) -> TaskResult:
         """Carry out the task in the slot of the calling thread. Raises UnfinishedError."""
-        slot: Slot | None = getattr(self._own, "slot", None)
+        slot: Slot | None = getattr(self._local, "slot", None)
         if slot is None:
-            slot = self._own.slot = Slot(self.setup)
+            slot = self._local.slot = Slot(self.setup)
             with self._lock:
                 self._all.append(slot)
         return slot.do(task)
@@ -293,21 +293,21 @@ class CpuWorker(Slots):
     See threads.Worker.
     """
 
-    hands = 1
+    threads = 1
 
-    def __init__(self, number: int, setup: Setup) -> None:
+    def __init__(self, number: int, setup: PassSetup) -> None:
         super().__init__(setup)
         self.name = f"cpu {number}"
         self.backend = setup.backend.name
-        self.chunk_bytes = setup.shares.chunk_bytes
+        self.chunk_bytes = setup.budget.chunk_bytes
 
     def start(self) -> None:
         """See Worker."""
         self.setup.open()
 
-    def about(self) -> About:
+    def launch_info(self) -> LaunchInfo:
         """See Worker."""
-        return self.setup.about()
+        return self.setup.launch_info()
 
 
 class DeviceWorker:
@@ -316,10 +316,10 @@ class DeviceWorker:
     create: makes its backend, which may take seconds. feed: gives its slots and the bytes of their chunks.
     """
 
-    def __init__(self, name: str, work: Pass, create: Callable[[], Backend], feed: Feed) -> None:
+    def __init__(self, name: str, work: Pass, create: Callable[[], Backend], feed: BudgetFunction) -> None:
         self.name = name
         self.backend = name.split()[0]
-        self.hands = 1
+        self.threads = 1
         self.chunk_bytes = 0
         self._work = work
         self._create = create
@@ -328,21 +328,21 @@ class DeviceWorker:
 
     def start(self) -> None:
         """See Worker."""
-        setup = Setup(self._work, self._create(), self._feed)
+        setup = PassSetup(self._work, self._create(), self._feed)
         if self._work.action == "merge":
             setup.warm_up()
         setup.open()
         _ = setup.device  # while it answers: a report names a device that was lost, too
-        self.hands, self.chunk_bytes, self._slots = setup.shares.workers, setup.shares.chunk_bytes, Slots(setup)
+        self.threads, self.chunk_bytes, self._slots = setup.budget.workers, setup.budget.chunk_bytes, Slots(setup)
 
     def do(self, task: Task) -> TaskResult:
         """See Worker."""
         assert self._slots is not None, "a worker starts first"
         return self._slots.do(task)
 
-    def about(self) -> About:
+    def launch_info(self) -> LaunchInfo:
         """See Worker."""
-        return About() if self._slots is None else self._slots.setup.about()
+        return LaunchInfo() if self._slots is None else self._slots.setup.launch_info()
 
     def close(self) -> None:
         """See Worker."""

@@ -1,4 +1,4 @@
-"""The items of a run in memory, by number: what they compare as, and how they are called in a picture."""
+"""The items of a run in memory, by number: their keys for comparison, and their labels in a picture."""
 
 from __future__ import annotations
 
@@ -29,16 +29,19 @@ class TracedRun:
         self.size = len(self._items)
 
     def item_start(self, position: int) -> int:
+        """See corank.Run."""
         return position
 
     def item_end(self, start: int) -> int:
+        """See corank.Run."""
         return start + 1
 
     def key_at(self, start: int) -> Any:
+        """See corank.Run."""
         return self._key(self._items[start])
 
     def label(self, number: int) -> str:
-        """The item's key, of lines the line, cut to twelve characters."""
+        """The item's key, or the line, cut to twelve characters."""
         item = self._items[number]
         key = self._order.number(item, short=True)
         if key is not None:
@@ -59,8 +62,8 @@ def b_first(b: TracedRun, j: int, a: TracedRun, i: int) -> bool:
 def runs_of_words(words: Sequence[str], order: Order | None, *, reverse: bool) -> LoadedRuns:
     """Runs of the items in `words`, each a list with blanks or commas between; they are called A, B, ...
 
-    order: of lines; None for numbers if all are, and else bytewise. Raises UsageError for what is in no order,
-    DisorderError for a list that is not in it.
+    order: of lines; None for numbers if all are, and else bytewise. Raises UsageError for items without an order,
+    DisorderError for an unsorted list.
     """
     lists = [text.replace(",", " ").split() for text in words]
     numbers = None if order is not None else _numbers(lists)
@@ -79,7 +82,7 @@ def runs_of_words(words: Sequence[str], order: Order | None, *, reverse: bool) -
 
 
 def _numbers(lists: Sequence[Sequence[str]]) -> list[Any] | None:
-    """The lists as arrays of int64 or float64, or None if a word is no number."""
+    """The lists as arrays of int64 or float64, or None if a word is not a number."""
     for kind in (np.int64, np.uint64, np.float64):
         try:
             return [np.array([kind(word) for word in part], kind) for part in lists]
@@ -98,7 +101,7 @@ def _check(run: TracedRun) -> None:
             )
 
 
-def two(loaded: LoadedRuns) -> tuple[TracedRun, TracedRun]:
+def input_pair(loaded: LoadedRuns) -> tuple[TracedRun, TracedRun]:
     """A and B. Raises UsageError if there are more or fewer."""
     if len(loaded.runs) != 2:
         raise UsageError(f"a path has two inputs, not {len(loaded.runs)}", way_out="name A and B")

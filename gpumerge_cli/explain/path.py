@@ -6,7 +6,7 @@ from gpumerge_cli.corank import bound, co_rank
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.explain.items import TracedRun, b_first
 from gpumerge_cli.explain.shape import Shape, count_cuts, cut_ranks
-from gpumerge_cli.results.path import Cut, CutLevel, InputAxis, Search, SearchStep
+from gpumerge_cli.results.path import CutLevel, CutSearch, InputAxis, PathCut, SearchStep
 
 MOST_STEPS = 1000
 """The most steps of an axis: finer ones could not be seen."""
@@ -32,13 +32,13 @@ def path_points(a: TracedRun, b: TracedRun, a_step: int = 1, b_step: int = 1) ->
     return tuple(sorted(points))
 
 
-def cut_at(a: TracedRun, b: TracedRun, rank: int) -> Cut:
+def cut_at(a: TracedRun, b: TracedRun, rank: int) -> PathCut:
     """The cut of A and B at a rank."""
     i, _ = co_rank(rank, a.size, b.size, lambda j, i: b_first(b, j, a, i))
-    return Cut(i, rank - i)
+    return PathCut(i, rank - i)
 
 
-def levels_of(a: TracedRun, b: TracedRun, shape: Shape, *, most: int = MOST_CUTS) -> tuple[CutLevel, ...]:
+def cut_levels(a: TracedRun, b: TracedRun, shape: Shape, *, most: int = MOST_CUTS) -> tuple[CutLevel, ...]:
     """The cuts of every level of the shape. From the first level with more than `most` on, the cuts are left out."""
     total = a.size + b.size
     levels = []
@@ -52,7 +52,7 @@ def levels_of(a: TracedRun, b: TracedRun, shape: Shape, *, most: int = MOST_CUTS
     return tuple(levels)
 
 
-def search_for(a: TracedRun, b: TracedRun, rank: int) -> Search:
+def search_for(a: TracedRun, b: TracedRun, rank: int) -> CutSearch:
     """The steps that find the cut at `rank`. Raises UsageError for a rank that the merge does not have."""
     if not 0 <= rank <= a.size + b.size:
         raise UsageError(f"--rank {rank}: the merge has ranks 0 to {a.size + b.size}", way_out="use one of them")
@@ -60,4 +60,4 @@ def search_for(a: TracedRun, b: TracedRun, rank: int) -> Search:
     steps = (
         SearchStep(p.low, p.high, p.i, rank - p.i, a.label(p.i), b.label(rank - 1 - p.i), p.b_first) for p in probes
     )
-    return Search(rank, Cut(found, rank - found), tuple(steps))
+    return CutSearch(rank, PathCut(found, rank - found), tuple(steps))

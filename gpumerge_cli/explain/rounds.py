@@ -8,9 +8,9 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.explain.items import TracedRun, b_first
 from gpumerge_cli.explain.path import cut_at
-from gpumerge_cli.explain.shape import Shape, pieces_of
+from gpumerge_cli.explain.shape import Shape, piece_ranges
 from gpumerge_cli.launch import LaunchPolicy
-from gpumerge_cli.results.path import Buffer, Place, Round
+from gpumerge_cli.results.path import Buffer, BufferSlot, Round
 
 MOST_PLACES = 64
 MOST_ROUNDS = 200
@@ -44,10 +44,10 @@ class _Feed:
         return self.places[self.place(at)]
 
     def show(self, loaded: int, used: int, *, keep: bool) -> Buffer:
-        shown: list[Place | None] = [None] * len(self.places)
+        shown: list[BufferSlot | None] = [None] * len(self.places)
         for at in range(self.held):
             index = self.item(at)
-            shown[self.place(at)] = Place(index, self.run.label(index), at >= self.held - loaded, at < used)
+            shown[self.place(at)] = BufferSlot(index, self.run.label(index), at >= self.held - loaded, at < used)
         rest = self.held - used
         return Buffer(tuple(shown), self.head, loaded, used, rest if keep else 0, 0 if keep else rest)
 
@@ -70,7 +70,7 @@ def rounds_of(a: TracedRun, b: TracedRun, shape: Shape) -> tuple[Round, ...]:
         others = " or ".join(f"--kernel {variant.name}" for variant in LADDER if variant.rounds)
         raise UsageError(f"--rounds: the {policy.kernel} kernel has none", way_out=f"use {others}")
     tile = policy.tile_size
-    sections = pieces_of([split for what, split in shape.splits if what in ("block", "host thread")], total)
+    sections = piece_ranges([split for what, split in shape.splits if what in ("block", "host thread")], total)
     if tile > MOST_PLACES:
         raise UsageError(f"--rounds shows up to {MOST_PLACES} places, not {tile}", way_out="add --tile-size 4, say")
     if sum(-(-(stop - start) // tile) for start, stop in sections) > MOST_ROUNDS:

@@ -1,4 +1,4 @@
-"""The way in which a kernel shares out the output of a merge: the lengths of the pieces at every level."""
+"""The way in which a kernel divides the output of a merge: the lengths of the pieces at every level."""
 
 from __future__ import annotations
 
@@ -14,22 +14,20 @@ from gpumerge_cli.order.kinds import Order
 
 @dataclass(frozen=True)
 class Shape:
-    """A decided launch, and its cuts by the rules of "GPU" or "CPU".
-
-    splits: for each level, the kind of worker that a piece is for, and the rule that cuts it.
-    """
+    """A decided launch, and its cuts by the rules of "GPU" or "CPU"."""
 
     policy: LaunchPolicy
     rules: str
     why: str
     splits: Splits
+    """For each level, the kind of worker that gets a piece, and the rule that cuts it."""
 
 
-def shape_of(on: Resources, launch: LaunchRequest, order: Order, total: int, threads: int) -> Shape:
+def launch_shape(on: Resources, launch: LaunchRequest, order: Order, total: int, threads: int) -> Shape:
     """The shape for a merge of two runs with `total` items in all.
 
-    If a launch shape is asked for without a backend, the GPU's rules hold, even without a GPU, with one block by
-    default. Raises UsageError for a wish that cannot be met, DeviceError for a GPU that is asked for and not there.
+    If sizes are requested without a backend, the GPU's rules hold, even without a GPU, with one block by default.
+    Raises UsageError for a launch that cannot be done, DeviceError for a requested GPU that is missing.
     """
     from gpumerge_cli.backends.variants.lookup import requested_variant, variant_named
 
@@ -41,7 +39,7 @@ def shape_of(on: Resources, launch: LaunchRequest, order: Order, total: int, thr
             launch = replace(launch, blocks=launch.blocks or 1)
         policy = resolve(launch, order, gpu.limits_of(on.device))
         splits = variant_named(policy.kernel).gpu.splits(policy, total)
-        return Shape(policy, "GPU", "the sizes are asked for", splits)
+        return Shape(policy, "GPU", "the options give sizes", splits)
     from gpumerge_cli.backends.select import select
 
     selected = select(on.backend, on.device, order, None)
@@ -78,7 +76,7 @@ def cut_ranks(splits: Sequence[Split], total: int) -> Iterator[int]:
                 yield piece
 
 
-def pieces_of(splits: Sequence[Split], total: int) -> list[tuple[int, int]]:
+def piece_ranges(splits: Sequence[Split], total: int) -> list[tuple[int, int]]:
     """First and last rank of every piece of the last of `splits`."""
     edges = [(0, total)]
     for split in splits:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.extents import Extent, PartsSpot, Spot, Target
+from gpumerge_cli.extents import Extent, SinkLocation, Target, UploadLocation
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
@@ -82,7 +82,7 @@ class Sink(Protocol):
         """The place of chunks that are written as they are; None if only `write_at` can write them."""
 
     @property
-    def spot(self) -> Spot | PartsSpot | None:
+    def spot(self) -> SinkLocation | UploadLocation | None:
         """The place of chunks for other processes, which write them as they are; None if they cannot."""
 
     def sent(self, start: int, nbytes: int, tag: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from gpumerge_cli.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from gpumerge_cli.extents import Copy
+    from gpumerge_cli.extents import DecompressedCopy
     from gpumerge_cli.formats.base import Source
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
@@ -119,7 +119,7 @@ class Layout:
     """The part of an item that is its key, if anything was said of that."""
 
     @property
-    def copy(self) -> Copy | None:
+    def copy(self) -> DecompressedCopy | None:
         """See Items.copies."""
         return self.items.copies[self.number] if self.items.copies else None
 

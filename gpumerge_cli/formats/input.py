@@ -15,7 +15,7 @@ from typing import IO
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import GpumergeError, InputError, as_os_error, input_error
-from gpumerge_cli.extents import Copy, Extent
+from gpumerge_cli.extents import DecompressedCopy, Extent
 from gpumerge_cli.formats import compressed
 from gpumerge_cli.formats.base import STDIO
 
@@ -46,7 +46,7 @@ class SeekableInput:
         plain: bool = False,
         told: Callable[[float], None] = lambda share: None,
         folder: str | None = None,
-        copy: Copy | None = None,
+        copy: DecompressedCopy | None = None,
     ) -> None:
         self.name = name
         self.tag = copy.tag if copy is not None else ""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass, field
-from gpumerge_cli.extents import Copy
+from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.rules import NEWLINE, LineOrder
 
@@ -41,7 +41,7 @@ class Items:
     """In place of `records`, for the inputs behind the first one; () if it holds for all."""
     lines_of_others: LineOrder | None = None
     """In place of `lines`, for the inputs behind the first one; None if they hold for all."""
-    copies: tuple[Copy | None, ...] = ()
+    copies: tuple[DecompressedCopy | None, ...] = ()
     """The decompressed content of each input that others have made, None where there is none; () if there are none."""
 
     @property

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from gpumerge_cli.errors import GpumergeError
-from gpumerge_cli.extents import Copy
+from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats import input as files
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import Writable
@@ -20,7 +20,7 @@ def open_input(
     plain: bool = False,
     told: Callable[[float], None] = lambda share: None,
     folder: str | None = None,
-    copy: Copy | None = None,
+    copy: DecompressedCopy | None = None,
 ) -> SeekableInput:
     """Open the input that `name` says. The arguments are SeekableInput's. Raises InputError, UsageError."""
     if copy is not None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli import costs, replacement
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import OutputError, lost_output, output_error
-from gpumerge_cli.extents import Spot, Target
+from gpumerge_cli.extents import SinkLocation, Target
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.output_stream import FEW_CORES, LARGEST_WRITE, OutputStream, begun, descriptor_named
 from gpumerge_cli.native.mapping import Mapping
@@ -70,10 +70,10 @@ class OutputFile:
                 problem.way_out = f"outputs are made beside their place: {folder} must be writable, too"
             raise problem from None
 
-    def spot(self, start: int, dtype: Any) -> Spot:
+    def spot(self, start: int, dtype: Any) -> SinkLocation:
         """The temporary file, to which other processes can write items from byte `start` on."""
         mapped = 0 if self._mapping is None else self._mapping.nbytes
-        return Spot(self.name, str(self._made.temporary), start, dtype, mapped, self._made.identity)
+        return SinkLocation(self.name, str(self._made.temporary), start, dtype, mapped, self._made.identity)
 
     def sent(self, start: int, nbytes: int, tag: str) -> None:
         """Nobody sends parts of it."""
@@ -242,7 +242,7 @@ def mapping_pays(nbytes: int, threads: int | None) -> bool:
     if forced is not None:
         return forced == "1"
     cores = len(os.sched_getaffinity(0))
-    return nbytes >= _LEAST_MAPPED and costs.load().maps(cores if threads is None else min(threads, cores))
+    return nbytes >= _LEAST_MAPPED and costs.load_costs().maps(cores if threads is None else min(threads, cores))
 
 
 @lru_cache(maxsize=1)
@@ -261,7 +261,7 @@ def remove_unfinished() -> list[tuple[Path, str]]:
 
     Returns the files that stay, because they cannot be removed, with the reasons.
     """
-    left = replacement.remove_unfinished()
+    left = replacement.remove_temporaries()
     _placed.clear()
     begun.clear()
     stored = _stored_outputs()

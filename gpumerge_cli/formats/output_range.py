@@ -10,7 +10,7 @@ from typing import Any
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import OutputError, lost_output, output_error
-from gpumerge_cli.extents import Spot, Target
+from gpumerge_cli.extents import SinkLocation, Target
 from gpumerge_cli.formats.output_stream import FEW_CORES, LARGEST_WRITE
 from gpumerge_cli.native.mapping import Mapping
 
@@ -24,7 +24,7 @@ class OutputRange:
 
     seekable = True
 
-    def __init__(self, place: Spot) -> None:
+    def __init__(self, place: SinkLocation) -> None:
         self.name = place.name
         self._place = place
         self._mapping: Mapping | None = None
@@ -47,7 +47,7 @@ class OutputRange:
             with suppress(OSError):  # then it is written by calls
                 self._mapping = Mapping(self._descriptor, place.mapped)
 
-    def spot(self, start: int, dtype: Any) -> Spot:
+    def spot(self, start: int, dtype: Any) -> SinkLocation:
         """The same place."""
         mapped = 0 if self._mapping is None else self._mapping.nbytes
         return replace(self._place, start=start, dtype=dtype, mapped=mapped)

@@ -12,7 +12,7 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_types import ItemType, of_dtype
 from gpumerge_cli.order.kinds import DTYPES, Fields, Order, Records
-from gpumerge_cli.words import did_you_mean, nearest
+from gpumerge_cli.suggestions import did_you_mean, nearest
 
 if TYPE_CHECKING:
     import numpy as np

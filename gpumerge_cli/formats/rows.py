@@ -23,7 +23,7 @@ from gpumerge_cli.formats.line_source import EndedSource
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import BYTES, END, MARK, RowKey, Rows, escaped, image_of, unescaped
-from gpumerge_cli.words import did_you_mean
+from gpumerge_cli.suggestions import did_you_mean
 
 Values = Sequence[Any]
 """The values of a column in a group, as Python has them, bytes for BYTES; None for a null."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.extents import PartsSpot, Spot, Target
+from gpumerge_cli.extents import SinkLocation, Target, UploadLocation
 from gpumerge_cli.formats.fixed_source import foreign_keys
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.formats.output_range import OutputRange
@@ -78,10 +78,10 @@ class ItemSink:
         return self._output.target(self._start, swap) if self.exact else None
 
     @property
-    def spot(self) -> Spot | PartsSpot | None:
+    def spot(self) -> SinkLocation | UploadLocation | None:
         """See Sink."""
         found = self._output.spot(self._start, self._dtype) if self.exact else None
-        return None if isinstance(found, PartsSpot) and self._head_changes else found
+        return None if isinstance(found, UploadLocation) and self._head_changes else found
 
     @property
     def _head_changes(self) -> bool:

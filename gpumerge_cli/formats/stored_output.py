@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import Interrupted, OutputError
-from gpumerge_cli.extents import PartsSpot, Target
+from gpumerge_cli.extents import Target, UploadLocation
 from gpumerge_cli.formats.stores.base import StoreError, Upload
 from gpumerge_cli.formats.stores.lookup import object_of
 from gpumerge_cli.urls import shown
@@ -93,7 +93,7 @@ class StoredOutput:
         """Threads that wait for their part's turn come back."""
         self._upload.stop()
 
-    def spot(self, start: int, dtype: Any) -> PartsSpot | None:
+    def spot(self, start: int, dtype: Any) -> UploadLocation | None:
         """Its upload, to which other processes send parts of items, with what was written so far ahead of them.
 
         None if the store lets only this process write.
@@ -102,7 +102,7 @@ class StoredOutput:
         if upload is None:
             return None
         head = bytes(self._parts[0].data[:start]) if start else b""
-        return PartsSpot(self.name, upload, head, self._part_bytes, dtype)
+        return UploadLocation(self.name, upload, head, self._part_bytes, dtype)
 
     def sent(self, start: int, nbytes: int, tag: str) -> None:
         """Another process has sent the part with `nbytes` of items from byte `start` of them on. See Sink."""

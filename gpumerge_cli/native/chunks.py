@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from gpumerge_cli.buffers import Bytes, address_of, room, view
+from gpumerge_cli.buffers import Bytes, address_of, allocate, memory_at
 from gpumerge_cli.errors import lost_output, output_error
 from gpumerge_cli.extents import Target
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
@@ -114,19 +114,19 @@ class CpuChunkWorker:
     def outputs(self) -> Iterable[Bytes]:
         address = self._own.gm_result(self._handle, None, None)
         if address is not None or not self.merged_bytes:
-            return [view(address, self.merged_bytes)]
+            return [memory_at(address, self.merged_bytes)]
         return self._parts()
 
     def _parts(self) -> Iterator[Bytes]:
         """The result of a chunk that holds a long line, which has no room for a second copy."""
-        held = room(min(_PART, self.merged_bytes))
+        held = allocate(min(_PART, self.merged_bytes))
         for position in range(0, self.merged_bytes, _PART):
             part = held[: min(_PART, self.merged_bytes - position)]
             self._own.gm_receive(self._handle, position, len(part), address_of(part))
             yield part
 
     def equals(self) -> Bytes:
-        return view(self._own.gm_equals(self._handle), 8 * self._items)
+        return memory_at(self._own.gm_equals(self._handle), 8 * self._items)
 
     def close(self) -> None:
         handle, self._handle = self._handle, None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-from gpumerge_cli.buffers import Bytes, view
+from gpumerge_cli.buffers import Bytes, memory_at
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import judge, order_spec
@@ -45,7 +45,7 @@ class Heads:
         told = self._told
         self._own.gm_heads_next(self._handle, told)
         if told.nbytes:
-            return view(told.at, told.nbytes)
+            return memory_at(told.at, told.nbytes)
         return Wanted(told.run, told.held) if told.run >= 0 else None
 
     def room(self, run: int, nbytes: int, *, last: bool) -> Bytes:
@@ -53,7 +53,7 @@ class Heads:
         address = self._own.gm_heads_room(self._handle, run, nbytes, last)
         if address is None:
             raise MemoryError
-        return view(address, nbytes)
+        return memory_at(address, nbytes)
 
     @property
     def counts(self) -> list[int]:

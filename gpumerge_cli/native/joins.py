@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from gpumerge_cli.buffers import Bytes, address_of, view
+from gpumerge_cli.buffers import Bytes, address_of, memory_at
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.calls import Disordered, Readable
 from gpumerge_cli.native.library import library
@@ -84,14 +84,14 @@ class JoinWorker:
             self.counts = [result.taken_a, result.taken_b]
             self.dropped = sum(self.counts) - lines
             if result.nbytes:
-                yield view(result.at, result.nbytes)
+                yield memory_at(result.at, result.nbytes)
 
     def pair(self, a: bytes | None, b: bytes | None) -> bytes:
         """The line that two lines make, whatever their keys. They come without terminators; None for no line."""
         result = self._own.JoinResult()
         given = [value for line in (a, b) for value in (line, 0 if line is None else len(line))]
         judge(self._own.gm_join_pair(self._handle, *given, result))
-        return bytes(view(result.at, result.nbytes))
+        return bytes(memory_at(result.at, result.nbytes))
 
     def fields(self, number: int, line: bytes) -> int:
         """The number of fields in a line of input `number`, without its terminator. Raises MemoryError."""

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Sequence
 from typing import Any
 
-from gpumerge_cli.buffers import address_of, view
+from gpumerge_cli.buffers import address_of, memory_at
 from gpumerge_cli.errors import InputError, input_error
 from gpumerge_cli.native.calls import Readable
 from gpumerge_cli.native.library import library
@@ -43,7 +43,7 @@ class Sources:
 
     def _read(self, number: int, position: int, address: int, nbytes: int) -> int:
         try:
-            self.sources[number].read_into(position, view(address, nbytes))
+            self.sources[number].read_into(position, memory_at(address, nbytes))
         except BaseException as error:  # `judge` raises it
             self._caught[number] = error
             return -1

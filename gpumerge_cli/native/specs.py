@@ -6,7 +6,7 @@ import ctypes
 from functools import lru_cache
 from typing import Any
 
-from gpumerge_cli.dataclass import names_of
+from gpumerge_cli.dataclass import field_names
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.native.library import library
@@ -18,7 +18,7 @@ from gpumerge_cli.order.kinds import Layout, Order
 def order_spec(order: Order) -> Any:
     """The OrderSpec of an order, one for all who ask. It keeps the table alive that it points to."""
     layout = order.layout()
-    numbers = {name: getattr(layout, name) for name in names_of(Layout) if name != "table"}
+    numbers = {name: getattr(layout, name) for name in field_names(Layout) if name != "table"}
     spec = library().OrderSpec(**numbers)
     if layout.table is not None:
         spec.kept = layout.table

@@ -20,13 +20,16 @@ _MOST_ROOM = 2
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar of throughput. rate, ceiling: bytes a second, ceiling 0 if none is known. strong: no part of another."""
+    """A bar of throughput."""
 
     name: str
     rate: float
+    """Bytes a second."""
     style: str
     ceiling: float = 0.0
+    """Bytes a second; 0 if none is known."""
     strong: bool = True
+    """Whether it stands for itself, not for a part of another bar."""
 
 
 def stage_bars(report: MergeReport) -> list[Bar]:
@@ -37,7 +40,7 @@ def stage_bars(report: MergeReport) -> list[Bar]:
     stages = {stage.name: stage for stage in report.stages if stage.nbytes and stage.seconds > 0}
     usual = max((one.at_once for one in report.ceilings), default=report.workers)
     bars: list[Bar] = []
-    told: set[str] = set()
+    shown: set[str] = set()
     for one in report.ceilings:
         found = [stages[name] for name in one.stages if name in stages]
         if not found:
@@ -47,8 +50,8 @@ def stage_bars(report: MergeReport) -> list[Bar]:
         bars.append(Bar(one.name, rate, found[0].name, one.rate))
         if len(found) > 1:
             bars += [_of_stage(stage, one.at_once, strong=False) for stage in found]
-        told |= {stage.name for stage in found}
-    bars += [_of_stage(stage, usual) for name, stage in stages.items() if name not in told]
+        shown |= {stage.name for stage in found}
+    bars += [_of_stage(stage, usual) for name, stage in stages.items() if name not in shown]
     if report.wall > 0:
         expected = report.nbytes / report.expected if report.expected > 0 else 0.0
         bars.append(Bar("whole program", report.nbytes / report.wall, "other", expected))
@@ -66,32 +69,35 @@ def throughput(report: MergeReport) -> Element:
     widest = max(widest, *(bar.rate for bar in bars if bar.rate <= _MOST_ROOM * widest), 0.0)
     lanes = []
     for bar in bars:
-        told = f"{format_rate(bar.rate)} GB/s"
-        told += f" of {format_rate(bar.ceiling)}, {bar.rate / bar.ceiling:.0%}" if bar.ceiling else ""
+        text = f"{format_rate(bar.rate)} GB/s"
+        text += f" of {format_rate(bar.ceiling)}, {bar.rate / bar.ceiling:.0%}" if bar.ceiling else ""
         height = 18 if bar.strong else 12
         parts: list[Part] = [rectangle(0, min(1.0, bar.rate / widest), 2, height - 4, bar.style)]
         if bar.rate > widest:
             # A part that is far faster than anything else would leave the others no room.
             parts += [rectangle(place, place + 0.006, 0, height, "gap") for place in (0.96, 0.975)]
-            told += ", off the scale"
+            text += ", off the scale"
         parts += [upright(bar.ceiling / widest, "ceiling")] if bar.ceiling else []
         lanes.append(
-            lane(bar.name, told, picture(height, *parts, told=f"{bar.name}: {told}"), "" if bar.strong else "part")
+            lane(bar.name, text, picture(height, *parts, alt=f"{bar.name}: {text}"), "" if bar.strong else "part")
         )
     return tag("div", *lanes, class_="chart")
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """One bar of a comparison. style: "kernels", "libraries" or "copy". seconds: every timing. result: "" if timed."""
+    """One bar of a comparison."""
 
     name: str
     style: str
+    """"kernels", "libraries" or "copy"."""
     seconds: tuple[float, ...]
+    """Every timing."""
     median: float
     nbytes: int
     share: float
     result: str = ""
+    """Why it was not timed; "" if it was."""
 
 
 def of_compare(report: CompareReport) -> list[Contestant]:
@@ -115,7 +121,7 @@ def _of_row(row: Measured | BenchRow) -> Contestant:
 _STYLES = {"kernel": "kernels", "library": "libraries", "copy": "copy"}
 
 
-def contest(found: Sequence[Contestant], ceiling_rate: float) -> Element:
+def contest_chart(found: Sequence[Contestant], ceiling_rate: float) -> Element:
     """Bars of GB/s: the median; every timing as a tick, from slowest to fastest; the copy's rate as the ceiling."""
     timed = [one for one in found if one.median > 0]
     rates = [one.nbytes / seconds for one in timed for seconds in one.seconds if seconds > 0]
@@ -126,8 +132,8 @@ def contest(found: Sequence[Contestant], ceiling_rate: float) -> Element:
     for one in found:
         name: Part = one.name
         if one.median <= 0:
-            told = tag("span", one.result or "not timed", class_="bad" if one.result.startswith("wrong") else "")
-            lanes.append(lane(name, told, picture(22, rectangle(0, 1, 9, 3, "ground"), told=f"{one.name}: not timed")))
+            text = tag("span", one.result or "not timed", class_="bad" if one.result.startswith("wrong") else "")
+            lanes.append(lane(name, text, picture(22, rectangle(0, 1, 9, 3, "ground"), alt=f"{one.name}: not timed")))
             continue
         parts: list[Part] = [rectangle(0, one.nbytes / one.median / widest, 2, 18, one.style)]
         ends = [one.nbytes / seconds / widest for seconds in (max(one.seconds), min(one.seconds)) if seconds > 0]
@@ -142,7 +148,7 @@ def contest(found: Sequence[Contestant], ceiling_rate: float) -> Element:
         elif fastest is not None and one.style != "copy":
             value += f"; {_beside(one, fastest)}"
         lanes.append(
-            lane(name, value, picture(22, *parts, told=f"{one.name}: {value}"), "strong" if one is fastest else "")
+            lane(name, value, picture(22, *parts, alt=f"{one.name}: {value}"), "strong" if one is fastest else "")
         )
     return tag("div", *lanes, class_="chart")
 

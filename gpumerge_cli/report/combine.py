@@ -8,7 +8,7 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.results.compared import CCCL, BenchReport, BenchRow
 
 
-def combined(reports: Sequence[BenchReport]) -> list[BenchReport]:
+def combine_reports(reports: Sequence[BenchReport]) -> list[BenchReport]:
     """The reports of each backend and place (`BenchReport.place`) as one, in the order in which they come first.
 
     The last measurement of a row counts. Repeats and seed are those of the last report; `merged` says if they differ
@@ -51,12 +51,12 @@ def _in_order(names: list[str], others: Sequence[str]) -> list[str]:
 
 def _differences(reports: Sequence[BenchReport]) -> list[str]:
     """Sentences on the differences between the reports, after those that the reports bring along."""
-    told = list(dict.fromkeys(report.merged for report in reports if report.merged))
+    differences = list(dict.fromkeys(report.merged for report in reports if report.merged))
     for name, values in (
         ("repeats", [report.repeat for report in reports]),
         ("seeds", [report.seed for report in reports]),
         ("CCCL", [report.environment.get(CCCL.upper(), "not timed") for report in reports]),
     ):
         if len(set(values)) > 1:
-            told.append(f"{name} {', '.join(map(str, dict.fromkeys(values)))}")
-    return told
+            differences.append(f"{name} {', '.join(map(str, dict.fromkeys(values)))}")
+    return differences

@@ -16,7 +16,7 @@ _NAMES = ("MATPLOTLIBRC", "MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
 
 @contextmanager
 def _elsewhere() -> Iterator[None]:
-    """Have / be the current folder meanwhile: it holds no Python module, and only the system's owner writes there."""
+    """Make / the current folder for the body: it holds no Python module, and only root writes there."""
     kept = {name: os.environ[name] for name in _NAMES if os.environ.get(name)}
     here = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)  # the folder may have no name any more
     try:

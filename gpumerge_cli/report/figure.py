@@ -77,31 +77,31 @@ def draw(reports: Sequence[BenchReport], folder: str) -> list[str]:
             f"figures: results of several devices or numbers of threads ({places})",
             way_out="draw each in a folder of its own",
         )
-    told: list[str] = []
+    lines: list[str] = []
     with rc_context(_STYLE):
         for report in reports:
             for name, make in _FIGURES.items():
                 drawn = make(report)
                 stem = f"{name}-{report.backend}"
                 if drawn is None:
-                    told.append(f"{stem}: not drawn: the results hold {_NEEDS[name]}")
+                    lines.append(f"{stem}: not drawn: the results hold {_NEEDS[name]}")
                     continue
                 figure, of = drawn
                 shown = len(figure.axes)
                 figure.supxlabel(_caption(report), fontsize=8, color="#555555", x=0.01, ha="left", parse_math=False)
                 left_out = f"; shows {shown} of {of} parts, {of - shown} left out" if of > shown else ""
-                told.append(f"{stem}: {', '.join(_save(figure, folder, stem))}{left_out}")
-    return told
+                lines.append(f"{stem}: {', '.join(_save(figure, folder, stem))}{left_out}")
+    return lines
 
 
 def _save(figure: Figure, folder: str, stem: str) -> list[str]:
     paths = [os.path.join(folder, stem + suffix) for suffix in _METADATA]
     for path in paths:
-        save(figure, path)
+        save_figure(figure, path)
     return paths
 
 
-def save(figure: Figure, path: str) -> str:
+def save_figure(figure: Figure, path: str) -> str:
     """Write a figure to a .png or .svg file, whole or not at all. Raises OutputError.
 
     Returns the letters that a .png shows as boxes because its font lacks them. An .svg keeps words as words.
@@ -155,10 +155,10 @@ def _throughput(report: BenchReport) -> _Drawn | None:
     found = slices(report.rows, BY_SIZE)
     if not found:
         return None
-    looks = _Looks(report)
+    styles = _Styles(report)
     figure, panels = _figure(min(len(found), _PANELS))
     for panel, part in zip(panels, found, strict=False):
-        _lines(panel, part, lambda row: row.throughput / 1e9, looks)
+        _lines(panel, part, lambda row: row.throughput / 1e9, styles)
         best = sorted({(row.count, row.nbytes / row.ceiling / 1e9) for row in part.rows if row.ceiling > 0})
         panel.plot(
             [size for size, _ in best],
@@ -182,10 +182,10 @@ def _over_runs(report: BenchReport) -> _Drawn | None:
     found = slices(report.rows, BY_RUNS)
     if not found:
         return None
-    looks = _Looks(report)
+    styles = _Styles(report)
     figure, panels = _figure(min(len(found), _PANELS))
     for panel, part in zip(panels, found, strict=False):
-        _lines(panel, part, lambda row: row.share_of_copy, looks)
+        _lines(panel, part, lambda row: row.share_of_copy, styles)
         panel.set_xscale("log", base=2)
         panel.set_xticks(part.places, [str(place) for place in part.places])
         panel.minorticks_off()
@@ -198,7 +198,7 @@ def _over_runs(report: BenchReport) -> _Drawn | None:
     return figure, len(found)
 
 
-class _Looks:
+class _Styles:
     """The colour, mark and width of each contestant: the same in all figures of a report."""
 
     def __init__(self, report: BenchReport) -> None:
@@ -214,15 +214,15 @@ class _Looks:
         return self._kernels.get(name, ("", "x"))[1]
 
 
-def _lines(panel: Any, part: Slice, value: Callable[[BenchRow], float], looks: _Looks) -> None:
+def _lines(panel: Any, part: Slice, value: Callable[[BenchRow], float], styles: _Styles) -> None:
     for name in part.names:
         points = [(part.axis.of(row), value(row)) for row in part.of(name)]
         panel.plot(
             *zip(*points, strict=True),
-            color=looks.colour(name),
-            marker=looks.mark(name),
+            color=styles.colour(name),
+            marker=styles.mark(name),
             markersize=4.5,
-            linewidth=2.4 if name == looks.best else 1.4,
+            linewidth=2.4 if name == styles.best else 1.4,
             label=_plain(name),
         )
 
@@ -231,8 +231,8 @@ def _bars_over(find: Callable[[Sequence[BenchRow]], list[Slice]], what: str) -> 
     """Groups of bars, one for each place on the axis: the share of the copy of the best kernel and the libraries."""
 
     def make(report: BenchReport) -> _Drawn | None:
-        looks = _Looks(report)
-        rows = [row for row in report.rows if row.role == "library" or row.name == looks.best]
+        styles = _Styles(report)
+        rows = [row for row in report.rows if row.role == "library" or row.name == styles.best]
         found = find(rows)
         if not found:
             return None
@@ -242,7 +242,7 @@ def _bars_over(find: Callable[[Sequence[BenchRow]], list[Slice]], what: str) -> 
         for number, name in enumerate(part.names):
             places = [part.places.index(part.axis.of(row)) + (number + 0.5) * width - 0.4 for row in part.of(name)]
             shares = [row.share_of_copy for row in part.of(name)]
-            bars = panel.bar(places, shares, width * 0.92, color=looks.colour(name), label=_plain(name))
+            bars = panel.bar(places, shares, width * 0.92, color=styles.colour(name), label=_plain(name))
             # An upright number is no wider than its bar.
             panel.bar_label(bars, fmt="%.2f", fontsize=7, padding=2, rotation=90)
         panel.margins(y=0.12)
@@ -262,7 +262,7 @@ def _ladder(report: BenchReport) -> _Drawn | None:
     found = ladder(report.rows)
     if not found:
         return None
-    looks = _Looks(report)
+    styles = _Styles(report)
     figure, panels = _stacked([len(rows) for rows in found[:_PANELS]])
     for panel, rows in zip(panels, found, strict=False):
         names = [row.name for row in rows]
@@ -270,7 +270,7 @@ def _ladder(report: BenchReport) -> _Drawn | None:
             range(len(rows)),
             [row.throughput / 1e9 for row in rows],
             0.72,
-            color=[looks.colour(name) for name in names],
+            color=[styles.colour(name) for name in names],
         )
         labels = [f" {format_rate(row.throughput)} ({row.share_of_copy:.2f})" for row in rows]
         panel.bar_label(bars, labels, fontsize=8.5)

@@ -1,7 +1,7 @@
 """Reports as one HTML page each, complete in itself: no script, nothing fetched, light and dark, any width.
 
-Charts are boxes and lines whose places are shares of whatever width there is, so the browser draws them: their words
-stay words, as large as the page's, and their colours follow the reader's theme, which a drawn picture's would not.
+Charts are boxes and lines with positions in percent of the width, which the browser draws. So their text
+is as large as the page's, and their colours follow the reader's theme.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from itertools import groupby
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from gpumerge_cli.report.bars import contest, of_case, of_compare, stage_bars, throughput
+from gpumerge_cli.report.bars import contest_chart, of_case, of_compare, stage_bars, throughput
 from gpumerge_cli.report.markup import Part, lane, listed, page, picture, rectangle, table, tag, upright
 from gpumerge_cli.report.merge_tables import (
     CLOCK_HEADER,
     PARTS_HEADER,
-    bound_told,
+    bound_text,
     busy_cells,
     busy_header,
     clock_cells,
@@ -24,14 +24,14 @@ from gpumerge_cli.report.merge_tables import (
     part_cells,
     summary,
 )
-from gpumerge_cli.report.notes import bench_notes, ceiling, differ, notes, rule
+from gpumerge_cli.report.notes import bench_notes, ceiling, compare_notes, differ, rule
 from gpumerge_cli.report.tables import (
     bench_title,
     compare_cells,
     compare_header,
     format_size,
 )
-from gpumerge_cli.report.timeline import idle_told, overlap_told, program, timeline, workers
+from gpumerge_cli.report.timeline import idle_text, overlap_text, program, timeline, workers
 from gpumerge_cli.results.compared import BenchReport, BenchRow, CompareReport, Report
 from gpumerge_cli.results.run import InputFile, MergeReport
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
@@ -61,7 +61,7 @@ def _merge(report: MergeReport) -> Iterator[Part]:
         (format_bytes(report.peak_memory) if report.peak_memory else "-", "peak memory"),
         (report.backend, report.device),
     )
-    yield tag("p", tag("b", "Bounded by "), f"{bound_told(report)}. {_against_ceilings(report)}", class_="bound")
+    yield tag("p", tag("b", "Bounded by "), f"{bound_text(report)}. {_against_ceilings(report)}", class_="bound")
     if report.timeline:
         yield _section(
             "What happened when",
@@ -71,8 +71,8 @@ def _merge(report: MergeReport) -> Iterator[Part]:
             + (" A pale stretch is several short ones." if any(s.spans > 1 for s in report.timeline) else ""),
             program(report),
             timeline(report),
-            overlap_told(report),
-            idle_told(report),
+            overlap_text(report),
+            idle_text(report),
         )
     if report.timeline and report.worker_reports:
         yield _section(
@@ -102,15 +102,15 @@ def _merge(report: MergeReport) -> Iterator[Part]:
 def _against_ceilings(report: MergeReport) -> str:
     """The seconds of the run beside those of the cost model."""
     bars = stage_bars(report)
-    told = [
+    texts = [
         f"{bar.name} reached {bar.rate / bar.ceiling:.0%} of its modelled ceiling"
         for bar in bars[:-1]
         if bar.ceiling > 0
     ]
     if report.expected > 0:
         took, expected = format_seconds(report.wall), format_seconds(report.expected)
-        told.append(f"the whole program took {took}, where the cost model expects {expected}")
-    return _sentence("; ".join(told)) if told else ""
+        texts.append(f"the whole program took {took}, where the cost model expects {expected}")
+    return _sentence("; ".join(texts)) if texts else ""
 
 
 def _compare(report: CompareReport) -> Iterator[Part]:
@@ -119,13 +119,13 @@ def _compare(report: CompareReport) -> Iterator[Part]:
         f"{format_count(report.items)} items ({report.order}) in {format_counted(len(report.inputs), 'input')}, "
         f"{report.backend}: {report.device}; median of {report.repeat}",
     )
-    yield listed(notes(report))
+    yield listed(compare_notes(report))
     copy = ceiling(report)
     yield _section(
         "Throughput beside a copy",
         _how_to_read(report.repeat, "a copy"),
         _legend(),
-        contest(of_compare(report), report.copy_nbytes / copy if copy > 0 else 0.0),
+        contest_chart(of_compare(report), report.copy_nbytes / copy if copy > 0 else 0.0),
         _sentence(rule(report.repeat, report.repeat)),
     )
     header = compare_header(report)
@@ -150,7 +150,7 @@ def _bench(report: BenchReport) -> Iterator[Part]:
         first = rows[0]
         best = next((row.nbytes / row.ceiling for row in rows if row.ceiling > 0), 0.0)
         opened = {"open": ""} if number < _OPEN_CASES else {}
-        yield tag("details", tag("summary", _case(first)), contest(of_case(rows), best), **opened)
+        yield tag("details", tag("summary", _case(first)), contest_chart(of_case(rows), best), **opened)
     yield table(("environment", ""), [*report.environment.items(), ("seed", str(report.seed))])
 
 
@@ -161,15 +161,15 @@ def _overview(cases: Sequence[Sequence[BenchRow]]) -> Element:
     for rows in cases:
         kernel, library = (_best(rows, role) for role in ("kernel", "library"))
         if kernel is None:
-            lanes.append(lane(_case(rows[0]), "no kernel was timed", picture(16, told="nothing")))
+            lanes.append(lane(_case(rows[0]), "no kernel was timed", picture(16, alt="nothing")))
             continue
-        told = f"{kernel.name} {kernel.share_of_copy:.2f}"
+        text = f"{kernel.name} {kernel.share_of_copy:.2f}"
         parts = [rectangle(0, kernel.share_of_copy / widest, 3, 10, "kernels"), upright(1 / widest, "ceiling")]
         if library is not None:
             parts.append(upright(library.share_of_copy / widest, "rival"))
-            told += f", {library.name} {library.share_of_copy:.2f}: {_verdict(kernel, library)}"
+            text += f", {library.name} {library.share_of_copy:.2f}: {_verdict(kernel, library)}"
         lost = library is not None and library.median < kernel.median and differ(kernel.seconds, library.seconds)
-        lanes.append(lane(_case(rows[0]), told, picture(16, *parts, told=told), "lost" if lost else ""))
+        lanes.append(lane(_case(rows[0]), text, picture(16, *parts, alt=text), "lost" if lost else ""))
     return tag("div", *lanes, class_="chart wide")
 
 
@@ -193,8 +193,8 @@ def _figures(*pairs: tuple[str, str]) -> Element:
 
 
 def _section(title: str, caption: str, *parts: Part) -> Element:
-    told = [tag("p", part, class_="quiet") if isinstance(part, str) and part else part for part in (caption, *parts)]
-    return tag("section", tag("h2", title), *told)
+    texts = [tag("p", part, class_="quiet") if isinstance(part, str) and part else part for part in (caption, *parts)]
+    return tag("section", tag("h2", title), *texts)
 
 
 def _how_to_read(repeat: int, dashed: str) -> str:

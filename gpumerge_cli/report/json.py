@@ -21,20 +21,20 @@ def render(report: Report) -> str:
 
 
 def parse_bench(text: str, where: str) -> BenchReport:
-    """The report that `render` wrote. Raises InputError, naming the file `where`, if it is no bench's, or newer."""
+    """The report that `render` wrote. Raises InputError, naming the file `where`, for another or a newer report."""
     try:
-        told = restored(json.loads(text))
-        if not isinstance(told, dict) or told.get("kind") != "bench":
+        values = restored(json.loads(text))
+        if not isinstance(values, dict) or values.get("kind") != "bench":
             raise _DamageError("its kind is not bench")
-        if told.get("schema") != SCHEMA:
+        if values.get("schema") != SCHEMA:
             raise InputError(
-                f"has schema {told.get('schema')}, not {SCHEMA}", where=where, way_out="run the bench again"
+                f"has schema {values.get('schema')}, not {SCHEMA}", where=where, way_out="run the bench again"
             )
-        rows = told.get("rows")
+        rows = values.get("rows")
         if not isinstance(rows, list) or not rows:
             raise _DamageError("it has no rows")
         found = tuple(BenchRow(**_fields(BenchRow, row, f"rows[{number}]")) for number, row in enumerate(rows))
-        return BenchReport(**_fields(BenchReport, told | {"rows": found}, "the report"))
+        return BenchReport(**_fields(BenchReport, values | {"rows": found}, "the report"))
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"not the results of gpumerge bench ({error})",
@@ -53,7 +53,7 @@ def _fields(kind: type[Any], values: Any, where: str) -> dict[str, Any]:
     Raises _DamageError for a value of another type, and for a field without a default that is missing.
     """
     if not isinstance(values, dict):
-        raise _DamageError(f"{where} is no object")
+        raise _DamageError(f"{where} is not an object")
     types = get_type_hints(kind)
     found: dict[str, Any] = {}
     for one in fields(kind):
@@ -69,10 +69,10 @@ def _value(kind: Any, value: Any, where: str) -> Any:
     of = get_args(kind)
     if get_origin(kind) is Literal:
         if value not in of:
-            raise _DamageError(f"{where} is none of {', '.join(of)}")
+            raise _DamageError(f"{where} is not one of {', '.join(of)}")
     elif get_origin(kind) is tuple:
         if not isinstance(value, list | tuple):
-            raise _DamageError(f"{where} is no list")
+            raise _DamageError(f"{where} is not a list")
         return tuple(_value(of[0], each, where) for each in value)
     elif get_origin(kind) is dict:
         if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
@@ -81,7 +81,7 @@ def _value(kind: Any, value: Any, where: str) -> Any:
         # JSON has one kind of numbers, and Python's reader also takes NaN and infinity, which no measurement gives.
         number = isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
         if not number or not 0 <= value < _MOST:
-            raise _DamageError(f"{where} is no {'count' if kind is int else 'number'} from 0 to 2^64")
+            raise _DamageError(f"{where} is not a {'count' if kind is int else 'number'} from 0 to 2^64")
     elif not isinstance(value, kind):
-        raise _DamageError(f"{where} is no {_NAMES.get(kind, kind.__name__)}")
+        raise _DamageError(f"{where} is not a {_NAMES.get(kind, kind.__name__)}")
     return value

@@ -10,8 +10,8 @@ from gpumerge_cli.results.run import MergeReport
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
 
 
-def line(report: MergeReport, width: int | None = None) -> str:
-    """Items, bytes of input, seconds of the whole program, throughput, where it ran, what bounded it; no newline.
+def summary_line(report: MergeReport, width: int | None = None) -> str:
+    """Items, bytes of input, seconds of the whole program, throughput, the backend, and the bound; no newline.
 
     width: columns of the terminal; a longer line is broken between two of its parts. None: the line is never broken.
     """
@@ -35,8 +35,8 @@ def columns(stream: IO[str]) -> int | None:
     """Columns of the terminal that `stream` goes to; None if it goes elsewhere."""
     if not stream.isatty():
         return None
-    said = os.environ.get("COLUMNS", "")
-    return int(said) if said.isdecimal() and int(said) else os.get_terminal_size(stream.fileno()).columns or None
+    wide = os.environ.get("COLUMNS", "")
+    return int(wide) if wide.isdecimal() and int(wide) else os.get_terminal_size(stream.fileno()).columns or None
 
 
 def _folded(parts: list[str], width: int) -> str:

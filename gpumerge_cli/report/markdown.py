@@ -15,7 +15,7 @@ from gpumerge_cli.report.merge_tables import (
     part_cells,
     summary,
 )
-from gpumerge_cli.report.notes import bench_notes, notes
+from gpumerge_cli.report.notes import bench_notes, compare_notes
 from gpumerge_cli.report.tables import (
     bench_cells,
     bench_header,
@@ -57,7 +57,7 @@ def _compare(report: CompareReport) -> str:
         "",
         *_table(compare_header(report), compare_cells(report), right=range(2, len(compare_header(report)) - 1)),
         "",
-        *(f"- {_escape(note)}" for note in notes(report)),
+        *(f"- {_escape(note)}" for note in compare_notes(report)),
         "",
         *_table(("input", "items", "bytes"), _inputs(report), right=(1, 2)),
         "",

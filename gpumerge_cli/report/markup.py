@@ -1,4 +1,4 @@
-"""HTML and SVG elements as trees, so that the written text is balanced and escaped whatever the names look like."""
+"""HTML and SVG elements as trees, so that the text is balanced and escaped, whatever names contain."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tag(name: str, *parts: Part, **attributes: str) -> Element:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()) -> Element:
-    """A table of text; the columns `right` are set to the right. It scrolls where there is no room for it."""
+    """A table of text; the columns `right` are set to the right. It scrolls where it is too wide."""
     to_the_right = set(right)
 
     def cells(kind: str, row: Sequence[str]) -> Element:
@@ -42,11 +42,13 @@ def listed(items: Iterable[str]) -> Element | None:
     return tag("ul", *parts) if parts else None
 
 
-def rectangle(start: float, stop: float, top: float, height: float, style: str, told: str = "", **more: str) -> Element:
-    """An SVG rectangle. start, stop: shares of the width of the picture. top, height: pixels. told: its tooltip."""
+def rectangle(
+    start: float, stop: float, top: float, height: float, style: str, tooltip: str = "", **more: str
+) -> Element:
+    """An SVG rectangle. start, stop: shares of the width of the picture. top, height: pixels. tooltip: its title."""
     return tag(
         "rect",
-        tag("title", told) if told else None,
+        tag("title", tooltip) if tooltip else None,
         x=_percent(start),
         width=_percent(max(0.0, stop - start)),
         y=f"{top:g}",
@@ -61,15 +63,15 @@ def upright(place: float, style: str, top: str = "0", bottom: str = "100%") -> E
     return tag("line", x1=_percent(place), x2=_percent(place), y1=top, y2=bottom, class_=style)
 
 
-def written(place: float, text: str) -> Element:
+def text_label(place: float, text: str) -> Element:
     """Text of an SVG axis, about a share of the width of the picture and inside it."""
     anchor = "start" if place < 0.06 else "end" if place > 0.94 else "middle"
     return tag("text", text, x=_percent(place), y="12", text_anchor=anchor)
 
 
-def picture(height: float, *parts: Part, told: str) -> Element:
-    """An SVG as wide as its place, and `height` pixels high. told: its content in words, for who cannot see it."""
-    return tag("svg", *parts, width="100%", height=f"{height:g}", role="img", aria_label=told)
+def picture(height: float, *parts: Part, alt: str) -> Element:
+    """An SVG as wide as its place, and `height` pixels high. alt: its content in words, for screen readers."""
+    return tag("svg", *parts, width="100%", height=f"{height:g}", role="img", aria_label=alt)
 
 
 def lane(name: Part, value: Part, track: Element, style: str = "") -> Element:

@@ -53,7 +53,7 @@ def stage_name(stage: str) -> str:
 
 
 def done(report: MergeReport) -> str:
-    """The verb of the line that tells the work, in the past."""
+    """The verb of the summary, in the past tense."""
     return {"sort": "sorted", "merge": "merged", "join": "joined", "compare": "compared"}.get(
         report.kind, f"{report.kind} of"
     )
@@ -137,7 +137,7 @@ def bound_name(report: MergeReport) -> str:
     return _BOUNDS.get(report.bound, report.bound)
 
 
-def bound_told(report: MergeReport) -> str:
+def bound_text(report: MergeReport) -> str:
     """The bound of the run, and its share of the time."""
     name = bound_name(report)
     if report.bound == COMPILE:
@@ -156,7 +156,7 @@ def bound_told(report: MergeReport) -> str:
 
 def facts(report: MergeReport) -> list[tuple[str, str]]:
     """Facts about the run by name: the device, the kernel, the reasons for them, and the bound."""
-    told = [
+    found = [
         ("backend", f"{report.backend}: {report.device}"),
         ("why", report.backend_why),
         ("kernel", f"{report.launch}{f' ({report.launch_why})' if report.launch_why else ''}"),
@@ -166,33 +166,33 @@ def facts(report: MergeReport) -> list[tuple[str, str]]:
             f"{format_count(report.chunks)} of up to {format_bytes(report.chunk_bytes)}, {_in_flight(report)}",
         ),
         ("device memory", _shrunk(report)),
-        *_workers_told(report),
+        *_worker_facts(report),
         ("parts", _parts(report)),
         ("dropped", _dropped(report)),
         ("output", "" if report.joined is None else f"{format_counted(report.joined, 'item')}"),
         ("order", "" if report.kind == "sort" else "checked" if report.checked else "not checked"),
         ("peak memory", format_bytes(report.peak_memory) if report.peak_memory else ""),
-        ("bounded by", bound_told(report)),
+        ("bounded by", bound_text(report)),
     ]
-    return [(name, value) for name, value in told if value]
+    return [(name, value) for name, value in found if value]
 
 
-def _workers_told(report: MergeReport) -> list[tuple[str, str]]:
+def _worker_facts(report: MergeReport) -> list[tuple[str, str]]:
     """The expected and the actual figures of the run; if several kinds of workers did it, those of each kind.
 
     Further rows give the errors for which workers gave up.
     """
-    told = []
+    found = []
     if report.expected > 0:
-        told.append(
+        found.append(
             ("expected", f"{format_seconds(report.expected)} by the cost model, took {format_seconds(report.wall)}")
         )
     if len(report.kinds) > 1:
         for one in report.kinds:
             alone = f"; {format_seconds(one.expected)} expected if alone" if one.expected > 0 else ""
             of = f"{format_counted(one.workers, 'worker')}, {one.share:.0%} of the bytes"
-            told.append((one.backend, f"{of}, {one.expected_share:.0%} expected{alone}"))
-    return told + [(one.name, one.note) for one in report.worker_reports if one.note]
+            found.append((one.backend, f"{of}, {one.expected_share:.0%} expected{alone}"))
+    return found + [(one.name, one.note) for one in report.worker_reports if one.note]
 
 
 def idle_share(report: MergeReport, name: str) -> float:

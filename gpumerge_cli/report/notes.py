@@ -1,4 +1,4 @@
-"""Notes for the reader of a comparison: wrong outputs, unstable timings, differences that mean nothing."""
+"""Notes for the reader of a comparison: wrong outputs, unstable timings, differences without significance."""
 
 from __future__ import annotations
 
@@ -12,42 +12,44 @@ UNSTABLE = 0.2
 """A spread above this share of the median is called unstable."""
 
 CHANCE = 0.1
-"""A difference that chance makes more often than this does not count; it takes three timings each to show one."""
+"""A difference that occurs by chance more often than this does not count. Three timings each are the least."""
 
 
-def notes(report: CompareReport) -> tuple[str, ...]:
+def compare_notes(report: CompareReport) -> tuple[str, ...]:
     """Sentences without a full stop, the most important first."""
-    told = [f"{row.name}: wrong: {row.problem}" for row in report.rows if not row.right]
-    told += [f"{row.name}: not run: {row.problem}" for row in report.rows if row.right and row.problem]
-    told += _left_out(report)
+    notes = [f"{row.name}: wrong: {row.problem}" for row in report.rows if not row.right]
+    notes += [f"{row.name}: not run: {row.problem}" for row in report.rows if row.right and row.problem]
+    notes += _left_out(report)
     fastest, library = _fastest(report, library=False), _fastest(report, library=True)
     if fastest and library:
-        told.append(_difference(fastest, library))
+        notes.append(_difference(fastest, library))
     shaky = [row.name for row in report.rows if row.spread > UNSTABLE]
     if shaky:
-        told.append(f"{', '.join(shaky)}: spread above {UNSTABLE:.0%}, may be unstable; raise --repeat")
+        notes.append(f"{', '.join(shaky)}: spread above {UNSTABLE:.0%}, may be unstable; raise --repeat")
     if report.command == "sort":
-        told.append("median: the sort alone, of items in memory; copies: how many copies of them take as long")
+        notes.append("median: the sort alone, of items in memory; copies: how many copies of them take as long")
         repeats = max((len(row.whole_seconds) for row in report.rows), default=0)
-        told.append(
+        notes.append(
             f"whole: reading, sorting and writing files, start-up aside; median of {repeats}"
             if repeats
             else "whole: not timed, as standard input is read once"
         )
-    return tuple(told)
+    return tuple(notes)
 
 
 def bench_notes(report: BenchReport) -> tuple[str, ...]:
     """Sentences without a full stop on rows that are missing, wrong, not run (with the reason), or unstable."""
-    told = ["stopped early: not all cases were run"] if report.stopped else []
-    told += [f"results of several runs, with {report.merged}"] if report.merged else []
-    told += [f"{_place(row)}: wrong: {row.problem}" for row in report.wrong]
-    told += [f"{_place(row)}: not run: {row.problem}" for row in report.rows if row.right and row.problem]
-    told += _left_out(report)
+    notes = ["stopped early: not all cases were run"] if report.stopped else []
+    notes += [f"results of several runs, with {report.merged}"] if report.merged else []
+    notes += [f"{_place(row)}: wrong: {row.problem}" for row in report.wrong]
+    notes += [f"{_place(row)}: not run: {row.problem}" for row in report.rows if row.right and row.problem]
+    notes += _left_out(report)
     shaky = sum(row.spread > UNSTABLE for row in report.rows)
     if shaky:
-        told.append(f"{shaky} of {len(report.rows)} rows: spread above {UNSTABLE:.0%}, may be unstable; raise --repeat")
-    return tuple(told)
+        notes.append(
+            f"{shaky} of {len(report.rows)} rows: spread above {UNSTABLE:.0%}, may be unstable; raise --repeat"
+        )
+    return tuple(notes)
 
 
 def _left_out(report: BenchReport | CompareReport) -> list[str]:
@@ -74,7 +76,7 @@ def _fastest(report: CompareReport, *, library: bool) -> Measured | None:
 
 
 def differ(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Tell if two series of timings differ: every time of one is below every time of the other, and there are enough
+    """Whether two series of timings differ: every time of one is below every time of the other, and there are enough
     timings for that to mean something (`chance` is at most CHANCE)."""
     if not one or not other or chance(len(one), len(other)) > CHANCE:
         return False

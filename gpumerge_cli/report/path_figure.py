@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gpumerge_cli.report.drawing import Figure, Patch, Polygon, rc_context
-from gpumerge_cli.report.figure import save
+from gpumerge_cli.report.figure import save_figure
 from gpumerge_cli.report.rounds_figure import COLOURS, FAINT, INK, PAPER, rounds_figure
-from gpumerge_cli.results.path import Cut, CutLevel, InputAxis, PathReport, Search
+from gpumerge_cli.results.path import CutLevel, CutSearch, InputAxis, PathCut, PathReport
 from gpumerge_cli.units import format_count, format_counted, visible
 
 _STYLE = {"svg.hashsalt": "gpumerge", "svg.fonttype": "none", "font.size": 10.0, "font.family": "sans-serif"}
@@ -32,10 +32,10 @@ _LABELLED = 12
 
 
 def draw(report: PathReport, path: str) -> str:
-    """Draw the grid, or the rounds if there are any, to a .png or .svg file; as `save`. Raises OutputError."""
+    """Draw the grid, or the rounds if there are any, to a .png or .svg file; see `save_figure`. Raises OutputError."""
     with rc_context(_STYLE):
         figure = rounds_figure(report.rounds, _title(report)) if report.rounds else _figure(report)
-        return save(figure, path)
+        return save_figure(figure, path)
 
 
 def _figure(report: PathReport) -> Figure:
@@ -174,16 +174,16 @@ def _shown(axis: InputAxis) -> list[int]:
 
 
 def _cuts(grid: Any, level: CutLevel, report: PathReport, per_item: float) -> list[Any]:
-    """Draw the cuts of a level, unless they are too dense to be told apart. Returns their legend."""
+    """Draw the cuts of a level, unless they are too dense to distinguish. Returns their legend."""
     known = level.what in _CUTS
     colour, mark = _CUTS.get(level.what, _FINEST), _MARKS.get(level.what, "o")
-    told = (
+    label = (
         f"{format_counted(level.count, f'{level.what} cut')}, pieces of up to {format_counted(level.outputs, 'output')}"
     )
     if not level.count:
         return []
     if not level.cuts or level.outputs * per_item < 5:
-        return [grid.plot([], [], " ", label=f"{told}: too close to be drawn")[0]]
+        return [grid.plot([], [], " ", label=f"{label}: too close to be drawn")[0]]
     labelled = known and len(level.cuts) <= _LABELLED
     for cut in level.cuts:
         _diagonal(grid, cut, report, reach=None if known else 0.7, colour=colour, style="-" if known else ":")
@@ -196,10 +196,10 @@ def _cuts(grid: Any, level: CutLevel, report: PathReport, per_item: float) -> li
             _note(grid, cut, f"{cut.rank:,} = {cut.i:,} + {cut.j:,}", colour)
     face = colour if known else PAPER
     style = {"markersize": 5, "color": colour, "markerfacecolor": face, "linewidth": 1}
-    return [grid.plot([], [], mark + ("-" if known else ":"), label=told, **style)[0]]
+    return [grid.plot([], [], mark + ("-" if known else ":"), label=label, **style)[0]]
 
 
-def _diagonal(grid: Any, cut: Cut, report: PathReport, *, reach: float | None, colour: str, style: str) -> None:
+def _diagonal(grid: Any, cut: PathCut, report: PathReport, *, reach: float | None, colour: str, style: str) -> None:
     """Draw the cross diagonal through a cut, from border to border or so many items to both sides."""
     left = float(cut.rank - min(report.a.count, cut.rank))
     right = float(min(report.b.count, cut.rank))
@@ -211,7 +211,7 @@ def _diagonal(grid: Any, cut: Cut, report: PathReport, *, reach: float | None, c
     )  # fmt: skip
 
 
-def _note(grid: Any, cut: Cut, text: str, colour: str) -> None:
+def _note(grid: Any, cut: PathCut, text: str, colour: str) -> None:
     left = cut.j > 0.75 * grid.get_xlim()[1]
     grid.annotate(
         text, (cut.j, cut.i), (-8, -12) if left else (8, 5), textcoords="offset points", ha="right" if left else "left",
@@ -220,7 +220,7 @@ def _note(grid: Any, cut: Cut, text: str, colour: str) -> None:
     )  # fmt: skip
 
 
-def _search(grid: Any, search: Search, report: PathReport) -> list[Any]:
+def _search(grid: Any, search: CutSearch, report: PathReport) -> list[Any]:
     """Draw the diagonal of the rank, a numbered point for each step, and the point that is found."""
     found = search.found
     _diagonal(grid, found, report, reach=None, colour=_FOUND, style="--")
@@ -236,8 +236,8 @@ def _search(grid: Any, search: Search, report: PathReport) -> list[Any]:
         found.j, found.i, "D", markersize=7, color=_FOUND, zorder=10, clip_on=False,
         gid=f"found-{search.rank}-{found.i}-{found.j}",
     )  # fmt: skip
-    told = f"co-rank of {search.rank}: i = {found.i}, j = {found.j}, {format_counted(len(search.steps), 'step')}"
-    return [grid.plot([], [], "D--", color=_FOUND, markersize=5, linewidth=1, label=told)[0]]
+    label = f"co-rank of {search.rank}: i = {found.i}, j = {found.j}, {format_counted(len(search.steps), 'step')}"
+    return [grid.plot([], [], "D--", color=_FOUND, markersize=5, linewidth=1, label=label)[0]]
 
 
 def _plain(text: str) -> str:

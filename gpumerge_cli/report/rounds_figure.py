@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpumerge_cli.report.drawing import FancyBboxPatch, Figure, Line2D, Patch
-from gpumerge_cli.results.path import Buffer, Place, Round
+from gpumerge_cli.results.path import Buffer, BufferSlot, Round
 
 INK, FAINT, PAPER = "#1c1f24", "#5b6270", "#ffffff"
 COLOURS = {"A": "#2f6db5", "B": "#c8681a"}
@@ -44,8 +44,8 @@ def rounds_figure(rounds: Sequence[Round], title: str) -> Figure:
         panel.text(left[which] - 0.06, 0.42, name, fontsize=7.5, color=COLOURS[which], ha="right")
     for line, one in enumerate(rounds):
         top = 0.52 + line * _LINE
-        told = f"{f'block {one.block}, ' if several else ''}round {one.number}"
-        panel.text(0, top + 0.22, told, fontsize=9, color=INK, va="center")
+        heading = f"{f'block {one.block}, ' if several else ''}round {one.number}"
+        panel.text(0, top + 0.22, heading, fontsize=9, color=INK, va="center")
         for which, part in (("A", one.a), ("B", one.b)):
             _buffer(panel, part, (left[which], top), box, COLOURS[which], f"{one.block}-{one.number}-{which}")
         behind = left["B"] + boxes[1] * box + 0.2
@@ -68,7 +68,7 @@ def _buffer(panel: Any, part: Buffer, at: tuple[float, float], box: float, colou
         panel.plot(left + (part.head + 0.5) * box, top - 0.01, "v", color=INK, markersize=4, zorder=5)
 
 
-def _place(panel: Any, place: Place | None, at: tuple[float, float], box: float, colour: str, name: str) -> None:
+def _place(panel: Any, place: BufferSlot | None, at: tuple[float, float], box: float, colour: str, name: str) -> None:
     left, top = at
     shade = "none" if place is None else colour
     strength = _FRESH if place is not None and place.fresh else _HELD

@@ -13,15 +13,14 @@ from gpumerge_cli.units import format_counted
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a figure.
-
-    of: a row's place on the axis. fixed: the rest of the row's case, as text for a title. in_order: places are sorted
-    as numbers; otherwise they stay in the order of the rows.
-    """
+    """An axis of a figure."""
 
     of: Callable[[BenchRow], Any]
+    """A row's place on the axis."""
     fixed: Callable[[BenchRow], tuple[str, ...]]
+    """The rest of the row's case, as text for a title."""
     in_order: bool
+    """Whether places are sorted as numbers; otherwise they stay in the order of the rows."""
 
 
 def contestant(row: BenchRow) -> str:
@@ -50,7 +49,7 @@ BY_RUNS = Axis(lambda row: row.runs, lambda row: (row.items, row.shape, _size(ro
 
 @dataclass(frozen=True)
 class Slice:
-    """Timed rows along one axis. places: those that have rows. names: the contestants', kernels ahead of libraries."""
+    """Timed rows along one axis."""
 
     axis: Axis
     title: str
@@ -58,11 +57,13 @@ class Slice:
 
     @property
     def places(self) -> list[Any]:
+        """The places on the axis that have rows."""
         found = list(dict.fromkeys(self.axis.of(row) for row in self.rows))
         return sorted(found) if self.axis.in_order else found
 
     @property
     def names(self) -> list[str]:
+        """The names of the contestants, kernels ahead of libraries."""
         return list(dict.fromkeys((*kernels(self.rows), *map(contestant, self.rows))))
 
     def of(self, name: str) -> list[BenchRow]:

@@ -17,7 +17,7 @@ from gpumerge_cli.report.merge_tables import (
     facts,
     summary,
 )
-from gpumerge_cli.report.notes import bench_notes, notes
+from gpumerge_cli.report.notes import bench_notes, compare_notes
 from gpumerge_cli.report.tables import (
     bench_cells,
     bench_header,
@@ -46,7 +46,7 @@ class PlainConsole(Console):
         raise BrokenPipeError
 
 
-def show(report: Report, console: Console | None = None) -> None:
+def show_report(report: Report, console: Console | None = None) -> None:
     """Print the report, on standard error unless a console is given."""
     console = console or PlainConsole(stderr=True)
     if isinstance(report, BenchReport):
@@ -98,7 +98,7 @@ def _show_compare(report: CompareReport, console: Console) -> None:
     table.add_section()
     table.add_row(*copy)
     console.print(fitted(table, console, "launch", "spread", *compare_header(report)[-2:-4:-1]))
-    for note in notes(report):
+    for note in compare_notes(report):
         console.print(Text(f" {visible(note)}"))
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.results.path import Buffer, Cut, CutLevel, InputAxis, PathReport, Round, Search
+from gpumerge_cli.results.path import Buffer, CutLevel, CutSearch, InputAxis, PathCut, PathReport, Round
 from gpumerge_cli.units import format_counted, visible
 
 _PATH, _AXIS, _FAINT, _SEARCH = "bold green", "cyan", "bright_black", "bold magenta"
@@ -29,22 +29,26 @@ _NUMBERS = "123456789abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True)
 class _Glyphs:
-    """The characters of a drawing.
-
-    right, down: along the path. turns: down then right, right then down. coarse, fine: cuts. found: the result of the
-    search. mark: below a key.
-    """
+    """The characters of a drawing."""
 
     dot: str
     right: str
+    """A step of the path to the right."""
     down: str
+    """A step of the path down."""
     turn_right: str
+    """The path turns from down to right."""
     turn_down: str
+    """The path turns from right to down."""
     diagonal: str
     coarse: str
+    """A cut of a coarse level."""
     fine: str
+    """A cut of a fine level."""
     found: str
+    """The result of the search."""
     mark: str
+    """Stands below a key."""
 
 
 _UNICODE = _Glyphs("·", "━", "┃", "┗", "┓", "╱", "●", "○", "◆", "╷")
@@ -53,12 +57,16 @@ _ASCII = _Glyphs(".", "-", "|", "+", "+", "/", "@", "o", "#", "|")
 
 @dataclass(frozen=True)
 class _Grid:
-    """The places of nodes. a, b: items to a row and to a column. wide, high: characters from one node to the next."""
+    """The places of nodes."""
 
     a: int
+    """Items of A to a row."""
     b: int
+    """Items of B to a column."""
     wide: int
+    """Characters from one node to the next in a row."""
     high: int
+    """Lines from one node to the next in a column."""
 
     def at(self, i: float, j: float) -> tuple[int, int]:
         """Line and column of the node at a point of the path, or of the last one before it."""
@@ -90,7 +98,7 @@ def show_path(report: PathReport, console: Console) -> None:
         console.print(Text(f"{way}: {name}{format_counted(axis.count, 'item')}, {report.order}", _AXIS))
     glyphs = _ASCII if console.options.ascii_only else _UNICODE
     margin = _widest(a) + 2
-    grid = _fit(report, console.width - margin)
+    grid = _finest_grid(report, console.width - margin)
     if grid.a > 1 or grid.b > 1:
         console.print(Text(f"scale: a row is {format_counted(grid.a, 'item')} of A, a column {grid.b:,} of B", _AXIS))
     console.print()
@@ -106,7 +114,7 @@ def show_path(report: PathReport, console: Console) -> None:
     console.print()
     for level in report.levels:
         if level.count:
-            console.print(_told(level, level.what in drawn, glyphs))
+            console.print(_level_line(level, level.what in drawn, glyphs))
     if none := [f"no {level.what} cuts" for level in report.levels if not level.count]:
         console.print(Text(", ".join(none)))
     if len(none) == len(report.levels):
@@ -118,7 +126,7 @@ def show_path(report: PathReport, console: Console) -> None:
         show_rounds(report.rounds, console)
 
 
-def _fit(report: PathReport, room: int) -> _Grid:
+def _finest_grid(report: PathReport, room: int) -> _Grid:
     """The finest grid that fits, with space between the lines where there is little to draw."""
     a, b = report.a, report.b
     for wide in (max(4, _widest(b) + 1), 4):
@@ -185,7 +193,7 @@ def _draw(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs) -> 
     return {level.what for level in drawn}
 
 
-def _diagonal(canvas: _Canvas, grid: _Grid, cut: Cut, reach: int | None, glyph: str, style: str) -> None:
+def _diagonal(canvas: _Canvas, grid: _Grid, cut: PathCut, reach: int | None, glyph: str, style: str) -> None:
     """Draw the cross diagonal through a cut: up to `reach` lines above and below it, or all of it for None."""
     at, column = grid.at(cut.i, cut.j)
     high, wide = len(canvas.letters), len(canvas.letters[0])
@@ -212,18 +220,18 @@ def _staircase(canvas: _Canvas, report: PathReport, grid: _Grid, glyphs: _Glyphs
     canvas.put(*nodes[-1], before or glyphs.coarse, _PATH)
 
 
-def _told(level: CutLevel, drawn: bool, glyphs: _Glyphs) -> Text:
+def _level_line(level: CutLevel, drawn: bool, glyphs: _Glyphs) -> Text:
     pieces = f"pieces of up to {format_counted(level.outputs, 'output')}"
-    said = f"{format_counted(level.count, f'{level.what} cut')}, {pieces}"
+    text = f"{format_counted(level.count, f'{level.what} cut')}, {pieces}"
     if not drawn:
-        return Text(f"{said}; not drawn: closer together than the grid shows")
+        return Text(f"{text}; not drawn: closer together than the grid shows")
     if len(level.cuts) <= _MOST_LISTED:
-        said += ": " + ", ".join(f"{cut.rank} = {cut.i}+{cut.j}" for cut in level.cuts)
+        text += ": " + ", ".join(f"{cut.rank} = {cut.i}+{cut.j}" for cut in level.cuts)
     known = level.what in _LEVELS
-    return Text(f"{glyphs.coarse if known else glyphs.fine} {said}", _LEVELS.get(level.what, _FINEST))
+    return Text(f"{glyphs.coarse if known else glyphs.fine} {text}", _LEVELS.get(level.what, _FINEST))
 
 
-def _show_search(search: Search, glyphs: _Glyphs, console: Console) -> None:
+def _show_search(search: CutSearch, glyphs: _Glyphs, console: Console) -> None:
     found = search.found
     console.print()
     console.print(Text(f"co-rank of rank {search.rank}: i + j = {search.rank}", _SEARCH))
@@ -233,13 +241,13 @@ def _show_search(search: Search, glyphs: _Glyphs, console: Console) -> None:
     console.print(Text(f"{glyphs.found} found{least}: i = {found.i}, j = {found.j}", _SEARCH))
 
 
-def _steps(search: Search, width: int) -> Table:
+def _steps(search: CutSearch, width: int) -> Table:
     """The table of a search: a row for each step. A narrow table leaves out facts that the next row repeats."""
     names = ("step", "low", "high", "i", "j", "B[j-1]", "A[i]", "B first?")
     rows = []
     for number, step in enumerate(search.steps, start=1):
-        said = f"yes, high = {step.i}" if step.b_first else f"no, low = {step.i + 1}"
-        rows.append((*map(str, (number, step.low, step.high, step.i, step.j)), step.b, step.a, said))
+        text = f"yes, high = {step.i}" if step.b_first else f"no, low = {step.i + 1}"
+        rows.append((*map(str, (number, step.low, step.high, step.i, step.j)), step.b, step.a, text))
     if _wide(names, rows) > width:
         rows = [(*row[:-1], row[-1].partition(",")[0]) for row in rows]
     # If there is still too little room, keys are cut, not numbers.

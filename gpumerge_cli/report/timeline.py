@@ -1,4 +1,4 @@
-"""A run over time: a lane for each stage, in it a row for each worker, so that what overlapped what is seen."""
+"""A run over time: a lane for each stage, with a row for each worker, so that overlaps are visible."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 from xml.etree.ElementTree import Element
 
 from gpumerge_cli.measure import Stretch
-from gpumerge_cli.report.markup import lane, picture, rectangle, tag, upright, written
+from gpumerge_cli.report.markup import lane, picture, rectangle, tag, text_label, upright
 from gpumerge_cli.report.merge_tables import idle_share, stage_name
 from gpumerge_cli.results.run import AHEAD, MergeReport
 from gpumerge_cli.units import format_bytes, format_seconds
@@ -34,7 +34,7 @@ ORDER = (
 _HIGH, _LEAST_ROW, _MOST_ROW = 44, 2, 14
 _FAINTEST = 0.25
 _AHEAD = (*AHEAD, "compile", "plan")
-"""The spans that are no stage of the workers' time."""
+"""The spans outside the stages of the workers."""
 
 
 def timeline(report: MergeReport) -> Element:
@@ -52,12 +52,12 @@ def timeline(report: MergeReport) -> Element:
         ]  # fmt: skip
         busy = sum(one.seconds for one in stretches)
         share = busy / (report.workers * report.busy) if report.busy > 0 else 0.0
-        told = f"{format_seconds(busy)} busy" + ("" if stage in _AHEAD else f", {share:.0%}")
+        detail = f"{format_seconds(busy)} busy" + ("" if stage in _AHEAD else f", {share:.0%}")
         height = 4 + len(rows) * (each + 1)
         grid = [upright(place, "tick") for place in places]
-        lanes.append(lane(stage_name(stage), told, picture(height, *grid, *drawn, told=f"{stage}: {told}")))
-    labels = [written(place, text) for place, text in places.items()]
-    lanes.append(lane("since the start", None, picture(16, *labels, told="since the program started"), "part"))
+        lanes.append(lane(stage_name(stage), detail, picture(height, *grid, *drawn, alt=f"{stage}: {detail}")))
+    labels = [text_label(place, text) for place, text in places.items()]
+    lanes.append(lane("since the start", None, picture(16, *labels, alt="since the program started"), "part"))
     return tag("div", *lanes, class_="chart timeline")
 
 
@@ -72,12 +72,12 @@ def workers(report: MergeReport) -> Element:
         drawn = [
             _drawn(one, (begin, end), 2 + number * (each + 1), each) for number, row in enumerate(rows) for one in row
         ]
-        told = worker.note or f"{format_bytes(worker.nbytes)}, {idle_share(report, worker.name):.0%} idle"
+        detail = worker.note or f"{format_bytes(worker.nbytes)}, {idle_share(report, worker.name):.0%} idle"
         grid = [upright(place, "tick") for place in places]
-        chart = picture(4 + len(rows) * (each + 1), *grid, *drawn, told=f"{worker.name}: {told}")
-        lanes.append(lane(worker.name, told, chart))
-    labels = [written(place, text) for place, text in places.items()]
-    lanes.append(lane("since the start", None, picture(16, *labels, told="since the program started"), "part"))
+        chart = picture(4 + len(rows) * (each + 1), *grid, *drawn, alt=f"{worker.name}: {detail}")
+        lanes.append(lane(worker.name, detail, chart))
+    labels = [text_label(place, text) for place, text in places.items()]
+    lanes.append(lane("since the start", None, picture(16, *labels, alt="since the program started"), "part"))
     return tag("div", *lanes, class_="chart timeline")
 
 
@@ -109,7 +109,7 @@ def packed(stretches: Sequence[Stretch]) -> list[list[Stretch]]:
 
 
 def overlap(stretches: Sequence[Stretch]) -> tuple[float, float, dict[tuple[str, str], float]]:
-    """Seconds during which any stage was at work, and two or more were, and for each two of them, both."""
+    """Seconds during which any stage was active, two or more were, and, for each pair of stages, both were."""
     busy = {stage: list(_joined(part)) for stage, part in by_stage(stretches).items() if stage not in _AHEAD}
     edges = sorted({at for parts in busy.values() for part in parts for at in part})
     at_work = {stage: [False] * max(0, len(edges) - 1) for stage in busy}
@@ -129,7 +129,7 @@ def overlap(stretches: Sequence[Stretch]) -> tuple[float, float, dict[tuple[str,
     return some, several, both
 
 
-def overlap_told(report: MergeReport) -> str:
+def overlap_text(report: MergeReport) -> str:
     """The stages that overlapped, in words."""
     some, several, both = overlap(report.timeline)
     if not both or some <= 0:
@@ -139,12 +139,12 @@ def overlap_told(report: MergeReport) -> str:
     most = sorted(both, key=lambda pair: -both[pair])[:3]
     pairs = [f"{stage_name(a)} and {stage_name(b)} {both[a, b] / some:.0%}" for a, b in most if both[a, b] > 0]
     # Stretches of several spans hide the gaps between them.
-    most_told = "up to " if any(one.spans > 1 for one in report.timeline) else ""
-    share = f"{most_told}{several / some:.0%}"
+    at_most = "up to " if any(one.spans > 1 for one in report.timeline) else ""
+    share = f"{at_most}{several / some:.0%}"
     return f"Two or more stages were at work during {share} of the time that any was: {', '.join(pairs)}."
 
 
-def idle_told(report: MergeReport) -> str:
+def idle_text(report: MergeReport) -> str:
     """In words, how much of the streaming went by while no stage was at work, if that was much."""
     some, _, _ = overlap(report.timeline)
     idle = report.busy - some
@@ -170,10 +170,10 @@ def program(report: MergeReport) -> Element:
         16,
         rectangle(0, begin, 2, 12, "start-up", f"start-up: {format_seconds(report.start_up)}"),
         rectangle(begin, end, 2, 12, "read", f"streaming: {format_seconds(report.busy)}"),
-        told=f"start-up {begin:.0%} of the whole program, then streaming",
+        alt=f"start-up {begin:.0%} of the whole program, then streaming",
     )
-    told = f"{format_seconds(report.start_up)} start-up, {format_seconds(report.busy)} work"
-    return tag("div", lane("whole program", told, strip, "strong"), class_="chart")
+    detail = f"{format_seconds(report.start_up)} start-up, {format_seconds(report.busy)} work"
+    return tag("div", lane("whole program", detail, strip, "strong"), class_="chart")
 
 
 def _drawn(one: Stretch, within: tuple[float, float], top: float, height: float) -> Element:

@@ -1,4 +1,4 @@
-"""Report files: judged before the work begins, written whole at its end."""
+"""Report files: checked before the work begins, written whole at its end."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Writer = Callable[["Report"], None]
 def report_file(path: str | None, suffixes: tuple[str, ...], option: str = "--report") -> Iterator[Writer]:
     """A function that writes a report to `path` in the format of its suffix; it does nothing if `path` is None.
 
-    The file appears whole when the function is called; until then the one that was there stays as it is. A pipe or
-    device is opened at once and written into. Raises UsageError for a suffix that is not among `suffixes`, naming
+    The file appears whole when the function is called; until then an earlier file stays unchanged. A pipe or
+    device is opened at once and written directly. Raises UsageError for a suffix that is not among `suffixes`, naming
     `option`, and OutputError if the file cannot be written: both before the body runs.
     """
     if path is None:

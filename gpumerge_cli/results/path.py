@@ -11,16 +11,18 @@ from gpumerge_cli.dataclass import dataclass
 
 @dataclass(frozen=True)
 class InputAxis:
-    """An input as an axis. count: its items. labels belong to the items 0, step, 2 * step, ..."""
+    """An input as an axis."""
 
     name: str
     count: int
+    """Its items."""
     step: int
     labels: tuple[str, ...]
+    """The keys of the items 0, step, 2 * step, ..."""
 
 
 @dataclass(frozen=True)
-class Cut:
+class PathCut:
     """The point where the path crosses the cross diagonal of rank i + j."""
 
     i: int
@@ -34,101 +36,107 @@ class Cut:
 
 @dataclass(frozen=True)
 class CutLevel:
-    """The cuts between the pieces that one kind of worker gets.
-
-    what: "block", "round", "thread", "host thread" or "chain". outputs: of the largest piece. count: the number of
-    cuts. cuts: all of them in order of rank, or none if there are more than a picture can show.
-    """
+    """The cuts between the pieces that one kind of worker gets."""
 
     what: str
+    """"block", "round", "thread", "host thread" or "chain"."""
     outputs: int
+    """Outputs of the largest piece."""
     count: int
-    cuts: tuple[Cut, ...]
+    """The number of cuts."""
+    cuts: tuple[PathCut, ...]
+    """All cuts in order of rank, or none if there are more than a picture can show."""
 
 
 @dataclass(frozen=True)
 class SearchStep:
-    """A step of a search: the co-rank lies in [low, high]; i is tried, and j with it.
-
-    a: key of A[i]. b: key of B[j - 1]. b_first: B[j - 1] goes before A[i], so that the co-rank is i at most.
-    """
+    """A step of a search: the co-rank lies in [low, high]; i is tried, and j with it."""
 
     low: int
     high: int
     i: int
     j: int
     a: str
+    """The key of A[i]."""
     b: str
+    """The key of B[j - 1]."""
     b_first: bool
+    """Whether B[j - 1] goes before A[i], so that the co-rank is i at most."""
 
 
 @dataclass(frozen=True)
-class Search:
+class CutSearch:
     """The binary search for the cut at a rank."""
 
     rank: int
-    found: Cut
+    found: PathCut
     steps: tuple[SearchStep, ...]
 
 
 @dataclass(frozen=True)
-class Place:
-    """A place of a buffer once a round is loaded, and the unread item there.
-
-    index: the item's position in its input. fresh: this round loaded it. used: this round merges it.
-    """
+class BufferSlot:
+    """A slot of a buffer once a round is loaded, and the unread item in it."""
 
     index: int
+    """The item's position in its input."""
     label: str
     fresh: bool
+    """Whether this round loaded it."""
     used: bool
+    """Whether this round merges it."""
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """The buffer of one input in one round: `places` in order, None where there is no unread item.
+    """The buffer of one input in one round."""
 
-    head: the place of the first unread item. loaded, used, stay: items that the round loads, merges, and leaves for
-    the next one in the buffer. dropped: items that were loaded and are neither: they will be loaded again.
-    """
-
-    places: tuple[Place | None, ...]
+    places: tuple[BufferSlot | None, ...]
+    """The slots in order; None for a slot without an unread item."""
     head: int
+    """The slot of the first unread item."""
     loaded: int
+    """Items that the round loads."""
     used: int
+    """Items that the round merges."""
     stay: int
+    """Items that stay in the buffer for the next round."""
     dropped: int
+    """Items that were loaded, and are neither merged nor kept: they will be loaded again."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """The work of a block between two refills of its buffers. first: rank of its first output. outputs: their keys."""
+    """The work of a block between two refills of its buffers."""
 
     block: int
     number: int
     first: int
+    """The rank of its first output."""
     outputs: tuple[str, ...]
+    """The keys of its outputs."""
     a: Buffer
     b: Buffer
 
 
 @dataclass(frozen=True)
 class PathReport:
-    """The merge path of A and B on its grid.
-
-    points: (i, j) at both ends of the path, and wherever it reaches a multiple of `step` on either axis; between two
-    neighbours i differs by at most a.step, and j by at most b.step. order: how items compare. launch: the launch that
-    makes the cuts. rules: "GPU" or "CPU", whose launch it is. why: the reason for this launch. levels: from the largest
-    pieces to the smallest. rounds: those of all blocks, if asked for.
-    """
+    """The merge path of A and B on its grid."""
 
     a: InputAxis
     b: InputAxis
     order: str
+    """The order of the items, in words."""
     launch: str
+    """The launch that makes the cuts."""
     rules: str
+    """"GPU" or "CPU": whose launch it is."""
     why: str
+    """The reason for this launch."""
     points: tuple[tuple[int, int], ...]
+    """(i, j) at both ends of the path, and wherever it reaches a multiple of `step` on either axis. Between two
+    neighbours i differs by at most a.step, and j by at most b.step."""
     levels: tuple[CutLevel, ...]
-    search: Search | None = None
+    """From the largest pieces to the smallest."""
+    search: CutSearch | None = None
     rounds: tuple[Round, ...] = ()
+    """The rounds of all blocks, if the caller wants them."""

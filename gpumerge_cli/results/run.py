@@ -29,17 +29,18 @@ class Stage:
 
 @dataclass(frozen=True)
 class Ceiling:
-    """The bound of some stages: `rate` bytes of input a second, which all workers share over these `stages`.
-
-    at_once: the number of workers that run at full speed beside each other, cores or 1 for a device; the stages' summed
-    seconds are divided by it. source: the origin of the rate.
-    """
+    """The bound of some stages."""
 
     name: str
     stages: tuple[str, ...]
+    """The stages that share the rate."""
     rate: float
+    """Bytes of input a second, of all workers together."""
     at_once: int
+    """The number of workers that run at full speed beside each other: cores, or 1 for a device. The stages' summed
+    seconds are divided by it."""
     source: str
+    """The origin of the rate."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,7 @@ class OutputPart:
 
 @dataclass(frozen=True)
 class WorkerReport:
-    """The work of one worker: a thread on the CPU, or a GPU with the threads that feed it.
-
-    chunks, nbytes: how many chunks it did, and how many bytes of the inputs they were. hands: how many threads worked
-    for it. busy: seconds during which its threads had a chunk, added up over them. first, last: when the first of its
-    chunks began and the last one ended, in seconds since the run began; 0 if it did none. note: what kept it from
-    working to the end, or "".
-    """
+    """The work of one worker: a thread on the CPU, or a GPU with the threads that feed it."""
 
     name: str
     backend: str
@@ -76,61 +71,51 @@ class WorkerReport:
     kernel: str
     launch: str
     chunks: int
+    """The chunks that it did."""
     nbytes: int
+    """The bytes of the inputs in these chunks."""
     hands: int
+    """The threads that worked for it."""
     busy: float
+    """Seconds during which its threads had a chunk, added up over the threads."""
     first: float
+    """The begin of its first chunk, in seconds since the run began; 0 if it did none."""
     last: float
+    """The end of its last chunk, in the same seconds."""
     note: str = ""
+    """The reason why it did not work to the end, or ""."""
 
 
 @dataclass(frozen=True)
 class KindReport:
-    """The expected and the actual speed of one kind of worker.
-
-    expected: seconds of the whole program if this kind did all of the work, 0 where the cost model has no say.
-    expected_share, share: the part of the bytes that it was expected to do, and did. workers: how many there were.
-    """
+    """The expected and the actual speed of one kind of worker."""
 
     backend: str
     workers: int
+    """The number of workers."""
     expected: float
+    """Seconds of the whole program if this kind did all of the work; 0 where the cost model has no estimate."""
     expected_share: float
+    """The part of the bytes that it was expected to do."""
     share: float
+    """The part of the bytes that it did."""
 
 
 @dataclass(frozen=True)
 class MergeReport:
-    """One merge: its inputs, its output, and the time of each part.
-
-    nbytes: bytes of all inputs. written: bytes of the output, its header aside. dropped: items left out because they
-    equal one ahead of them, which happens only if `unique`. shrunk_to: bytes of the largest chunk once the device had
-    run out of memory, 0 if it never did.
-
-    wall: seconds from the start of the process (of the call, from Python) to the finished output. start_up: the part
-    of it before the first byte was read. plan: seconds that cutting chunks took, of one worker while others worked.
-    busy: seconds the streaming itself took. stages: "compile", "read", "upload", "index", "check", "sort", "kernel",
-    "download", "spill", "compress", "write" as far as they happened; stages of different chunks overlap, so they may
-    add up to more than `busy`. workers: chunks in flight at once.
-
-    timeline: the work over time, in at most some thousand stretches: stages, "plan", and ahead of the first byte
-    "decompress" of compressed inputs, "convert" of CSV and of rows, "spool" of standard input and "search" of the ranks
-    or parts that are put out.
-    bound: the name of what bounded the run: "start-up", "plan", a stage, or what took most of the start-up.
-    ceilings, expected: the cost model's, the latter as seconds of the whole program, 0 where it has no say.
-    joined: lines or records that a join put out; None for a run that is no join.
-    parts: of the output, if it is not one file; then {part} stands in the output's name for their numbers.
-    worker_reports, kinds: what each worker did, and each kind of worker beside what the cost model expected of it.
-    """
+    """One merge: its inputs, its output, and the time of each part."""
 
     inputs: tuple[InputFile, ...]
     output: str
     items: int
     nbytes: int
+    """Bytes of all inputs."""
     written: int
+    """Bytes of the output, its header aside."""
     order: str
     unique: bool
     dropped: int
+    """Duplicates left out; 0 unless `unique`."""
     backend: str
     device: str
     backend_why: str
@@ -140,25 +125,43 @@ class MergeReport:
     chunks: int
     chunk_bytes: int
     shrunk_to: int
+    """Bytes of the largest chunk once the device had run out of memory; 0 if it never did."""
     workers: int
+    """Chunks in flight at once."""
     checked: bool
     wall: float
+    """Seconds from the start of the process (of the call, from Python) to the finished output."""
     start_up: float
+    """The part of `wall` before the first byte was read."""
     plan: float
+    """Seconds that cutting chunks took, of one worker while others worked."""
     busy: float
+    """Seconds that the streaming itself took."""
     stages: tuple[Stage, ...]
+    """The stages that happened, among "compile", "read", "upload", "index", "check", "sort", "kernel", "download",
+    "spill", "compress" and "write". Stages of different chunks overlap, so they may add up to more than `busy`."""
     peak_memory: int
     version: str
     timeline: tuple[Stretch, ...] = ()
+    """The work over time, in at most some thousand stretches: stages, "plan", and ahead of the first byte "decompress"
+    of compressed inputs, "convert" of CSV and of rows, "spool" of standard input and "search" of the ranks or parts
+    that are written."""
     ceilings: tuple[Ceiling, ...] = ()
+    """The cost model's ceilings."""
     expected: float = 0.0
+    """The cost model's seconds of the whole program; 0 where it has no estimate."""
     bound: str = ""
+    """The name of the part that bounded the run: "start-up", "plan", a stage, or the longest part of the start-up."""
     schema: int = MERGE_SCHEMA
     kind: str = "merge"
     worker_reports: tuple[WorkerReport, ...] = ()
+    """The work of each worker."""
     kinds: tuple[KindReport, ...] = ()
+    """Each kind of worker, beside what the cost model expected of it."""
     parts: tuple[OutputPart, ...] = ()
+    """The files of the output, if there are several; then {part} stands for their numbers in the output's name."""
     joined: int | None = None
+    """Lines or records that a join wrote; None for a run that is no join."""
 
     def stage(self, name: str) -> Stage:
         """The stage called `name`, all zero if it did not happen."""
@@ -191,10 +194,11 @@ def bounded(report: MergeReport) -> MergeReport:
 
 @dataclass(frozen=True)
 class RankReport:
-    """Answers about the ranks of a merge, as gpumerge rank --json prints them. wall: seconds that they took."""
+    """Answers about the ranks of a merge, as gpumerge rank --json prints them."""
 
     answers: dict[str, Any]
     wall: float
+    """Seconds that the answers took."""
     version: str
     schema: int = SCHEMA
     kind: str = "rank"
@@ -202,12 +206,13 @@ class RankReport:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """A check that found all files in order. wall: its seconds."""
+    """A check that found all files in order."""
 
     inputs: tuple[InputFile, ...]
     items: int
     nbytes: int
     wall: float
+    """Seconds that the check took."""
     version: str
     schema: int = SCHEMA
     kind: str = "check"

@@ -16,9 +16,9 @@ from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.backends.gpu import presence
 from gpumerge_cli.backends.select import choose, select
-from gpumerge_cli.costs import Costs, load, save
+from gpumerge_cli.costs import Costs, load_costs, save_costs
 from gpumerge_cli.engine.check import raise_disorder
-from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.inputs import open_inputs
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.order.kinds import Order
@@ -62,7 +62,7 @@ def test_ceilings_are_what_predictions_are_made_of() -> None:
 
 
 def test_auto_takes_the_shortest_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(costs, "load", lambda: MODEL)
+    monkeypatch.setattr(costs, "load_costs", lambda: MODEL)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
 
     def none(device: int) -> None:
@@ -118,7 +118,7 @@ def test_a_gpu_joins_where_it_helps() -> None:
 
 
 def test_auto_has_all_work_that_help(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(costs, "load", lambda: MODEL)
+    monkeypatch.setattr(costs, "load_costs", lambda: MODEL)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setattr(backends_select, "compile_seconds", lambda: 0.0)
     monkeypatch.setattr(presence, "is_present", lambda: True)
@@ -150,7 +150,7 @@ def test_a_check_takes_no_device_that_is_not_there(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(presence, "is_present", lambda: False)
     monkeypatch.setattr(backends_select, "count_of_gpus", lambda: 0)
     (tmp_path / "a.txt").write_bytes(b"a\n")
-    with opened((str(tmp_path / "a.txt"),), Items()) as inputs:
+    with open_inputs((str(tmp_path / "a.txt"),), Items()) as inputs:
         raise_disorder(job_of("check", (), backend="auto"), inputs)
         raise_disorder(job_of("check", (), backend="cpu", devices=(7,)), inputs)
         with pytest.raises(DeviceError, match="no GPU 7: none is there"):
@@ -159,10 +159,10 @@ def test_a_check_takes_no_device_that_is_not_there(tmp_path: Path, monkeypatch: 
 
 def test_what_is_kept_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert load() == Costs()
-    place = save(MODEL)
+    assert load_costs() == Costs()
+    place = save_costs(MODEL)
     assert place == tmp_path / "gpumerge" / "costs.json"
-    assert load() == MODEL
+    assert load_costs() == MODEL
 
 
 def test_costs_of_older_versions_are_taken(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_costs_of_older_versions_are_taken(tmp_path: Path) -> None:
     del numbers["written"], numbers["mapped"]
     (tmp_path / "costs.json").write_text(json.dumps(numbers))
     built_in = Costs()
-    assert load(tmp_path / "costs.json") == replace(MODEL, written=built_in.written, mapped=built_in.mapped)
+    assert load_costs(tmp_path / "costs.json") == replace(MODEL, written=built_in.written, mapped=built_in.mapped)
 
 
 @pytest.mark.parametrize(
@@ -181,24 +181,24 @@ def test_costs_of_older_versions_are_taken(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_makes_no_sense_is_left(tmp_path: Path, text: str) -> None:
     (tmp_path / "costs.json").write_text(text)
-    assert load(tmp_path / "costs.json") == Costs()
+    assert load_costs(tmp_path / "costs.json") == Costs()
 
 
 def test_costs_that_others_may_have_written_are_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    place = save(MODEL)
-    assert load() == MODEL
+    place = save_costs(MODEL)
+    assert load_costs() == MODEL
     for path in (place, place.parent):
         before = path.stat().st_mode
         path.chmod(before | 0o002)
-        assert load() == Costs()
+        assert load_costs() == Costs()
         assert f"the cache is not used: others may write to {path}" in capsys.readouterr().err
         path.chmod(before)
     place.parent.chmod(0o777)
     with pytest.raises(PermissionError):
-        save(MODEL)
+        save_costs(MODEL)
 
 
 @pytest.mark.parametrize("mode", [0o700, 0o777])
@@ -206,12 +206,12 @@ def test_a_pipe_in_the_place_of_the_costs_is_not_waited_for(
     mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    place = save(MODEL)
+    place = save_costs(MODEL)
     place.unlink()
     os.mkfifo(place, 0o600)
     place.parent.chmod(mode)
     found: list[Costs] = []
-    reader = threading.Thread(target=lambda: found.append(load()))
+    reader = threading.Thread(target=lambda: found.append(load_costs()))
     reader.start()
     reader.join(5)
     waited = reader.is_alive()

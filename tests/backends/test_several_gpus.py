@@ -187,7 +187,7 @@ def test_sort_over_devices_from_python(rng: np.random.Generator, gpu_backend: ob
     assert (np.concatenate([one.get() for one in found]) == np.sort(values)).all()
     with pytest.raises(DeviceError, match=rf"no GPU {count}: there (is|are) {count}, numbered 0"):
         gpumerge_cli.sort(values, devices=[0, count])
-    with pytest.raises(UsageError, match="which is none of"):
+    with pytest.raises(UsageError, match="which is not one of"):
         gpumerge_cli.sort(array, devices=[count])
 
 

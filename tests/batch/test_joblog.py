@@ -88,9 +88,9 @@ def test_a_line_that_cannot_be_written_leaves_whole_lines() -> None:
 def test_what_holds_something_else_is_left_as_it_is(content: str, keep: bool, tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text(content)
-    with pytest.raises(InputError, match="is no log of jobs"):
+    with pytest.raises(InputError, match="is not a log of jobs"):
         JobLog(str(path), resume=keep)
-    with pytest.raises(InputError, match="is no report"):
+    with pytest.raises(InputError, match="is not a report"):
         LineFile(str(path), keep=keep, begins='{"job": ', what="report")
     assert path.read_text() == content
 

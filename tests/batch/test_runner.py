@@ -63,7 +63,7 @@ class Work:
     def earlier(self, job: BatchJob) -> Standing | None:
         return None
 
-    def told(self, result: Result) -> None:
+    def report(self, result: Result) -> None:
         self.results.append(result)
 
 
@@ -195,7 +195,7 @@ def test_a_signal_stops_running_jobs_and_keeps_what_is_done() -> None:
                 stopped.append(job.number)
                 raise
 
-        def told(self, result: Result) -> None:
+        def report(self, result: Result) -> None:
             os.kill(os.getpid(), signal.SIGUSR1)
 
     def interrupt(number: int, _frame: object) -> None:
@@ -216,7 +216,7 @@ def test_a_signal_stops_running_jobs_and_keeps_what_is_done() -> None:
 
 def test_a_result_that_cannot_be_told_stops_the_batch() -> None:
     class Full(Work):
-        def told(self, result: Result) -> None:
+        def report(self, result: Result) -> None:
             if result.job.number == 2:
                 raise OSError("full")
 

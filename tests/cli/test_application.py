@@ -79,7 +79,7 @@ def test_its_own_options(
         ("-x merge", "there is no option -x; see gpumerge --help"),
         ("--version=1", "--version takes no value; see gpumerge --help"),
         ("--show-completion", "--show-completion needs a value; see gpumerge --help"),
-        ("--show tcsh", "--show-completion: 'tcsh' is no word for it; use bash, zsh, fish"),
+        ("--show tcsh", "--show-completion: invalid value 'tcsh'; use bash, zsh, fish"),
         ("marge", "no such command 'marge'; did you mean merge? see gpumerge --help"),
         ("- merge", "no such command '-'; see gpumerge --help"),
         ("-- xyz --help", "no such command 'xyz'; see gpumerge --help"),

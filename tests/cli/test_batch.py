@@ -186,7 +186,7 @@ def test_the_report_has_a_line_a_job(folder: Path) -> None:
 def test_a_report_that_is_an_input_by_another_name_is_refused(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "r.jsonl").hardlink_to(folder / "a.txt")
     assert run(["batch", str(folder / "jobs.toml"), "-q", "--report", str(folder / "r.jsonl")]) == 2
-    assert "r.jsonl:1: is no report of a batch" in capfd.readouterr().err
+    assert "r.jsonl:1: is not a report of a batch" in capfd.readouterr().err
     assert (folder / "a.txt").read_text() == FILES["a.txt"]
 
 
@@ -215,7 +215,7 @@ def test_failures_are_named_and_counted(folder: Path, capfd: pytest.CaptureFixtu
     assert run([*command, "--resume", "--keep-going"]) == 2
     told = capfd.readouterr().err.splitlines()
     assert told[0] == "gpumerge: job ab: it failed in an earlier run; --resume-failed runs it again"
-    assert told[-1] == "gpumerge: 3 of 4 jobs failed; what went wrong is said above"
+    assert told[-1] == "gpumerge: 3 of 4 jobs failed; see the errors above"
     assert [(entry.number, entry.exit_code) for entry in read_log(log).values()] == [(2, 2), (4, 0)]
     (folder / "a.txt").write_text("1\n5\n9\n")
     assert run([*command, "--resume-failed"]) == 0
@@ -230,8 +230,8 @@ def test_mistakes_are_told_before_anything_runs(folder: Path, capfd: pytest.Capt
     assert run(["batch", path, "--joblog", str(log)]) == 2
     first, second, last = capfd.readouterr().err.splitlines()
     assert first.startswith(f"gpumerge: {path}:9: {folder}/d.txt: no such file or directory; ")
-    assert second == f"gpumerge: {path}:10: there is no uniqe; did you mean unique?"
-    assert last == f"gpumerge: {path}: 2 mistakes; mend them; no job was run"
+    assert second == f"gpumerge: {path}:10: there is no key uniqe; did you mean unique?"
+    assert last == f"gpumerge: {path}: 2 mistakes; correct them; no job was run"
     assert outputs(folder) == {}
     assert log.read_text() == "precious"
 
@@ -247,8 +247,8 @@ def test_mistakes_are_told_before_anything_runs(folder: Path, capfd: pytest.Capt
         (["{jobs}", "--jobs", "0"], "--jobs"),
         (["{jobs}", "--memory", "0"], "--memory"),
         (["{jobs}", "--joblog", "{dir}/no/log"], "no/log: no such file"),
-        (["{jobs}", "--joblog", "{dir}/in.jsonl"], "in.jsonl:1: is no log of jobs"),
-        (["{jobs}", "--report", "{dir}/in.jsonl"], "in.jsonl:1: is no report of a batch"),
+        (["{jobs}", "--joblog", "{dir}/in.jsonl"], "in.jsonl:1: is not a log of jobs"),
+        (["{jobs}", "--report", "{dir}/in.jsonl"], "in.jsonl:1: is not a report of a batch"),
         (["{jobs}", "--joblog", "{dir}/sorted.txt"], "sorted.txt is the log of jobs"),
         (["{jobs}", "--joblog", "{dir}"], "is a directory"),
         (["{jobs}", "--joblog", "{jobs}"], "jobs.toml is the job file"),
@@ -287,14 +287,14 @@ def test_jobs_from_standard_input_are_relative_to_the_current_folder(folder: Pat
 
 def test_memory_and_threads_are_shared(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found: dict[str, tuple[int | None, int | None, int]] = {}
-    perform = batch_run.perform
+    perform = batch_run.run_job
 
     def note(job: Job, **keywords: Any) -> Any:
         on = job.resources
         found[os.path.basename(job.inputs[0])] = (on.memory, on.threads, on.sharing)
         return perform(job, **keywords)
 
-    monkeypatch.setattr(batch_run, "perform", note)
+    monkeypatch.setattr(batch_run, "run_job", note)
     (folder / "jobs.toml").write_text(JOBS.replace("reverse = true", 'buffer-size = "1b"\nparallel = 3'))
     assert run(["batch", str(folder / "jobs.toml"), "-q", "--jobs", "2", "--memory", "64M", "--threads", "5"]) == 0
     share = (32 << 20, 2, 4)
@@ -369,14 +369,14 @@ AS_A_JOB_IS_JUDGED = """
 import os, sys
 from gpumerge_cli.cli import batch_jobs
 from gpumerge_cli.__main__ import main
-really, left = batch_jobs._judged, 3
+really, left = batch_jobs._checked, 3
 def judged(job):
     global left
     left -= 1
     if left == 0:
         os.kill(os.getpid(), {number})
     return really(job)
-batch_jobs._judged = judged
+batch_jobs._checked = judged
 sys.argv[1:] = ["batch", "jobs.toml"]
 main()
 """
@@ -432,7 +432,7 @@ def test_comparisons_and_ranks_are_jobs(folder: Path, capfd: pytest.CaptureFixtu
         ('operation = "rank"\ninputs = ["a.txt"]\nat = 1', "the job has no output"),
         ('operation = "rank"\ninputs = ["a.txt"]\nat = 1\noutput = "a.txt"', "would replace"),
         ('operation = "rank"\ninputs = ["a.txt"]\nat = 1\noutput = "s3://b/x"', "answers go to a file of this machine"),
-        ('operation = "rank"\ninputs = ["a.txt"]\nat = "x"\noutput = "x"', "--at: 'x' is no count"),
+        ('operation = "rank"\ninputs = ["a.txt"]\nat = "x"\noutput = "x"', "--at: invalid count 'x'"),
     ],
 )
 def test_what_comparisons_and_ranks_refuse_is_told_ahead(

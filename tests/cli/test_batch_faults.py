@@ -176,7 +176,7 @@ def test_every_good_output_is_right_and_every_bad_job_is_named(
     capfd.readouterr()
     assert run([*command, "-q"]) == 2
     *lines, last = capfd.readouterr().err.splitlines()
-    assert last == f"gpumerge: {FAULTS} of {JOBS} jobs failed; what went wrong is said above"
+    assert last == f"gpumerge: {FAULTS} of {JOBS} jobs failed; see the errors above"
     said = dict(line.removeprefix("gpumerge: job ").split(": ", 1) for line in lines)
     assert said.keys() == batch.wrong.keys()
     assert len(lines) == FAULTS

@@ -20,7 +20,7 @@ def job(number: int, after: set[int] = frozenset(), nbytes: int = 100) -> BatchJ
 def test_the_table_has_every_job_of_a_few(capfd: pytest.CaptureFixture[str]) -> None:
     done = Result(job(1), "done", started=1.0, seconds=0.5, nbytes=2_000_000, backend="cpu", kernel="path")
     failed = Result(job(2), "failed", 2, "broken", started=1.0, seconds=0.25)
-    batch_view.show([done, failed, Result(job(3), "left"), Result(job(4), "skipped")], 2.0, stats=True)
+    batch_view.show_results([done, failed, Result(job(3), "left"), Result(job(4), "skipped")], 2.0, stats=True)
     captured = capfd.readouterr()
     assert captured.out == ""
     rows = [" ".join(line.split()) for line in captured.err.splitlines()]
@@ -42,7 +42,7 @@ def test_the_table_fits_the_terminal(
         ),
         Result(job(2), "left"),
     ]
-    batch_view.show(results, 2.0, stats=True)
+    batch_view.show_results(results, 2.0, stats=True)
     lines = capfd.readouterr().err.splitlines()
     assert max(map(len, lines)) <= width
     cells = " ".join(lines)
@@ -52,18 +52,18 @@ def test_the_table_fits_the_terminal(
 
 
 def test_without_stats_there_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
-    batch_view.show([Result(job(1), "done", started=1.0, seconds=0.5, nbytes=2_000_000)], 2.0, stats=False)
+    batch_view.show_results([Result(job(1), "done", started=1.0, seconds=0.5, nbytes=2_000_000)], 2.0, stats=False)
     assert capfd.readouterr().err == "1 job: 1 done; 2.00 MB in 2.00 s, 1.00 MB/s\n"
 
 
 def test_names_of_jobs_are_escaped(capfd: pytest.CaptureFixture[str]) -> None:
-    batch_view.show([Result(replace(job(1), name="a\x1b[31m"), "done", started=1.0)], 1.0, stats=True)
+    batch_view.show_results([Result(replace(job(1), name="a\x1b[31m"), "done", started=1.0)], 1.0, stats=True)
     assert r"a\x1b[31m" in capfd.readouterr().err
 
 
 def test_the_table_has_the_slowest_of_many(capfd: pytest.CaptureFixture[str]) -> None:
     results = [Result(job(number), "done", started=1.0, seconds=number % 50) for number in range(1, 101)]
-    batch_view.show(results, 1.0, stats=True)
+    batch_view.show_results(results, 1.0, stats=True)
     lines = capfd.readouterr().err.splitlines()
     assert lines[0] == "the 10 slowest of 100 jobs"
     shown = [int(line.split()[1]) for line in lines[3:-1]]
@@ -85,6 +85,6 @@ def test_the_bar_goes_by_bytes_and_jobs(monkeypatch: pytest.MonkeyPatch) -> None
         assert (task.completed, task.description) == (200, "2 of 3 jobs")
         bar.advance(jobs[2], 1, 2)
         assert task.completed == 325
-        bar.say("job 2: " + "long " * 30)
+        bar.print_line("job 2: " + "long " * 30)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "long " * 29 in text

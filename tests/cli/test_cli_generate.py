@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.compare.cases import SHAPES
+from gpumerge_cli.compare.key_shapes import SHAPES
 from gpumerge_cli.order.kinds import DTYPES, Order
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.compare.cases import SHAPES
+from gpumerge_cli.compare.key_shapes import SHAPES
 from tests.oracles import merged_records
 
 ROOT = Path(__file__).parents[2]

@@ -138,7 +138,7 @@ def test_a_pipe_has_numbers_and_a_header() -> None:
         command = [sys.executable, "-m", "gpumerge_cli", "sort", *words]
         return subprocess.run(command, input="id,name\n2,b\n10,a\n", capture_output=True, text=True, check=False)
 
-    assert "name a file that is no pipe, or use its number, with --header 1" in sort("--field", "id:nr").stderr
+    assert "name a regular file, or use its number, with --header 1" in sort("--field", "id:nr").stderr
     assert sort("--header", "1", "--field", "1:nr").stdout == "id,name\n10,a\n2,b\n"
 
 

@@ -16,7 +16,7 @@ from gpumerge_cli.errors import GpumergeError, UsageError
 def test_numbers(given: str, value: int | None) -> None:
     option = command("merge").option("threads")
     if value is None:
-        with pytest.raises(UsageError, match=r"--threads: .* is no number for it; write 1 or more"):
+        with pytest.raises(UsageError, match=r"--threads: invalid number .*; write 1 or more"):
             read_value(option, given)
     else:
         assert read_value(option, given) == value

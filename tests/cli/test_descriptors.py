@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.cli.verdict import verdict
+from gpumerge_cli.cli.failures import describe_failure
 from gpumerge_cli.errors import ClusterError, DisorderError, input_error
 from tests.pairs import one_of_each
 
@@ -55,19 +55,19 @@ def test_the_cause_counts_whatever_an_error_says() -> None:
     except OSError:
         with pytest.raises(ClusterError) as caught:
             raise ClusterError("no scheduler answers", way_out="start one") from None
-    assert verdict(caught.value) == (TOLD, 2)
-    assert verdict(OSError(errno.EMFILE, "", "module.py")) == (TOLD, 2)
-    assert verdict(ImportError("module.so: cannot open shared object file: Too many open files")) == (TOLD, 2)
+    assert describe_failure(caught.value) == (TOLD, 2)
+    assert describe_failure(OSError(errno.EMFILE, "", "module.py")) == (TOLD, 2)
+    assert describe_failure(ImportError("module.so: cannot open shared object file: Too many open files")) == (TOLD, 2)
     told = "too many open files in system; close other programs, or raise the system's limit on open files"
-    assert verdict(OSError(errno.ENFILE, "", "module.py")) == (f"{told} (sysctl fs.file-max)", 2)
+    assert describe_failure(OSError(errno.ENFILE, "", "module.py")) == (f"{told} (sysctl fs.file-max)", 2)
 
 
 def test_other_errors_stay_as_they_are() -> None:
     disorder = DisorderError("disorder: 'Too many open files' comes after 'a'", where="log:2")
-    assert verdict(disorder)[0] == str(disorder)
+    assert describe_failure(disorder)[0] == str(disorder)
     missing = input_error(OSError(errno.ENOENT, ""), "a.txt")
     missing.__cause__ = missing  # as `raise error from error` makes it
-    assert verdict(missing) == ("a.txt: no such file or directory; check the name", 2)
+    assert describe_failure(missing) == ("a.txt: no such file or directory; check the name", 2)
 
 
 @pytest.mark.parametrize(("words", "limit"), one_of_each(["check", "merge -q -o o.txt", "sort -o o.txt"], [20, 35]))

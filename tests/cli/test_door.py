@@ -15,13 +15,13 @@ import pytest
 
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.cli import app as door
+from gpumerge_cli.cli.dispatch import _WORK
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options import commands as options
 from gpumerge_cli.cli.options.model import GROUPS
 from gpumerge_cli.cli.scan import scan
 from gpumerge_cli.cli.values import OptionValue
-from gpumerge_cli.cli.work import _WORK
-from gpumerge_cli.compare.cases import SHAPES
+from gpumerge_cli.compare.key_shapes import SHAPES
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.kinds.lookup import format_names
@@ -201,7 +201,7 @@ def test_long_options_may_be_shortened_while_they_stay_unique(name: str, seed: i
             with pytest.raises(UsageError, match=f"there is no option --{short}"):
                 first_of(name, words)
         elif len(found) > 1 and short not in known:
-            with pytest.raises(UsageError, match="may be several options; write one of"):
+            with pytest.raises(UsageError, match="is ambiguous; write one of"):
                 first_of(name, words)
         else:
             first = first_of(name, words)
@@ -234,7 +234,7 @@ def test_shortened_options_do_what_the_whole_ones_do(
     assert capfd.readouterr().out == "1,x,z\n2,y,--col\n"
     assert door.run(["compare", "--output", "x", "--out", "a", "b"]) == 2
     said = capfd.readouterr().err
-    assert said == "gpumerge: --out may be several options; write one of --output, --output-delimiter\n"
+    assert said == "gpumerge: --out is ambiguous; write one of --output, --output-delimiter\n"
     assert door.run(["join", "-q", "--field-sep=,", "--field-separator=;", "a", "b"]) == 2
     assert "--field-separator is given twice" in capfd.readouterr().err
     assert door.run(["merge", "none", "--deb"]) == 2
@@ -341,7 +341,7 @@ def test_version() -> None:
         (["merge", "--kernel", "quick", "a"], ["--kernel", "quick", "circular"]),
         (["merge", "--backend", "tpu", "a"], ["--backend", "tpu", "gpu"]),
         (["merge", "--block-size", "0", "a"], ["--block-size", "1"]),
-        (["merge", "--block-size", "many", "a"], ["--block-size", "'many' is no number", "1 or more"]),
+        (["merge", "--block-size", "many", "a"], ["--block-size", "invalid number 'many'", "1 or more"]),
         (["merge", "--repeat", "0", "--compare", "a"], ["--repeat", "1"]),
         (["merge", "--repeat", "3", "a"], ["--repeat", "add --compare"]),
         (["merge", "--compare", "a", "-o", "b"], ["--compare", "leave -o out"]),
@@ -361,12 +361,12 @@ def test_version() -> None:
         (["bench", "--render", "a.json", "--quick"], ["--quick is for measuring"]),
         (["bench", "-o", "a.pdf"], ["--output", "a.pdf", ".json, .csv, .md"]),
         (["bench", "--kernels", "path,fast"], ["--kernels", "'fast'", "circular"]),
-        (["bench", "--kernels", ","], ["--kernels", "names nothing"]),
+        (["bench", "--kernels", ","], ["--kernels", "the list is empty"]),
         (["bench", "--dtypes", "int33"], ["'int33'", "int32"]),
         (["bench", "--shapes", "round"], ["'round'", "blocky"]),
         (["bench", "--sizes", "2^10:2^4"], ["--sizes", "'2^10:2^4'", "2^10:2^20:4"]),
-        (["bench", "--sizes", "1:8:1"], ["--sizes", "no range"]),
-        (["bench", "--sizes", "1:8:2:2"], ["--sizes", "no range"]),
+        (["bench", "--sizes", "1:8:1"], ["--sizes", "invalid range"]),
+        (["bench", "--sizes", "1:8:2:2"], ["--sizes", "invalid range"]),
         (["bench", "--sizes", "3", "--runs", "4"], ["3 items", "4 runs"]),
         (["bench", "--runs", "0"], ["0 runs"]),
         (["generate", "a.i32", "--count", "x"], ["--count", "'x'", "2^20"]),

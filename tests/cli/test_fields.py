@@ -57,7 +57,7 @@ def test_columns(fields: list[str], days: str, sales: Path, capfd: pytest.Captur
     [
         ("town", "--field town: the header has no field 'town'; use one of city, 'amount, net', day"),
         ("city,town", "--field town: the header has no field 'town'; use one of city, 'amount, net', day"),
-        ("city:x", "--field city:x: 'x' are no options of a key; use letters from bdfghiMnRrV"),
+        ("city:x", "--field city:x: invalid key options 'x'; use letters from bdfghiMnRrV"),
         ("0", "--field 0: there is no field 0; count from 1"),
         ("day:gn", "options -gn are incompatible; give a key one way to compare"),
     ],
@@ -431,7 +431,7 @@ def test_ranks_in_files_that_are_all_empty(sales: Path, capfd: pytest.CaptureFix
 def test_a_name_beside_a_pipe_is_looked_up_in_no_empty_file(sales: Path, capfd: pytest.CaptureFixture[str]) -> None:
     Path("a.csv").write_bytes(b"")
     assert run(["merge", "--field=id", "a.csv", "-"]) == 2
-    assert "--field NAME: there is no header to find it in; name a file that is no pipe" in capfd.readouterr().err
+    assert "--field NAME: there is no header to find it in; name a regular file" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -468,7 +468,7 @@ def test_settings_that_are_like_another(monkeypatch: pytest.MonkeyPatch, capsys:
 def test_a_job_with_a_mistyped_operation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "jobs.toml").write_text('[[job]]\noperatoin = "merge"\ninputs = ["a"]\noutput = "b"\n')
     assert run(["batch", str(tmp_path / "jobs.toml")]) == 2
-    assert "there is no operatoin; did you mean operation?" in capsys.readouterr().err
+    assert "there is no key operatoin; did you mean operation?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("told", [["--csv"], ["-t", r"\t"], ["--header", "2"]])

@@ -81,10 +81,10 @@ def gnu(words: list[str]) -> bytes:
     ("words", "said"),
     [
         (["--head", "1", "--tail", "1"], "--head and --tail are both given"),
-        (["--head", "1", "--unique"], "--head counts the items of a merge of all, so it does not go with --unique"),
-        (["--tail", "1", "--plan"], "--tail counts the items of a merge of all, so it does not go with --plan"),
-        (["--head", "1", "--compare"], "--head counts the items of a merge of all, so it does not go with --compare"),
-        (["--head", "-1"], "--head: '-1' is no count"),
+        (["--head", "1", "--unique"], "--head needs the whole merge, so it does not go with --unique"),
+        (["--tail", "1", "--plan"], "--tail needs the whole merge, so it does not go with --plan"),
+        (["--head", "1", "--compare"], "--head needs the whole merge, so it does not go with --compare"),
+        (["--head", "-1"], "--head: invalid count '-1'"),
     ],
 )
 def test_heads_that_cannot_be(two: np.ndarray[Any, Any], capfd: Captured, words: list[str], said: str) -> None:

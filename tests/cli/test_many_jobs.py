@@ -19,8 +19,8 @@ def test_of_a_thousand_mistakes_the_first_are_told(tmp_path: Path, capfd: pytest
     path.write_text(job * 1000)
     assert run(["batch", str(path)]) == 2
     *told, last = capfd.readouterr().err.splitlines()
-    assert told == [f"gpumerge: {path}:{3 + 5 * at}: there is no uniqe; did you mean unique?" for at in range(20)]
-    assert last == f"gpumerge: {path}: 1000 mistakes, 980 of them not shown; mend them; no job was run"
+    assert told == [f"gpumerge: {path}:{3 + 5 * at}: there is no key uniqe; did you mean unique?" for at in range(20)]
+    assert last == f"gpumerge: {path}: 1000 mistakes, 980 of them not shown; correct them; no job was run"
 
 
 def test_a_batch_reads_the_folder_of_its_outputs_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

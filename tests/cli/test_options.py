@@ -9,14 +9,14 @@ from typing import Any, Literal
 import pytest
 
 from gpumerge_cli.cli.app import run
-from gpumerge_cli.cli.conflicts import judge
+from gpumerge_cli.cli.conflicts import check_conflicts
 from gpumerge_cli.cli.keyspec import LETTERS
 from gpumerge_cli.cli.options import groups, typed
 from gpumerge_cli.cli.options.commands import COMMANDS, command
 from gpumerge_cli.cli.options.model import Argument, Command, Needs, NotWith, Option
 from gpumerge_cli.cli.settings import Settings
 from gpumerge_cli.cli.values import OptionValue, make_options, read_values
-from gpumerge_cli.compare.cases import Shape
+from gpumerge_cli.compare.key_shapes import Shape
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import Algorithm, KernelName, TileLoad, Transfer
@@ -77,11 +77,12 @@ def test_defaults_are_those_of_the_rows(name: str) -> None:
             assert getattr(options, option.parameter) == option.initial
     assert not hasattr(options, "no_such_option")
     with pytest.raises(AttributeError):
-        options.command = "other"  # type: ignore[misc]
-    assert options == make_options(row, {}, ())
+        options.command = "other"
+    assert options == make_options(row, {}, ()) == make_options(row, {}, ("debug",))
     changed = make_options(row, {"debug": True}, ())
     assert changed != options
-    assert repr(changed)
+    assert changed == options.changed(debug=True)
+    assert "debug=True" in repr(changed)
 
 
 def test_letters_are_those_of_the_rows() -> None:
@@ -123,7 +124,7 @@ def judged(row: Command, said: dict[str, Any], given: set[str]) -> str:
     """The error for these values beside the defaults, "" for none."""
     values = {**row.initial, **{one.parameter: () for one in row.arguments}, **said}
     try:
-        judge(row, values, given)
+        check_conflicts(row, values, given)
     except UsageError as error:
         return str(error)
     return ""
@@ -181,7 +182,7 @@ def test_a_flag_that_is_taken_back_goes_with_all() -> None:
         ("union a --compare --parts 2", "--compare writes no parts; leave --parts out, or leave --compare out"),
         ("union a --distinct --count", "--count counts equal items, and --distinct keeps one of them"),
         ("merge a --files0-from b", "a: files are named by --files0-from already; use one of the two"),
-        ("join a b --type left -a 1", "--type says which lines go out, and so does --unpaired; use one of them"),
+        ("join a b --type left -a 1", "--type and --unpaired both choose the lines to write; use one of them"),
         ("sort a --repeat 3", "--repeat is for comparisons; add --compare or leave --repeat out"),
         ("sort a --compare -m", "--compare sorts and writes no output; leave -m out, or leave --compare out"),
         ("sort a --compare -u -o b", "leave -o and -u out, or leave --compare out"),
@@ -189,8 +190,8 @@ def test_a_flag_that_is_taken_back_goes_with_all() -> None:
         ("sort a -C --report r.md", "--report: a check takes no report; leave --report, or -c and -C, out"),
         ("sort a --run-log r", "--run-log is for sorts by a cluster; add --cluster, or leave --run-log out"),
         ("rank a --at 1 -v", "--verbose is for the items of --range; add --range, or leave --verbose out"),
-        ("rank a --at 1 --range 0:1", "--range puts out items and nothing else, so it does not go with --at"),
-        ("batch a --resume-failed", "--resume-failed: there is no log to go on with; name it with --joblog"),
+        ("rank a --at 1 --range 0:1", "--range writes only items, so it does not go with --at"),
+        ("batch a --resume-failed", "--resume-failed: no log was named; name it with --joblog"),
         ("bench a.json", "a.json: bench makes its own data; leave it out, or add --render"),
         ("path a --items 1 --items 2", "a: the inputs are given by --items already; use files or --items"),
         ("path --items 1 --items 2 --csv --dtype u1", "--items are numbers or lines; leave --dtype and --csv out"),

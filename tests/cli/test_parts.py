@@ -50,8 +50,8 @@ MERGE, SORT, RUNS = ["merge", "a.txt"], ["sort", "a.txt"], ["sort", "-m", "a.txt
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--parts", "0", "-o", "p{part}"], "--parts: '0' is no number for it; write 1 or more"),
-        (["--parts", "x", "-o", "p{part}"], "--parts: 'x' is no number for it"),
+        (["--parts", "0", "-o", "p{part}"], "--parts: invalid number '0'; write 1 or more"),
+        (["--parts", "x", "-o", "p{part}"], "--parts: invalid number 'x'"),
         (["--parts", "2", "-o", "out.txt"], "--parts 2: out.txt is one file; name the parts"),
         (["--parts", "2"], "--parts 2: the output is standard output; name the parts, for example -o 'out.{part}.txt'"),
         (

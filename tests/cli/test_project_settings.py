@@ -12,7 +12,7 @@ from gpumerge_cli.cli.app import run
 from gpumerge_cli.cli.options.commands import COMMANDS, options_of
 from gpumerge_cli.cli.settings import Settings
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.trust import tell_once
+from gpumerge_cli.trust import warn_once
 from tests.settings import used
 
 OF_PROJECTS = """
@@ -67,7 +67,7 @@ def test_a_project_names_files_that_end(place: Callable[..., None], name: str) -
     os.mkfifo("../pipe")
     place(f"[merge]\nrandom-source = '{name}'")
     option = next(option for option in options_of("merge") if option.name == "random-source")
-    with pytest.raises(UsageError, match=r"does not exist|is no regular file|leads out") as refused:
+    with pytest.raises(UsageError, match=r"does not exist|is not a regular file|is outside") as refused:
         Settings().find("merge", option)
     assert refused.value.where.endswith("gpumerge.toml:2")
     Path("../source").write_bytes(bytes(16))
@@ -113,11 +113,11 @@ def test_a_project_file_that_others_may_have_written_is_not_read(
         before = path.stat().st_mode
         for mode in (before | 0o002, before | 0o022):
             path.chmod(mode)
-            tell_once.cache_clear()
+            warn_once.cache_clear()
             assert used("merge", "threads") == (None, "")
             assert used("merge", "threads") == (None, "")
             told = capsys.readouterr().err
-            assert told == f"gpumerge: {file} is not read: others may write to {path}; chmod go-w mends that\n"
+            assert told == f"gpumerge: {file} is not read: others may write to {path}; use chmod go-w\n"
         path.chmod(before)
     assert used("merge", "threads") == (3, "gpumerge.toml:1")
     user = os.geteuid()

@@ -258,8 +258,8 @@ def test_outputs_that_options_or_their_kind_speak_for(words: list[str]) -> None:
         ),
         (
             "generate z.parquet",
-            "z.parquet: its suffix says Parquet, which is not written here; "
-            "end the name in .i32, .npy or .txt, or say --format or --dtype",
+            "z.parquet: its suffix means Parquet, which gpumerge does not write; "
+            "end the name in .i32, .npy or .txt, or give --format or --dtype",
         ),
     ],
 )

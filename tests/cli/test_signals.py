@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.cli.verdict import verdict
+from gpumerge_cli.cli.failures import describe_failure
 from gpumerge_cli.errors import Interrupted
 
 ROOT = Path(__file__).parents[2]
@@ -236,11 +236,13 @@ os.execv(sys.executable, [sys.executable, "-m", "gpumerge_cli", "check", sys.arg
 def test_a_library_that_gets_no_memory_is_not_to_be_installed_again() -> None:
     refused = ImportError("Importing the numpy C-extensions failed.\nPlease note")
     refused.__cause__ = ImportError("/x/_multiarray_umath.so: failed to map segment from shared object")
-    assert verdict(refused) == (
+    assert describe_failure(refused) == (
         "not enough memory to load a library; close other programs, or raise a limit (ulimit -v)", 2
     )  # fmt: skip
     refused.__cause__ = ImportError("/x/_multiarray_umath.so: undefined symbol: f")
-    assert verdict(refused)[0].startswith("ImportError: /x/_multiarray_umath.so: undefined symbol: f; run again")
+    assert describe_failure(refused)[0].startswith(
+        "ImportError: /x/_multiarray_umath.so: undefined symbol: f; run again"
+    )
 
 
 def test_little_is_imported_before_signals_are_handled() -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.cluster.executor import Cluster
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.order.equals import Equals
@@ -32,7 +32,7 @@ _EACH = 8
 
 
 class Killer:
-    """Kills one worker after the other, `most` in all, at random moments while it is told to."""
+    """Kills one worker after the other, `most` in all, at random moments while it is asked to."""
 
     def __init__(self, cluster: Connection, chance: random.Random, longest: float, most: int) -> None:
         assert cluster.workers is not None

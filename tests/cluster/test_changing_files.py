@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cluster.dispatcher import Ticket
-from gpumerge_cli.cluster.shipment import Answer
+from gpumerge_cli.cluster.shipment import Reply
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.extents import Spot
+from gpumerge_cli.extents import SinkLocation
 from gpumerge_cli.formats.output import OutputFile
 from gpumerge_cli.formats.output_range import OutputRange
 from tests.cluster.troubled import Here, Troubled
@@ -25,7 +25,7 @@ def test_an_output_that_vanishes_is_told(tmp_path: Path, monkeypatch: pytest.Mon
     job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
     done = Troubled._do
 
-    def vanish(pool: Troubled, ticket: Ticket) -> Answer:
+    def vanish(pool: Troubled, ticket: Ticket) -> Reply:
         for path in tmp_path.glob(".out*"):
             path.unlink()
         return done(pool, ticket)
@@ -42,7 +42,7 @@ def test_an_output_that_others_cut_is_told(tmp_path: Path, monkeypatch: pytest.M
     where = (str(tmp_path / "a.i32"),), str(tmp_path / "out.i32")
     done, tickets = Troubled._do, iter(range(1 << 20))
 
-    def cut(pool: Troubled, ticket: Ticket) -> Answer:
+    def cut(pool: Troubled, ticket: Ticket) -> Reply:
         answer = done(pool, ticket)
         if next(tickets) == 20:
             os.truncate(next(tmp_path.glob(".out*")), 1000)
@@ -56,7 +56,7 @@ def test_an_output_that_others_cut_is_told(tmp_path: Path, monkeypatch: pytest.M
 
 def test_an_output_that_vanishes_before_a_worker_opens_it_is_told(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="its temporary file was removed; run it again"):
-        OutputRange(Spot("out.i32", str(tmp_path / "none"), 0))
+        OutputRange(SinkLocation("out.i32", str(tmp_path / "none"), 0))
 
 
 @pytest.mark.parametrize("there", ["a file", "a link", "a pipe"])
@@ -64,7 +64,7 @@ def test_nothing_is_written_to_what_took_the_temporary_name(there: str, tmp_path
     made = OutputFile(str(tmp_path / "out.i32"))
     other = tmp_path / "other"
     other.write_bytes(b"precious")
-    places = [one for one in (made.spot(0, None),) if isinstance(one, Spot)]
+    places = [one for one in (made.spot(0, None),) if isinstance(one, SinkLocation)]
     places += [replace(one, identity=(0, one.identity[1])) for one in places if one.identity]  # from another machine
     os.rename(places[0].path, tmp_path / "aside")
     if there == "a file":
@@ -93,7 +93,7 @@ def test_a_temporary_file_that_is_swapped_while_workers_open_it_loses_no_bytes(
     other.write_bytes(b"precious")
     done = Troubled._do
 
-    def swapped(pool: Troubled, ticket: Ticket) -> Answer:
+    def swapped(pool: Troubled, ticket: Ticket) -> Reply:
         temporary = next(tmp_path.glob(".out*"))
         os.rename(temporary, tmp_path / "aside")
         os.symlink(other, temporary)
@@ -116,7 +116,7 @@ def test_an_input_that_changes_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     job = merge_job((str(name),), str(tmp_path / "out.i32"))
     done = Troubled._do
 
-    def change(pool: Troubled, ticket: Ticket) -> Answer:
+    def change(pool: Troubled, ticket: Ticket) -> Reply:
         np.arange(100_001, dtype=np.int32).tofile(name)
         return done(pool, ticket)
 

@@ -12,7 +12,7 @@ import pytest
 
 from gpumerge_cli.cluster import sorting, workers
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.cluster.executor import Cluster
 from gpumerge_cli.engine.check import check_each
 from gpumerge_cli.engine.executor import Executor
 from gpumerge_cli.engine.job import Job, Resources
@@ -176,11 +176,11 @@ def test_runs_of_local_workers_lie_in_memory(
     made: list[Path] = []
     begin = sorting.RunFolder.__enter__
 
-    def noted(folder: sorting.RunFolder) -> sorting.RunFolder:
+    def recorded(folder: sorting.RunFolder) -> sorting.RunFolder:
         made.append(folder.path.parent)
         return begin(folder)
 
-    monkeypatch.setattr(sorting.RunFolder, "__enter__", noted)
+    monkeypatch.setattr(sorting.RunFolder, "__enter__", recorded)
     np.random.default_rng(7).integers(0, 5000, _ITEMS, np.int32).tofile(tmp_path / "a.i32")
     job = sort_job((str(tmp_path / "a.i32"),))
     for here, changed in ((False, {}), (True, {}), (True, {"memory": 1 << 15}), (True, {"folders": (str(tmp_path),)})):
@@ -229,9 +229,9 @@ def test_a_check_looks_at_all_inputs_before_it_proposes_an_order(
     names = (str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))
     for name, data in zip(names, (b"9\n10\n11\n", other), strict=True):
         Path(name).write_bytes(data)
-    told = list(checked(names, False, machines))
-    assert told == list(checked(names, False, LOCAL))
-    assert told[0].endswith("add -n") == (other != b"10\n9\n")
+    messages = list(checked(names, False, machines))
+    assert messages == list(checked(names, False, LOCAL))
+    assert messages[0].endswith("add -n") == (other != b"10\n9\n")
 
 
 def test_disorder_is_told_as_it_is_here(machines: Cluster, tmp_path: Path) -> None:
@@ -239,12 +239,12 @@ def test_disorder_is_told_as_it_is_here(machines: Cluster, tmp_path: Path) -> No
     values[70_000] = 3
     values.tofile(tmp_path / "a.i32")
     job = merge_job((str(tmp_path / "a.i32"),), str(tmp_path / "out.i32"))
-    told = []
+    messages = []
     for where in (LOCAL, machines):
         with pytest.raises(DisorderError) as error:
             run(job, executor=where)
-        told.append(str(error.value))
-    assert told[0] == told[1]
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
     assert os.listdir(tmp_path) == ["a.i32"]
 
 
@@ -279,7 +279,7 @@ def test_reports_name_the_workers(machines: Cluster, tmp_path: Path) -> None:
     for name in ("a.i32", "b.i32"):
         np.arange(200_000, dtype=np.int32).tofile(tmp_path / name)
     names = (str(tmp_path / "a.i32"), str(tmp_path / "b.i32"))
-    told = run(merge_job(names, str(tmp_path / "c.i32")), executor=machines)
-    assert {one.name for one in told.worker_reports} == {"worker 0", "worker 1"}
-    assert sum(one.nbytes for one in told.worker_reports) == told.nbytes
-    assert {one.lane for one in told.timeline} & {"worker 0", "worker 1"}
+    report = run(merge_job(names, str(tmp_path / "c.i32")), executor=machines)
+    assert {one.name for one in report.worker_reports} == {"worker 0", "worker 1"}
+    assert sum(one.nbytes for one in report.worker_reports) == report.nbytes
+    assert {one.lane for one in report.timeline} & {"worker 0", "worker 1"}

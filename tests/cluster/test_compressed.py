@@ -15,15 +15,15 @@ import pytest
 
 from gpumerge_cli.cluster import copies, sorting, unpacker, workers
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.dispatcher import Dispatcher, Pieces, RemoteWorker, Ticket
-from gpumerge_cli.cluster.seeing import judge_output
-from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.cluster.dispatcher import Dispatcher, RemoteWorker, TaskPolicy, Ticket
+from gpumerge_cli.cluster.executor import Cluster
+from gpumerge_cli.cluster.file_checks import check_output
 from gpumerge_cli.engine.check import check_each
 from gpumerge_cli.engine.job import Kind
-from gpumerge_cli.engine.outlet import NoOutlet
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.tasks import Tasks
+from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import ClusterError, InputError, OutputError, UsageError
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.measure import Stopwatch
@@ -113,18 +113,18 @@ def test_checks_by_machines_apart_need_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         (gzip.compress(bytes(1 << 20))[:-20], "damaged.i32.gz: the gzip data end too soon"),
         (b"no gzip", "damaged.i32.gz: not readable as gzip data"),
     ],
 )
-def test_damaged_inputs_leave_nothing(data: bytes, told: str, tmp_path: Path) -> None:
+def test_damaged_inputs_leave_nothing(data: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "a.i32.gz").write_bytes(gzip.compress(bytes(1 << 16)))
     (tmp_path / "damaged.i32.gz").write_bytes(data)
     names = tuple(str(tmp_path / name) for name in ("a.i32.gz", "damaged.i32.gz"))
     for job in (merge_job, sort_job):
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             run(job(names, str(tmp_path / "out.i32")), executor=Here(1, 0))
     assert sorted(os.listdir(tmp_path)) == ["a.i32.gz", "damaged.i32.gz"]
 
@@ -192,12 +192,12 @@ def test_a_sort_of_compressed_inputs_goes_on(tmp_path: Path, monkeypatch: pytest
 
 def test_reports_tell_the_stage(machines: Cluster, tmp_path: Path, rng: np.random.Generator) -> None:
     names = _packed(tmp_path, ".i32", rng, ordered=True)
-    told = run(merge_job(names, str(tmp_path / "out.i32")), executor=machines)
-    lanes = {one.lane for one in told.timeline if one.stage == "decompress"}
+    report = run(merge_job(names, str(tmp_path / "out.i32")), executor=machines)
+    lanes = {one.lane for one in report.timeline if one.stage == "decompress"}
     assert lanes
     assert lanes <= {"worker 0", "worker 1"}
-    assert sum(one.nbytes for one in told.timeline if one.stage == "decompress") == 2 * 32_000
-    assert [one.name for one in told.inputs] == list(names)
+    assert sum(one.nbytes for one in report.timeline if one.stage == "decompress") == 2 * 32_000
+    assert [one.name for one in report.inputs] == list(names)
 
 
 class _Never:
@@ -232,10 +232,10 @@ def test_a_long_input_is_not_decompressed_twice(pace: float, twins: bool, monkey
     now = iter(range(0, 10**6, 60))
     monkeypatch.setattr("gpumerge_cli.cluster.dispatcher.time.monotonic", lambda: float(next(now)))
     pieces, pool = [Chunk(((0, 10_000),), 0)], _Never()
-    work = Pass(merge_job(()), "unpack", (), Order.lines(), 1.0, NoOutlet(), pieces=pieces)
+    work = Pass(merge_job(()), "unpack", (), Order.lines(), 1.0, NullWriter(), pieces=pieces)
     tasks = Tasks(work, None, 1, Stopwatch())
     with pytest.raises(ClusterError, match="a test"):
-        Dispatcher([RemoteWorker("worker 0")], tasks, pool, Pieces(1, pace=pace)).run()
+        Dispatcher([RemoteWorker("worker 0")], tasks, pool, TaskPolicy(1, pace=pace)).run()
     assert bool(pool.twins) == twins
 
 
@@ -251,7 +251,7 @@ def test_a_long_input_is_not_decompressed_twice(pace: float, twins: bool, monkey
 )
 def test_outputs_are_judged_before_a_worker_starts(name: str, plain: bool, refused: bool) -> None:
     if not refused:
-        return judge_output(name, plain=plain)
+        return check_output(name, plain=plain)
     with pytest.raises(OutputError, match=r"a cluster writes plain files.*name one with -o that is not compressed"):
-        judge_output(name, plain=plain)
+        check_output(name, plain=plain)
     return None

@@ -15,12 +15,12 @@ pytest.importorskip("distributed")
 from gpumerge_cli.cluster import sorting, workers
 from gpumerge_cli.cluster.calls import workers_of
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.cluster.executor import Cluster
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.results.run import MergeReport
 from tests.cluster.joining import started_worker
-from tests.cluster.test_fit_workers import _await
+from tests.cluster.test_eligible_workers import _await
 from tests.jobs_of import merge_job, sort_job
 
 _ITEMS = 300_000
@@ -47,10 +47,10 @@ def machines() -> Iterator[Cluster]:
         yield Cluster(cluster.client, 60.0)
 
 
-def _held_against(told: MergeReport, output: Path, expected: Any, *, gpu: bool) -> None:
+def _held_against(report: MergeReport, output: Path, expected: Any, *, gpu: bool) -> None:
     assert np.array_equal(np.fromfile(output, np.int32), expected)
-    assert {one.name for one in told.worker_reports if one.chunks} == {"worker gpu"}
-    stages = {one.stage for one in told.timeline if one.lane == "worker gpu"}
+    assert {one.name for one in report.worker_reports if one.chunks} == {"worker gpu"}
+    stages = {one.stage for one in report.timeline if one.lane == "worker gpu"}
     assert (stages >= _ON_GPU) == gpu, stages
 
 
@@ -78,7 +78,7 @@ def test_pieces_go_to_the_worker_with_the_gpu(
     expected, output = np.sort(values.ravel()), tmp_path / "out.i32"
     merged = run(merge_job(names["sorted"], str(output), resources=on), executor=machines)
     _held_against(merged, output, expected, gpu=kind == "gpu")
-    assert {one.threads for one in machines.standings.values() if one.gpu} == {2}
+    assert {one.threads for one in machines.statuses.values() if one.gpu} == {2}
     output.unlink()
     made = run(sort_job(names["loose"], str(output), resources=on), executor=machines)
     _held_against(made, output, expected, gpu=kind == "gpu")

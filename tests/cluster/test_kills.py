@@ -23,8 +23,8 @@ from distributed.security import Security
 
 from gpumerge_cli.cluster import calls, pool, workers
 from gpumerge_cli.cluster.connect import Connection, connected
+from gpumerge_cli.cluster.executor import Cluster
 from gpumerge_cli.cluster.local import LocalWorkers
-from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError, UsageError
 from tests.cluster import kills
@@ -54,8 +54,8 @@ def test_workers_that_do_not_come_back(cluster: Connection, tmp_path: Path, monk
                 os.kill(process.pid, signal.SIGKILL)
 
     class Lost(Cluster):
-        def judge_workers(self, shipment: object) -> dict[str, str]:
-            names = super().judge_workers(shipment)  # type: ignore[arg-type]
+        def check_workers(self, shipment: object) -> dict[str, str]:
+            names = super().check_workers(shipment)  # type: ignore[arg-type]
             kill_all()
             return names
 
@@ -89,7 +89,7 @@ def test_an_answer_that_is_lost_once_the_task_is_done(
         return await fetched(client, *arguments, **named)
 
     monkeypatch.setattr(distributed.Client, "_gather", lose)
-    monkeypatch.setattr(pool, "ANSWERS", 2.0)
+    monkeypatch.setattr(pool, "ANSWER_SECONDS", 2.0)
     machines = Cluster(cluster.client, 60.0)
     thread = threading.Thread(target=run, args=(job,), kwargs={"executor": machines}, daemon=True)
     thread.start()
@@ -100,7 +100,7 @@ def test_an_answer_that_is_lost_once_the_task_is_done(
 
 
 @pytest.mark.parametrize(
-    ("address", "kind", "told"),
+    ("address", "kind", "message"),
     [
         ("127.0.0.1:1", ClusterError, "no scheduler answers; start one there"),
         ("no such file", UsageError, "no such file, and no address"),
@@ -109,12 +109,12 @@ def test_an_answer_that_is_lost_once_the_task_is_done(
     ],
 )
 def test_addresses_where_nobody_is(
-    address: str, kind: type[Exception], told: str, monkeypatch: pytest.MonkeyPatch
+    address: str, kind: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gpumerge_cli.cluster import connect
 
     monkeypatch.setattr(connect, "_CONNECT", 0.5)
-    with pytest.raises(kind, match=told), connected(address):
+    with pytest.raises(kind, match=message), connected(address):
         pass
 
 
@@ -123,7 +123,7 @@ def test_an_address_where_something_else_listens(answer: bytes, monkeypatch: pyt
     from gpumerge_cli.cluster import connect
 
     monkeypatch.setattr(connect, "_CONNECT", 0.5)
-    told: list[BaseException] = []
+    errors: list[BaseException] = []
     held: list[socket.socket] = []
 
     def ask(port: int) -> None:
@@ -131,7 +131,7 @@ def test_an_address_where_something_else_listens(answer: bytes, monkeypatch: pyt
             with connected(f"127.0.0.1:{port}"):
                 pass
         except ClusterError as error:
-            told.append(error)
+            errors.append(error)
 
     def answers(listener: socket.socket) -> None:
         with suppress(OSError):
@@ -148,7 +148,7 @@ def test_an_address_where_something_else_listens(answer: bytes, monkeypatch: pyt
     for one in held:
         one.close()
     assert not thread.is_alive()
-    assert "no scheduler" in str(told[0])
+    assert "no scheduler" in str(errors[0])
 
 
 @pytest.mark.parametrize("content", [b"\0\xff", b"5", b"{}", b'{"address": 5}'])
@@ -250,8 +250,8 @@ def test_a_scheduler_that_ends(
         try:
 
             class Ended(Cluster):
-                def judge_workers(self, shipment: object) -> dict[str, str]:
-                    names = super().judge_workers(shipment)  # type: ignore[arg-type]
+                def check_workers(self, shipment: object) -> dict[str, str]:
+                    names = super().check_workers(shipment)  # type: ignore[arg-type]
                     scheduler.kill()
                     scheduler.wait()
                     return names
@@ -282,12 +282,12 @@ def test_signals_leave_nothing(number: signal.Signals, tmp_path: Path) -> None:
             time.sleep(0.001)
         process.send_signal(number)
         try:
-            _, told = process.communicate(timeout=600)
+            _, stderr = process.communicate(timeout=600)
         finally:
             process.kill()
     if process.returncode != 0:  # it had not ended by then
         assert process.returncode == 128 + number
-        assert told == "gpumerge: interrupted; no output was written\n"
+        assert stderr == "gpumerge: interrupted; no output was written\n"
         assert os.listdir(tmp_path) == ["a.i32"]
 
 
@@ -298,7 +298,7 @@ def test_a_scheduler_that_is_frozen_is_told(monkeypatch: pytest.MonkeyPatch) -> 
         assert 0 < seconds < float("inf")
         raise TimeoutError
 
-    monkeypatch.setattr(calls, "judge_alive", lambda client: None)
-    monkeypatch.setattr(calls, "asked", silent)
+    monkeypatch.setattr(calls, "check_alive", lambda client: None)
+    monkeypatch.setattr(calls, "await_call", silent)
     with pytest.raises(ClusterError, match="the scheduler has not answered for 60 seconds; look into its logs"):
         calls.workers_of(None)  # type: ignore[arg-type]

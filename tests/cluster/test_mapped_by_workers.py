@@ -1,4 +1,4 @@
-"""One output file that processes of one machine write by mappings, and what is told when its bytes are lost."""
+"""One output file that processes of one machine write by mappings, and what is reported when its bytes are lost."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from gpumerge_cli.cluster import sorting, team, workers
+from gpumerge_cli.cluster import executor, sorting, workers
 from gpumerge_cli.cluster.connect import Connection
-from gpumerge_cli.cluster.node import _Bench
-from gpumerge_cli.cluster.team import Cluster, spots_of
+from gpumerge_cli.cluster.executor import Cluster, remote_spots
+from gpumerge_cli.cluster.node import _OpenRun
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.extents import Spot
+from gpumerge_cli.extents import SinkLocation
 from gpumerge_cli.formats.output import FORCED, OutputFile
 from gpumerge_cli.formats.output_range import OutputRange
 from tests.cluster.troubled import Here, Ticket, Troubled
@@ -77,8 +77,8 @@ def test_bytes_that_are_lost_in_a_worker_are_told(made: OutputFile) -> None:
 @pytest.mark.parametrize("here", [True, False])
 def test_machines_that_share_a_file_do_not_map_it(here: bool, made: OutputFile) -> None:
     sink = SimpleNamespace(spot=made.spot(0, None))
-    (spot,) = spots_of(SimpleNamespace(sinks=[sink]), here=here)  # type: ignore[arg-type]
-    assert isinstance(spot, Spot)
+    (spot,) = remote_spots(SimpleNamespace(sinks=[sink]), here=here)  # type: ignore[arg-type]
+    assert isinstance(spot, SinkLocation)
     assert spot.mapped == (_BYTES if here else 0)
     made.abort()
 
@@ -93,14 +93,14 @@ def test_mapped_outputs_have_the_same_bytes(
     monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 14)
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 14)
     asked: list[int] = []
-    shown = spots_of
+    shown = remote_spots
 
-    def noted(output: Output, *, here: bool) -> Any:
+    def recorded(output: Output, *, here: bool) -> Any:
         found = shown(output, here=here)
-        asked.extend(spot.mapped for spot in found if isinstance(spot, Spot))
+        asked.extend(spot.mapped for spot in found if isinstance(spot, SinkLocation))
         return found
 
-    monkeypatch.setattr(team, "spots_of", noted)
+    monkeypatch.setattr(executor, "remote_spots", recorded)
     names = []
     for number in range(3):
         keys = rng.integers(0, 1000, 30_000).astype(np.int64)
@@ -130,12 +130,12 @@ def test_a_mapped_output_that_is_cut_is_told(monkeypatch: pytest.MonkeyPatch, tm
         return answer
 
     class Noted(OutputRange):
-        def __init__(self, place: Spot) -> None:
+        def __init__(self, place: SinkLocation) -> None:
             super().__init__(place)
             mapped.append(place.mapped)
 
     monkeypatch.setattr(Troubled, "_do", cut)
-    monkeypatch.setattr(f"{_Bench.__module__}.OutputRange", Noted)
+    monkeypatch.setattr(f"{_OpenRun.__module__}.OutputRange", Noted)
     machines = Here(1, 0)
     machines.here = True
     with pytest.raises(OutputError, match="the file system lost the file's bytes"):

@@ -13,7 +13,7 @@ import pytest
 
 from gpumerge_cli.cluster import node, sorting
 from gpumerge_cli.cluster.dispatcher import Ticket
-from gpumerge_cli.cluster.shipment import Answer
+from gpumerge_cli.cluster.shipment import Reply
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError
 from gpumerge_cli.formats.items import Items
@@ -33,7 +33,7 @@ def test_a_sort_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.Monk
     sorts: list[str] = []
     failing = failing_from(5)
 
-    def fail(pool: Troubled, ticket: Ticket) -> Answer:
+    def fail(pool: Troubled, ticket: Ticket) -> Reply:
         sorts.append(pool.shipment.work.action)
         return failing(pool, ticket)
 
@@ -51,16 +51,16 @@ def test_a_sort_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(Exception, match="log of another sort"):
         run(with_resources(replace(job, items=Items(reverse=True)), resume=True), executor=Here(1, 0))
     made: list[int] = []
-    put = node.FolderOutlet.put
+    put = node.RunFileWriter.put
 
-    def counted(outlet: Any, turn: int, *arguments: Any, **named: Any) -> Any:
+    def counted(writer: Any, turn: int, *arguments: Any, **named: Any) -> Any:
         made.append(turn)
-        return put(outlet, turn, *arguments, **named)
+        return put(writer, turn, *arguments, **named)
 
-    monkeypatch.setattr(node.FolderOutlet, "put", counted)
-    told = run(with_resources(job, memory=1 << 15, resume=True), executor=Here(2, 0))
+    monkeypatch.setattr(node.RunFileWriter, "put", counted)
+    report = run(with_resources(job, memory=1 << 15, resume=True), executor=Here(2, 0))
     assert np.array_equal(np.fromfile(tmp_path / "out.i32", np.int32), np.sort(values))
-    assert told.items == len(values)
+    assert report.items == len(values)
     assert not set(logged[1:]) & set(made)
     assert logged[0] in made
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.i32", "out.i32"]
@@ -126,7 +126,7 @@ def test_what_is_no_run_log_is_left_alone(text: str, resume: bool, tmp_path: Pat
     (tmp_path / "log").write_text(text)
     where = str(tmp_path / "a.i32"), str(tmp_path / "out.i32")
     job = sort_job(where[:1], where[1], run_log=str(tmp_path / "log"), resume=resume)
-    with pytest.raises(Exception, match="is no log of a gpumerge sort; name another file"):
+    with pytest.raises(Exception, match="is not a log of a gpumerge sort; name another file"):
         run(job, executor=Here(1, 0))
     assert (tmp_path / "log").read_text() == text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.i32", "log"]

@@ -67,10 +67,10 @@ def test_every_socket_listens_on_the_loopback_address(found: list[tuple[str, int
 
 
 def test_all_talk_tls(cluster: Connection) -> None:
-    told = cluster.client.scheduler_info()
-    assert told["address"].startswith("tls://127.0.0.1:")
-    assert len(told["workers"]) == 2
-    assert all(address.startswith("tls://127.0.0.1:") for address in told["workers"])
+    scheduler = cluster.client.scheduler_info()
+    assert scheduler["address"].startswith("tls://127.0.0.1:")
+    assert len(scheduler["workers"]) == 2
+    assert all(address.startswith("tls://127.0.0.1:") for address in scheduler["workers"])
 
 
 def greeted(place: str, **arguments: object) -> None:

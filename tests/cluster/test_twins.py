@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cluster import sorting
-from gpumerge_cli.cluster.outlets import FolderOutlet
+from gpumerge_cli.cluster.writers import RunFileWriter
 from gpumerge_cli.engine.run import run
-from gpumerge_cli.engine.task import Place
+from gpumerge_cli.engine.task import Position
 from gpumerge_cli.errors import ClusterError, OutputError
 from gpumerge_cli.order.equals import Equals
 from tests.cluster.troubled import Here
@@ -47,9 +47,9 @@ def test_twins_and_losses_change_no_byte(
 
     run(job)
     expected = content()
-    told = run(job, executor=Here(seed, 4))
+    report = run(job, executor=Here(seed, 4))
     assert content() == expected
-    (worker,) = told.worker_reports
+    (worker,) = report.worker_reports
     assert worker.note == "" or worker.note.endswith("of its tasks were done again")
     left = [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
     assert not left
@@ -67,13 +67,13 @@ def test_a_run_that_is_there_stays_as_it_is(
 
     if not links:
         monkeypatch.setattr(os, "link", refused)
-    outlet, data = FolderOutlet(str(tmp_path), sums=sums), np.arange(100, dtype=np.int32)
+    writer, data = RunFileWriter(str(tmp_path), sums=sums), np.arange(100, dtype=np.int32)
 
     def put() -> tuple[int, bytes]:
         piece = memoryview(data).cast("B")
         merged: Any = SimpleNamespace(outputs=lambda: [piece], merged_bytes=data.nbytes, spans=[])
-        assert outlet.put(0, Place(3, 0), merged, last=True) == data.nbytes
-        assert outlet.crc == (crc32(data) if sums else 0)
+        assert writer.put(0, Position(3, 0), merged, last=True) == data.nbytes
+        assert writer.crc == (crc32(data) if sums else 0)
         (path,) = tmp_path.iterdir()
         return path.stat().st_ino, path.read_bytes()
 

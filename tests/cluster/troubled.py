@@ -10,8 +10,8 @@ from typing import Any
 
 from gpumerge_cli.cluster import node
 from gpumerge_cli.cluster.dispatcher import Ticket
-from gpumerge_cli.cluster.shipment import Answer, Shipment, Standing
-from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.cluster.executor import Cluster
+from gpumerge_cli.cluster.shipment import Reply, Shipment, WorkerStatus
 from gpumerge_cli.errors import ClusterError
 
 
@@ -36,7 +36,7 @@ class Troubled:
     together: int = 1
     refused: dict[str, str] = field(default_factory=dict)
     waiting: list[Ticket] = field(default_factory=list)
-    late: list[tuple[Ticket, Answer | BaseException]] = field(default_factory=list)
+    late: list[tuple[Ticket, Reply | BaseException]] = field(default_factory=list)
     done: int = 0
 
     def threads(self) -> int:
@@ -48,7 +48,7 @@ class Troubled:
     def submit_elsewhere(self, tickets: Sequence[Ticket]) -> None:
         self.submit(tickets)
 
-    def answers(self, seconds: float) -> list[tuple[Ticket, Answer | BaseException]]:
+    def answers(self, seconds: float) -> list[tuple[Ticket, Reply | BaseException]]:
         found, self.late = self.late, []
         if self.waiting:
             ticket = self.waiting.pop(self.chance.randrange(len(self.waiting)))
@@ -62,7 +62,7 @@ class Troubled:
                     self.late.append((ticket, self._do(ticket)))
         return found
 
-    def _do(self, ticket: Ticket) -> Answer:
+    def _do(self, ticket: Ticket) -> Reply:
         self.done += 1
         shipment = replace(self.shipment, spots=()) if ticket.counts else self.shipment
         return node.do(shipment.packed(), ticket.task)
@@ -78,11 +78,11 @@ class Here(Cluster):
         super().__init__(None)  # type: ignore[arg-type]
         self.chance, self.lost = random.Random(seed), lost
 
-    def judge_workers(self, shipment: Shipment) -> dict[str, str]:
+    def check_workers(self, shipment: Shipment) -> dict[str, str]:
         standing = node.probe(shipment.packed())
-        if not isinstance(standing, Standing):
+        if not isinstance(standing, WorkerStatus):
             raise standing
-        self.standings = {"here": standing}
+        self.statuses = {"here": standing}
         return {"here": "here"}
 
     def task_bytes(self, nbytes: int) -> int:
@@ -100,7 +100,7 @@ def failing_from(number: int) -> Any:
     """A stand-in for Troubled._do that fails from the task of that number on, counted from 0."""
     done, tasks = Troubled._do, iter(range(1 << 20))
 
-    def do(pool: Troubled, ticket: Ticket) -> Answer:
+    def do(pool: Troubled, ticket: Ticket) -> Reply:
         if next(tasks) >= number:
             raise ClusterError("a test")
         return done(pool, ticket)

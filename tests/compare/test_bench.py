@@ -12,7 +12,7 @@ import pytest
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.variants.lookup import NAMES, RUNGS
 from gpumerge_cli.compare import bench as benches
-from gpumerge_cli.compare.bench import bench
+from gpumerge_cli.compare.bench import measure_cases
 from gpumerge_cli.compare.bench_cases import MERGED_SHAPES, SHUFFLED, Axes, Case, items_named, preset
 from gpumerge_cli.compare.contest import Effort
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
@@ -92,10 +92,10 @@ def test_a_key_with_a_payload_is_a_small_record() -> None:
     found = items_named("int32+8")
     assert (found.name, found.nbytes) == ("int32+8", 12)
     assert found.order == Order.records(12, 0, np.dtype("int32"))
-    with pytest.raises(UsageError, match="'\\+4' names no key"):
+    with pytest.raises(UsageError, match="'\\+4' has no key"):
         items_named("+4")
     for name in ("int32+", "int32+0", "int32+x"):
-        with pytest.raises(UsageError, match="names no payload"):
+        with pytest.raises(UsageError, match="has no payload size"):
             items_named(name)
 
 
@@ -131,7 +131,7 @@ def test_presets_merge_records_of_no_more_than_can_be_sorted_to_judge_them() -> 
 
 
 def rows_of(backend: Backend, *cases: Case, **keywords: Any) -> list[BenchRow]:
-    return list(bench(cases, backend, Effort(2, 2), **keywords).rows)
+    return list(measure_cases(cases, backend, Effort(2, 2), **keywords).rows)
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3, 8])
@@ -139,7 +139,7 @@ def rows_of(backend: Backend, *cases: Case, **keywords: Any) -> list[BenchRow]:
 def test_every_contestant_is_right_and_timed(backend: Backend, shape: str, runs: int) -> None:
     case = Case(items_named("float32"), shape, runs, 3000)
     told: list[Any] = []
-    report = bench([case], backend, Effort(2, 2, 3, "1"), told=lambda *seen: told.append(seen))
+    report = measure_cases([case], backend, Effort(2, 2, 3, "1"), on_case=lambda *seen: told.append(seen))
     assert report.backend == backend.name
     assert (report.repeat, report.seed, report.threads, report.version) == (2, 3, 2, "1")
     assert report.environment["numpy"] == np.__version__
@@ -168,7 +168,7 @@ def test_every_contestant_is_right_and_timed(backend: Backend, shape: str, runs:
 
 @pytest.mark.parametrize("items", ["uint16", "float32", "int32+4"])
 def test_shuffled_items_are_sorted(backend: Backend, items: str) -> None:
-    report = bench([Case(items_named(items), SHUFFLED, 1, 3000)], backend, Effort(2, 2))
+    report = measure_cases([Case(items_named(items), SHUFFLED, 1, 3000)], backend, Effort(2, 2))
     assert report.wrong == ()
     names = [row.name for row in report.rows if row.role == "kernel" and row.seconds]
     assert "merge" in names
@@ -223,7 +223,7 @@ class Clocked(ReferenceWorkspace):
 
 
 def test_rows_are_held_against_the_fastest_way_of_cccl() -> None:
-    report = bench([Case(items_named("int32"), "uniform", 2, 100)], WithCccl(), Effort(1), kernels=("path",))
+    report = measure_cases([Case(items_named("int32"), "uniform", 2, 100)], WithCccl(), Effort(1), kernels=("path",))
     assert report.environment["CCCL"] == "3.6.0"
     found = {row.name: row.times_cccl for row in report.rows}
     assert found == {"path": 1.5, "cccl slow": 0.375, "cccl": 1.0, "copy": 0.0}
@@ -259,7 +259,7 @@ def by_name(rows: Sequence[BenchRow]) -> dict[str, BenchRow]:
 
 
 def test_what_is_wrong_is_told_and_not_timed() -> None:
-    report = bench([Case(items_named("int32"), "uniform", 2, 100)], Broken(), Effort(2))
+    report = measure_cases([Case(items_named("int32"), "uniform", 2, 100)], Broken(), Effort(2))
     rows = by_name(report.rows)
     assert [row.name for row in report.wrong] == ["circular"]
     assert rows["circular"].seconds == rows["huge"].seconds == ()
@@ -271,7 +271,7 @@ def test_what_is_wrong_is_told_and_not_timed() -> None:
 
 def test_a_case_without_room_is_told_and_the_next_one_runs() -> None:
     large, small = (Case(items_named("int32"), "uniform", 2, size) for size in (1000, 100))
-    report = bench([large, small], Broken(), Effort(2))
+    report = measure_cases([large, small], Broken(), Effort(2))
     first = [row for row in report.rows if row.size == 1000]
     assert [row.name for row in first] == kernels_of(Broken())
     assert {row.problem for row in first} == {"out of memory"}
@@ -326,7 +326,7 @@ def test_a_signal_ends_it_with_the_cases_so_far() -> None:
         if done == 2:
             raise Interrupted(15)
 
-    report = bench(cases, ReferenceBackend(), Effort(1), told=stop)
+    report = measure_cases(cases, ReferenceBackend(), Effort(1), on_case=stop)
     assert report.stopped == 15
     assert {row.runs for row in report.rows} == {1, 2}
 

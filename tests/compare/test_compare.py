@@ -12,7 +12,7 @@ from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.backends.variants.lookup import LADDER, RUNGS, requested_variant, variant_named
 from gpumerge_cli.compare.contest import Effort, with_ratios
 from gpumerge_cli.compare.oracle import oracle
-from gpumerge_cli.compare.run import compare
+from gpumerge_cli.compare.run import compare_kernels
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.order.kinds import Order
@@ -94,12 +94,12 @@ class FakeBackend(ReferenceBackend):
 
 
 def run(backend: FakeBackend, data: Loaded, request: LaunchRequest | None = None) -> dict[str, Measured]:
-    report = compare(data, backend, request or LaunchRequest(), Effort(3))  # type: ignore[arg-type]
+    report = compare_kernels(data, backend, request or LaunchRequest(), Effort(3))  # type: ignore[arg-type]
     return {row.name: row for row in report.rows}
 
 
 def test_all_variants_and_libraries_are_compared() -> None:
-    report = compare(loaded([1, 3], [2, 4]), FakeBackend(), LaunchRequest(), Effort(3))  # type: ignore[arg-type]
+    report = compare_kernels(loaded([1, 3], [2, 4]), FakeBackend(), LaunchRequest(), Effort(3))  # type: ignore[arg-type]
     assert [row.name for row in report.rows] == [*RUNGS, "library"]
     assert all(row.right for row in report.rows)
     assert report.items == 4

@@ -16,7 +16,7 @@ from gpumerge_cli.backends.select import host
 from gpumerge_cli.cli.app import run
 from gpumerge_cli.compare.contest import Effort
 from gpumerge_cli.compare.run import compare_sets
-from gpumerge_cli.compare.sets import SetOracle
+from gpumerge_cli.compare.set_oracle import SetOracle
 from gpumerge_cli.engine.load import LoadedRuns
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchPolicy

@@ -13,10 +13,10 @@ import pytest
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.compare import whole
+from gpumerge_cli.compare import file_sorts
 from gpumerge_cli.compare.contest import Effort
+from gpumerge_cli.compare.file_sorts import REPEAT
 from gpumerge_cli.compare.run import compare_sorts
-from gpumerge_cli.compare.whole import REPEAT
 from gpumerge_cli.engine.load import load_runs
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.items import Items
@@ -72,7 +72,7 @@ def test_a_library_sorts_whole_files_as_the_command_does(rng: np.random.Generato
     for name, items in (("a.i32", Items()), ("b.i32", Items(reverse=True))):
         rng.integers(0, 999, 5000).astype("i4").tofile(tmp_path / name)
         job = sort_job((str(tmp_path / name),), items=items)
-        ours = whole.File(job, cpu.create(), 2, str(tmp_path / "ours.i32"))
+        ours = file_sorts.File(job, cpu.create(), 2, str(tmp_path / "ours.i32"))
         ours.by_algorithm(SortRequest("merge"))
         for library in ("numpy stable sort", "numpy sort"):
             replace(ours, output=str(tmp_path / "theirs.i32")).by_library(library)
@@ -81,7 +81,7 @@ def test_a_library_sorts_whole_files_as_the_command_does(rng: np.random.Generato
 
 def test_standard_input_is_not_sorted_again() -> None:
     rows = (Measured("merge", "merge", True, (1.0,)),)
-    assert whole.whole_sorts(sort_job(("-",)), ReferenceBackend(), [SortRequest()], rows) == rows
+    assert file_sorts.whole_sorts(sort_job(("-",)), ReferenceBackend(), [SortRequest()], rows) == rows
 
 
 class _WrongWorkspace(ReferenceWorkspace):

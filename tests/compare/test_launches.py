@@ -8,7 +8,7 @@ import pytest
 
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
-from gpumerge_cli.compare.contest import untimed
+from gpumerge_cli.compare.contest import untimed_row
 from gpumerge_cli.compare.launches import variants
 from gpumerge_cli.launch import FAN_INS, LaunchPolicy, LaunchRequest
 from gpumerge_cli.order.kinds import Order
@@ -29,7 +29,7 @@ class OfLimits(ReferenceBackend):
 
 def names(limits: DeviceLimits, runs: int = 2) -> list[str]:
     found = variants(OfLimits(limits), Order.of("int32"), ("path", "tiled", "basic"), runs)
-    return [untimed(policy, 1).name for policy in found]
+    return [untimed_row(policy, 1).name for policy in found]
 
 
 @pytest.mark.parametrize("runs", FAN_INS)

@@ -18,13 +18,13 @@ import pytest
 
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.cpu import access as cpu
-from gpumerge_cli.engine.executor import Ready
+from gpumerge_cli.engine.executor import ReadyWorkers
 from gpumerge_cli.engine.launches import policy_of
 from gpumerge_cli.engine.local import LocalTeam
-from gpumerge_cli.engine.memory import Shares
+from gpumerge_cli.engine.memory import ChunkBudget
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.threads import Worker
-from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, Setup
+from gpumerge_cli.engine.workers import CpuWorker, DeviceWorker, PassSetup
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError, UsageError
 from gpumerge_cli.native.calls import ChunkWork
 from gpumerge_cli.order.kinds import Order
@@ -34,26 +34,26 @@ TROUBLES: tuple[Trouble, ...] = (
     "none", "no start", "refuses", "slow start", "fails", "stalls", "no memory", "no memory at all",
 )  # fmt: skip
 _FEW_CASES = 3
-"""A test of so many cases, or fewer, runs each with every crew."""
+"""A test of so many cases, or fewer, runs each with every team."""
 CREWS = ("one", "many", "a lone device", "one of each", "troubled", "all others lost")
 
 
 def mark_shared_cases(items: Iterable[pytest.Item]) -> None:
-    """Where a test has many cases, each runs with one of the crews; with the other crews it is for thorough runs.
+    """Where a test has many cases, each runs with one of the teams; with the other teams it is for thorough runs.
 
-    Which crew it is goes by the name of the case, so that each gets cases of all kinds.
+    Which team it is goes by the name of the case, so that each gets cases of all kinds.
     """
     cases: dict[str, list[tuple[pytest.Function, str, str]]] = {}
     for item in items:
-        crew = item.callspec.params.get("crew") if isinstance(item, pytest.Function) and "[" in item.name else None
-        if crew is not None and item.get_closest_marker("thorough") is None:
+        team = item.callspec.params.get("team") if isinstance(item, pytest.Function) and "[" in item.name else None
+        if team is not None and item.get_closest_marker("thorough") is None:
             name, _, case = item.nodeid.partition("[")
-            cases.setdefault(name, []).append((item, case.replace(crew, ""), crew))
+            cases.setdefault(name, []).append((item, case.replace(team, ""), team))
     for found in cases.values():
-        crews = sorted({crew for _, _, crew in found})
-        if len(found) > _FEW_CASES * len(crews):
-            for item, case, crew in found:
-                if crews[zlib.crc32(case.encode()) % len(crews)] != crew:
+        teams = sorted({team for _, _, team in found})
+        if len(found) > _FEW_CASES * len(teams):
+            for item, case, team in found:
+                if teams[zlib.crc32(case.encode()) % len(teams)] != team:
                     item.add_marker(pytest.mark.thorough)
 
 
@@ -123,13 +123,13 @@ class FakeDevice:
             raise DeviceMemoryError("the device is out of memory", way_out="close others")
 
 
-def crew(kind: str, work: Pass, chosen: Shares, seed: int) -> list[Worker]:
-    """The workers of a crew."""
+def workers_of(kind: str, work: Pass, chosen: ChunkBudget, seed: int) -> list[Worker]:
+    """The workers of a team."""
     chance = Chance(seed)
-    setup = Setup(work, cpu.create(), lambda *_: chosen)
+    setup = PassSetup(work, cpu.create(), lambda *_: chosen)
 
-    def device(number: int, trouble: Trouble, hands: int = 2, times: int = 2) -> Worker:
-        feed = lambda *_: Shares(hands, times * chosen.chunk_bytes)  # noqa: E731
+    def device(number: int, trouble: Trouble, threads: int = 2, times: int = 2) -> Worker:
+        feed = lambda *_: ChunkBudget(threads, times * chosen.chunk_bytes)  # noqa: E731
         create: Callable[[], Backend] = partial(FakeDevice, trouble, chance)  # type: ignore[assignment]
         return DeviceWorker(f"gpu {number}", work, create, feed)
 
@@ -155,15 +155,15 @@ def crew(kind: str, work: Pass, chosen: Shares, seed: int) -> list[Worker]:
 
 @contextmanager
 def working(kind: str, seed: int) -> Iterator[None]:
-    """Until the body ends, merges and external sorts are done by a crew of this kind."""
+    """Until the body ends, merges and external sorts are done by a team of this kind."""
 
     really = LocalTeam.ready
 
-    def ready(team: LocalTeam, work: Pass) -> Ready:
+    def ready(local: LocalTeam, work: Pass) -> ReadyWorkers:
         if work.action not in ("merge", "sort"):
-            return really(team, work)
-        return team.ready_with(
-            crew(kind, work, team.shares(work, 1.0, cpu.create(), policy_of(cpu.create(), work)), seed)
+            return really(local, work)
+        return local.ready_with(
+            workers_of(kind, work, local.chunk_budget(work, 1.0, cpu.create(), policy_of(cpu.create(), work)), seed)
         )
 
     with pytest.MonkeyPatch.context() as patch:

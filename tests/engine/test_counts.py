@@ -118,7 +118,7 @@ def test_output_and_counts_appear_both_or_neither(before: bool, tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
-    ("counts", "told"),
+    ("counts", "message"),
     [
         ("out.i32", "the output and its counts would go to one place"),
         ("counts.txt", "uint64 cannot be written as .txt"),
@@ -127,9 +127,9 @@ def test_output_and_counts_appear_both_or_neither(before: bool, tmp_path: Path, 
         ("counts.npy.gz", "known only at the end"),
     ],
 )
-def test_places_of_counts(counts: str, told: str, tmp_path: Path, write: Write) -> None:
+def test_places_of_counts(counts: str, message: str, tmp_path: Path, write: Write) -> None:
     name, output = write("a.i32", np.array([1, 1, 2], np.int32)), tmp_path / "out.i32"
     for equals in (Equals.FIRST, None):
-        with pytest.raises(GpumergeError, match=told):
+        with pytest.raises(GpumergeError, match=message):
             counted([name], output, tmp_path / counts, equals, Items(), None)
         assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]

@@ -16,8 +16,8 @@ from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.select import Choice, ChosenGpu
 from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine.run import run
-from gpumerge_cli.engine.supply import Supply
-from gpumerge_cli.engine.workers import Setup
+from gpumerge_cli.engine.supply import ChunkSupply
+from gpumerge_cli.engine.workers import PassSetup
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.plan import Chunk
@@ -40,7 +40,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch, *devices: Callable[[], Any], host: b
 
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize(
-    ("trouble", "error", "told"),
+    ("trouble", "error", "message"),
     [
         ("no start", DeviceError, "no GPU can be used"),
         ("refuses", UsageError, "--block-size 7"),
@@ -55,11 +55,11 @@ def test_the_last_workers_error_is_the_runs(
     monkeypatch: pytest.MonkeyPatch,
     trouble: Trouble,
     error: type[Exception],
-    told: str,
+    message: str,
     count: int,
 ) -> None:
     chosen(monkeypatch, *[lambda: FakeDevice(trouble, Chance(7))] * count)
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         run(merge_job(names, str(tmp_path / "out.i32")))
     assert not (tmp_path / "out.i32").exists()
 
@@ -114,16 +114,16 @@ def test_a_device_that_comes_late_takes_larger_chunks(
     names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken: list[int] = []
-    take = Supply.take
+    take = ChunkSupply.take
 
-    def slowly(supply: Supply, nbytes: int) -> Any:
+    def slowly(supply: ChunkSupply, nbytes: int) -> Any:
         found = take(supply, nbytes)
         taken.append(0 if found is None else found[2].nbytes)
         if threading.current_thread().name.startswith("gpumerge cpu"):
             time.sleep(0.005)
         return found
 
-    monkeypatch.setattr(Supply, "take", slowly)
+    monkeypatch.setattr(ChunkSupply, "take", slowly)
     chosen(monkeypatch, lambda: FakeDevice("none", Chance(1)), host=True)
     report = run(merge_job(names, str(tmp_path / "out.i32")))
     assert set(report.backend.split("+")) == {"cpu", "gpu"}
@@ -134,13 +134,13 @@ def test_a_device_that_comes_late_takes_larger_chunks(
 def test_loading_code_is_start_up_and_not_the_first_chunk(
     names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    really = Setup.warm_up
+    really = PassSetup.warm_up
 
-    def slow(setup: Setup) -> None:
+    def slow(setup: PassSetup) -> None:
         time.sleep(0.3)
         really(setup)
 
-    monkeypatch.setattr(Setup, "warm_up", slow)
+    monkeypatch.setattr(PassSetup, "warm_up", slow)
     chosen(monkeypatch, lambda: FakeDevice("none", Chance(1)))
     report = run(merge_job(names, str(tmp_path / "out.i32")))
     assert report.start_up >= 0.3
@@ -149,7 +149,7 @@ def test_loading_code_is_start_up_and_not_the_first_chunk(
 
 def test_a_supply_joins_neighbours() -> None:
     chunks = [Chunk(((10 * n, 10 * n + 10), (5 * n, 5 * n + 5)), 15 * n) for n in range(20)]
-    supply = Supply(lambda nbytes: iter([[chunks[:9]], [chunks[9:]]]), 4, Stopwatch())
+    supply = ChunkSupply(lambda nbytes: iter([[chunks[:9]], [chunks[9:]]]), 4, Stopwatch())
     assert supply.take(15) == (0, 0, chunks[0])
     assert supply.take(46) == (1, 0, Chunk(((10, 40), (5, 20)), 15))
     assert supply.take(1) == (2, 0, chunks[4])
@@ -164,7 +164,7 @@ def test_a_supply_joins_neighbours() -> None:
 def test_a_supply_takes_the_parts_in_turn_and_joins_nothing_across_their_edges() -> None:
     chunks = [Chunk(((10 * n, 10 * n + 10),), 10 * n) for n in range(30)]
     stretches = [[chunks[:3], chunks[10:12], chunks[20:29]], [chunks[3:10], [], chunks[29:]]]
-    supply = Supply(lambda nbytes: iter(stretches), 3, Stopwatch())
+    supply = ChunkSupply(lambda nbytes: iter(stretches), 3, Stopwatch())
     found = []
     while (taken := supply.take(20)) is not None:
         found.append(taken)

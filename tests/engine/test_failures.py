@@ -90,12 +90,12 @@ def test_signals(inputs: list[str], way: None, tmp_path: Path, number: signal.Si
             time.sleep(wait)
             merge.send_signal(number)
             assert merge.stderr is not None
-            said = merge.stderr.read()
+            stderr = merge.stderr.read()
         if merge.returncode == 0:  # it was done before the signal came
             assert output.stat().st_size == 32_000_000
             output.write_bytes(b"earlier")
         elif merge.returncode == 128 + number:
-            assert said == "gpumerge: interrupted; no output was written\n"
+            assert stderr == "gpumerge: interrupted; no output was written\n"
             assert output.read_bytes() == b"earlier"
         else:  # before the program could take charge of its signals
             assert merge.returncode == -number

@@ -13,7 +13,7 @@ import pytest
 from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine import local_sorts
 from gpumerge_cli.engine.job import Resources
-from gpumerge_cli.engine.memory import Shares
+from gpumerge_cli.engine.memory import ChunkBudget
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.items import Items
@@ -69,21 +69,21 @@ def same_as_on_cpu(
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sorts of many runs for small files."""
-    cut = local_sorts.pieces_of
-    monkeypatch.setattr(local_sorts, "pieces_of", lambda sources, size: cut(sources, 3000))
-    monkeypatch.setattr(engine_local, "shares", lambda *_, **__: Shares(3, 4096))
+    cut = local_sorts.sort_pieces
+    monkeypatch.setattr(local_sorts, "sort_pieces", lambda sources, size: cut(sources, 3000))
+    monkeypatch.setattr(engine_local, "chunk_budget", lambda *_, **__: ChunkBudget(3, 4096))
 
 
 def sorted_as_on_cpu(names: Sequence[str], folder: Path, count: Any, items: Items, **more: Any) -> MergeReport:
     """The report of a GPU's sort, whose output and counts are those of the CPU."""
-    told = []
+    reports = []
     for backend in ("gpu", "cpu"):
         margin = Margin(count, file=str(folder / f"{backend}.npy") if count == "apart" else None)
         on, output = Resources(backend, threads=3), str(folder / f"{backend}.out")
-        told.append(run_job(sort_job(names, output, items, on, equals=Equals.FIRST, margin=margin, **more)))
+        reports.append(run_job(sort_job(names, output, items, on, equals=Equals.FIRST, margin=margin, **more)))
     for suffix in ("out", *["npy"] * (count == "apart")):
         assert (folder / f"gpu.{suffix}").read_bytes() == (folder / f"cpu.{suffix}").read_bytes(), suffix
-    report, by_cpu = told
+    report, by_cpu = reports
     assert (report.backend, by_cpu.backend) == ("gpu", "cpu")
     assert (report.items, report.dropped, report.written) == (by_cpu.items, by_cpu.dropped, by_cpu.written)
     return report

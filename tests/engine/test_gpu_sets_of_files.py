@@ -272,13 +272,13 @@ def test_disorder_is_told_with_its_place(equals: Equals, where: int, write: Writ
     run = np.arange(12_000, dtype=np.int32)
     run[where] = -5
     names = [write("a.i32", np.arange(9000, dtype=np.int32)), write("b.i32", run)]
-    told = []
+    messages = []
     for backend in ("gpu", "cpu"):
         with pytest.raises(DisorderError) as error:
             files_set(names, tmp_path / "out.i32", equals, Items("raw", "int32"), backend)
-        told.append(str(error.value))
-    assert told[0] == told[1]
-    assert f"b.i32@{where}: disorder: -5 comes after {where - 1}" in told[0]
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+    assert f"b.i32@{where}: disorder: -5 comes after {where - 1}" in messages[0]
     assert sorted(os.listdir(tmp_path)) == ["a.i32", "b.i32"]
 
 
@@ -290,13 +290,13 @@ def test_disorder_of_lines_is_told_with_its_place(equals: Equals, write: Write, 
         wrong = [*lines]
         wrong[where] = b"the same\n"
         names = [write("a.txt", b"".join(lines[:700])), write("b.txt", b"".join(wrong))]
-        told = []
+        messages = []
         for backend in ("gpu", "cpu"):
             with pytest.raises(DisorderError) as error:
                 files_set(names, tmp_path / "out.txt", equals, Items("text"), backend)
-            told.append(str(error.value))
-        assert told[0] == told[1]
-        assert f"b.txt:{where + 1}: disorder: 'the same' comes after" in told[0]
+            messages.append(str(error.value))
+        assert messages[0] == messages[1]
+        assert f"b.txt:{where + 1}: disorder: 'the same' comes after" in messages[0]
     assert sorted(os.listdir(tmp_path)) == ["a.txt", "b.txt"]
 
 

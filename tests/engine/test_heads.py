@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from gpumerge_cli.cli.app import run as door
 from gpumerge_cli.engine import heads
 from gpumerge_cli.engine.clock import Clock
-from gpumerge_cli.engine.executor import perform
-from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.executor import run_pass
+from gpumerge_cli.engine.inputs import open_inputs
 from gpumerge_cli.engine.job import Job, Operation
 from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.outcome import Outcome
-from gpumerge_cli.engine.outlet import SinkOutlet
 from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.writers import SinkWriter
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals
@@ -40,14 +40,14 @@ needs_sort = pytest.mark.skipif(shutil.which("sort") is None, reason="there is n
 def merged(folder: Path, names: list[str], order: LineOrder, *, unique: bool, memory: int) -> tuple[bytes, Outcome]:
     """The result of a merge that compares only the next lines of the inputs."""
     items, operation = Items("text", lines=order), Operation(equals=Equals.of(unique), lenient=True)
-    with opened(tuple(names), items) as inputs:
+    with open_inputs(tuple(names), items) as inputs:
         sink = open_sink(str(folder / "out"), inputs.layout, None, None, head=inputs.head)
-        outlet, rest = SinkOutlet([sink], operation.equals), Chunk(tuple((0, one.size) for one in inputs.sources), 0)
+        writer, rest = SinkWriter([sink], operation.equals), Chunk(tuple((0, one.size) for one in inputs.sources), 0)
         job = Job(tuple(names), items, operation)
-        work = Pass(job, "heads", inputs.sources, inputs.order, inputs.mean_bytes, outlet, pieces=[rest])
+        work = Pass(job, "heads", inputs.sources, inputs.order, inputs.mean_bytes, writer, pieces=[rest])
         worker = heads.HeadsWorker(work, memory)
         ahead = Outcome([0] * len(names), rest=rest)
-        outcome = heads.gone_on(ahead, perform(work, LOCAL.host(job).ready_with([worker]), Clock()))
+        outcome = heads.combined_outcome(ahead, run_pass(work, LOCAL.host(job).ready_with([worker]), Clock()))
         sink.commit()
     return (folder / "out").read_bytes(), outcome
 

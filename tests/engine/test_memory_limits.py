@@ -61,9 +61,9 @@ def test_huge_records_stay_within_the_limit_or_are_refused(
     capfd.readouterr()
     out.unlink(missing_ok=True)
     assert run([*where, "-S50M"]) == 2
-    told = capfd.readouterr().err
+    message = capfd.readouterr().err
     what = "an item has 21.0 MB, and 4 of them exceed the memory of 52.4 MB"
-    assert told == f"gpumerge: {name}: {what}; allow 80M with -S\n"
+    assert message == f"gpumerge: {name}: {what}; allow 80M with -S\n"
     assert not out.exists()
 
 

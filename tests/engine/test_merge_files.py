@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine import run as engine_run
-from gpumerge_cli.engine.check import Search
+from gpumerge_cli.engine.check import DisorderSearch
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.run import run as run_job
@@ -259,7 +259,7 @@ def test_faults_are_one_line_and_leave_nothing(backend: Backend, write: Write, t
 def test_disorder_that_is_gone_when_it_is_looked_for(
     backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Search, "outcome", lambda *arguments: Outcome([0]))
+    monkeypatch.setattr(DisorderSearch, "outcome", lambda *arguments: Outcome([0]))
     paths = [write("a.i32", np.array([2, 1], np.int32)), write("b.i32", np.zeros(2, np.int32))]
     with pytest.raises(InputError) as caught:
         merge(backend, paths, str(tmp_path / "out.i32"))
@@ -286,13 +286,13 @@ def test_a_shrinking_input_leaves_nothing(
     backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write("a.i32", np.arange(10_000, dtype=np.int32))
-    really = engine_local.shares
+    really = engine_local.chunk_budget
 
     def shrink(*arguments: Any, **more: Any) -> Any:
         os.truncate(path, 4000)
         return really(*arguments, **more)
 
-    monkeypatch.setattr(engine_local, "shares", shrink)
+    monkeypatch.setattr(engine_local, "chunk_budget", shrink)
     with pytest.raises(InputError, match="sooner than when it was opened"):
         merge(backend, [path], str(tmp_path / "out.i32"))
     assert os.listdir(tmp_path) == ["a.i32"]
@@ -306,7 +306,7 @@ def test_an_interrupt_leaves_nothing(
     def interrupt(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Tasks, "took", interrupt)
+    monkeypatch.setattr(Tasks, "record", interrupt)
     with pytest.raises(KeyboardInterrupt):
         merge(backend, [path], str(tmp_path / "out.i32"))
     assert os.listdir(tmp_path) == ["a.i32"]
@@ -355,14 +355,14 @@ def test_an_input_written_to_meanwhile_leaves_nothing(
 ) -> None:
     path = write("a.i32", np.arange(1000, dtype=np.int32))
     os.utime(path, (1, 1))
-    really = engine_run.perform
+    really = engine_run.run_pass
 
     def touch(*arguments: Any, **more: Any) -> Any:
         result = really(*arguments, **more)
         os.utime(path)
         return result
 
-    monkeypatch.setattr(engine_run, "perform", touch)
+    monkeypatch.setattr(engine_run, "run_pass", touch)
     with pytest.raises(InputError, match="changed while it was read"):
         merge(backend, [path], str(tmp_path / "out.i32"))
     assert os.listdir(tmp_path) == ["a.i32"]

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine import output as engine_output
-from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.inputs import open_inputs
 from gpumerge_cli.engine.job import Job, Resources
 from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.run import run as run_job
-from gpumerge_cli.engine.task import Filled
+from gpumerge_cli.engine.task import PartTotal
 from gpumerge_cli.errors import DisorderError, OutputError, UsageError
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.output import FORCED
@@ -226,10 +226,10 @@ def test_two_threads_sort_an_odd_number_of_records_to_two_parts(
 
 def test_items_that_are_missing_at_the_end_are_an_error(write: Write, tmp_path: Path) -> None:
     name = write("a.i32", np.arange(10, dtype=np.int32))
-    with opened((name,), Items()) as inputs:
+    with open_inputs((name,), Items()) as inputs:
         output = Output((str(tmp_path / "o.i32"),), inputs, Job((name,)), [40])
         with pytest.raises(OutputError, match="9 items were to be written instead of 10"):
-            output.finish(Outcome([10], 0, 36, filled={0: Filled(9, 36)}), durable=False)
+            output.finish(Outcome([10], 0, 36, per_part={0: PartTotal(9, 36)}), durable=False)
         output.abort()
     assert os.listdir(tmp_path) == ["a.i32"]
 
@@ -305,7 +305,7 @@ def test_what_is_no_name_of_parts(write: Write, tmp_path: Path) -> None:
     os.symlink("same.i32", tmp_path / "s0.i32")
     os.symlink("same.i32", tmp_path / "s1.i32")
     before = sorted(os.listdir(tmp_path))
-    for output, parts, error, told in [
+    for output, parts, error, message in [
         ("o.i32", 2, UsageError, "--parts 2: .*o.i32 is one file; name the parts"),
         ("o{part}.i32", None, UsageError, "the output has no parts; add --parts N"),
         ("o{part}.i32", 0, UsageError, "--parts 0: an output has 1 to 65536 parts"),
@@ -315,7 +315,7 @@ def test_what_is_no_name_of_parts(write: Write, tmp_path: Path) -> None:
         ("no/{part}.i32", 2, OutputError, "no such file"),
     ]:
         for job in (merge_job, sort_job):
-            with pytest.raises(error, match=told):
+            with pytest.raises(error, match=message):
                 run_job(job((name,), str(tmp_path / output), parts=parts))
     with pytest.raises(OutputError, match="/dev/fd/0: it is a pipe or a device"):
         run_job(merge_job((name,), "/dev/fd/{part}", parts=2))
@@ -335,9 +335,9 @@ def test_parts_share_the_processes_that_bring_pages_ahead(
     monkeypatch.setattr(ItemSink, "populate", lambda self, processes: found.append(processes))
     monkeypatch.setattr(engine_output, "cores", lambda: 16)
     names = output_names(str(tmp_path / "o{part}"), parts)
-    with opened((write("a.i32", np.arange(60, dtype=np.int32)),), Items("raw", "int32")) as inputs:
+    with open_inputs((write("a.i32", np.arange(60, dtype=np.int32)),), Items("raw", "int32")) as inputs:
         output = Output(names, inputs, Job((), resources=Resources(threads=threads)), [240 // parts] * parts)
-        output.take_room(by_devices=True)
+        output.reserve_space(by_devices=True)
         output.abort()
     assert found == asked
     assert os.listdir(tmp_path) == ["a.i32"]

@@ -1,4 +1,4 @@
-"""The tests of merges and sorts once more, over crews of workers of which some fail: the bytes are the oracle's."""
+"""The tests of merges and sorts once more, over teams of workers of which some fail: the bytes are the oracle's."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Write = Callable[[str, Any], str]
 
 @pytest.fixture
 def backend() -> Backend:
-    """The CPU's backend. The crew decides which workers run."""
+    """The CPU's backend. The team decides which workers run."""
     return cpu.create()
 
 
@@ -68,8 +68,8 @@ ORDINARY = ("one", "a lone device")
     autouse=True,
     params=[pytest.param(name, marks=pytest.mark.thorough) if name in ORDINARY else name for name in CREWS],
 )
-def crew(request: pytest.FixtureRequest, seed: int) -> Iterator[str]:
-    """The crew that does the work; its seed is printed."""
+def team(request: pytest.FixtureRequest, seed: int) -> Iterator[str]:
+    """The team that does the work; its seed is printed."""
     with working(request.param, seed):
         yield request.param
 
@@ -79,7 +79,7 @@ def merged(names: list[str], output: Path, **more: Any) -> MergeReport:
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_the_report_says_what_became_of_each(crew: str, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+def test_the_report_says_what_became_of_each(team: str, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
     runs = [np.sort(rng.integers(0, 10**6, 100_000)) for _ in range(2)]
     names = [write(f"{number}.i64", run) for number, run in enumerate(runs)]
     report = merged(names, tmp_path / "out.i64")
@@ -91,20 +91,20 @@ def test_the_report_says_what_became_of_each(crew: str, write: Write, tmp_path: 
     assert sum(one.share for one in report.kinds) == pytest.approx(1)
     assert {one.lane for one in report.timeline if one.stage == "kernel"} <= {one.name for one in each if one.nbytes}
     notes = {one.name: one.note for one in each if one.note}
-    if crew == "one of each":
+    if team == "one of each":
         assert notes["gpu 1"] == "did not start: no GPU can be used: a test; use another"
         assert notes["gpu 2"] == "did not start: --block-size 7 is not for this device; use another"
-    if crew == "all others lost":
+    if team == "all others lost":
         assert notes["gpu 0"].startswith("did not start: ")
         assert all(note.startswith(("did not start: ", "lost: ")) for note in notes.values())
-    if crew in ("one", "many", "a lone device"):
+    if team in ("one", "many", "a lone device"):
         assert not notes
 
 
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("unique", [False, True])
 def test_an_error_that_is_no_workers_own_ends_the_run(
-    crew: str, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unique: bool
+    team: str, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unique: bool
 ) -> None:
     names = [write(f"{number}.txt", as_text([b"%06d" % x for x in range(20_000)])) for number in range(2)]
     threads = threading.active_count()

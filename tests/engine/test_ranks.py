@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpumerge_cli.engine import ranks as engine_ranks
-from gpumerge_cli.engine.inputs import Inputs, opened
+from gpumerge_cli.engine.inputs import Inputs, open_inputs
 from gpumerge_cli.engine.job import Job, Operation, Questions
-from gpumerge_cli.engine.ranks import Ranks, ends_in, ranks_of
+from gpumerge_cli.engine.ranks import Ranks, ends_in, merge_ranks
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError, InputError
 from gpumerge_cli.formats.input import SeekableInput
@@ -64,13 +64,13 @@ def check_ranks(inputs: Inputs, runs: Sequence[Sequence[bytes]], wanted: Sequenc
     def row(counts: Sequence[int]) -> list[int]:
         return [int(of_run[count]) for of_run, count in zip(starts, counts, strict=True)]
 
-    ranks = ranks_of(inputs)
+    ranks = merge_ranks(inputs)
     for rank in wanted:
         cut = ranks.cut(rank)
         expected = cuts[min(rank, total)]
         assert (cut.counts.tolist(), cut.positions.tolist()) == (expected, row(expected)), rank
         assert ranks.from_end(rank).tolist() == row(cuts[max(0, total - rank)]), rank
-    fresh: Ranks = ranks_of(inputs)
+    fresh: Ranks = merge_ranks(inputs)
     assert fresh.all().counts.tolist() == [len(run) for run in runs]
     for rank in wanted:  # between cuts that are known already
         assert fresh.cut(rank).counts.tolist() == cuts[min(rank, total)]
@@ -85,7 +85,7 @@ def test_ranks_of_keys(
     dtype = runs[0].dtype
     items = [[key.tobytes() for key in run] for run in runs]
     names = write(tmp_path_factory.mktemp("keys"), items, ".bin")
-    with opened(names, Items(dtype=dtype.name, reverse=descending)) as inputs:
+    with open_inputs(names, Items(dtype=dtype.name, reverse=descending)) as inputs:
         total = sum(map(len, runs))
         check_ranks(inputs, items, sorted({0, 1, total, total + 3, *(random_.randint(0, total) for _ in range(8))}))
 
@@ -116,7 +116,7 @@ def test_ranks_of_lines(
         names = write(folder, items, ".txt", b"\n")
         if items[0]:
             Path(names[0]).write_bytes(b"\n".join(items[0]))  # the last line lacks its end
-        with opened(names, Items(lines=ORDERS[name])) as inputs:
+        with open_inputs(names, Items(lines=ORDERS[name])) as inputs:
             total = sum(map(len, items))
             check_ranks(inputs, items, sorted({0, 1, total, total + 9, *random_.choices(range(total + 1), k=6)}))
 
@@ -128,7 +128,7 @@ def test_a_line_much_longer_than_all_others(tmp_path: Path, monkeypatch: pytest.
         long = (small[place - 1] if place else b"") + b"m" * 400_000
         items = [small[::2], sorted([*small[1::2], long if place else b"0" * 300_000])]
         names = write(tmp_path, items, ".txt", b"\n")
-        with opened(names, Items()) as inputs:
+        with open_inputs(names, Items()) as inputs:
             check_ranks(inputs, items, [0, 1, 2, 7, 1499, 1500, 1501, 1502, 2990, 3000, 3001])
 
 
@@ -138,8 +138,8 @@ def test_lines_are_counted_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(engine_ranks, "_BLOCK", 7)
     items = [[b"%d" % n for n in range(10, 99)], [b"%d" % n for n in range(100, 700)], []]
     items[1].sort()
-    with opened(write(tmp_path, items, ".txt", b"\n"), Items()) as inputs:
-        assert ranks_of(inputs, threads).all().counts.tolist() == [89, 600, 0]
+    with open_inputs(write(tmp_path, items, ".txt", b"\n"), Items()) as inputs:
+        assert merge_ranks(inputs, threads).all().counts.tolist() == [89, 600, 0]
         source = inputs.sources[0]
         assert isinstance(source, LineSource)
         assert ends_in(source, 3, 3, 10) == 0
@@ -185,11 +185,11 @@ def test_ranks_of_large_files_read_few_blocks(tmp_path: Path, monkeypatch: pytes
     names = sparse(tmp_path, number, size)
     total, zeros = number * size // 4, number * (size // 4 - 2) + 1
     read = counted(monkeypatch)
-    told = run_job(rank_job(names, Questions((zeros + number - 1, total - 1), ("0.5",), ("0", "1003"))))
-    assert [one.item for one in told.ranks] == ["1000", "1019", "0"]
-    assert told.total == total
-    assert sum(told.ranks[2].counts) == (total + 1) // 2 - 1
-    zero, other = told.items
+    answers = run_job(rank_job(names, Questions((zeros + number - 1, total - 1), ("0.5",), ("0", "1003"))))
+    assert [one.item for one in answers.ranks] == ["1000", "1019", "0"]
+    assert answers.total == total
+    assert sum(answers.ranks[2].counts) == (total + 1) // 2 - 1
+    zero, other = answers.items
     assert (zero.lower, zero.upper) == (0, zeros)
     assert (other.lower, other.upper) == (zeros + number - 1 + 3, zeros + number - 1 + 4)
     per_cut = 64 * number * 2 * 4096  # pivots by the logarithm of all items, each with some looks into each file
@@ -204,10 +204,10 @@ def test_the_first_and_the_last_lines_take_little_reading(tmp_path: Path, monkey
     names = write(tmp_path, items, ".txt", b"\n")
     size = sum(map(os.path.getsize, names))
     read = counted(monkeypatch)
-    with opened(names, Items()) as inputs:
+    with open_inputs(names, Items()) as inputs:
         for count in (10, 5000):
             before = read()
-            ranks = ranks_of(inputs)
+            ranks = merge_ranks(inputs)
             assert ranks.chunk(0, count).nbytes == 9 * count
             assert ranks.chunk(-count, None).nbytes == 9 * count
             assert read() - before < size // 8
@@ -226,11 +226,11 @@ def test_ranks_of_what_is_not_sorted_come_to_an_end(tmp_path: Path, kind: str, r
         names = [str(tmp_path / f"{number}-{each}{'.i32' if kind == 'int32' else '.txt'}") for each in range(3)]
         for name, run in zip(names, runs, strict=True):
             Path(name).write_bytes(run.tobytes() if kind == "int32" else b"".join(b"%d\n" % key for key in run))
-        with opened(names, Items()) as inputs:
+        with open_inputs(names, Items()) as inputs:
             total = sum(map(len, runs))
             for rank in rng.integers(0, total + 1, 5).tolist():
                 with suppress(InputError):
-                    assert ranks_of(inputs).cut(rank).rank == rank
+                    assert merge_ranks(inputs).cut(rank).rank == rank
 
 
 def check_bounds(inputs: Inputs, runs: Sequence[Sequence[bytes]], items: Sequence[bytes]) -> None:
@@ -239,7 +239,7 @@ def check_bounds(inputs: Inputs, runs: Sequence[Sequence[bytes]], items: Sequenc
     keys = [[item_key(order, item) for item in run] for run in runs]
     for item in items:
         key = item_key(order, item)
-        low, high = ranks_of(inputs).bounds(item)
+        low, high = merge_ranks(inputs).bounds(item)
         assert low.counts.tolist() == [bisect.bisect_left(run, key) for run in keys], item
         assert high.counts.tolist() == [bisect.bisect_right(run, key) for run in keys], item
 
@@ -251,7 +251,7 @@ def test_bounds_of_keys(tmp_path_factory: pytest.TempPathFactory, drawn: tuple[l
     items = [[key.tobytes() for key in run] for run in runs]
     names = write(tmp_path_factory.mktemp("keys"), items, ".bin")
     some = [key.tobytes() for key in special_values(runs[0].dtype)]
-    with opened(names, Items(dtype=runs[0].dtype.name, reverse=descending)) as inputs:
+    with open_inputs(names, Items(dtype=runs[0].dtype.name, reverse=descending)) as inputs:
         check_bounds(inputs, items, [*some, *(item for run in items for item in run[:9])])
 
 
@@ -259,7 +259,7 @@ def test_bounds_of_keys(tmp_path_factory: pytest.TempPathFactory, drawn: tuple[l
 def test_bounds_of_lines(tmp_path: Path, name: str, rng: np.random.Generator) -> None:
     random_ = random.Random(int(rng.integers(1 << 32)))
     items = draw_lines(random_, ORDERS[name], 3, 300, 200)
-    with opened(write(tmp_path, items, ".txt", b"\n"), Items(lines=ORDERS[name])) as inputs:
+    with open_inputs(write(tmp_path, items, ".txt", b"\n"), Items(lines=ORDERS[name])) as inputs:
         some = [b"", b"x", b"0", b"31 x", *(b"%d x" % random_.randint(-5, 40) for _ in range(20))]
         check_bounds(inputs, items, [*some, *(line for run in items for line in run[::20])])
 
@@ -273,7 +273,7 @@ def test_ranks_of_records(tmp_path_factory: pytest.TempPathFactory, drawn: Recor
         key, width = None, key
     request = RecordRequest(drawn.size, drawn.offset, width)
     dtype = None if key is None else key.str
-    with opened(names, Items(dtype=dtype, reverse=drawn.descending, records=request)) as inputs:
+    with open_inputs(names, Items(dtype=dtype, reverse=drawn.descending, records=request)) as inputs:
         total = len(drawn.all)
         check_ranks(inputs, drawn.runs, sorted({0, 1, total // 3, total // 2, total}))
         check_bounds(inputs, drawn.runs, [*drawn.all[:6], bytes(drawn.size), b"\xff" * drawn.size])

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from gpumerge_cli.backends.base import Backend, ChunkSizes
 from gpumerge_cli.engine import memory as budget
 from gpumerge_cli.engine import resources
-from gpumerge_cli.engine.inputs import opened
+from gpumerge_cli.engine.inputs import open_inputs
 from gpumerge_cli.engine.job import Resources
-from gpumerge_cli.engine.memory import chunk_bytes_for, shares
+from gpumerge_cli.engine.memory import chunk_budget, chunk_bytes_for
 from gpumerge_cli.engine.resources import default_memory
 from gpumerge_cli.engine.run import plan_files, run
 from gpumerge_cli.formats.items import Items
@@ -47,7 +47,7 @@ def test_workspaces_fit_the_memory(nbytes: int, inputs: int, workers: int, memor
 
 def test_workers_follow_the_pace_and_the_wish() -> None:
     def workers(sizes: ChunkSizes, threads: int | None, inputs: int = 2, memory: int = 1 << 30) -> int:
-        return shares(sizes, 1 << 30, inputs, threads, memory).workers
+        return chunk_budget(sizes, 1 << 30, inputs, threads, memory).workers
 
     assert workers(ChunkSizes(1, 1, 1, 1.0), None) == 1
     assert workers(ChunkSizes(1, 1, 0, 1.0), None) == resources.cores() + 1
@@ -86,7 +86,7 @@ def test_lines_are_looked_at_in_many_places(write: Write) -> None:
     """The memory that lines take depends on the shortest ones, wherever they are."""
     long, short = b"x" * 300_000 + b"\n", b"1\n" * 1_000_000
     name = write("a.txt", long + short + long + short)
-    with opened((name,), Items()) as inputs:
+    with open_inputs((name,), Items()) as inputs:
         assert inputs.mean_bytes == 2.0
 
 
@@ -103,7 +103,7 @@ def test_containers_limits_count(tmp_path: Path) -> None:
         assert resources._left_in_group(str(tmp_path)) == left
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is told by Linux's /proc")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory comes from Linux's /proc")
 def test_an_external_sort_stays_within_its_memory(rng: np.random.Generator, tmp_path: Path) -> None:
     """The limit holds for the whole process, and Python takes most of it."""
     rng.integers(0, 1 << 62, 12_000_000).tofile(tmp_path / "a.i64")
@@ -123,13 +123,13 @@ def test_an_empty_file_says_nothing_of_the_length_of_lines(tmp_path: Path) -> No
     names = [str(tmp_path / "a.txt"), str(tmp_path / "empty.txt")]
     Path(names[0]).write_text("a line of some length\n" * 900)
     Path(names[1]).write_text("")
-    with opened(names[:1], Items()) as one, opened(names, Items()) as both:
+    with open_inputs(names[:1], Items()) as one, open_inputs(names, Items()) as both:
         assert both.mean_bytes == one.mean_bytes > 20
 
 
 def test_fewer_workers_hold_large_items_of_several_inputs() -> None:
     def workers(item: int, inputs: int, memory: int) -> int:
-        return shares(ChunkSizes(1, 1, 0, 1.0), 1 << 40, inputs, 8, memory, item=item).workers
+        return chunk_budget(ChunkSizes(1, 1, 0, 1.0), 1 << 40, inputs, 8, memory, item=item).workers
 
     item = 5 << 20
     assert workers(item, 1, 80 << 20) == 4  # four copies each

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.engine import held, local_sorts, spool
+from gpumerge_cli.engine import local_sorts, run_files, spool
 from gpumerge_cli.native.chunks import CpuChunkWorker
 from gpumerge_cli.native.sources import Sources
 from tests.open_files import open_under
@@ -135,10 +135,10 @@ def test_any_write_of_a_run_fails(
     monkeypatch.setattr(local_sorts, "LEAST_PIECE", 64 << 10)
     monkeypatch.setattr(spool, "os", _FullAfter(calls, number))
     assert door.run(["sort", "--backend=cpu", "-S1M", *more, *place.arguments]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert os.strerror(number).lower() in said.lower()
-    assert str(place.folder) in said
+    stderr = capsys.readouterr().err
+    assert stderr.count("\n") == 1
+    assert os.strerror(number).lower() in stderr.lower()
+    assert str(place.folder) in stderr
     place.assert_untouched()
     assert not open_under(place.folder)
 
@@ -157,10 +157,10 @@ def test_an_error_while_runs_are_merged(
     place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Temporary files that are cut short, as by a failing disk."""
-    spilled: list[held.SpilledFile] = []
-    keep, work, calls = held.SpilledFile.__init__, CpuChunkWorker.run, iter(range(1 << 30))
+    spilled: list[run_files.SpilledFile] = []
+    keep, work, calls = run_files.SpilledFile.__init__, CpuChunkWorker.run, iter(range(1 << 30))
 
-    def kept(self: held.SpilledFile, *arguments: Any) -> None:
+    def kept(self: run_files.SpilledFile, *arguments: Any) -> None:
         keep(self, *arguments)
         spilled.append(self)
 
@@ -170,7 +170,7 @@ def test_an_error_while_runs_are_merged(
                 os.ftruncate(file._spool.descriptor, 0)
         work(self, *arguments)
 
-    monkeypatch.setattr(held.SpilledFile, "__init__", kept)
+    monkeypatch.setattr(run_files.SpilledFile, "__init__", kept)
     monkeypatch.setattr(CpuChunkWorker, "run", fail)
     assert door.run(["sort", "--backend=cpu", "-S1M", *place.arguments]) == 2
     assert len(spilled) > 1
@@ -193,14 +193,14 @@ def test_it_is_stopped_at_random_moments(place: Place, number: signal.Signals, m
             except subprocess.TimeoutExpired:
                 sort.send_signal(number)
             assert sort.stderr is not None
-            said = sort.stderr.read()
+            stderr = sort.stderr.read()
         found = place.output.read_bytes()
         assert [name for one in place.temporary for name in os.listdir(one)] == []
         if sort.returncode == 0:
             longest = min(longest, time.monotonic() - start)
             assert found == whole
         elif sort.returncode == 128 + number:
-            assert said == "gpumerge: interrupted; no output was written\n"
+            assert stderr == "gpumerge: interrupted; no output was written\n"
             place.assert_untouched()
         else:  # killed, if not before the program could take charge of its signals
             assert sort.returncode == -number
@@ -248,13 +248,13 @@ def test_a_program_that_packs_is_stopped_with_the_sort(place: Place, everyone: b
                 assert sort.poll() is None
                 time.sleep(0.01)
             (os.killpg if everyone else os.kill)(sort.pid, signal.SIGINT)
-            _, said = sort.communicate(timeout=120)
+            _, stderr = sort.communicate(timeout=120)
         finally:
             if sort.poll() is None:
                 os.killpg(sort.pid, signal.SIGKILL)
     slow.unlink()
     begun.unlink()
-    assert (sort.returncode, said) == (130, "gpumerge: interrupted; no output was written\n")
+    assert (sort.returncode, stderr) == (130, "gpumerge: interrupted; no output was written\n")
     place.assert_untouched()
 
 

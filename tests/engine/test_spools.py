@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.engine.held import Spill
 from gpumerge_cli.engine.packing import _BLOCK
+from gpumerge_cli.engine.run_files import Spill
 from tests.open_files import open_under
 
 ROOT = Path(__file__).parents[2]

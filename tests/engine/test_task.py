@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from gpumerge_cli.engine import tasks as engine_tasks
 from gpumerge_cli.engine.job import Destination, Job, Operation, Resources
 from gpumerge_cli.engine.run import run
-from gpumerge_cli.engine.task import Place, Task
+from gpumerge_cli.engine.task import Position, Task
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.launch import LaunchRequest, SortRequest
@@ -35,11 +35,11 @@ ROOT = Path(__file__).parents[2]
 _ELSEWHERE = """
 import json, pickle, sys
 from gpumerge_cli.backends.cpu import access as cpu
-from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.outlet import SinkOutlet
+from gpumerge_cli.engine.inputs import open_inputs
+from gpumerge_cli.engine.writers import SinkWriter
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.memory import Shares
-from gpumerge_cli.engine.workers import CpuWorker, Setup
+from gpumerge_cli.engine.memory import ChunkBudget
+from gpumerge_cli.engine.workers import CpuWorker, PassSetup
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.registry import layout_of, open_sink
 
@@ -47,11 +47,11 @@ shipped, output = sys.argv[1:]
 with open(shipped, "rb") as file:
     job, tasks = pickle.load(file)
 sink = open_sink(output, layout_of(job.inputs[0], Items("text")), None, None)  # bytes as they come
-with opened(job.inputs, job.items) as inputs:
+with open_inputs(job.inputs, job.items) as inputs:
     sink.reserve(inputs.nbytes)
-    outlet = SinkOutlet([sink], job.operation.equals)
-    work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, outlet)
-    worker = CpuWorker(0, Setup(work, cpu.create(), lambda *_: Shares(1, 1 << 16)))
+    writer = SinkWriter([sink], job.operation.equals)
+    work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, writer)
+    worker = CpuWorker(0, PassSetup(work, cpu.create(), lambda *_: ChunkBudget(1, 1 << 16)))
     worker.start()
     counts = [sum(each) for each in zip(*(worker.do(task).counts for task in tasks))]
     worker.close()
@@ -158,6 +158,8 @@ def test_any_job_comes_back_as_it_was(job: Job) -> None:
     assert hash(pickle.loads(pickle.dumps(job))) == hash(job)
 
 
-@given(task=st.builds(Task, st.integers(0, 99), _RANGES, st.builds(Place, st.integers(0, 9), st.integers(0, 1 << 62))))
+@given(
+    task=st.builds(Task, st.integers(0, 99), _RANGES, st.builds(Position, st.integers(0, 9), st.integers(0, 1 << 62)))
+)
 def test_any_task_comes_back_as_it_was(task: Task) -> None:
     assert pickle.loads(pickle.dumps(task)) == task

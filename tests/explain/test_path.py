@@ -20,8 +20,8 @@ from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.explain.items import TracedRun
-from gpumerge_cli.explain.path import axis_of, cut_at, levels_of, path_points, search_for
-from gpumerge_cli.explain.shape import shape_of
+from gpumerge_cli.explain.path import axis_of, cut_at, cut_levels, path_points, search_for
+from gpumerge_cli.explain.shape import launch_shape
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.order.kinds import Order
 from tests.reference import ReferenceBackend
@@ -110,7 +110,7 @@ def test_cuts_of_a_shape_lie_where_its_sizes_say(
     rng = np.random.default_rng(total)
     a, b = (sorted(rng.integers(0, 9, count)) for count in (total // 3, total - total // 3))
     path = plain_path(a, b)
-    levels = levels_of(items(a), items(b), shape_of(Resources(), launch, INT32, total, 1))
+    levels = cut_levels(items(a), items(b), launch_shape(Resources(), launch, INT32, total, 1))
     assert tuple(level.what for level in levels) == whats
     expected = nested(total, *sizes)
     assert [[cut.rank for cut in level.cuts] for level in levels] == expected
@@ -122,7 +122,7 @@ def test_cuts_of_a_shape_lie_where_its_sizes_say(
 def test_several_blocks_of_a_staged_kernel_own_equal_sections() -> None:
     a, b = items(range(10)), items(range(10))
     launch = LaunchRequest("circular", 2, tile_size=4, blocks=3)
-    block, round_, thread = levels_of(a, b, shape_of(Resources(), launch, INT32, 20, 1))
+    block, round_, thread = cut_levels(a, b, launch_shape(Resources(), launch, INT32, 20, 1))
     assert [cut.rank for cut in block.cuts] == [7, 14]
     assert [cut.rank for cut in round_.cuts] == [4, 11, 18]
     assert [cut.rank for cut in thread.cuts] == [2, 6, 9, 13, 16]
@@ -130,12 +130,12 @@ def test_several_blocks_of_a_staged_kernel_own_equal_sections() -> None:
 
 def test_the_cpus_own_cuts_are_its_chains() -> None:
     a, b = items(range(9)), items(range(9))
-    hosts, block, chain = levels_of(a, b, shape_of(Resources("cpu"), LaunchRequest(), INT32, 18, 8))
+    hosts, block, chain = cut_levels(a, b, launch_shape(Resources("cpu"), LaunchRequest(), INT32, 18, 8))
     assert (hosts.count, block.count, block.outputs) == (0, 0, 18)
     assert [cut.rank for cut in chain.cuts] == [4, 8, 12]
-    shape = shape_of(Resources("cpu"), LaunchRequest("circular", 2, tile_size=4), INT32, 18, 8)
-    assert [level.what for level in levels_of(a, b, shape)] == ["host thread", "round", "thread"]
-    (large, *_) = levels_of(a, b, shape_of(Resources("cpu"), LaunchRequest(), INT32, 18, 8), most=0)
+    shape = launch_shape(Resources("cpu"), LaunchRequest("circular", 2, tile_size=4), INT32, 18, 8)
+    assert [level.what for level in cut_levels(a, b, shape)] == ["host thread", "round", "thread"]
+    (large, *_) = cut_levels(a, b, launch_shape(Resources("cpu"), LaunchRequest(), INT32, 18, 8), most=0)
     assert large.cuts == ()
 
 
@@ -151,27 +151,27 @@ def test_a_gpu_cuts_by_its_own_policy(choice: Literal["auto", "gpu"], monkeypatc
             return variant_named(policy.kernel).gpu.splits(policy, total)
 
     monkeypatch.setattr(select, "select", lambda *arguments, **options: select.Selected(Gpu(), "it is there"))
-    shape = shape_of(Resources(choice), LaunchRequest(), INT32, 10**5, 1)
+    shape = launch_shape(Resources(choice), LaunchRequest(), INT32, 10**5, 1)
     assert (shape.rules, shape.why, shape.policy.kernel) == ("GPU", "it is there", "path")
     a, b = items(range(50_000)), items(range(50_000))
-    block, thread = levels_of(a, b, shape)
+    block, thread = cut_levels(a, b, shape)
     assert [cut.rank for cut in block.cuts] == list(range(shape.policy.tile_size, 10**5, shape.policy.tile_size))
     assert (block.outputs, thread.outputs) == (shape.policy.tile_size, shape.policy.items_per_thread)
 
 
 def test_sizes_asked_for_are_held_against_the_device_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     launch = LaunchRequest(block_size=64)
-    assert shape_of(Resources(), launch, INT32, 1000, 1).policy.block_size == 64
+    assert launch_shape(Resources(), launch, INT32, 1000, 1).policy.block_size == 64
     monkeypatch.setattr(gpu, "limits_of", lambda device: DeviceLimits(8 << device, 100_000, 4))
-    assert shape_of(Resources(devices=(3,)), launch, INT32, 1000, 1).policy.block_size == 64
+    assert launch_shape(Resources(devices=(3,)), launch, INT32, 1000, 1).policy.block_size == 64
     with pytest.raises(UsageError, match="--block-size 64 is more than the 8 threads"):
-        shape_of(Resources(), launch, INT32, 1000, 1)
+        launch_shape(Resources(), launch, INT32, 1000, 1)
 
 
 def test_more_cuts_than_a_picture_shows_are_counted_only() -> None:
     a, b = items(range(500)), items(range(500))
-    shape = shape_of(Resources(), LaunchRequest("path", 10, 1), INT32, 1000, 1)
-    block, thread = levels_of(a, b, shape, most=100)
+    shape = launch_shape(Resources(), LaunchRequest("path", 10, 1), INT32, 1000, 1)
+    block, thread = cut_levels(a, b, shape, most=100)
     assert (block.count, len(block.cuts)) == (99, 99)
     assert (thread.count, len(thread.cuts)) == (900, 0)
 

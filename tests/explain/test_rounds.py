@@ -12,7 +12,7 @@ from gpumerge_cli.backends.variants.lookup import LADDER
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.explain.rounds import rounds_of
-from gpumerge_cli.explain.shape import Shape, shape_of
+from gpumerge_cli.explain.shape import Shape, launch_shape
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.results.path import Buffer, Round
 from tests.explain.test_path import INT32, items
@@ -28,7 +28,7 @@ LAUNCHES = st.builds(
 
 
 def shape(launch: LaunchRequest, total: int) -> Shape:
-    return shape_of(Resources(), launch, INT32, total, 1)
+    return launch_shape(Resources(), launch, INT32, total, 1)
 
 
 def unread(buffer: Buffer) -> list[int]:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.options.commands import command
-from gpumerge_cli.engine.inputs import known_ahead
+from gpumerge_cli.engine.inputs import layout_and_order
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 from gpumerge_cli.formats.fixed_source import FixedSource
@@ -77,7 +77,7 @@ def test_a_format_is_added_by_one_value(counted: Format, tmp_path: Path) -> None
 
 def test_whatever_lists_or_asks_for_formats_knows_a_new_one(counted: Format, tmp_path: Path) -> None:
     assert re.search(r"^  \.cnt +counted$", command("merge").epilog, re.MULTILINE)
-    assert known_ahead(["a.cnt"], Items())[1] is None  # its header says the type
+    assert layout_and_order(["a.cnt"], Items())[1] is None  # its header says the type
 
 
 def test_help_lists_the_suffixes_of_all_formats() -> None:

@@ -102,7 +102,7 @@ def test_headers_lie_ahead_of_mapped_items(tmp_path: Path, forced: None) -> None
 
 def test_mapping_is_chosen_by_costs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(FORCED, raising=False)
-    monkeypatch.setattr(costs, "load", lambda: Costs(written=5e9, mapped=1e9))
+    monkeypatch.setattr(costs, "load_costs", lambda: Costs(written=5e9, mapped=1e9))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
     large = 1 << 30
     assert [mapping_pays(large, threads) for threads in (None, 1, 5, 6, 99)] == [True, False, False, True, True]
@@ -111,7 +111,7 @@ def test_mapping_is_chosen_by_costs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not mapping_pays(large, None)
     assert not mapping_pays(large, 16)
     monkeypatch.setenv(FORCED, "0")
-    monkeypatch.setattr(costs, "load", lambda: Costs(mapped=1e12))
+    monkeypatch.setattr(costs, "load_costs", lambda: Costs(mapped=1e12))
     assert not mapping_pays(large, None)
 
 

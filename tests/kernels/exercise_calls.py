@@ -15,7 +15,7 @@ import cupy
 import numpy as np
 
 import gpumerge_cli
-from gpumerge_cli.arrays import remembered
+from gpumerge_cli.arrays import prepared_calls
 from gpumerge_cli.backends.gpu import many_runs, merging, policy, prepared
 from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.kernels.set_pairs import EVERY_SET, kept_in_set, set_of
@@ -38,7 +38,7 @@ _MANY_RUNS: tuple[Limits, ...] = tuple({many_runs: {"pays": lambda *sizes, way=w
 def lowered(limits: Limits) -> Iterator[None]:
     """Limits have other values. Calls that were prepared before, or meanwhile, are forgotten."""
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.dict(remembered._ready, clear=True))
+        stack.enter_context(mock.patch.dict(prepared_calls._ready, clear=True))
         for module, names in limits.items():
             for name, value in names.items():
                 stack.enter_context(mock.patch.object(module, name, value))

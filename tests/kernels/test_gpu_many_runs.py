@@ -23,17 +23,17 @@ pytestmark = pytest.mark.gpu
 @pytest.fixture(params=[True, False], ids=["digits", "passes"])
 def by_digits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
     """Whether a sort by digits merges whatever has more runs than a pass takes."""
-    from gpumerge_cli.arrays import remembered
+    from gpumerge_cli.arrays import prepared_calls
     from gpumerge_cli.backends.gpu import backend
 
     def pays(order: Order, policy: Any, runs: int, total: int, pieces: int = 1) -> bool:
         return bool(request.param) and policy.runs > 0 and runs > policy.fan_in
 
     monkeypatch.setattr(many_runs, "pays", pays)
-    remembered._ready.clear()
+    prepared_calls._ready.clear()
     backend._compile_ahead.cache_clear()
     yield bool(request.param)
-    remembered._ready.clear()
+    prepared_calls._ready.clear()
     backend._compile_ahead.cache_clear()
 
 

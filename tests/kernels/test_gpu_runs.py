@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from kernel_pairs import in_order, key_runs
 
-from gpumerge_cli.compare.cases import SHAPES, Family
+from gpumerge_cli.compare.key_shapes import SHAPES, Family
 from gpumerge_cli.launch import FAN_INS, LaunchRequest, Transfer
 from gpumerge_cli.order.kinds import Order
 

@@ -13,7 +13,7 @@ from gpumerge_cli.backends.gpu.source import flatten, order_macros
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.explain.items import TracedRun
 from gpumerge_cli.explain.rounds import rounds_of
-from gpumerge_cli.explain.shape import shape_of
+from gpumerge_cli.explain.shape import launch_shape
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.results.path import Buffer
@@ -94,7 +94,7 @@ def test_rounds_are_those_of_the_kernel(telling: tuple[str, Path], rng: np.rando
         a, b = (np.sort(rng.integers(0, 9, rng.integers(0, 25))).astype(np.int32) for _ in range(2))
         tile, block, blocks = (int(rng.integers(1, most)) for most in (8, 4, 4))
         launch = LaunchRequest(kernel, block, tile_size=tile, blocks=blocks)  # type: ignore[arg-type]
-        shape = shape_of(Resources(), launch, ORDER, len(a) + len(b), 1)
+        shape = launch_shape(Resources(), launch, ORDER, len(a) + len(b), 1)
         numbers = (len(a), len(b), tile, block, shape.policy.items_per_thread, blocks, *a, *b)
         done = subprocess.run([program, *map(str, numbers)], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr

@@ -20,7 +20,7 @@ from gpumerge_cli.errors import GpumergeError, InputError, OutputError
 from gpumerge_cli.report import csv as report_csv
 from gpumerge_cli.report import json as report_json
 from gpumerge_cli.report import markdown, terminal
-from gpumerge_cli.report.combine import combined
+from gpumerge_cli.report.combine import combine_reports
 from gpumerge_cli.report.notes import bench_notes
 from gpumerge_cli.report.series import BY_RUNS, BY_SHAPE, BY_SIZE, kernels, ladder, slices, types
 from gpumerge_cli.results.compared import BenchReport, BenchRow
@@ -93,9 +93,9 @@ def test_json_of_a_later_version_may_say_more() -> None:
         ({"rows": [{"items": "int32"}]}, r"rows\[0\] has no shape"),
         ({"rows": None}, "it has no rows"),
         ({"rows": []}, "it has no rows"),
-        ({"rows": [1]}, r"rows\[0\] is no object"),
-        ({"device": 7}, "device is no text"),
-        ({"threads": True}, "threads is no count"),
+        ({"rows": [1]}, r"rows\[0\] is not an object"),
+        ({"device": 7}, "device is not a text"),
+        ({"threads": True}, "threads is not a count"),
         ({"environment": {"a": 1}}, "environment does not hold text"),
     ],
 )
@@ -167,7 +167,7 @@ def test_markdown() -> None:
 
 def shown(one: BenchReport, width: int) -> str:
     out = io.StringIO()
-    terminal.show(one, Console(file=out, width=width, markup=False, emoji=False, highlight=False))
+    terminal.show_report(one, Console(file=out, width=width, markup=False, emoji=False, highlight=False))
     return out.getvalue()
 
 
@@ -198,35 +198,35 @@ class TestCombined:
     def test_the_last_measure_of_a_row_counts(self) -> None:
         first = report(row("basic", 4), row("path", 2), row("path", 3, runs=4))
         second = replace(report(row("path", 1), row("path", 9, runs=8)), version="0.2.0")
-        (one,) = combined([first, second])
+        (one,) = combine_reports([first, second])
         assert one.rows == (row("basic", 4), row("path", 1), row("path", 3, runs=4), row("path", 9, runs=8))
         assert one.version == "0.1.0, 0.2.0"
 
     def test_cases_stay_together(self) -> None:
-        (one,) = combined([report(row("path", 1), row("path", 2, runs=3)), report(row("basic", 1))])
+        (one,) = combine_reports([report(row("path", 1), row("path", 2, runs=3)), report(row("basic", 1))])
         assert [(each.runs, each.name) for each in one.rows] == [(2, "path"), (2, "basic"), (3, "path")]
 
     def test_the_ladder_keeps_its_order(self) -> None:
         whole = report(*(row(name, 1) for name in (*KERNELS, "cccl", "copy")))
         part = report(*(row(name, 2) for name in ("path", "cccl", "copy")))
         for reports in ([whole, part], [part, whole]):
-            (one,) = combined(reports)
+            (one,) = combine_reports(reports)
             assert [each.name for each in one.rows] == [*KERNELS, "cccl", "copy"]
             assert kernels(one.rows) == [*KERNELS]
 
     def test_devices_stay_apart(self) -> None:
         cpu = replace(SMALL, backend="cpu", device="EPYC")
-        assert combined([SMALL, cpu, SMALL]) == [SMALL, cpu]
+        assert combine_reports([SMALL, cpu, SMALL]) == [SMALL, cpu]
 
     def test_numbers_of_threads_that_merge_stay_apart(self) -> None:
         few, many = (replace(SMALL, backend="cpu", threads=threads) for threads in (1, 64))
-        assert combined([few, many, few]) == [few, many]
+        assert combine_reports([few, many, few]) == [few, many]
         assert "NVIDIA H200, 64 threads; median" in markdown.render(many)
-        assert combined([SMALL, replace(SMALL, threads=1)]) == [replace(SMALL, threads=1)]
+        assert combine_reports([SMALL, replace(SMALL, threads=1)]) == [replace(SMALL, threads=1)]
 
     def test_other_differences_are_said(self) -> None:
         again = replace(report(replace(row("path", 1, runs=8), seconds=(1.0,) * 7)), seed=5, repeat=7)
-        (one,) = combined([SMALL, again])
+        (one,) = combine_reports([SMALL, again])
         assert one.merged == "repeats 3, 7; seeds 0, 5"
         assert "results of several runs, with repeats 3, 7; seeds 0, 5" in bench_notes(one)
         assert "median of 3 to 7;" in markdown.render(one)
@@ -365,7 +365,7 @@ class TestFigures:
 
         names = [f"kernel {number}" for number in range(6)]
         rows = [replace(row(name, 1), role="kernel") for name in names]
-        looks = figure._Looks(report(*rows, row("cccl", 2)))
+        looks = figure._Styles(report(*rows, row("cccl", 2)))
         assert looks.best == names[-1]
         assert len({(looks.colour(name), looks.mark(name)) for name in [*names, "cccl", "unknown"]}) == 8
         more = [*rows, *(replace(row(f"{name}!", 1), role="kernel") for name in names)]
@@ -437,7 +437,7 @@ def test_tables_hold_rows_against_cccl_where_it_was_timed() -> None:
     assert re.search(r"\| path \|[^\n]*\| 1.25 \| right \|", text)
     assert re.search(r"\| copy \|[^\n]*\| - \|  \|", text)
     console = Console(width=200, record=True, file=io.StringIO())
-    terminal.show(with_it, console)
+    terminal.show_report(with_it, console)
     assert "x cccl" in console.export_text()
     (first, *_) = csv.DictReader(io.StringIO(report_csv.render(with_it)))
     assert first["times_cccl"] == "1.25"

@@ -13,11 +13,11 @@ import pytest
 
 from gpumerge_cli.measure import Stretch
 from gpumerge_cli.report import html
-from gpumerge_cli.report.bars import contest, of_case, of_compare, stage_bars
+from gpumerge_cli.report.bars import contest_chart, of_case, of_compare, stage_bars
 from gpumerge_cli.report.json import parse_bench
 from gpumerge_cli.report.merge_tables import idle_share
-from gpumerge_cli.report.notes import chance, differ, notes, rule
-from gpumerge_cli.report.timeline import by_stage, overlap, overlap_told, packed, ticks, timeline, window, workers
+from gpumerge_cli.report.notes import chance, compare_notes, differ, rule
+from gpumerge_cli.report.timeline import by_stage, overlap, overlap_text, packed, ticks, timeline, window, workers
 from gpumerge_cli.results.compared import BenchReport, CompareReport, Report
 from gpumerge_cli.results.run import InputFile, MergeReport
 from tests.report.test_renderers import COMPARE, MERGE
@@ -168,10 +168,10 @@ def test_what_overlaps_is_counted() -> None:
     assert some == pytest.approx(0.13)
     assert several == both["read", "upload"] == pytest.approx(0.01)
     assert both["read", "write"] == 0
-    assert "up to 8% of the time" in overlap_told(MERGE)
-    assert overlap_told(replace(MERGE, timeline=())) == ""
+    assert "up to 8% of the time" in overlap_text(MERGE)
+    assert overlap_text(replace(MERGE, timeline=())) == ""
     apart = tuple(one for one in MERGE.timeline if one.stage != "upload")
-    assert "none overlapped" in overlap_told(replace(MERGE, timeline=apart))
+    assert "none overlapped" in overlap_text(replace(MERGE, timeline=apart))
 
 
 @pytest.mark.parametrize("begin", [0.0, 0.2999, 12.0])
@@ -210,7 +210,7 @@ def test_a_comparison_draws_every_timing() -> None:
     assert "Dashed: a copy of the same bytes." in words
     contestants = of_compare(COMPARE)
     assert [one.name for one in contestants] == [*(row.name for row in COMPARE.rows), "copy"]
-    assert contest([], 0.0).get("class") == "chart"
+    assert contest_chart([], 0.0).get("class") == "chart"
 
 
 def test_a_bench_shows_every_case() -> None:
@@ -238,7 +238,7 @@ def test_differences_need_timings_apart_and_enough_of_them() -> None:
     assert "0.0079" in rule(5, 5)
     assert "too few" in rule(2, 2)
     once = tuple(replace(row, seconds=row.seconds[:1]) for row in COMPARE.rows)
-    assert "path against cccl: the difference is not significant" in notes(replace(COMPARE, rows=once))
+    assert "path against cccl: the difference is not significant" in compare_notes(replace(COMPARE, rows=once))
 
 
 def test_a_stage_nobody_knows_is_drawn_too() -> None:

@@ -20,9 +20,9 @@ from gpumerge_cli.json_text import restored
 from gpumerge_cli.report import csv as report_csv
 from gpumerge_cli.report import json as report_json
 from gpumerge_cli.report import markdown, terminal, timeline
-from gpumerge_cli.report.line import line
-from gpumerge_cli.report.merge_tables import bound_name, bound_told, busy_cells, busy_header, clock_cells, facts
-from gpumerge_cli.report.notes import ceiling, notes
+from gpumerge_cli.report.line import summary_line
+from gpumerge_cli.report.merge_tables import bound_name, bound_text, busy_cells, busy_header, clock_cells, facts
+from gpumerge_cli.report.notes import ceiling, compare_notes
 from gpumerge_cli.report.write import COMPARE_SUFFIXES, MERGE_SUFFIXES, report_file
 from gpumerge_cli.results.compared import CompareReport, Measured
 from gpumerge_cli.results.run import (
@@ -149,7 +149,7 @@ SORTS = replace(
 def shown(report: MergeReport | CompareReport, width: int = 80) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, markup=False, emoji=False, highlight=False, force_terminal=False)
-    terminal.show(report, console)
+    terminal.show_report(report, console)
     return out.getvalue()
 
 
@@ -248,7 +248,7 @@ def test_more_seconds_of_writing_than_the_run_took_add_up() -> None:
         ("waiting and the rest", "1.60 s", "22%"),
         ("work x 3 workers", "7.20 s", "100%"),
     ]
-    assert bound_told(bounded(report)) == "writing, 47% of the time of 3 workers"
+    assert bound_text(bounded(report)) == "writing, 47% of the time of 3 workers"
     alone = replace(report, workers=1)
     assert busy_header(alone)[0] == "busy, one worker"
     # More hands than workers were at it: there is no sum.
@@ -267,12 +267,12 @@ def test_what_took_long_ahead_of_the_first_byte_is_named() -> None:
     report = bounded(replace(MERGE, start_up=1.2, wall=1.4, timeline=unpacked, worker_reports=()))
     assert [row[:2] for row in clock_cells(report)][:2] == [("start-up", "1.20 s"), ("  decompress inputs", "1.00 s")]
     assert report.bound == "decompress"
-    assert bound_told(report) == "decompression, 1.00 s ahead of the work, 200 ms of work"
+    assert bound_text(report) == "decompression, 1.00 s ahead of the work, 200 ms of work"
     compiled = (Stage("compile", 1.1, 0), *MERGE.stages)
     report = bounded(replace(report, stages=compiled, timeline=(Stretch("compile", "cpu 0", 0.1, 1.2, 1.1, 0),)))
     assert [row[:2] for row in clock_cells(report)][:2] == [("start-up", "1.20 s"), ("  compile kernels", "1.10 s")]
     assert "compile kernels" not in [row[0] for row in busy_cells(report)]
-    assert bound_told(report) == "compiling, 1.10 s, once: the result is kept"
+    assert bound_text(report) == "compiling, 1.10 s, once: the result is kept"
     late = replace(report, timeline=(Stretch("compile", "cpu 0", 1.3, 2.4, 1.1, 0),))
     assert "compile kernels" in [row[0] for row in busy_cells(late)]
 
@@ -295,15 +295,15 @@ def test_what_bounded_a_run(changes: dict[str, object], bound: str) -> None:
 
 def test_the_line_says_how_much_how_fast_where_and_what_bounded_it() -> None:
     report = replace(MERGE, dropped=0)
-    assert line(report) == "merged 1,500 items, 6.00 kB in 500 ms, 12.0 kB/s, gpu, bounded by start-up"
-    assert line(report, 60) == "merged 1,500 items, 6.00 kB in 500 ms, 12.0 kB/s, gpu,\n  bounded by start-up"
-    assert line(MERGE).startswith("merged 1,500 items, 6.00 kB in 500 ms, 12.0 kB/s, 1 dropped, gpu, ")
+    assert summary_line(report) == "merged 1,500 items, 6.00 kB in 500 ms, 12.0 kB/s, gpu, bounded by start-up"
+    assert summary_line(report, 60) == "merged 1,500 items, 6.00 kB in 500 ms, 12.0 kB/s, gpu,\n  bounded by start-up"
+    assert summary_line(MERGE).startswith("merged 1,500 items, 6.00 kB in 500 ms, 12.0 kB/s, 1 dropped, gpu, ")
     nothing = replace(report, items=0, nbytes=0)
-    assert line(nothing) == "merged 0 items, 0 B in 500 ms, gpu, bounded by start-up"
+    assert summary_line(nothing) == "merged 0 items, 0 B in 500 ms, gpu, bounded by start-up"
     for width in range(len("  bounded by copies from the GPU"), 100):
-        rows = line(LONG, width).split("\n")
+        rows = summary_line(LONG, width).split("\n")
         assert max(map(len, rows)) <= width
-        assert " ".join(map(str.strip, rows)) == line(LONG)
+        assert " ".join(map(str.strip, rows)) == summary_line(LONG)
 
 
 @pytest.mark.parametrize("stage", [*timeline.ORDER, "start-up"])
@@ -348,9 +348,11 @@ def test_the_table_of_sorts_tells_the_sort_alone_and_whole_programs_apart() -> N
 
 def test_an_overlap_of_times_is_no_difference() -> None:
     slow = replace(ROWS[3], seconds=(1.2e-3, 2.1e-3, 2.2e-3))
-    assert "path against cccl: the difference is not significant" in notes(replace(COMPARE, rows=(ROWS[2], slow)))
+    assert "path against cccl: the difference is not significant" in compare_notes(
+        replace(COMPARE, rows=(ROWS[2], slow))
+    )
     fast = replace(ROWS[3], seconds=(1e-4, 1e-4, 1e-4), median=1e-4)
-    assert "cccl is 11.00 x as fast as path" in notes(replace(COMPARE, rows=(ROWS[2], fast)))
+    assert "cccl is 11.00 x as fast as path" in compare_notes(replace(COMPARE, rows=(ROWS[2], fast)))
 
 
 def test_the_ceiling_is_the_median_of_the_copies() -> None:

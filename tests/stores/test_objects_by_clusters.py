@@ -24,13 +24,13 @@ pytest.importorskip("distributed")
 
 from itertools import pairwise
 
-from gpumerge_cli.cluster import cutting, sorting, team, workers
+from gpumerge_cli.cluster import executor, remote_cuts, sorting, workers
 from gpumerge_cli.cluster.connect import Connection, connected
-from gpumerge_cli.cluster.ends import Ends
-from gpumerge_cli.cluster.team import Cluster
+from gpumerge_cli.cluster.executor import Cluster
+from gpumerge_cli.cluster.part_offsets import PartOffsets
 from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.run import run
-from gpumerge_cli.engine.task import Place, Task
+from gpumerge_cli.engine.task import Position, Task
 from gpumerge_cli.errors import ClusterError, DisorderError, OutputError, UsageError
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.stores.base import StoreError
@@ -50,20 +50,20 @@ ROOT = Path(__file__).parents[2]
 def test_parts_have_their_least_size(sizes: list[tuple[int, int]], least: int, chance: random.Random) -> None:
     """Whatever the sizes of results, and the order in which they are told, tasks are joined to parts in their order."""
     edges = np.cumsum([0, *(taken for taken, _ in sizes)]).tolist()
-    tasks = [Task(at, Chunk(((edges[at], edges[at + 1]),), edges[at]), Place(0, -1)) for at in range(len(sizes))]
-    ends = Ends(least)
+    tasks = [Task(at, Chunk(((edges[at], edges[at + 1]),), edges[at]), Position(0, -1)) for at in range(len(sizes))]
+    ends = PartOffsets(least)
     for task in tasks:
         ends.number(task)
     told = list(zip(tasks, sizes, strict=True))
     chance.shuffle(told)
-    found = [one for task, (_, put) in told for one in ends.known(task, put)] + ends.rest()
+    found = [one for task, (_, put) in told for one in ends.add_size(task, put)] + ends.rest()
     assert ends.rest() == []
     found.sort(key=lambda task: task.chunk.ranges)
     ranges = [task.chunk.ranges[0] for task in found]
     assert [*(start for start, _ in ranges), edges[-1]] == [0, *(stop for _, stop in ranges)]
     put_before = dict(zip(edges, np.cumsum([0, *(put for _, put in sizes)]).tolist(), strict=True))
     places = [put_before[task.chunk.ranges[0][0]] for task in found]
-    assert [task.place for task in found] == [Place(0, place) for place in places]
+    assert [task.position for task in found] == [Position(0, place) for place in places]
     assert all(high - low >= least for low, high in pairwise(places))
 
 
@@ -144,7 +144,7 @@ def test_objects_of_one_small_part_are_whole(bucket: Bucket, sort: bool, parts: 
 
 def test_a_task_that_is_forgotten_is_told(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     """No byte is lost without a word, whatever is wrong with the executor."""
-    monkeypatch.setattr(Ends, "rest", lambda ends: [])
+    monkeypatch.setattr(PartOffsets, "rest", lambda ends: [])
     with pytest.raises(ClusterError, match="4 bytes of the inputs were not worked on"):
         run(merge_job((bucket.put("a.txt", b"1\n3\n"),), bucket.url("out")), executor=Here(1, 0))
     assert "out" not in bucket.keys
@@ -198,13 +198,13 @@ def test_a_part_that_comes_after_the_abort_is_dropped(bucket: Bucket, monkeypatc
 
 
 def test_parts_that_are_missing_are_told(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    noted = team.note_part
+    noted = executor.record_part
 
     def forgets(output: Any, task: Task, answer: Any) -> None:
-        if task.place.offset < 2 * PART:
+        if task.position.offset < 2 * PART:
             noted(output, task, answer)
 
-    monkeypatch.setattr(team, "note_part", forgets)
+    monkeypatch.setattr(executor, "record_part", forgets)
     with pytest.raises(OutputError, match="parts are missing"):
         run(merge_job(_inputs(bucket, ".npy", False), bucket.url("out.npy")), executor=Here(1, 0))
     assert "out.npy" not in bucket.keys
@@ -299,14 +299,14 @@ def test_workers_cut_objects(
         keys.append(np.sort(rng.integers(0, 100 << number, 3000 * number, np.int32)))
         names.append(bucket.put(f"{number}.i32", keys[-1].tobytes()))
     made: list[int] = []
-    found = cutting.FarCuts._found
+    found = remote_cuts.RemoteCutter._found
 
-    def noted(cuts: cutting.FarCuts, batch: Any) -> Any:
+    def noted(cuts: remote_cuts.RemoteCutter, batch: Any) -> Any:
         made.append(len(batch.targets))
         assert batch.future is not None
         return found(cuts, replace(batch, future=_Lost()) if fails else batch)
 
-    monkeypatch.setattr(cutting.FarCuts, "_found", noted)
+    monkeypatch.setattr(remote_cuts.RemoteCutter, "_found", noted)
     for parts in (None, 3):
         output = str(tmp_path / ("out{part}.i32" if parts else "out.i32"))
         told = run(merge_job(names, output, parts=parts), executor=Cluster(processes.client, 30.0))

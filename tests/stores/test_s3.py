@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import run
+from gpumerge_cli.cluster.executor import Cluster
 from gpumerge_cli.cluster.shipment import Shipment
-from gpumerge_cli.cluster.team import Cluster
 from gpumerge_cli.engine.clock import Clock
-from gpumerge_cli.engine.inputs import opened
-from gpumerge_cli.engine.outlet import NoOutlet
+from gpumerge_cli.engine.inputs import open_inputs
 from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.formats.stores.s3_multipart import Multipart
@@ -182,13 +182,13 @@ def test_shipments_name_urls_as_they_are_opened(bucket: Bucket) -> None:
     """A worker elsewhere opens inputs by the names in its shipment, which pickles."""
     urls = tuple(bucket.put(f"{name}.txt", f"{name}\n".encode()) for name in "ba")
     job = merge_job(urls, "out.txt")
-    with opened(urls, Items()) as inputs:
-        work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, NoOutlet())
+    with open_inputs(urls, Items()) as inputs:
+        work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, NullWriter())
         team = Cluster(None).team(job, inputs, Clock())  # type: ignore[arg-type]
         packed = team.shipment(work).packed()
     sent: Shipment = pickle.loads(packed.data)
     assert sent.work.job.inputs == urls
-    with opened(sent.work.job.inputs, sent.work.job.items) as again:
+    with open_inputs(sent.work.job.inputs, sent.work.job.items) as again:
         assert [source.item_at(0) for source in again.sources] == [b"b", b"a"]
 
 

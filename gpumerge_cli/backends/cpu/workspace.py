@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.backends.base import Disorder
 from gpumerge_cli.backends.cpu.team import ThreadTeam
-from gpumerge_cli.buffers import Bytes, address_of, room, view
+from gpumerge_cli.buffers import Bytes, address_of, allocate, memory_at
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy, check_recursion
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.library import library
@@ -45,13 +45,13 @@ class CpuWorkspace:
         self._lengths: list[int] = []
         self._by_parts = False
         self._parts = threading.local()
-        self._copied: Bytes = room(0)
+        self._copied: Bytes = allocate(0)
         self._by_library: NDArray[Any] | None = None  # the output of a baseline, if it ran last
         self._functions = library()
         self._handle: int | None = self._functions.gm_open(self._spec, capacity, threads)
         if self._handle is None:
             raise MemoryError
-        self._room: Bytes = room(0)
+        self._room: Bytes = allocate(0)
         self.staging(capacity)
 
     def staging(self, nbytes: int) -> Bytes:
@@ -59,7 +59,7 @@ class CpuWorkspace:
             address = self._functions.gm_staging(self._handle, nbytes)
             if address is None:
                 raise MemoryError
-            self._room = view(address, nbytes)
+            self._room = memory_at(address, nbytes)
         self._nbytes = nbytes
         return self._room[:nbytes]
 
@@ -77,10 +77,10 @@ class CpuWorkspace:
     def receive(self, position: int, nbytes: int) -> Bytes:
         address = self._functions.gm_result(self._handle, None, None)
         if address is not None:
-            return view(address + position, nbytes)
+            return memory_at(address + position, nbytes)
         buffer: Bytes = getattr(self._parts, "room", self._room[:0])
         if len(buffer) < nbytes:
-            buffer = self._parts.room = room(nbytes)
+            buffer = self._parts.room = allocate(nbytes)
         self._functions.gm_receive(self._handle, position, nbytes, address_of(buffer))
         return buffer[:nbytes]
 
@@ -140,10 +140,10 @@ class CpuWorkspace:
         nbytes = ctypes.c_int64()
         address = self._functions.gm_result(self._handle, ctypes.byref(nbytes), None)
         if address is None and nbytes.value:  # sorted rows that are not gathered yet
-            whole = room(nbytes.value)
+            whole = allocate(nbytes.value)
             self._functions.gm_receive(self._handle, 0, len(whole), address_of(whole))
             return whole
-        return view(address, nbytes.value)
+        return memory_at(address, nbytes.value)
 
     def outputs(self) -> Iterable[Bytes]:
         if not self._by_parts or not self.merged_bytes:
@@ -155,7 +155,7 @@ class CpuWorkspace:
         import numpy as np  # which lets other threads copy meanwhile
 
         if len(self._copied) < self._nbytes:
-            self._copied = room(self._nbytes)
+            self._copied = allocate(self._nbytes)
         out, given = np.asarray(self._copied), np.asarray(self._room)
         self._team.run(np.copyto, [(out[a:b], given[a:b]) for a, b in self._team.pieces(self._nbytes)])
 
@@ -217,7 +217,7 @@ class CpuWorkspace:
         if handle is not None:
             self._team.close()
             self._by_library = None
-            self._room = self._copied = room(0)
+            self._room = self._copied = allocate(0)
             self._functions.gm_close(handle)
 
     def __del__(self) -> None:

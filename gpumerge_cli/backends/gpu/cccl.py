@@ -25,7 +25,7 @@ import cupy
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
 from gpumerge_cli.backends.gpu.compile_time import kernels_folder
 from gpumerge_cli.backends.gpu.source import kernel_directory
-from gpumerge_cli.cache import read_own, write_own
+from gpumerge_cli.cache import read_cached, write_cached
 from gpumerge_cli.compiling import compiling
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import DeviceError
@@ -131,7 +131,7 @@ def compiled(file: str, order: Keys, payload: int, capability: int) -> Path:
     digest = hashlib.sha256("\0".join((*texts, *using, cccl.version, cccl.compiler)).encode()).hexdigest()
     path = kernels_folder() / f"{Path(file).stem}-{digest[:32]}.so"
     with suppress(OSError):
-        read_own(path)
+        read_cached(path)
         return path
     with compiling("CCCL's algorithms", _COMPILE_SECONDS), tempfile.TemporaryDirectory() as work:
         made = Path(work, "made.so")
@@ -139,7 +139,7 @@ def compiled(file: str, order: Keys, payload: int, capability: int) -> Path:
         if done.returncode:
             raise DeviceError(f"nvcc does not compile CCCL {cccl.version}: {_reason(done)}")
         try:
-            write_own(path, made.read_bytes())
+            write_cached(path, made.read_bytes())
         except OSError as error:
             raise DeviceError(f"CCCL's algorithms cannot be kept in {path.parent}: {error.strerror}") from error
     return path

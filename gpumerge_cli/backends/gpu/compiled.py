@@ -21,7 +21,7 @@ import cupy
 
 from gpumerge_cli.backends.gpu.compile_time import COMPILE_SECONDS, kernels_folder
 from gpumerge_cli.backends.gpu.source import flatten
-from gpumerge_cli.cache import read_own, write_own
+from gpumerge_cli.cache import read_cached, write_cached
 from gpumerge_cli.compiling import compiling
 from gpumerge_cli.errors import DeviceError
 
@@ -90,10 +90,10 @@ def _cached_code(file: str, options: tuple[str, ...], capability: int) -> bytes:
     digest = hashlib.sha256("\0".join((source, *options, *made_by)).encode()).hexdigest()
     path = kernels_folder() / f"{Path(file).stem}-{digest[:32]}.cubin"
     with suppress(OSError):
-        return read_own(path)
+        return read_cached(path)
     code = _compiled(file, source, options, capability)
     with suppress(OSError):  # a cache that cannot be written costs the time to compile again
-        write_own(path, code)
+        write_cached(path, code)
     return code
 
 

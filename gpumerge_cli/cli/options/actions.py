@@ -22,13 +22,13 @@ _MEASURING = (
     "kernels", "dtypes", "sizes", "shapes", "runs", "repeat", "quick", "seed", "backend", "device", "threads",
 )  # fmt: skip
 """Options that mean nothing beside --render."""
-_JOBLOG = Needs(("joblog",), "{option}: there is no log to go on with", "name it with --joblog")
+_JOBLOG = Needs(("joblog",), "{option}: no log was named", "name it with --joblog")
 
 ACTIONS = (
     Option("merge", "Actions", ("sort",), "The files are sorted already: merge them.", letter="m", gnu=True),
     Option(
         "check", "Actions", ("sort",),
-        "Say where the first disorder is, and exit 1; quiet and silent: without a word.",
+        "Report the first disorder, and exit 1; quiet and silent: print nothing.",
         letter="c", kind="text", choices=("diagnose-first", "quiet", "silent"), value_is_optional=True, gnu=True,
         not_with=(
             NotWith(("output",), "options -co are incompatible", "a check writes nothing: leave -o out"),
@@ -94,7 +94,7 @@ ACTIONS = (
     ),
     Option(
         "repeat", "Actions", ("merge", *SETS, "sort"),
-        "Times that --compare runs each kernel and library; 5 by default.",
+        "Runs of each kernel and library with --compare; 5 by default.",
         kind="number", least=1,
         needs=Needs(
             ("compare",), "{option} is for comparisons", "add --compare or leave {option} out", settings=False,
@@ -123,7 +123,7 @@ ACTIONS = (
     Option(
         "split", "Actions", ("rank",),
         "Print as JSON where to cut the files for N even parts of the merge. These are the parts that merge --parts N "
-        "writes: each has an Nth of the bytes, give or take an item.",
+        "writes: equal in size to within one item.",
         kind="number", least=1, settable=False,
     ),
     Option(
@@ -134,21 +134,21 @@ ACTIONS = (
         not_with=(
             NotWith(
                 ("at", "quantile", "of", "split", "json"),
-                "{option} puts out items and nothing else, so it does not go with {other}",
-                "ask the other questions without it",
+                "{option} writes only items, so it does not go with {other}",
+                "leave {option} out for answers",
             ),
         ),
     ),
     Option("jobs", "Actions", ("batch",), "Jobs that run at a time.", letter="j", kind="number", least=1, default=1),
-    Option("keep-going", "Actions", ("batch",), "Start further jobs though one has failed."),
+    Option("keep-going", "Actions", ("batch",), "Go on with other jobs after one has failed."),
     Option(
         "dry-run", "Actions", ("batch",),
         "Run nothing: print the commands of all jobs, in an order that they can run in.",
     ),
     Option(
         "resume", "Actions", ("batch",),
-        "Leave out the jobs that --joblog names: those that are done and whose inputs and outputs nobody has changed "
-        "since, and those that failed. A job is known by its command.",
+        "Skip jobs that --joblog lists: failed ones, and those that are done and whose inputs and outputs have not "
+        "changed since. Jobs are matched by their commands.",
         needs=_JOBLOG,
     ),
     Option("resume-failed", "Actions", ("batch",), "As --resume, but run failed jobs again.", needs=_JOBLOG),
@@ -159,7 +159,7 @@ ACTIONS = (
     ),
     Option(
         "kernels", "Actions", ("bench",),
-        f"Kernels to time, of {', '.join(NAMES)}; all by default. A list has commas.",
+        f"Kernels to time, with commas between them: {', '.join(NAMES)}; all by default.",
         kind="text", placeholder="LIST",
     ),
     Option(
@@ -174,7 +174,7 @@ ACTIONS = (
     ),
     Option(
         "shapes", "Actions", ("bench",),
-        "Shapes of inputs, of uniform, few, equal, disjoint, blocky, one-sided and tiny; shuffled keys are sorted.",
+        "Shapes of inputs: uniform, few, equal, disjoint, blocky, one-sided, tiny. Shuffled keys are sorted.",
         kind="text", placeholder="LIST",
     ),
     Option(
@@ -183,7 +183,7 @@ ACTIONS = (
     Option("quick", "Actions", ("bench",), "Fewer and smaller cases: about a minute."),
     Option(
         "repeat", "Actions", ("bench",),
-        "Times that each is run; 7 by default, 3 with --quick.",
+        "Runs of each kernel and library; 7 by default, 3 with --quick.",
         kind="number", least=1,
     ),
     Option("seed", "Actions", ("bench",), "The same seed makes the same runs.", kind="number", default=0),

@@ -12,20 +12,20 @@ from gpumerge_cli.cli.options.running import ABOUT, TUNING, WHERE
 _ROWS: tuple[Option, ...] = (*ACTIONS, *JOIN, *INPUT, *ORDER, *OUTPUT, *WHERE, *ABOUT, *TUNING)
 
 SWITCHES = (
-    "--no-NAME takes a switch back that a setting has given, as --no-quiet. Long options may be shortened while they "
+    "--no-NAME turns off a switch that a setting turned on, as --no-quiet. Long options may be shortened while they "
     "stay unique."
 )
 
 
 def _exit_codes(disorder: str = "") -> str:
-    """The list of exit codes. disorder: what code 1 says, "" if the command has no such code."""
+    """The list of exit codes. disorder: the meaning of code 1, "" if the command has no such code."""
     one = f"\n  1    {disorder}" if disorder else ""
     return f"""\b
 Exit codes:
   0    done{one}
   2    anything else is wrong; one line says what and where
   130, 143   stopped by Ctrl-C or SIGTERM; nothing written
-  141  the reader of standard output went away"""
+  141  the reader of standard output has closed it"""
 
 
 _FILES_AND_SWITCHES = f"{SUFFIXES}\n\n{SWITCHES}"
@@ -57,13 +57,13 @@ Names, outputs and paths may hold:
 
 Globs match files that are there and outputs of other jobs, not the job's own
 output, nor what is named beside them. A job that reads another's output runs
-after it. Mistakes in the file are told, with their lines, before any job runs.
+after it. Mistakes in the file are reported, with their lines, before any job runs.
 
 \b
 Exit codes:
   0    all jobs are done
   2    a job failed, or anything else is wrong; the last line says how many
-  130, 143   stopped by Ctrl-C or SIGTERM; what was done stays"""
+  130, 143   stopped by Ctrl-C or SIGTERM; outputs that are done stay"""
 
 _BENCH = """\b
 Shapes: those of gpumerge generate, and
@@ -149,7 +149,7 @@ COMMANDS = (
     _command(
         "",
         "Merge sorted files on the GPU or the CPU, as fast as the machine moves their bytes, and see why.",
-        "Data goes to standard output, everything else to standard error. gpumerge COMMAND --help tells more.",
+        "Data goes to standard output, everything else to standard error. See gpumerge COMMAND --help.",
         ending=f"{_FILES_AND_SWITCHES}\n\n{_exit_codes('disorder found (check, sort -c)')}",
     ),
     _command(
@@ -225,16 +225,16 @@ COMMANDS = (
         "Sort lines as GNU sort does.",
         "Sorts lines, merges sorted files of lines (-m), or checks one (-c): the same options and the same bytes as "
         "GNU sort in the C locale. GNU's long options may be shortened. Without FILE, or where FILE is -, standard "
-        "input is read. Files of numbers and records are sorted, too, where suffixes or options say so.",
+        "input is read. Files of numbers and records are sorted, too, if suffixes or options name their type.",
         Argument("files", "FILE", "Files of lines; - is standard input."),
-        ending=_exit_codes("disorder found (-c, -C), or a WORD that is none"),
+        ending=_exit_codes("disorder found (-c, -C), or an invalid WORD"),
     ),
     _command(
         "check",
         "Check that each file is in order.",
         "Says nothing and exits 0 if all are; otherwise names the first disorder of each file on standard error, "
-        "counts the files that have one, and exits 1. Each file is judged alone: the last item of one and the first of "
-        "the next may be in any order.",
+        "counts the files that have one, and exits 1. Each file is checked alone: the last item of one and the first "
+        "of the next may be in any order.",
         _SORTED_FILES,
         ending=f"{_FILES_AND_SWITCHES}\n\n{_exit_codes('disorder found')}",
     ),
@@ -242,7 +242,7 @@ COMMANDS = (
         "rank",
         "Find items by their ranks in the merge, and ranks of items, without merging.",
         "The rank of an item is its position in the merge of all files, counted from 0. gpumerge rank searches the "
-        "files and merges nothing, so it is fast however large they are. It looks at few items and checks the order of "
+        "files and merges nothing, so it is fast however large they are. It reads few items and checks the order of "
         "those alone. Lines differ in length and must be counted: --at and --of read all lines up to the answer, "
         "--quantile reads all lines, --split reads few. Compressed files, pipes and quoted CSV are copied first.",
         _SORTED_FILES,
@@ -250,20 +250,19 @@ COMMANDS = (
     ),
     _command(
         "batch",
-        "Run many merges, sorts, checks, sets, joins and ranks, as a file of jobs says.",
-        "All jobs are judged before the first one runs: what is wrong is told with its line. Jobs share the process, "
-        "the GPU and compiled kernels. Each output appears whole or not at all.",
+        "Run the merges, sorts, checks, sets, joins and ranks that a job file lists.",
+        "All jobs are checked before the first one runs, and mistakes are reported with their lines. Jobs share the "
+        "process, the GPU and compiled kernels. Each output appears whole or not at all.",
         Argument("file", "JOBS", "A job file, TOML or JSON lines; - is standard input.", many=False, required=True),
         ending=_BATCH,
     ),
     _command(
         "bench",
         "Time every kernel and library on synthetic runs.",
-        "Runs are made in memory and merged by every kernel, and by the libraries' ways where there are any: cupy.sort "
-        "and, if nvcc and its headers are installed, CCCL on the GPU; NumPy's stable sort and, if it is installed, "
-        "polars on the CPU. Every output is checked before anything is timed. Times are of the merge alone, and held "
-        "against the best copy of the same bytes in the same run. Ctrl-C and SIGTERM end the run with the results so "
-        "far.",
+        "Runs are made in memory and merged by every kernel and by libraries: cupy.sort and, if nvcc and its headers "
+        "are installed, CCCL on the GPU; NumPy's stable sort and, if it is installed, polars on the CPU. Every output "
+        "is checked before anything is timed. Times are of the merge alone, and are compared with the best copy of the "
+        "same bytes in the same run. Ctrl-C and SIGTERM end the run with the results so far.",
         Argument(
             "results",
             "RESULTS",
@@ -276,7 +275,7 @@ COMMANDS = (
         "path",
         "Draw the merge path of two sorted inputs.",
         "Shows where blocks and threads cut the merge: by the sizes with which merge would launch its kernel, or by "
-        "the given ones. Large inputs are drawn to a scale, which is said.",
+        "the given ones. Large inputs are drawn to a scale, which the picture names.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
         ending=_PATH,
     ),
@@ -292,7 +291,7 @@ COMMANDS = (
     _command(
         "info",
         "Show devices, versions and auto's picks.",
-        "For a few sizes of input it says where merge --backend auto would work, and why.",
+        "For a few sizes of input it shows where merge --backend auto would work, and why.",
     ),
 )
 """All commands in the order of help, gpumerge itself first."""

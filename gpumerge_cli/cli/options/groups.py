@@ -1,49 +1,69 @@
 """The values of a command's options, typed: the groups that several commands share.
 
-A field has the name of its option's parameter, and means what the help of its row says; a test holds its type against
-the row. Defaults are those of the rows: no class repeats them.
+A field has the name of its option's parameter, and the meaning that the help of its row gives; a test compares its type
+with the row. Defaults are those of the rows: no class repeats them. The classes are no dataclasses, which would take a
+millisecond of each start of the program.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.dataclass import dataclass, field
-
 if TYPE_CHECKING:
-    from typing import Literal
+    from collections.abc import Mapping
+    from typing import Any, Literal, NoReturn, Self
 
     from gpumerge_cli.engine.job import BackendChoice
     from gpumerge_cli.launch import KernelName, TileLoad
 
 
-@dataclass(frozen=True)
 class Options:
-    """The values that a command line, settings and defaults give the options of a command."""
+    """The values that a command line, settings and defaults give the options of a command. None of them changes."""
 
     command: str
     """The command's name."""
-    given: frozenset[str] = field(compare=False)
-    """The parameters of options and arguments that were on the command line, not in settings."""
+    given: frozenset[str]
+    """The parameters of options and arguments that were on the command line, not in settings. Not compared by ==."""
     debug: bool
 
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        """values: by the names of fields; others are ignored."""
+        self.__dict__.update((name, values[name]) for name in self.field_names())
 
-@dataclass(frozen=True)
+    @classmethod
+    def field_names(cls) -> list[str]:
+        """The names of all fields, those of base classes first."""
+        # inspect.get_annotations would import inspect.
+        return [name for kind in reversed(cls.__mro__) for name in kind.__dict__.get("__annotations__", ())]  # noqa: RUF063
+
+    def changed(self, **values: Any) -> Self:
+        """The same options but for these values."""
+        return type(self)({**self.__dict__, **values})
+
+    def __setattr__(self, name: str, _value: object) -> NoReturn:
+        raise AttributeError(f"cannot change option {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        same = {"given": None}
+        return type(self) is type(other) and {**self.__dict__, **same} == {**other.__dict__, **same}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
+
+
 class QuietOptions(Options):
-    """The options about what standard error says."""
+    """The options about messages on standard error."""
 
     quiet: bool
     verbose: bool
 
 
-@dataclass(frozen=True)
 class ShownOptions(QuietOptions):
     """The same, with a bar."""
 
     progress: bool
 
 
-@dataclass(frozen=True)
 class InputOptions(Options):
     """The names of inputs."""
 
@@ -51,7 +71,6 @@ class InputOptions(Options):
     files0_from: str | None
 
 
-@dataclass(frozen=True)
 class ItemOptions(Options):
     """The type of items."""
 
@@ -62,7 +81,6 @@ class ItemOptions(Options):
     numeric_sort: bool
 
 
-@dataclass(frozen=True)
 class RecordOptions(ItemOptions):
     """The same, with the options of fixed-size records."""
 
@@ -76,7 +94,6 @@ class RecordOptions(ItemOptions):
         return any(one is not None for one in (self.dtype, self.record_size, self.key_offset, self.key_size))
 
 
-@dataclass(frozen=True)
 class LineOptions(ItemOptions):
     """The options of lines that a join has, too."""
 
@@ -108,7 +125,6 @@ class LineOptions(ItemOptions):
         return {letter for letter, is_on in letters.items() if is_on}
 
 
-@dataclass(frozen=True)
 class OrderOptions(RecordOptions, LineOptions):
     """The items of one or several inputs, and their order."""
 
@@ -133,7 +149,6 @@ class OrderOptions(RecordOptions, LineOptions):
         return not self.last_resort
 
 
-@dataclass(frozen=True)
 class OutputOptions(Options):
     """The output, and the report of making it."""
 
@@ -142,7 +157,6 @@ class OutputOptions(Options):
     report: str | None
 
 
-@dataclass(frozen=True)
 class CountOptions(Options):
     """Counts of equal items beside the output, and its parts."""
 
@@ -156,7 +170,6 @@ class CountOptions(Options):
         return self.count is not None or self.count_to is not None
 
 
-@dataclass(frozen=True)
 class ComparisonOptions(OutputOptions, QuietOptions):
     """Comparisons with libraries."""
 
@@ -164,7 +177,6 @@ class ComparisonOptions(OutputOptions, QuietOptions):
     repeat: int | None
 
 
-@dataclass(frozen=True)
 class ResourceOptions(Options):
     """The workers, and what they may take."""
 
@@ -174,14 +186,12 @@ class ResourceOptions(Options):
     temporary_directory: tuple[str, ...]
 
 
-@dataclass(frozen=True)
 class DeviceOptions(ResourceOptions):
     """The same, with the GPUs that may work."""
 
     device: tuple[int, ...] | None
 
 
-@dataclass(frozen=True)
 class ClusterOptions(Options):
     """Workers on other machines."""
 
@@ -189,14 +199,12 @@ class ClusterOptions(Options):
     cluster_wait: int
 
 
-@dataclass(frozen=True)
 class KernelOptions(Options):
     """The kernel."""
 
     kernel: KernelName
 
 
-@dataclass(frozen=True)
 class LaunchOptions(KernelOptions):
     """The kernel and its launch."""
 
@@ -207,7 +215,6 @@ class LaunchOptions(KernelOptions):
     blocks: int | None
 
 
-@dataclass(frozen=True)
 class MergingOptions(InputOptions, OrderOptions, OutputOptions, ResourceOptions, ShownOptions):
     """Sorted inputs that are read together."""
 

@@ -42,14 +42,14 @@ INPUT = (
     ),
     Option(
         "format", "Input", (*_TYPED, "join"),
-        "The layout of the files; by default their suffixes say.",
+        "The layout of the files; by default, their suffixes give it.",
         kind="text", choices=FORMATS, project=True,
     ),
     Option(
         "dtype", "Input", (*_TYPED, "join"),
         "Items of raw files, in NumPy's names: int8 to int64, uint8 to uint64, float16 to float64; >i4 is big-endian "
-        "int32. By default the suffix says. With fields, as u4,f8 or [('id','<u4'),('name','S10')]: records, whose key "
-        "--field names.",
+        "int32. By default, the suffix gives it. With fields, as u4,f8 or [('id','<u4'),('name','S10')]: records, "
+        "whose key --field names.",
         kind="text", placeholder="NAME", project=True,
     ),
     Option(
@@ -75,7 +75,7 @@ INPUT = (
     ),
     Option(
         "key-size", "Input", (*_TYPED, "join"),
-        "The key is this long, and compares as unsigned bytes; by default it reaches to the record's end.",
+        "Bytes of the key, which compare as unsigned bytes; by default, the key reaches to the record's end.",
         kind="number", placeholder="BYTES", least=1, project=True,
     ),
     Option(
@@ -134,9 +134,9 @@ ORDER = (
     Option(
         "field", "Order", _ORDERED,
         "Keys by name, as city,amount:r: columns of CSV, or fields of structured .npy files or of a --dtype with "
-        "fields. The letters behind a colon are those of -k; records take r alone. Column names imply --csv and "
-        "--header 1; what the header has as a name is one, even if it looks like a number. Beside -k, keys go in the "
-        "order of the command line.",
+        "fields. After a colon: any -k option letters; only r for records. Column names imply --csv and --header 1. A "
+        "name in the header is a name, even if it looks like a number. Beside -k, keys go in the order of the command "
+        "line.",
         kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",), project=True,
     ),
     Option(
@@ -313,7 +313,7 @@ JOIN = (
         kind="text", choices=("inner", "left", "right", "outer", "anti", "semi"),
         not_with=(
             NotWith(
-                ("unpaired", "only-unpaired"), "{option} says which lines go out, and so does {other}",
+                ("unpaired", "only-unpaired"), "{option} and {other} both choose the lines to write",
                 "use one of them",
             ),
         ),

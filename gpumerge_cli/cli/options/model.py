@@ -39,7 +39,7 @@ class NotWith:
     what: str = "{option} does not go with {other}"
     way_out: str = "leave {others} out, or leave {option} out"
     settings: bool = True
-    """Settings of the others count. Otherwise they give way, since nothing asks for them beside this option."""
+    """Settings of the others count. Otherwise they are ignored beside this option."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Needs:
     what: str
     way_out: str
     settings: bool = True
-    """A setting needs them, too. Otherwise it gives way where they are not given."""
+    """A setting needs them, too. Otherwise the setting is ignored without them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +85,12 @@ class Option:
     neutral: bool = False
     """It changes no byte of the output, so it may be set for sort, too."""
     project: bool = False
-    """A project's file may set it: it only says how things are shown, which order holds or how the machine is used, and
-    names no program, address or place outside of the project's folder."""
+    """A project's file may set it: it only chooses the order, the form of output or the use of the machine, and names
+    no program, address or path outside of the project's folder."""
     shared: bool = True
     """A setting for all commands holds for it."""
     written: bool = False
-    """Its value names a place that the command writes to."""
+    """Its value names a file or folder that the command writes to."""
     aliases: tuple[str, ...] = ()
     """Other names of the option and of the setting."""
     settings: tuple[str, ...] = ()

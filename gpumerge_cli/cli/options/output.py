@@ -1,4 +1,4 @@
-"""The options about the output, and about what is said of the work."""
+"""The options about the output, reports and progress."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpumerge_cli.order.equals import SETS
 _FILES = ("merge", *COMBINING, "join", "sort", "check")
 _OF_ALL = NotWith(
     ("unique", "count", "count-to", "plan", "compare"),
-    "{option} counts the items of a merge of all, so it does not go with {other}",
+    "{option} needs the whole merge, so it does not go with {other}",
     "leave one of them out",
 )
 _RANGE = Needs(
@@ -42,7 +42,7 @@ OUTPUT = (
     ),
     Option(
         "output", "Output", ("path",),
-        "Draw a figure: .svg or .png. Needs gpumerge[plot]. In the terminal if not said.",
+        "Draw a figure, .svg or .png, instead of in the terminal. Needs gpumerge[plot].",
         letter="o", kind="file", written=True, shared=False,
     ),
     Option(
@@ -52,8 +52,8 @@ OUTPUT = (
     ),
     Option(
         "head", "Output", ("merge",),
-        "Write only the first N items of the merge: 10, 1e6 or 2^20. Little more than these is read, and only that is "
-        "checked for order.",
+        "Write only the first N items of the merge: 10, 1e6 or 2^20. Little more is read than these, and only the "
+        "items read are checked for order.",
         kind="count", settable=False,
         not_with=(
             NotWith(
@@ -70,7 +70,7 @@ OUTPUT = (
     Option(
         "parts", "Output", ("merge", *SETS, "sort"),
         "Write the output as N files, its consecutive ranges. They appear at the end, all or none, unless the program "
-        "is killed in that moment. Each is an Nth of the bytes, but for an item or a line; sizes differ more where "
+        "is killed in that moment. Parts are equal in size to within one item or line; sizes differ more where "
         "equal items are left out. {part} in the name of -o stands for the number, from 0: with -o 'out.{part}.txt', "
         "12 parts are out.00.txt to out.11.txt.",
         kind="number", least=1, settable=False,
@@ -125,12 +125,12 @@ OUTPUT = (
     ),
     Option(
         "fsync", "Output", ("batch",),
-        "Force the outputs of all jobs to storage, as merge --fsync does; fsync = false in a job takes it back.",
+        "Force the outputs of all jobs to storage, as merge --fsync does; fsync = false in a job turns it off.",
     ),
     Option(
         "joblog", "Output", ("batch",),
         "Log every job when it ends, in the columns of GNU parallel, and Bytes, Backend and Kernel. Replaces an "
-        "earlier log, unless --resume goes on with it.",
+        "earlier log, unless --resume continues it.",
         kind="file", written=True,
     ),
     Option(
@@ -150,17 +150,17 @@ OUTPUT = (
     ),
     Option(
         "report", "Output", ("batch",),
-        "Write a line of JSON for every job that ends, or fails since another has, to FILE, .jsonl; --resume goes on "
-        "with it.",
+        "Write a line of JSON to FILE (.jsonl) for every job that ends, or fails because another has; --resume "
+        "continues it.",
         kind="file", written=True, shared=False,
     ),
     Option(
         "progress", "Output", ("merge", *COMBINING, "join", "rank", "batch"),
-        "Show on a terminal how far the work is, or do not.",
+        "Show progress on a terminal, or do not.",
         default=True, off="no-progress", project=True,
     ),
     Option(
-        "progress", "Output", ("sort", "check"), "Show on a terminal how far the work is.", neutral=True, project=True,
+        "progress", "Output", ("sort", "check"), "Show progress on a terminal.", neutral=True, project=True,
     ),
     Option(
         "quiet", "Output", (*_FILES, "rank", "batch", "bench"),

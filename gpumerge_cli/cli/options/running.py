@@ -19,12 +19,12 @@ WHERE = (
     Option(
         "backend", "Where to run", ("path",),
         "Show the cuts of this backend. auto takes the GPU's rules if launch sizes are given, even without a GPU, and "
-        "else the backend of this machine.",
+        "otherwise this machine's backend.",
         kind="text", choices=("auto", "gpu", "cpu"), default="auto", project=True,
     ),
     Option(
         "device", "Where to run", ("merge", *SETS, "sort", "rank"),
-        "The GPUs that may work, counted from 0: one, several as 0,1, or all there are, if any; by default the first.",
+        "The GPUs that may work, counted from 0: one, several as 0,1, or all, if there are any; by default the first.",
         kind="numbers", neutral=True, project=True,
     ),
     Option(
@@ -44,8 +44,8 @@ WHERE = (
     ),
     Option(
         "threads", "Where to run", ("batch",),
-        "Host threads of all jobs together; by default all cores. Each job at a time gets an equal part, unless it "
-        "asks for more or less.",
+        "Host threads of all jobs together; by default all cores. Jobs that run at a time get equal "
+        "parts, unless they ask for more or less.",
         kind="number", least=1, project=True,
     ),
     Option(
@@ -56,21 +56,21 @@ WHERE = (
     ),
     Option(
         "memory", "Where to run", ("sort",),
-        "Host memory for what is held, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share "
-        "of the machine's. By default half of what is free.",
+        "Host memory for the lines, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of "
+        "the machine's. By default half of the free memory.",
         letter="S", kind="size", gnu="buffer-size", neutral=True, project=True,
     ),
     Option(
         "memory", "Where to run", ("batch",),
-        "Host memory for what is in flight, of all jobs together, as 256M or 2GiB; a number alone counts KiB, b "
-        "follows bytes, and % is a share of the machine's. By default a quarter of what is free. Each job at a time "
-        "gets an equal part, unless it asks for more or less.",
+        "Host memory for all jobs together, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a "
+        "share of the machine's. By default a quarter of the free memory. Jobs that run at a time get equal parts, "
+        "unless they ask for more or less.",
         letter="S", kind="size", project=True,
     ),
     Option(
         "device-memory", "Where to run", ("merge", *SETS),
-        "Memory to take on the GPU, written as --memory, but not with %; by default little, and less after it has run "
-        "out.",
+        "GPU memory to use, written as for --memory, but without %; by default little, and less after a lack of "
+        "memory.",
         kind="size", project=True,
     ),
     Option(
@@ -97,13 +97,13 @@ WHERE = (
     ),
     Option(
         "cluster-wait", "Where to run", ("merge", "sort", "check", "batch"),
-        "Seconds in which a worker must come to a cluster that has none, before the run is given up; and after which a "
-        "piece that is late is given to another worker, too.",
+        "Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, "
+        "before another worker gets it, too.",
         kind="number", least=1, default=60, neutral=True,
     ),
     Option(
         "run-log", "Where to run", ("sort",),
-        "With --cluster, log each sorted run to FILE, and keep the runs if the sort fails; --resume then goes on.",
+        "With --cluster, log each sorted run to FILE, and keep the runs if the sort fails; --resume then continues.",
         kind="file", written=True, settable=False,
         needs=Needs(
             ("cluster",), "{option} is for sorts by a cluster", "add --cluster, or leave {option} out",
@@ -112,9 +112,9 @@ WHERE = (
     ),
     Option(
         "resume", "Where to run", ("sort",),
-        "Go on with the sort that --run-log names: runs with the size and checksum that it has are not made again.",
+        "Continue the sort that --run-log logged: runs that have the logged size and checksum are not made again.",
         settable=False,
-        needs=Needs(("run-log",), "{option}: there is no log to go on with", "name it with --run-log"),
+        needs=Needs(("run-log",), "{option}: no log was named", "name it with --run-log"),
     ),
     Option(
         "batch-size", "Where to run", ("sort",),
@@ -167,7 +167,7 @@ TUNING = (
     ),
     Option(
         "algorithm", "Tuning", ("sort",),
-        "The way of the GPU or the CPU to sort: auto, merge, bottom-up, iterative, recursive or radix.",
+        "The sort algorithm of the GPU or the CPU: auto, merge, bottom-up, iterative, recursive or radix.",
         kind="text", placeholder="NAME", neutral=True,
         choices=("auto", "merge", "bottom-up", "iterative", "recursive", "radix"), project=True,
     ),

@@ -15,11 +15,11 @@ def suffixes() -> str:
     from gpumerge_cli.formats.kinds.lookup import all_formats
 
     lines = ["\b", "Suffixes:", *(line for one in all_formats() for line in _lines(one))]
-    return "\n".join([*lines, "  any other: say --dtype, --record-size or --format"])
+    return "\n".join([*lines, "  any other: give --dtype, --record-size or --format"])
 
 
 def _lines(one: Format) -> Iterator[str]:
-    """A line for the suffixes that say no dtype, and one for each kind of dtypes, as int8 to int64."""
+    """A line for the suffixes without a dtype, and one for each kind of dtypes, as int8 to int64."""
     for kind, rows in groupby(one.suffixes.items(), lambda row: row[1].rstrip("0123456789")):
         found = list(rows)
         names = " ".join(suffix for suffix, _ in found if suffix)

@@ -22,18 +22,16 @@ from gpumerge_cli.cli.options.groups import (
     ResourceOptions,
     ShownOptions,
 )
-from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.order.equals import SETS
 
 if TYPE_CHECKING:
     from typing import Literal
 
-    from gpumerge_cli.compare.cases import Shape
+    from gpumerge_cli.compare.key_shapes import Shape
     from gpumerge_cli.engine.job import BackendChoice
     from gpumerge_cli.launch import Algorithm, Transfer
 
 
-@dataclass(frozen=True)
 class MergeOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions, ClusterOptions, LaunchOptions):
     """gpumerge merge."""
 
@@ -50,15 +48,13 @@ class MergeOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOption
         return self.unique or super().keys_alone
 
 
-@dataclass(frozen=True)
-class SetOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions):
+class CombineOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions):
     """gpumerge union, intersect, difference, symmetric."""
 
     device_memory: int | None
     distinct: bool
 
 
-@dataclass(frozen=True)
 class CompareOptions(MergingOptions):
     """gpumerge compare."""
 
@@ -69,7 +65,6 @@ class CompareOptions(MergingOptions):
     total: bool
 
 
-@dataclass(frozen=True)
 class JoinOptions(LineOptions, OutputOptions, ResourceOptions, ShownOptions):
     """gpumerge join."""
 
@@ -87,7 +82,6 @@ class JoinOptions(LineOptions, OutputOptions, ResourceOptions, ShownOptions):
     empty: str | None
 
 
-@dataclass(frozen=True)
 class SortOptions(
     InputOptions,
     OrderOptions,
@@ -118,7 +112,6 @@ class SortOptions(
         return self.stable or self.unique
 
 
-@dataclass(frozen=True)
 class CheckOptions(InputOptions, OrderOptions, DeviceOptions, ClusterOptions, ShownOptions):
     """gpumerge check."""
 
@@ -129,7 +122,6 @@ class CheckOptions(InputOptions, OrderOptions, DeviceOptions, ClusterOptions, Sh
         return self.unique or super().keys_alone
 
 
-@dataclass(frozen=True)
 class RankOptions(MergingOptions, DeviceOptions):
     """gpumerge rank."""
 
@@ -141,7 +133,6 @@ class RankOptions(MergingOptions, DeviceOptions):
     json: bool
 
 
-@dataclass(frozen=True)
 class BatchOptions(ClusterOptions, ShownOptions):
     """gpumerge batch."""
 
@@ -159,7 +150,6 @@ class BatchOptions(ClusterOptions, ShownOptions):
     temporary_directory: tuple[str, ...]
 
 
-@dataclass(frozen=True)
 class BenchOptions(QuietOptions):
     """gpumerge bench."""
 
@@ -180,7 +170,6 @@ class BenchOptions(QuietOptions):
     threads: int | None
 
 
-@dataclass(frozen=True)
 class PathOptions(OrderOptions, LaunchOptions):
     """gpumerge path."""
 
@@ -195,7 +184,6 @@ class PathOptions(OrderOptions, LaunchOptions):
     temporary_directory: tuple[str, ...]
 
 
-@dataclass(frozen=True)
 class GenerateOptions(RecordOptions):
     """gpumerge generate."""
 
@@ -206,7 +194,6 @@ class GenerateOptions(RecordOptions):
     sorted: bool
 
 
-@dataclass(frozen=True)
 class InfoOptions(Options):
     """gpumerge info."""
 
@@ -217,7 +204,7 @@ class InfoOptions(Options):
 
 OPTIONS: dict[str, type[Options]] = {
     "merge": MergeOptions,
-    **dict.fromkeys(SETS, SetOptions),
+    **dict.fromkeys(SETS, CombineOptions),
     "compare": CompareOptions,
     "join": JoinOptions,
     "sort": SortOptions,

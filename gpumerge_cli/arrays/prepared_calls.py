@@ -1,0 +1,167 @@
+"""Repeated calls on CuPy arrays: checked and launched, without deciding anything again.
+
+A kind is an operation, the dtype and number of arrays, a direction, a device, and the dtype and shape of the values.
+Other calls take the general path, which also reports errors. The general path ends here, too: it converts its arguments
+to plain arrays and prepares the kind.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpumerge_cli.arrays.interchange import as_array, lies_on_gpu
+
+if TYPE_CHECKING:
+    from gpumerge_cli.backends.gpu.prepared import Operation
+
+Kind = tuple[Any, ...]
+
+_MOST_KINDS = 1024
+_INDICES = np.dtype(np.int64)
+_NOWHERE: list[int] = []
+_ready: dict[Kind, Any] = {}
+
+
+def kind_of(operation: Operation, arrays: Sequence[Any], descending: bool, values: Any, device: int) -> Kind:
+    """The kind of a call on CuPy arrays of one dtype. values: CuPy arrays of one dtype and shape, or None."""
+    if values is None:
+        return operation, arrays[0].dtype, descending, len(arrays), device
+    one = values[0]
+    return operation, arrays[0].dtype, descending, len(arrays), device, one.dtype, one.shape[1:]
+
+
+def find_prepared(kind: Kind) -> Any:
+    """The prepared call of this kind (see backends.gpu.prepared); None if there is none yet."""
+    return _ready.get(kind)
+
+
+def keep_prepared(kind: Kind, prepared: Any) -> None:
+    """From now on a call of this kind is launched by `prepared`, unless another thread has kept one before."""
+    if len(_ready) >= _MOST_KINDS:
+        _ready.clear()  # in one step, as other threads look things up
+    _ready.setdefault(kind, prepared)  # the other one's kernels may run now, so they must stay loaded
+
+
+def run_prepared(
+    operation: Operation, arrays: Sequence[Any], descending: bool, out: Any = None, values: Any = None
+) -> Any:
+    """The result of a call of a known kind, in `out` if that is given; None for all other calls.
+
+    values: a list of one array for each of `arrays`, or None. The result is an array, (keys, values), or an answer.
+    """
+    cupy = sys.modules.get("cupy")
+    if cupy is None:
+        return None
+    ndarray = cupy.ndarray
+    if type(arrays[0]) is not ndarray:
+        if isinstance(arrays[0], np.ndarray) or not lies_on_gpu(arrays[0]):
+            return None
+        arrays = [as_array(array) for array in arrays]
+        if type(values) in (list, tuple):
+            values = [as_array(each, payload=True) for each in values]
+    if values is not None and not _could_fit(values, arrays, ndarray):
+        return None
+    device = cupy.cuda.runtime.getDevice()
+    prepared = _ready.get(kind_of(operation, arrays, descending, values, device))
+    if prepared is None:
+        return None
+    dtype = arrays[0].dtype
+    sources = _sources(arrays, dtype, device)
+    if sources is None or not prepared.takes(sources[2]):
+        return None
+    addresses, counts, total = sources
+    places = _NOWHERE if values is None else _places(values, counts, device, prepared.unit)
+    if places is None:
+        return None
+    if operation == "is_sorted":
+        return prepared(addresses, counts, total, 0, places, 0)
+    if out is None:
+        kind = _INDICES if operation == "argsort" else dtype
+        memory = prepared.room(total * kind.itemsize)
+        out, at = ndarray((total,), kind, memory), memory.ptr
+    else:
+        found = _sources((out,), dtype, device) if type(out) is ndarray else None
+        if found is None or found[2] != total:
+            return None
+        at = found[0][0]
+        if _touches(at, total * dtype.itemsize, addresses, counts, dtype.itemsize):
+            return None
+        if values is not None and _overlaps(at, out.nbytes, values):
+            return None
+    if values is None:
+        prepared(addresses, counts, total, at, places, 0)
+        return out
+    one = values[0]
+    kind, shape = one.dtype, (total,) if one.ndim == 1 else (total, *one.shape[1:])
+    memory = prepared.room(prod(shape) * kind.itemsize)
+    prepared(addresses, counts, total, at, places, memory.ptr)
+    return out, ndarray(shape, kind, memory)
+
+
+def _could_fit(values: Any, arrays: Sequence[Any], kind: Any) -> bool:
+    return type(values) in (list, tuple) and len(values) == len(arrays) and type(values[0]) is kind
+
+
+def _sources(arrays: Sequence[Any], dtype: Any, device: int) -> tuple[list[int], list[int], int] | None:
+    """(addresses, counts, their sum) of contiguous aligned 1-D arrays of a dtype on a device; None for any others."""
+    kind, width = type(arrays[0]), dtype.itemsize
+    contiguous = (width,)
+    addresses: list[int] = []
+    counts: list[int] = []
+    total = 0
+    for array in arrays:
+        if type(array) is not kind or array.dtype != dtype:
+            return None
+        data, count = array.data, array.size
+        # An array of one dimension says by its strides, sooner than by its flags, that it is contiguous.
+        if array.strides != contiguous and (count > 1 or array.ndim != 1):
+            return None
+        address = data.ptr
+        if data.device_id != device or address % width:
+            return None
+        addresses.append(address)
+        counts.append(count)
+        total += count
+    return addresses, counts, total
+
+
+def _places(values: Sequence[Any], counts: Sequence[int], device: int, unit: int) -> list[int] | None:
+    """The addresses of values that fit their keys; None if any does not."""
+    one = values[0]
+    kind, dtype = type(one), one.dtype
+    rest, contiguous = (one.shape[1:], None) if one.ndim != 1 else ((), (dtype.itemsize,))
+    places = []
+    for each, count in zip(values, counts, strict=True):
+        if type(each) is not kind or each.dtype != dtype:
+            return None
+        if contiguous is None:
+            if each.shape != (count, *rest) or not each.flags.c_contiguous:
+                return None
+        elif each.size != count or each.strides != contiguous:
+            return None
+        data = each.data
+        place = data.ptr
+        if data.device_id != device or place % unit:
+            return None
+        places.append(place)
+    return places
+
+
+def _touches(at: int, nbytes: int, addresses: list[int], counts: list[int], width: int) -> bool:
+    """Whether any run of items of `width` bytes shares a byte with the memory at an address."""
+    end, runs = at + nbytes, zip(addresses, counts, strict=True)
+    return any(address < end and at < address + count * width and count > 0 for address, count in runs)
+
+
+def _overlaps(at: int, nbytes: int, arrays: Sequence[Any]) -> bool:
+    """Whether any of some contiguous arrays shares a byte with the `nbytes` at an address, at least one."""
+    for array in arrays:
+        address, size = array.data.ptr, array.nbytes
+        if at < address + size and address < at + nbytes and size:
+            return True
+    return False

@@ -1,0 +1,84 @@
+"""Compares inputs as this machine sees them with those that the client sees."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from errno import EACCES
+
+from gpumerge_cli.cluster.shipment import FileState
+from gpumerge_cli.errors import ClusterError, InputError, OutputError, input_error
+from gpumerge_cli.formats.base import STDIO
+from gpumerge_cli.formats.compressed import compression_of
+from gpumerge_cli.urls import is_url, shown
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise InputError for inputs that workers cannot read."""
+    for name in names:
+        if not is_url(name) and (name == STDIO or (os.path.exists(name) and not os.path.isfile(name))):
+            raise InputError("a cluster reads files, not pipes", where=name, way_out="write it to a file first")
+
+
+def check_output(name: str, *, plain: bool) -> None:
+    """Raise OutputError for an output that workers cannot write, as far as its name tells.
+
+    plain: names say nothing about compression.
+    """
+    special = name == STDIO or (os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name))
+    if special or (not plain and compression_of(name)):
+        raise unwritable_error("standard output" if name == STDIO else shown(name))
+
+
+def unwritable_error(name: str) -> OutputError:
+    """The error for an output that workers cannot write. name: in messages."""
+    what = "a cluster writes plain files, and objects of S3 whose beginnings are known ahead"
+    return OutputError(what, where=name, way_out="name one with -o that is not compressed, or leave --cluster out")
+
+
+def rewritten_error(name: str) -> OutputError:
+    """The error for an output whose lines are not written as they are merged. name: in messages."""
+    return OutputError(
+        "a cluster merges no CSV with newlines in quotes, with quotes that do not enclose whole fields, or with a key "
+        "of several fields",
+        where=name,
+        way_out="leave --cluster out, or, if such a key is all, end it in its field, as -k 2,2",
+    )
+
+
+def file_state(name: str) -> FileState:
+    """An input as this machine sees it. Raises InputError for one that workers cannot read."""
+    check_names((name,))
+    if is_url(name):
+        return FileState(name, -1, 0)
+    path = os.path.abspath(name)
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise input_error(error, name) from None
+    return FileState(path, status.st_size, status.st_mtime_ns)
+
+
+def check_inputs(inputs: Sequence[FileState]) -> None:
+    """Raise ClusterError for an input that this worker does not see as the client does."""
+    for one in inputs:
+        if one.size < 0:
+            continue
+        try:
+            status = os.stat(one.path)
+            if not os.access(one.path, os.R_OK):
+                raise PermissionError(EACCES, os.strerror(EACCES))
+        except OSError as error:
+            problem = input_error(error, one.path)
+            way_out = "put it on a file system that all machines have, under one path"
+            if isinstance(error, PermissionError):
+                way_out = "run workers as the user who gives the command"
+            raise ClusterError(
+                f"the worker at {socket.gethostname()} cannot read it: {problem.what}", where=one.path, way_out=way_out
+            ) from None
+        if (status.st_size, status.st_mtime_ns) != (one.size, one.mtime):
+            raise ClusterError(
+                f"the worker at {socket.gethostname()} has another file there", where=one.path,
+                way_out="put it on a file system that all machines have, and let nothing write to it",
+            )  # fmt: skip

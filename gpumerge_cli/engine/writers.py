@@ -1,0 +1,228 @@
+"""Writers of results of tasks: to a sink, each chunk at its offset, or to sorted runs that are merged later."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, cast
+
+from gpumerge_cli.backends.base import CountingWorkspace
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.engine.offsets import OffsetAllocator
+from gpumerge_cli.engine.parts import by_lines
+from gpumerge_cli.engine.task import Position
+from gpumerge_cli.errors import DeviceError
+from gpumerge_cli.extents import Target
+from gpumerge_cli.formats.base import Sink
+from gpumerge_cli.measure import Span
+from gpumerge_cli.native.calls import CountingWorker
+from gpumerge_cli.order.equals import Equals
+
+
+class Merged(Protocol):
+    """The result of a chunk. counts: items of each source. dropped: those left out. merged_bytes: its size.
+
+    merged_bytes is negative if the size is known, as the others are, only when all parts are made.
+    """
+
+    spans: list[Span]
+
+    @property
+    def counts(self) -> list[int]: ...
+
+    @property
+    def dropped(self) -> int: ...
+
+    @property
+    def merged_bytes(self) -> int: ...
+
+    def outputs(self) -> Iterable[Bytes]:
+        """The result by parts. See Workspace."""
+
+
+class HalfWrittenError(Exception):
+    """A piece of a result was written behind earlier output, and cannot be written again. cause: the error."""
+
+    def __init__(self, cause: DeviceError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+class ResultWriter(Protocol):
+    """Takes the results of tasks, from any thread."""
+
+    @property
+    def targets(self) -> Sequence[Target]:
+        """The files into which compiled code may write results itself, by the numbers of parts.
+
+        Ask after space is reserved. Empty if only `put` takes results.
+        """
+
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        """Take a piece of task number `turn`, the last one or not. Returns the bytes written, None if it is over.
+
+        Adds its spans to those of `merged`.
+        """
+
+    def is_over(self, turn: int) -> bool:
+        """Whether the result of task number `turn` is no longer wanted."""
+
+    def finish_before(self, turn: int, position: Position) -> int | None:
+        """Write the results ahead of task number `turn`, but not its own or those behind it.
+
+        position: the one that the plan gives it. Returns its offset in its part, or None if it is over.
+        """
+
+    def stop(self) -> None:
+        """Take no more results; threads that wait come back."""
+
+
+class SinkWriter:
+    """Writes results to a sink, or to one for each part of the output, which are alike. See ResultWriter.
+
+    equals: the items that remain of several equal ones. start: bytes that the only sink holds already.
+    """
+
+    def __init__(self, sinks: Sequence[Sink], equals: Equals, start: int = 0) -> None:
+        self._sinks = sinks
+        planned = sinks[0].exact and equals.keeps_all
+        self._in_turns = not (planned and sinks[0].seekable)
+        self._offsets = OffsetAllocator(planned=planned, seekable=sinks[0].seekable, ends=[start] * len(sinks))
+
+    @property
+    def targets(self) -> Sequence[Target]:
+        found = [] if self._in_turns else [sink.target for sink in self._sinks]
+        return [target for target in found if target is not None]
+
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        written, left, sink = 0, merged.merged_bytes, self._sinks[position.part]
+        try:
+            for piece in by_lines(merged.outputs(), sink.line_end):
+                left -= len(piece)
+                start = time.perf_counter()
+                data = sink.encode(piece)
+                if not sink.exact:
+                    merged.spans.append(Span("compress", time.perf_counter() - start, len(piece)))
+                planned = Position(position.part, position.offset + written)
+                with self._offsets.allocate(turn, planned, len(data), last=last and not left) as at:
+                    if at is None:
+                        return None
+                    start = time.perf_counter()
+                    sink.write_at(at, data)
+                    merged.spans.append(Span("write", time.perf_counter() - start, len(data)))
+                written += len(data)
+            if last and left:  # the end of a result that was made meanwhile
+                end = Position(position.part, position.offset + written)
+                with self._offsets.allocate(turn, end, 0, last=True) as at:
+                    if at is None:
+                        return None
+        except DeviceError as error:
+            if self._in_turns and written:
+                raise HalfWrittenError(error) from error
+            raise
+        return written
+
+    def is_over(self, turn: int) -> bool:
+        return self._offsets.is_over(turn)
+
+    def finish_before(self, turn: int, position: Position) -> int | None:
+        # All ahead of it have been placed then.
+        with self._offsets.allocate(turn, position, 0, last=False) as at:
+            if at is not None:
+                self._offsets.end_before(turn)
+            return at
+
+    def stop(self) -> None:
+        self._offsets.stop()
+        for sink in self._sinks:
+            sink.stop()
+
+
+class CountingWriter(SinkWriter):
+    """Writes items to a sink, and the number of equals of each item to another one. See ResultWriter."""
+
+    targets: Sequence[Target] = ()
+
+    def __init__(self, sinks: Sequence[Sink], counts: Sink, equals: Equals) -> None:
+        super().__init__(sinks, equals)
+        self._counts = SinkWriter([counts], equals)
+
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        written = super().put(turn, position, merged, last=last)
+        if written is not None:
+            counted = cast(CountingWorker | CountingWorkspace, merged)  # no others count
+            equals = _Equals([], 0, 8 * (sum(merged.counts) - merged.dropped), merged.spans, counted.equals())
+            self._counts.put(turn, position, equals, last=last)
+        return written
+
+    def stop(self) -> None:
+        super().stop()
+        self._counts.stop()
+
+
+@dataclass
+class _Equals:
+    """The numbers of equals of a chunk, as a result of its own. See Merged."""
+
+    counts: list[int]
+    dropped: int
+    merged_bytes: int
+    spans: list[Span]
+    numbers: Bytes
+
+    def outputs(self) -> Iterable[Bytes]:
+        return [self.numbers]
+
+
+class NullWriter:
+    """Writes nothing: for tasks without results, as those of checks. See ResultWriter.
+
+    Writers whose results need no turns derive from it.
+    """
+
+    targets: Sequence[Target] = ()
+
+    def __init__(self) -> None:
+        self._stopped = False
+
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        return merged.merged_bytes
+
+    def is_over(self, turn: int) -> bool:
+        return self._stopped
+
+    def finish_before(self, turn: int, position: Position) -> int | None:
+        return None
+
+    def stop(self) -> None:
+        self._stopped = True
+
+
+class RunWriter(NullWriter):
+    """Keeps each task's result as a sorted run. See ResultWriter.
+
+    keep: makes a run from its parts. halt: ends calls of `keep` under way. runs: by the numbers of their tasks.
+    """
+
+    def __init__(self, keep: Callable[[Iterable[Bytes]], Any], halt: Callable[[], None] = lambda: None) -> None:
+        super().__init__()
+        self._keep = keep
+        self._halt = halt
+        self.runs: dict[int, Any] = {}
+
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        start = time.perf_counter()
+        outputs = merged.outputs()
+        self.runs[position.part] = self._keep(outputs)
+        merged.spans.append(Span("spill", time.perf_counter() - start, merged.merged_bytes))
+        return merged.merged_bytes
+
+    def stop(self) -> None:
+        super().stop()
+        self._halt()
+
+    def close(self) -> None:
+        """Close all runs."""
+        for one in self.runs.values():
+            one.close()

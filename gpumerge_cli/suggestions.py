@@ -1,0 +1,41 @@
+"""Suggests the known name that a misspelt name may have meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_AHEAD = re.compile(r"^(?:-+|[A-Z]+_)")
+_SHORT = 4
+_ALIKE, _ALIKE_IF_SHORT = 0.7, 0.6
+"""The least ratio of difflib for similar names. In a short name one wrong letter weighs more: nyp is 0.67 like npy."""
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The one of `names` that begins with `name`, else the most similar one, or "" if none is similar.
+
+    Dashes, and the program's name in variables, do not make them alike.
+    """
+    from difflib import get_close_matches  # only where something is wrong: it takes long to load
+
+    known = sorted(names)
+    longer = [each for each in known if each.startswith(name)]
+    if name and len(longer) == 1:
+        return longer[0]
+    bare, word = {_AHEAD.sub("", each): each for each in known}, _AHEAD.sub("", name)
+    cutoff = _ALIKE_IF_SHORT if len(word) <= _SHORT else _ALIKE
+    return bare.get(next(iter(get_close_matches(word, bare, 1, cutoff)), ""), "")
+
+
+def did_you_mean(name: str, names: Iterable[str], way_out: str = "") -> str:
+    """`way_out`, preceded by the known name that is similar to `name`, if there is one."""
+    near = nearest(name, names)
+    return f"did you mean {near}? {way_out}".rstrip() if near else way_out
+
+
+def without_value(text: str, value: str, name: str) -> str:
+    """`text` with `name` in place of a variable's value, which may be secret, and of each of the value's words."""
+    for one in filter(str.strip, (value, *sorted(value.split(), key=len, reverse=True))):
+        text = text.replace(repr(one), name)
+        text = re.sub(rf"(?<![\w-]){re.escape(one)}(?!\w)", lambda _: name, text)
+    return text
