@@ -179,7 +179,7 @@ def test_units_are_compiled_side_by_side_and_once(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(compiled, "_compiled", compile_)
     compiled._begun.cache_clear()
-    begun = [compiled.begin(file, (), 90) for file in (*files, *files)]
+    begun = [compiled.begin_compiling(file, (), 90) for file in (*files, *files)]
     assert [code.result(LONG) for code in begun] == [file.encode() for file in (*files, *files)]
     assert [compiled.image(file, (), 90) for file in files] == [file.encode() for file in files]
     assert sorted(compiling_now) == sorted(files)
@@ -188,8 +188,8 @@ def test_units_are_compiled_side_by_side_and_once(tmp_path: Path, monkeypatch: p
 
 WATCHED = """
 import sys
-from gpumerge_cli.backends.gpu.early import begin
-begin([0])
+from gpumerge_cli.backends.gpu.early import make_contexts
+make_contexts([0])
 import cupy
 create = cupy.cuda.nvrtc.createProgram
 def creates(source, name, *rest):

@@ -25,7 +25,7 @@ STARTS = {
     "import cupy": "import numpy, cupy",
     "import cupy, then a context": "import numpy, cupy; cupy.cuda.runtime.free(0)",
     "a context beside import cupy": (
-        "import numpy; from gpumerge_cli.backends.gpu.early import begin; begin([0]); import cupy; "
+        "import numpy; from gpumerge_cli.backends.gpu.early import make_contexts; make_contexts([0]); import cupy; "
         "cupy.cuda.runtime.free(0)"
     ),
     "the backend": (

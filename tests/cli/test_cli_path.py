@@ -260,7 +260,7 @@ def test_what_is_not_two_sorted_inputs_is_refused(capsys: pytest.CaptureFixture[
     assert "--items twice" in refused(capsys, "path", "--items", "1")
     assert "--items B@1: disorder: 2 comes after 3" in refused(capsys, "path", "--items", "1", "--items", "3 2")
     assert "leave --dtype" in refused(capsys, "path", "--items", "1", "--items", "3", "--dtype", "i4")
-    assert "has no use for it" in refused(capsys, "path", a, b, "--kernel", "basic", "--tile-size", "4")
+    assert "does not use it" in refused(capsys, "path", a, b, "--kernel", "basic", "--tile-size", "4")
 
 
 def test_outputs_that_are_no_figure_are_refused(

@@ -20,7 +20,7 @@ from gpumerge_cli.compare.run import compare_sorts
 from gpumerge_cli.engine.load import load_runs
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.launch import MOST_RECURSED, SortPolicy, SortRequest
+from gpumerge_cli.launch import MAX_RECURSIVE_ITEMS, SortPolicy, SortRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.results.compared import Measured
 from tests.jobs_of import merge_job, sort_job
@@ -102,7 +102,7 @@ def test_a_wrong_output_is_told(rng: np.random.Generator, tmp_path: Path, monkey
 
 
 def test_more_lines_than_recursion_takes(tmp_path: Path) -> None:
-    (tmp_path / "lines").write_bytes(b"a\n" * (MOST_RECURSED + 1))
+    (tmp_path / "lines").write_bytes(b"a\n" * (MAX_RECURSIVE_ITEMS + 1))
     job = merge_job((str(tmp_path / "lines"),), items=Items("text"), check=False)
     report = compare_sorts(load_runs(job), cpu.create(), SortRequest(), Effort(1))
     assert "recursive" not in [row.name for row in report.rows]
