@@ -212,7 +212,7 @@ class _Exchange:
         else:
             places = [DeviceItems(run.member, run.address, run.count) for run in self._runs]
             inner = [
-                shares.find_cuts(lambda slices: self._read(slices, places, self._team.on), self._counts, rank)
+                shares.exact_cuts(lambda slices: self._read(slices, places, self._team.on), self._counts, rank)
                 for rank in ranks
             ]
         return [[0] * len(self._runs), *inner, self._counts]

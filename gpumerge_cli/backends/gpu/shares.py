@@ -36,7 +36,7 @@ def fair(total: int, weights: Sequence[float], unit: int = 1) -> list[Range]:
     return list(pairwise([0, *edges, total]))
 
 
-def find_cuts(read: Read, counts: Sequence[int], rank: int) -> list[int]:
+def exact_cuts(read: Read, counts: Sequence[int], rank: int) -> list[int]:
     """The number of items of each sorted run that are among the first `rank` of all: by key, then run, then position.
 
     Each round reads samples of the windows in which the cuts lie, and narrows the windows.

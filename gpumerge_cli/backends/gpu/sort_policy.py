@@ -158,7 +158,7 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
                 f"--algorithm radix: {order.describe()} have keys that do not fit in {_IMAGE_BYTES} bytes",
                 way_out="use --algorithm merge",
             )
-        check_count(algorithm, count)
+        check_sort_size(algorithm, count)
         unused = resolve(LaunchRequest(LADDER[0].name), order, limits)
         if algorithm == "radix":
             return SortPolicy(algorithm, unused, digit_shape(order, limits).room, order.prefix_bytes, why)
@@ -174,7 +174,7 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
     return SortPolicy(algorithm, launch, _tile(launch, order, limits), why=why)
 
 
-def check_count(algorithm: Algorithm, items: int) -> None:
+def check_sort_size(algorithm: Algorithm, items: int) -> None:
     """Raise UsageError if the algorithm is too slow for so many items."""
     if algorithm == "recursive":
         check_recursion(items)

@@ -10,7 +10,7 @@ from gpumerge_cli.backends.gpu.merging import merge_of
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.radix import sort_by_digits
-from gpumerge_cli.backends.gpu.sort_policy import TileShape, check_count, of_fan_in, tile_shape, tile_shared_bytes
+from gpumerge_cli.backends.gpu.sort_policy import TileShape, check_sort_size, of_fan_in, tile_shape, tile_shared_bytes
 from gpumerge_cli.backends.gpu.source import tile_macros
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run, fan_ins
 from gpumerge_cli.backends.limits import whole_vectors
@@ -37,7 +37,7 @@ class Sort:
         memory. text: the context of rows. Raises UsageError for more items than the algorithm takes.
         """
         (address, count), policy = items, self._policy
-        check_count(policy.algorithm, count)
+        check_sort_size(policy.algorithm, count)
         if count == 0:
             return
         several = policy.algorithm == "radix" or count > policy.tile
