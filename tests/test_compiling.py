@@ -92,7 +92,7 @@ def test_a_terminal_is_told_once_and_nothing_else_is(
         (Terminal(), [], 2), (Terminal(), ["--quiet"], 0), (io.StringIO(), [], 0),
     ):  # fmt: skip
         monkeypatch.setattr(sys, "stderr", stream)
-        assert door.run([*words, "--backend", "cpu", *options]) == 2
+        assert door.invoke([*words, "--backend", "cpu", *options]) == 2
         told = stream.getvalue().splitlines()
         told = [line for line in told if "compiling" in line]
         assert len(told) == lines, told
@@ -196,8 +196,8 @@ def creates(source, name, *rest):
     sys.stdout.write(f"compiled {name}\\n")  # at once, as threads compile beside each other
     return create(source, name, *rest)
 cupy.cuda.nvrtc.createProgram = creates
-from gpumerge_cli.cli.app import run
-sys.exit(run(sys.argv[1:]))
+from gpumerge_cli.cli.app import invoke
+sys.exit(invoke(sys.argv[1:]))
 """
 
 

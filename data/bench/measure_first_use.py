@@ -93,8 +93,8 @@ began = clock()
 from gpumerge_cli.backends.gpu.early import make_contexts
 make_contexts([0])
 watch()
-from gpumerge_cli.cli.app import run
-code = run(sys.argv[1:])
+from gpumerge_cli.cli.app import invoke
+code = invoke(sys.argv[1:])
 told()
 sys.exit(code)
 """

@@ -74,7 +74,7 @@ def main() -> None:
     }
     for name, command in commands.items():
         code = (
-            "import sys\nfrom gpumerge_cli.cli.app import run\ncode = run(sys.argv[1:])\nif code:\n    sys.exit(code)"
+            "import sys\nfrom gpumerge_cli.cli.app import invoke\ncode = invoke(sys.argv[1:])\nif code: sys.exit(code)"
         )
         limits = ["-q", "--backend", "gpu", "-S", "256M", "-o", str(out)]
         try:

@@ -111,18 +111,18 @@ def test_more_lines_than_recursion_takes(tmp_path: Path) -> None:
 
 def test_the_command(rng: np.random.Generator, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = made(tmp_path, rng)
-    assert door.run(["sort", "--compare", "--backend=cpu", name, "--report", str(tmp_path / "r.json")]) == 0
+    assert door.invoke(["sort", "--compare", "--backend=cpu", name, "--report", str(tmp_path / "r.json")]) == 0
     assert "bottom-up" in capsys.readouterr().err
     rows = json.loads((tmp_path / "r.json").read_text())["rows"]
     assert all(row["whole"] > 0 for row in rows)
     once = ["sort", "--compare", "--repeat=1", "--backend=cpu", name, "--report", str(tmp_path / "r.json")]
-    assert door.run(once) == 0
+    assert door.invoke(once) == 0
     assert {len(row["seconds"]) for row in json.loads((tmp_path / "r.json").read_text())["rows"]} == {1}
     for wrong in (["--repeat=3"], ["--compare", "--repeat=0"]):
         capsys.readouterr()
-        assert door.run(["sort", *wrong, name]) == 2
+        assert door.invoke(["sort", *wrong, name]) == 2
         assert "--repeat" in capsys.readouterr().err
-    assert door.run(["sort", "--compare", "-o", "x", name]) == 2
+    assert door.invoke(["sort", "--compare", "-o", "x", name]) == 2
     assert "--compare sorts and writes no output" in capsys.readouterr().err
     (tmp_path / "none.i32").write_bytes(b"")
     loaded = load_runs(merge_job((str(tmp_path / "none.i32"),), check=False))
