@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
-from gpumerge_cli.backends.variants.lookup import named
+from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.order.equals import Equals
@@ -163,7 +163,7 @@ def _policy(
     while True:
         kernel = KERNELS[int(random.integers(len(KERNELS)))]
         request = LaunchRequest(kernel)
-        variant = named(kernel)
+        variant = variant_named(kernel)
         if variant.fans_in:
             request = replace(request, **_PATHS[int(random.integers(len(_PATHS)))])
         else:

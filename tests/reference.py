@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import DeviceInfo, Disorder, Pace, SortPace
-from gpumerge_cli.backends.variants.lookup import asked_for
+from gpumerge_cli.backends.base import ChunkSizes, DeviceInfo, Disorder, PieceSizes
+from gpumerge_cli.backends.variants.lookup import requested_variant
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, check_recursion
 from gpumerge_cli.measure import Span
@@ -37,7 +37,7 @@ class ReferenceBackend:
         return DeviceInfo("reference", f"NumPy {np.__version__} on {platform.machine()}")
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2, equals: Equals = Equals.ALL) -> LaunchPolicy:
-        return LaunchPolicy(asked_for(request).name, 1, 1, why="the reference sorts; kernels do not differ")
+        return LaunchPolicy(requested_variant(request).name, 1, 1, why="the reference sorts; kernels do not differ")
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         algorithm = "merge" if request.algorithm == "auto" else request.algorithm
@@ -53,13 +53,13 @@ class ReferenceBackend:
     def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
         return np.argsort(order.image(items), kind="stable").astype(np.int64, copy=False)
 
-    def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
+    def chunk_sizes(self, order: Order, runs: int, item_bytes: float) -> ChunkSizes:
         # NumPy's stable sort takes images, ranks and a copy; a line becomes a Python object and its key another.
         each = 400 if isinstance(order, TextOrder) else 24 + 2 * order.width * (order.record > 0)
-        return Pace(64 << 20, 64 << 20, 1, 4 + each / item_bytes)
+        return ChunkSizes(64 << 20, 64 << 20, 1, 4 + each / item_bytes)
 
-    def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
-        return SortPace(1, 64 << 20)
+    def piece_sizes(self, order: Order, item_bytes: float) -> PieceSizes:
+        return PieceSizes(1, 64 << 20)
 
     def prepare(
         self,

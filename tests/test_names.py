@@ -7,49 +7,6 @@ from collections import defaultdict
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
-SHARED: dict[str, set[str]] = {
-    "Answer": {"backends", "cluster"},
-    "Cut": {"engine", "results"},
-    "Device": {"arrays", "backends"},
-    "Ends": {"backends", "cluster"},
-    "Memory": {"backends"},
-    "Place": {"engine", "results"},
-    "Search": {"engine", "results"},
-    "SetOptions": {"arrays", "cli"},
-    "Team": {"backends"},
-    "begin": {"backends", "unshown"},
-    "bench": {"cli", "compare"},
-    "blocks_of": {"compare", "plan"},
-    "check": {"cli", "engine"},
-    "combined": {"backends", "report"},
-    "compare": {"cli", "compare"},
-    "contest": {"compare", "report"},
-    "cuts": {"backends", "cluster"},
-    "info": {"backends", "cli"},
-    "join": {"arrays", "cli"},
-    "joined": {"arrays", "backends"},
-    "judge_count": {"arrays", "backends"},
-    "main": {"__main__", "cli"},
-    "merge": {"arrays", "cli"},
-    "notes": {"cli", "report"},
-    "parse_size": {"cli", "units"},
-    "perform": {"cli", "engine"},
-    "pieces_of": {"cluster", "engine", "explain"},
-    "rank": {"arrays", "cli"},
-    "ranks_of": {"arrays", "engine"},
-    "remove_unfinished": {"formats", "replacement"},
-    "run": {"cli", "engine"},
-    "save": {"costs", "report"},
-    "shared": {"backends", "cluster"},
-    "shares": {"backends", "engine"},
-    "show": {"cli", "report"},
-    "sort": {"arrays", "cli"},
-    "sweep": {"cluster", "replacement"},
-    "view": {"backends", "buffers"},
-    "within": {"backends", "cli"},
-    "written": {"cli", "report"},
-}
-"""The names that are still defined twice, each with its rooms."""
 
 
 def definitions() -> list[tuple[str, str, bool]]:
@@ -83,5 +40,4 @@ def test_there_are_names() -> None:
 
 def test_no_name_has_two_meanings() -> None:
     """A class has one name in the package, a public function one in all rooms: goal 0."""
-    found = {name: rooms for name, rooms in shared_names().items() if not rooms <= SHARED.get(name, set())}
-    assert found == {}, "give each of these definitions a name of its own"
+    assert shared_names() == {}, "give each of these definitions a name of its own"

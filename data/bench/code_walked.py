@@ -71,9 +71,9 @@ class Walk:
 
 
 def _command(*words: str) -> None:
-    from gpumerge_cli.cli.app import run
+    from gpumerge_cli.cli.app import invoke
 
-    code = run([*words])
+    code = invoke([*words])
     assert code == 0, words
 
 

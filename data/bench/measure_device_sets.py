@@ -29,7 +29,7 @@ import gpumerge_cli
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.backends.gpu import walks
 from gpumerge_cli.backends.gpu.cccl import Algorithm
-from gpumerge_cli.backends.gpu.launching import Answer, queue
+from gpumerge_cli.backends.gpu.launching import PinnedWord, queue
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch
 from gpumerge_cli.backends.gpu.tree import NO_TEXT
 from gpumerge_cli.errors import DeviceError
@@ -53,13 +53,13 @@ def inputs(shape: str, dtype: str, count: int) -> list[Any]:
 
 def queued(
     order: Order, name: str, pair: list[Any], out: Any, values: tuple[list[Any], Any] | None = None
-) -> tuple[Callable[[], Any], Answer]:
+) -> tuple[Callable[[], Any], PinnedWord]:
     """The work without its wait, and where its number of items is written. values: of the pair, and where they go."""
     limits = gpu.create(0).limits
     a, b = pair
     rows, moved = values or ([], None)
     walk = walks.walk_of(0, order, limits, Equals.of_sets(name, distinct=False), rows[0].itemsize if rows else None)
-    answer = Answer()
+    answer = PinnedWord()
     runs = [(a.data.ptr, a.size), (b.data.ptr, b.size)]
     along = [row.data.ptr for row in rows], 0 if moved is None else moved.data.ptr
     room = out.data.ptr, out.size

@@ -469,5 +469,5 @@ def test_a_policy_says_what_and_why(backend: Backend) -> None:
         assert policy.why
         assert policy.describe().startswith(policy.algorithm)
         assert request.algorithm in ("auto", policy.algorithm)
-    with pytest.raises(UsageError, match="no algorithm"):
+    with pytest.raises(UsageError, match="invalid algorithm"):
         SortRequest("quick")  # type: ignore[arg-type]

@@ -121,9 +121,9 @@ def test_a_list_of_names_on_lines_is_told(
         Path(name).write_text("1\n")
     for text in ("a.txt\nb.txt\n", "a.txt\n"):
         Path("names").write_text(text)
-        assert app.run([command, "--files0-from", "names"]) == 2
+        assert app.invoke([command, "--files0-from", "names"]) == 2
         told = "names: its names end in newlines, not in NUL bytes; end each in NUL, as find -print0 does, or tr "
         assert told in capsys.readouterr().err
     Path("odd\nname.txt").write_text("1\n")
     Path("names").write_text("odd\nname.txt")
-    assert app.run([command, "--files0-from", "names", *([] if command == "check" else ["-o", "out.txt"])]) == 0
+    assert app.invoke([command, "--files0-from", "names", *([] if command == "check" else ["-o", "out.txt"])]) == 0

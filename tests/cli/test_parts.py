@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("words", [["merge", "a.txt", "b.txt"], ["sort", "b.txt", "a.txt"], ["sort", "-m", "a.txt"]])
 def test_parts_are_told(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*words, "--parts", "3", "-o", "p{part}.txt", "-v", "--report", "r.json"]) == 0
+    assert invoke([*words, "--parts", "3", "-o", "p{part}.txt", "-v", "--report", "r.json"]) == 0
     told = capsys.readouterr()
     items = 150 if "-m" in words else 300
     assert told.out == ""
@@ -88,7 +88,7 @@ def test_what_does_not_go_with_parts(words: list[str], told: str, capsys: pytest
 
 def refused(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(os.listdir())
-    assert run(words) == 2
+    assert invoke(words) == 2
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("gpumerge: ")

@@ -10,7 +10,7 @@ import pytest
 from gpumerge_cli.backends.gpu.policy import grid_size, item_bytes, resolve, shared_bytes
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.backends.limits import DeviceLimits
-from gpumerge_cli.backends.variants.lookup import named
+from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.backends.variants.rung4_path import path_tile
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
@@ -78,14 +78,14 @@ def test_small_blocks_merge_fewer_runs() -> None:
     assert resolve(LaunchRequest(block_size=5, items_per_thread=2), KeyOrder("int", 4), HOPPER, 16).fan_in == 4
     with pytest.raises(UsageError, match="--fan-in 8 needs as many threads a block, not --block-size 5"):
         resolve(LaunchRequest(block_size=5, fan_in=8), KeyOrder("int", 4), HOPPER)
-    with pytest.raises(UsageError, match="--fan-in 3 is not a number of runs"):
+    with pytest.raises(UsageError, match="invalid value --fan-in 3"):
         LaunchRequest(fan_in=3)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
 def test_tiny_shapes_are_allowed(kernel: str, order: Order) -> None:
-    staged = {"tile_size": 4, "blocks": 2} if named(kernel).rounds else {}
+    staged = {"tile_size": 4, "blocks": 2} if variant_named(kernel).rounds else {}
     request = LaunchRequest(kernel, block_size=2, items_per_thread=2, **staged)  # type: ignore[arg-type]
     policy = resolve(request, order, SMALL)
     assert (policy.block_size, policy.items_per_thread) == (2, 2)
@@ -145,9 +145,9 @@ def test_nothing_below_one(option: str) -> None:
 @pytest.mark.parametrize(
     ("wish", "message"),
     [
-        ({"kernel": "basic", "tile_size": 64}, "--tile-size: the basic kernel has no use for it; .*tiled or circular"),
-        ({"kernel": "path", "blocks": 7}, "--blocks: the path kernel has no use for it"),
-        ({"kernel": "auto", "tile_load": "full"}, "--tile-load: the path kernel has no use for it; .*--kernel tiled"),
+        ({"kernel": "basic", "tile_size": 64}, "--tile-size: the basic kernel does not use it; .*tiled or circular"),
+        ({"kernel": "path", "blocks": 7}, "--blocks: the path kernel does not use it"),
+        ({"kernel": "auto", "tile_load": "full"}, "--tile-load: the path kernel does not use it; .*--kernel tiled"),
     ],
 )
 def test_wishes_that_the_kernel_has_no_use_for(wish: dict[str, Any], message: str) -> None:

@@ -168,7 +168,7 @@ def test_sorts_lines(gpu: GpuBackend, order: Order) -> None:
                 assert sorted_by(workspace, policy, b"".join(lines)) == expected, (name, policy.describe())
                 assert workspace.counts == [len(lines), 0]
     fill(workspace, b"1\n" * 70_000)
-    with pytest.raises(UsageError, match=r"70000 items .*; it takes 65536 items at most"):
+    with pytest.raises(UsageError, match=r"70000 items .*; at most 65536 items are allowed"):
         workspace.sort(gpu.resolve_sort(SortRequest("recursive"), order, 140_000))
     workspace.close()
 

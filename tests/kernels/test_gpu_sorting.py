@@ -223,11 +223,16 @@ def test_digits_fit_every_device(order: Order, limits: DeviceLimits) -> None:
 @pytest.mark.parametrize(
     ("request_", "order", "nbytes", "said"),
     [
-        (SortRequest("recursive"), KeyOrder("int", 4), 1 << 20, r"262144 items .*; it takes 65536 items at most"),
-        (SortRequest("iterative"), KeyOrder("int", 1), 1 << 27, r"--algorithm iterative: .* by a single thread"),
-        (SortRequest("radix"), Order.lines(), 8, r"--algorithm radix: lines, .* have keys that no 8 bytes hold"),
+        (SortRequest("recursive"), KeyOrder("int", 4), 1 << 20, r"262144 items .*; at most 65536 items are allowed"),
+        (SortRequest("iterative"), KeyOrder("int", 1), 1 << 27, r"--algorithm iterative: a single thread"),
+        (SortRequest("radix"), Order.lines(), 8, r"--algorithm radix: lines, .* have keys that do not fit in 8 bytes"),
         (SortRequest("radix"), Order.records(20, 0, 10), 8, r"--algorithm radix: records"),
-        (SortRequest("radix", LaunchRequest("path")), KeyOrder("int", 4), 8, r"--kernel: --algorithm radix has no use"),
+        (
+            SortRequest("radix", LaunchRequest("path")),
+            KeyOrder("int", 4),
+            8,
+            r"--kernel: --algorithm radix does not use it",
+        ),
         (
             SortRequest("bottom-up", LaunchRequest(fan_in=4)),
             KeyOrder("int", 4),

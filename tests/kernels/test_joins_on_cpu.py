@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from kernel_shim import Case, Program, Variant, digest
 
-from gpumerge_cli.backends.gpu.joining import MOST
+from gpumerge_cli.backends.gpu.joining import MAX_RUNS
 from gpumerge_cli.backends.gpu.source import flatten
 from gpumerge_cli.order.kinds import KeyOrder
 
@@ -45,7 +45,7 @@ def test_runs_of_any_alignment(tmp_path_factory: pytest.TempPathFactory, rng: np
     program = Program([Joins(KeyOrder("int", 4))], "address", tmp_path_factory.mktemp("joins"))
     cases = [case(rng, [length]) for length in (1, 15, 16, 17, 33, 64, 159, 160, 161, 1000)]
     for most in (3, 40, 300):
-        for count in (2, 7, MOST):
+        for count in (2, 7, MAX_RUNS):
             cases.append(case(rng, [int(length) for length in rng.integers(1, most + 1, count)]))
     cases += [case(rng, [int(length)]) for length in rng.integers(30, 90, 40)]
     status, output = program.run(cases)

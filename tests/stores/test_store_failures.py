@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from botocore import exceptions as failures
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.formats import stored_output
 from gpumerge_cli.formats.stores import s3_client, s3_objects
 from tests.stores.conftest import PART, SECRET, Bucket, settings
@@ -41,13 +41,13 @@ def _inputs(bucket: Bucket, count: int = 3000) -> tuple[list[str], bytes]:
 def test_faults_that_pass_are_retried(bucket: Bucket, proxy: Proxy, words: list[str], seed: int) -> None:
     urls, merged = _inputs(bucket)
     proxy.faults = Faults(busy=0.1, reset=0.1, torn=0.05, slow=0.1, seconds=0.05, seed=seed)
-    assert run([*words, *urls, "-o", bucket.url("out.txt")]) == 0
+    assert invoke([*words, *urls, "-o", bucket.url("out.txt")]) == 0
     assert bucket.get("out.txt") == merged
     assert not bucket.uploads
 
 
 def _refused(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(words) == 2
+    assert invoke(words) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1, err
     assert err.startswith("gpumerge: ")
@@ -120,7 +120,7 @@ def test_answers_that_break_off(
 
     monkeypatch.setattr(client, "get_object", torn)
     url = bucket.put("a.txt", b"a\n")
-    assert run(["merge", "-q", url, "-o", "out.txt"]) == 0
+    assert invoke(["merge", "-q", url, "-o", "out.txt"]) == 0
     assert Path("out.txt").read_bytes() == b"a\n"
     assert len(closed) == tries + 1
     reads = iter(range(9, 0, -1))
@@ -148,7 +148,7 @@ def test_bad_data_leave_no_upload(bucket: Bucket, capsys: pytest.CaptureFixture[
     """Disorder at the end of an input, or a byte too many, is met when parts have been sent."""
     url = bucket.put("a.i32", np.arange(20_000, dtype=np.int32).tobytes() + b"\1\0\0\0" + b"!" * (words[0] == "sort"))
     told = "out of order" if words == ["merge"] else "not a multiple of 4"
-    _refused([*words, url, url, "-o", bucket.url("out.i32")], told, capsys) if words != ["merge"] else run(
+    _refused([*words, url, url, "-o", bucket.url("out.i32")], told, capsys) if words != ["merge"] else invoke(
         [*words, url, "-o", bucket.url("out.i32")]
     )
     assert bucket.keys == ["a.i32"]
@@ -185,7 +185,7 @@ def test_refusals_are_one_line(
     monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_NAME", raising=False)
     bucket.put("a.txt", b"a\n")
     words = line.replace("{}", bucket.name).replace("{secret}", SECRET).split()
-    assert run(words) == 2
+    assert invoke(words) == 2
     err = capsys.readouterr().err
     assert err.splitlines()[-1].startswith("gpumerge: ")
     assert told in err

@@ -38,7 +38,7 @@ class Library(ABC):
         """Queue the work on `stream`, which is current. Raises DeviceError."""
 
     def finish(self) -> None:  # noqa: B027
-        """Write the output of the last run to where it belongs, if it does not lie there yet."""
+        """Move the output of the last run to its destination, if it is elsewhere."""
 
 
 class SortedByCupy(Library):
@@ -64,7 +64,7 @@ class _Cccl(Library):
     def run(self, stream: cupy.cuda.Stream) -> None:
         if not self._steps:
             if self._keys.dtype.kind == "f" and bool(cupy.isnan(self._keys).any()):
-                raise DeviceError("there are NaNs among the keys, and CCCL's < has no place for them")
+                raise DeviceError("there are NaNs among the keys, which CCCL's < cannot order")
             self._steps = self._planned()
         for step in self._steps:
             step(stream.ptr)
@@ -100,7 +100,7 @@ def _copy(ends: tuple[int, int], nbytes: int, stream: int) -> None:
 
 
 class SetOfKeys(_Cccl):
-    """Thrust's multiset of two runs of keys. It waits for the number of items. name: of the command."""
+    """Thrust's multiset of two runs of keys. Waits for the number of items. name: the name of the set, as in _SETS."""
 
     def __init__(self, keys: cupy.ndarray, order: KeyOrder, runs: Sequence[Run], name: str, out: int) -> None:
         super().__init__(keys)
@@ -110,7 +110,7 @@ class SetOfKeys(_Cccl):
 
     @property
     def kept(self) -> int:
-        """The items that the last run has put out."""
+        """The output items of the last run."""
         return self._kept.value
 
     def _planned(self) -> list[Step]:
@@ -134,7 +134,7 @@ class SortedKeys(_Cccl):
 class _Pairs(_Cccl):
     """CCCL's work on records for which `_are_pairs`.
 
-    CCCL has keys and payloads in separate arrays, so records are taken apart before, and `finish` joins them. records,
+    CCCL has keys and payloads in separate arrays, so records are split before, and `finish` joins them. records,
     out: rows of 32-bit words, the key's words first.
     """
 
@@ -150,7 +150,7 @@ class _Pairs(_Cccl):
         return records[:, : self._words], records[:, self._words :]
 
     def _addresses(self) -> list[int]:
-        """Those of the keys, the payloads, and the output of each."""
+        """The addresses of the keys, of the payloads, and of the output of each."""
         return [part.data.ptr for part in (*self._parts, *self._made)]
 
     def finish(self) -> None:

@@ -42,12 +42,16 @@ _FLOATS = {2: "__half", 4: "float", 8: "double"}
 
 @dataclass(frozen=True)
 class Cccl:
-    """nvcc: the compiler's command. headers: their folder, "" for nvcc's own. version: of CCCL. compiler: of nvcc."""
+    """The compiler and the headers of CCCL."""
 
     nvcc: tuple[str, ...]
+    """The compiler's command."""
     headers: str
+    """Their folder; "" for nvcc's own."""
     version: str
+    """The version of CCCL."""
     compiler: str
+    """The version of nvcc."""
 
 
 @cache
@@ -125,20 +129,20 @@ def compiled(file: str, order: KeyOrder, payload: int, capability: int) -> Path:
     folder = kernel_directory() / "gpu"
     texts = [(folder / name).read_text(encoding="utf-8") for name in (file, "baseline_cccl.cuh")]
     digest = hashlib.sha256("\0".join((*texts, *using, cccl.version, cccl.compiler)).encode()).hexdigest()
-    place = kernels_folder() / f"{Path(file).stem}-{digest[:32]}.so"
+    path = kernels_folder() / f"{Path(file).stem}-{digest[:32]}.so"
     with suppress(OSError):
-        read_cached(place)
-        return place
+        read_cached(path)
+        return path
     with compiling("CCCL's algorithms", _COMPILE_SECONDS), tempfile.TemporaryDirectory() as work:
         made = Path(work, "made.so")
         done = _run((*cccl.nvcc, *using, *_include(cccl.headers), "-o", str(made), str(folder / file)))
         if done.returncode:
             raise DeviceError(f"nvcc does not compile CCCL {cccl.version}: {_reason(done)}")
         try:
-            write_cached(place, made.read_bytes())
+            write_cached(path, made.read_bytes())
         except OSError as error:
-            raise DeviceError(f"CCCL's algorithms cannot be kept in {place.parent}: {error.strerror}") from error
-    return place
+            raise DeviceError(f"CCCL's algorithms cannot be kept in {path.parent}: {error.strerror}") from error
+    return path
 
 
 @cache
