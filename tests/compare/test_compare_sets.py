@@ -137,8 +137,8 @@ def test_a_gpu_is_right_and_timed(gpu_backend: ComparedBackend, kind: str, equal
     for count in (1, 2, 3):
         runs = [np.sort(np.array(chance.choices(range(50), k=4000 * at), order.dtype)) for at in range(count)]
         runs[0] = np.array([1, 1, 2], order.dtype)
-        runs = [invoke[::-1].copy() if order.descending else invoke for invoke in runs]
-        given = loaded([invoke.view(np.uint8) for invoke in runs], order)
+        runs = [run[::-1].copy() if order.descending else run for run in runs]
+        given = loaded([run.view(np.uint8) for run in runs], order)
         report = compare_sets(given, gpu_backend, equals, Effort(2, 2))
         assert [row.right for row in report.rows] == [True] * len(report.rows), report.rows
         assert len(report.rows) == 1 + (thrust and count == 2 and not equals.is_distinct)

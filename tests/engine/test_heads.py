@@ -82,19 +82,19 @@ def test_heads_are_merged_as_line_by_line(tmp_path: Path, data: st.DataObject, u
         found, outcome = merged(tmp_path, names, case.order, unique=unique, memory=memory)
     expected = plainly(runs, case.order, unique=unique)
     assert found == b"".join(line + end for line in expected)
-    assert (outcome.counts, outcome.written) == ([len(invoke) for invoke in runs], len(found))
+    assert (outcome.counts, outcome.written) == ([len(run) for run in runs], len(found))
     assert outcome.dropped == sum(outcome.counts) - len(expected)
 
 
 def disordered(rng: np.random.Generator, lines: int) -> list[bytes]:
     """Sorted lines, some of them long, and some replaced so that they are out of order."""
-    invoke = sorted(
+    run = sorted(
         b"%d x%d" % tuple(pair) + b"y" * (5000 * (pair[0] % 97 == 0)) for pair in rng.integers(0, 500, (lines, 2))
     )
     for _ in range(rng.integers(0, 4)):
         low, size = int(rng.integers(0, lines)), int(rng.integers(1, 1 + max(1, lines // 3)))
-        invoke[low : low + size] = [invoke[i] for i in low + rng.permutation(len(invoke[low : low + size]))]
-    return invoke
+        run[low : low + size] = [run[i] for i in low + rng.permutation(len(run[low : low + size]))]
+    return run
 
 
 @needs_sort

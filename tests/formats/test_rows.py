@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.cli.app import invoke as run_command
 from gpumerge_cli.engine.job import Destination, Job, Operation, Resources
-from gpumerge_cli.engine.run import invoke
+from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DisorderError, InputError, OutputError, UsageError
 from gpumerge_cli.formats.format import FORMATS, Column, register_format
 from gpumerge_cli.formats.items import Items
@@ -77,11 +77,11 @@ def test_rows_are_sorted_and_merged_by_a_column(column: int, turned: bool, tmp_p
     rows = drawn(rng, 200)
     field = COLUMNS[column].name + ":r" * turned
     name, out = put(tmp_path / "a.grp", rows), str(tmp_path / "out.grp")
-    invoke(sort_job((name,), out, by(field), Resources("cpu")))
+    run(sort_job((name,), out, by(field), Resources("cpu")))
     ordered = sorted(rows, key=lambda row: key(row, column), reverse=turned)
     assert same(rows_of(out), ordered)
     other = sorted(drawn(rng, 90), key=lambda row: key(row, column), reverse=turned)
-    invoke(merge_job((out, put(tmp_path / "b.grp", other)), str(tmp_path / "both.grp"), by(field), backend="cpu"))
+    run(merge_job((out, put(tmp_path / "b.grp", other)), str(tmp_path / "both.grp"), by(field), backend="cpu"))
     expected = sorted([*ordered, *other], key=lambda row: key(row, column), reverse=turned)
     assert same(rows_of(str(tmp_path / "both.grp")), expected)
 
@@ -90,7 +90,7 @@ def test_a_sort_beyond_memory_and_parts(tmp_path: Path, seed: int) -> None:
     rows = drawn(random.Random(seed), 3000)
     name = put(tmp_path / "a.grp", rows, 100)
     on = Resources("cpu", always_spill=True)
-    invoke(sort_job((name,), str(tmp_path / "out{part}.grp"), by("count", "name:r"), on, parts=3))
+    run(sort_job((name,), str(tmp_path / "out{part}.grp"), by("count", "name:r"), on, parts=3))
     found = [row for number in range(3) for row in rows_of(str(tmp_path / f"out{number}.grp"))]
     expected = sorted(rows, key=lambda row: key(row, 1), reverse=True)
     assert same(found, sorted(expected, key=lambda row: key(row, 2)))
@@ -99,7 +99,7 @@ def test_a_sort_beyond_memory_and_parts(tmp_path: Path, seed: int) -> None:
 def test_a_large_output_has_many_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpumerge_cli.formats.rows.GROUP_ROWS", 10)
     name, out = put(tmp_path / "a.grp", [(float(x), b"%d" % x, x) for x in range(95)]), str(tmp_path / "out.grp")
-    invoke(merge_job((name,), out, by("count"), backend="cpu"))
+    run(merge_job((name,), out, by("count"), backend="cpu"))
     assert len(rows_of(out)) == 95
     from gpumerge_cli.formats.input import SeekableInput
 
@@ -109,9 +109,9 @@ def test_a_large_output_has_many_groups(tmp_path: Path, monkeypatch: pytest.Monk
 def test_empty_files_and_all_nulls(tmp_path: Path) -> None:
     names = put(tmp_path / "a.grp", []), put(tmp_path / "b.grp", [(None, None, None)] * 3)
     out = str(tmp_path / "out.grp")
-    invoke(merge_job(names, out, by("price"), backend="cpu"))
+    run(merge_job(names, out, by("price"), backend="cpu"))
     assert rows_of(out) == [(None, None, None)] * 3
-    invoke(merge_job(names[:1], out, by("price"), backend="cpu"))
+    run(merge_job(names[:1], out, by("price"), backend="cpu"))
     assert rows_of(out) == []
 
 
@@ -119,19 +119,19 @@ def test_sets_go_by_the_key(tmp_path: Path) -> None:
     a = put(tmp_path / "a.grp", [(1.0, b"a", 1), (2.0, b"a", 2), (None, b"a", 3)])
     b = put(tmp_path / "b.grp", [(2.0, b"b", 4), (3.0, b"b", 5), (None, b"b", 6)])
     out = str(tmp_path / "out.grp")
-    invoke(merge_job((a, b), out, by("price"), backend="cpu", equals=Equals.INTERSECT))
+    run(merge_job((a, b), out, by("price"), backend="cpu", equals=Equals.INTERSECT))
     assert rows_of(out) == [(2.0, b"a", 2), (None, b"a", 3)]
 
 
 def test_a_check_tells_values(tmp_path: Path) -> None:
     good = put(tmp_path / "a.grp", [(-1.0, b"x", 2), (2.5, None, 1), (None, b"", 0)])
-    assert invoke(Job((good,), by("price"), Operation("check"))).items == 3
+    assert run(Job((good,), by("price"), Operation("check"))).items == 3
     bad = put(tmp_path / "b.grp", [(1.0, b"a", 1), (None, b"a", 2), (2.5, b"a", 3)])
     with pytest.raises(DisorderError) as caught:
-        invoke(Job((bad,), by("price"), Operation("check"), resources=Resources("cpu")))
+        run(Job((bad,), by("price"), Operation("check"), resources=Resources("cpu")))
     assert str(caught.value) == f"{bad}@2: disorder: 2.5 comes after null by --field price; sort it first"
     with pytest.raises(DisorderError, match=r"@1: disorder: a, 2 comes after a, 1 by --field count:r; sort it first"):
-        invoke(merge_job((bad,), str(tmp_path / "out.grp"), by("name", "count:r"), backend="cpu"))
+        run(merge_job((bad,), str(tmp_path / "out.grp"), by("name", "count:r"), backend="cpu"))
     assert not (tmp_path / "out.grp").exists()
 
 
@@ -161,7 +161,7 @@ def test_the_command_line_takes_a_new_format(tmp_path: Path, capfd: pytest.Captu
 def test_what_does_not_go_with_rows(items: Items, output: str, told: str, tmp_path: Path) -> None:
     name = put(tmp_path / "a.grp", [(1.0, b"a", 1)])
     with pytest.raises((UsageError, InputError, OutputError)) as caught:
-        invoke(merge_job((name,), str(tmp_path / output), items, backend="cpu"))
+        run(merge_job((name,), str(tmp_path / output), items, backend="cpu"))
     assert told in str(caught.value)
     assert not (tmp_path / output).exists()
 
@@ -170,10 +170,10 @@ def test_other_files_beside_rows(tmp_path: Path) -> None:
     name, out = put(tmp_path / "a.grp", [(1.0, b"a", 1)]), str(tmp_path / "o.grp")
     (tmp_path / "b.grp").write_bytes(written(COLUMNS[:1], [[[1.0]]]))
     with pytest.raises(InputError, match=r"its columns are price float64, those of .* are price float64, name bytes"):
-        invoke(merge_job((name, str(tmp_path / "b.grp")), out, by("price"), backend="cpu"))
+        run(merge_job((name, str(tmp_path / "b.grp")), out, by("price"), backend="cpu"))
     (tmp_path / "c.grp").write_bytes(b"GRPS")
     with pytest.raises(InputError, match="it has no footer"):
-        invoke(merge_job((name, str(tmp_path / "c.grp")), out, by("price"), backend="cpu"))
+        run(merge_job((name, str(tmp_path / "c.grp")), out, by("price"), backend="cpu"))
     job = Job((name, name), by("price"), Operation(equals=Equals.JOIN), Destination(out))
     assert not format_named("groups").joins
     assert format_named("groups").columns(name, job.items) == COLUMNS
