@@ -29,9 +29,9 @@ def main() -> None:
     gc.set_threshold(50_000)
     try:
         _survive_limits()
-        from gpumerge_cli.cli.app import run
+        from gpumerge_cli.cli.app import invoke
 
-        code = run(sys.argv[1:], last=True)
+        code = invoke(sys.argv[1:], last=True)
     except MemoryError:  # too little even for reporting errors; Python's own exit code would mean disorder
         _end_for_memory()
     # Everything is written and flushed. The interpreter's own end would take time, and wait for threads, one of which

@@ -14,14 +14,14 @@ Transfer = Literal["bulk", "vector"]
 Algorithm = Literal["merge", "bottom-up", "iterative", "recursive", "radix"]
 ALGORITHMS: tuple[Algorithm, ...] = ("merge", "bottom-up", "iterative", "recursive", "radix")
 FAN_INS = (2, 4, 8, 16)
-"""The numbers of runs that one pass of the path kernel may merge at most."""
+"""The fan-ins of the path kernel: the most runs that one of its passes may merge."""
 OPTIONS = ("tile_size", "tile_load", "blocks", "fan_in", "transfer")
-"""The launch options that some kernels do not use."""
+"""The launch options that only some kernels use."""
 
 
 @dataclass(frozen=True)
 class LaunchRequest:
-    """The launch that the user requests; None leaves a choice to the backend. The fields are those of LaunchPolicy."""
+    """A launch as the user requests it. None leaves a choice to the backend. See LaunchPolicy for the fields."""
 
     kernel: KernelName = "auto"
     """One of variants.NAMES, or "auto"."""
@@ -35,43 +35,45 @@ class LaunchRequest:
 
     def __post_init__(self) -> None:
         if self.tile_load not in (None, "full", "exact"):
-            raise UsageError(f"{self.tile_load!r} is not a way to load a tile", way_out="use full or exact")
+            raise UsageError(f"invalid tile load {self.tile_load!r}", way_out="use full or exact")
         if self.transfer not in (None, "bulk", "vector"):
-            raise UsageError(f"{self.transfer!r} is not a way to move a tile", way_out="use bulk or vector")
+            raise UsageError(f"invalid transfer {self.transfer!r}", way_out="use bulk or vector")
         if self.fan_in not in (None, *FAN_INS):
             raise UsageError(
-                f"--fan-in {self.fan_in} is not a number of runs that a pass can merge",
+                f"invalid value --fan-in {self.fan_in}",
                 way_out=f"use one of {', '.join(map(str, FAN_INS))}",
             )
 
 
 @dataclass(frozen=True)
 class LaunchPolicy:
-    """The launch of a kernel, wholly decided: comparable, printable, reported."""
+    """The launch of a kernel with every choice made: comparable, printable, reported."""
 
     kernel: KernelName
     block_size: int
     """Threads a block."""
     items_per_thread: int
-    """The items that a thread merges after one co-rank; 1 is the uncoarsened kernel, 0 means all of its piece."""
+    """The items that a thread merges after one co-rank. 1: no coarsening. 0: all items of its piece."""
     tile_size: int = 0
-    """The items of each input that a block stages at once (for path: items of output); 0 if the kernel stages none."""
+    """The items of each input that a block stages at once; for path, the items of its output. 0: nothing is staged."""
     tile_load: TileLoad | None = None
-    """"full" stages `tile_size` items of each input a round, "exact" the slices that co-rank names; None for kernels
-    that have one way."""
+    """With "full", a block stages `tile_size` items of each input a round; with "exact", only the slices that co-rank
+    finds. None: the kernel has one way.
+    """
     blocks: int = 0
-    """The blocks in the grid; 0 if the length of the output decides."""
+    """The blocks in the grid. 0: the length of the output decides."""
     fan_in: int = 2
     """The most runs that one pass merges."""
     transfer: Transfer | None = None
-    """"bulk" if the bulk copy engine moves tiles between device and shared memory, "vector" if the threads do, 16 bytes
-    at a time; None for other kernels."""
+    """With "bulk", the copy engine moves tiles between device and shared memory; with "vector", the threads move them,
+    16 bytes at a time. None: the kernel has no such choice.
+    """
     resident: int = 1
-    """The blocks that a multiprocessor should hold at once; the compiler then uses few enough registers."""
+    """The blocks that a multiprocessor should hold at once. The compiler then uses few enough registers."""
     staged: bool = False
-    """Whether blocks work in rounds, a tile of each input at a time."""
+    """Blocks work in rounds, with a tile of each input a round."""
     runs: int = 0
-    """The number of runs, if one pass cannot merge them all and a sort by digits may replace the merge; else 0."""
+    """The number of runs, if it exceeds a pass and a sort by digits may merge them instead; 0 otherwise."""
     why: str = field(default="", compare=False)
     """The backend's reason."""
 
@@ -103,29 +105,32 @@ class LaunchPolicy:
 
 @dataclass(frozen=True)
 class SortRequest:
-    """The sort that the user requests."""
+    """A sort as the user requests it."""
 
     algorithm: Algorithm | Literal["auto"] = "auto"
     """See SortPolicy."""
     launch: LaunchRequest = field(default_factory=LaunchRequest)
-    """The kernel that merges, and its launch."""
+    """The kernel that merges, and its shape."""
 
     def __post_init__(self) -> None:
         if self.algorithm not in ("auto", *ALGORITHMS):
-            raise UsageError(f"{self.algorithm!r} is not an algorithm", way_out=f"use auto, {', '.join(ALGORITHMS)}")
+            raise UsageError(f"invalid algorithm {self.algorithm!r}", way_out=f"use auto, {', '.join(ALGORITHMS)}")
 
 
 @dataclass(frozen=True)
 class SortPolicy:
-    """A sort, wholly decided."""
+    """A sort with every choice made."""
 
     algorithm: Algorithm
-    """"merge" sorts tiles in fast memory, then merges up to `launch.fan_in` runs a pass; "bottom-up" merges pairs of
-    runs, a level at a time, and every thread takes the same share of a level; "iterative" gives each pair one thread;
-    "recursive" is top-down: the host recurses, and each merge is a launch of one thread; "radix" moves items by one
-    digit of the key a pass."""
+    """One of ALGORITHMS.
+
+    "merge" sorts tiles in fast memory, then merges up to `launch.fan_in` runs a pass. "bottom-up" merges pairs of runs,
+    a level at a time, and every thread takes the same share of a level. "iterative" gives each pair one thread.
+    "recursive" is top-down: the host recurses, and each merge is a launch of one thread. "radix" moves items by one
+    digit of the key a pass.
+    """
     launch: LaunchPolicy
-    """The launch of merges; iterative, recursive and radix sorts do not use it."""
+    """The launch of merges. Iterative, recursive and radix sorts do not use it."""
     tile: int = 1
     """The items that are sorted together before any merge."""
     passes: int = 0
@@ -141,15 +146,15 @@ class SortPolicy:
         return f"{self.algorithm}, {self.passes} passes" if self.passes else self.algorithm
 
 
-MOST_RECURSED = 1 << 16
-"""The most items that a recursive sort takes. It launches a merge for almost every item, one after the other."""
+MAX_RECURSIVE_ITEMS = 1 << 16
+"""The most items of a recursive sort, which launches about one merge for each item, one after the other."""
 
 
 def check_recursion(items: int) -> None:
-    """Raises UsageError for more items than a recursive sort takes."""
-    if items > MOST_RECURSED:
+    """Raise UsageError if a recursive sort of so many items is too slow."""
+    if items > MAX_RECURSIVE_ITEMS:
         raise UsageError(
-            f"--algorithm recursive: {items} items would be as many merges one after the other, each too small to be "
-            f"shared; it takes {MOST_RECURSED} items at most",
+            f"--algorithm recursive: {items} items need as many merges, one after the other, each too small to be "
+            f"shared; at most {MAX_RECURSIVE_ITEMS} items are allowed",
             way_out="use --algorithm iterative, which merges a whole level at once, or auto",
         )

@@ -17,7 +17,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 
 _C = {**os.environ, "LC_ALL": "C"}
 _MEMORIES = ([], [], ["-S", "4096b"], ["-S", "20000b"])
@@ -93,7 +93,7 @@ def difference(case: Case, folder: Path) -> str:
     if theirs.returncode or theirs.stderr:
         return f"the system fails: {theirs.stderr.decode()}"
     output = folder / "out"
-    code = run([*case.ours, "-o", str(output)])
+    code = invoke([*case.ours, "-o", str(output)])
     if code:
         return f"exit code {code}"
     found = output.read_bytes()

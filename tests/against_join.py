@@ -168,7 +168,7 @@ def disagreement(case: Trial, folder: Path) -> str:
     said = io.TextIOWrapper(io.BytesIO(), errors="surrogateescape")
     words = [os.fsdecode(word) for word in case.arguments]
     with contextlib.redirect_stderr(said):
-        code = door.run(["join", *words, *case.own, "--output", str(out), str(a), str(b)])
+        code = door.invoke(["join", *words, *case.own, "--output", str(out), str(a), str(b)])
     said.flush()
     if code != theirs.returncode:
         return f"exit {code}, not {theirs.returncode}: {said.buffer.getvalue()[-300:]!r} {theirs.stderr[-300:]!r}"

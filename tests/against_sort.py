@@ -169,9 +169,9 @@ def disagreement(trial: Trial, backend: str, folder: Path) -> str:
     said = io.TextIOWrapper(io.BytesIO(), errors="surrogateescape")
     with contextlib.redirect_stderr(said):
         if written and trial.piped:
-            code, found = _piped(lambda: door.run(arguments))
+            code, found = _piped(lambda: door.invoke(arguments))
         else:
-            code = door.run([*arguments, *(["-o", str(ours)] if written else [])])
+            code = door.invoke([*arguments, *(["-o", str(ours)] if written else [])])
             found = ours.read_bytes()
     said.flush()
     message = said.buffer.getvalue()

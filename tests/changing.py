@@ -108,7 +108,7 @@ def writes(arrays: list[np.ndarray], sources: list[np.ndarray], seed: int, stop:
 
 
 def unaligned(array: np.ndarray) -> np.ndarray:
-    """The same items at an address that is no multiple of their size."""
+    """The same items at an address that is not a multiple of their size."""
     moved = np.zeros(array.nbytes + 1, "u1")[1:].view(array.dtype)
     moved[:] = array
     return moved
@@ -117,7 +117,7 @@ def unaligned(array: np.ndarray) -> np.ndarray:
 def main(seed: int, seconds: float) -> None:
     if os.environ.get(VARIABLE):
         file = Path(os.environ[VARIABLE])
-        watched = loader.load(file.parent, file.stem.removeprefix("gpumerge-"))
+        watched = loader.load_library(file.parent, file.stem.removeprefix("gpumerge-"))
         loader._loaded = lambda: watched  # type: ignore[assignment]
     until = time.monotonic() + seconds
     turn = 0

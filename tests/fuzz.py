@@ -37,7 +37,7 @@ from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals, Margin
-from gpumerge_cli.order.kinds import Lines
+from gpumerge_cli.order.kinds import TextOrder
 from tests.apart import each
 from tests.fuzz_cases import ORDERS, Case, Runs, drawn, end_of, key_by, place_of, sorted_lines, sorted_records
 from tests.jobs_of import merge_job
@@ -63,7 +63,7 @@ def expected(case: Case, runs: Runs) -> bytes:
         if not keeps_all and records:
             records = first_records(records, *place_of(case.order))[skipped:]
         return b"".join(records)
-    if not isinstance(case.order, Lines):
+    if not isinstance(case.order, TextOrder):
         keys: NDArray[Any] = merged_keys(runs, descending=case.order.descending)  # type: ignore[arg-type]
         if not keeps_all:
             keys = first_keys(keys)[skipped:]
@@ -79,7 +79,7 @@ def expected(case: Case, runs: Runs) -> bytes:
 def _with_counts(case: Case, text: bytes) -> bytes:
     """The first of equal neighbours among sorted items, which are given as bytes, and their numbers."""
     order, end = case.order, b""
-    if isinstance(order, Lines):
+    if isinstance(order, TextOrder):
         end = end_of(order)
         items = text.split(end)[:-1]
     else:
@@ -99,7 +99,7 @@ def _with_counts(case: Case, text: bytes) -> bytes:
 
 
 def _expected_set(case: Case, runs: Runs, equals: Equals) -> bytes:
-    if case.order.record or isinstance(case.order, Lines):
+    if case.order.record or isinstance(case.order, TextOrder):
         end = b"" if case.order.record else end_of(case.order)
         items: list[list[bytes]] = runs  # type: ignore[assignment]
         return b"".join(item + end for item in set_of(items, key_of(case.order), equals))
@@ -113,7 +113,7 @@ def _expected_set(case: Case, runs: Runs, equals: Equals) -> bytes:
 
 def _data(case: Case, runs: Runs) -> list[bytes]:
     """The runs as bytes of files."""
-    end = end_of(case.order) if isinstance(case.order, Lines) else b""
+    end = end_of(case.order) if isinstance(case.order, TextOrder) else b""
     return [as_text(run, end) if isinstance(run, list) else run.tobytes() for run in runs]
 
 
@@ -123,7 +123,7 @@ def _text(case: Case, runs: Runs) -> bytes:
 
 def _items(case: Case, data: bytes) -> list[bytes]:
     """The items of a file, sorted in some fixed order, to compare them with other items."""
-    if isinstance(case.order, Lines):
+    if isinstance(case.order, TextOrder):
         return sorted(data.split(end_of(case.order)))
     size = case.order.item_bytes
     return sorted(data[at : at + size] for at in range(0, len(data), size))
@@ -154,7 +154,7 @@ def merged_files(case: Case, runs: Runs, backend: Backend) -> bytes:
         for name, data in zip(names, _data(case, runs), strict=True):
             with open(name, "wb") as file:
                 file.write(data)
-        if isinstance(order, Lines):
+        if isinstance(order, TextOrder):
             items = Items("text", lines=order.text)
         elif order.record:
             offset, key = place_of(order)

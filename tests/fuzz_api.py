@@ -55,7 +55,7 @@ ROWS: list[tuple[np.dtype[Any], tuple[str, ...]]] = [
 PLAIN = (*DTYPES, "bool", "M8[s]", "m8[ns]")
 BYTES = [np.dtype(name) for name in ("S1", "S5", "S16", "V3", "V8", "V100")]
 KEYLESS = [np.dtype(name) for name in ("U3", "c8", "O", "f16")]
-"""Dtypes that have no order here."""
+"""Dtypes that cannot be ordered."""
 
 _KERNELS = ("auto", "auto", *NAMES)
 _ALGORITHMS = ("auto", "auto", *ALGORITHMS)

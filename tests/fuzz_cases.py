@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
-from gpumerge_cli.backends.variants.lookup import named
+from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES, Lines, Order
+from gpumerge_cli.order.kinds import DTYPES, Order, TextOrder
 from tests import line_orders
 from tests.linekeys import key_of
 from tests.oracles import merged_keys, merged_records, number_of
@@ -127,7 +127,7 @@ def drawn(seed: int, number: int, backend: Backend) -> tuple[Case, Runs]:
     lengths = _lengths(random, policy, count, order)
     threads = int(random.choice([1, 1, 2, 3, 5]))
     case = Case(number, order, shape, policy, equals, threads, lengths, request)
-    make = _record_runs if order.record else _line_runs if isinstance(order, Lines) else _key_runs
+    make = _record_runs if order.record else _line_runs if isinstance(order, TextOrder) else _key_runs
     runs: Runs = make(random, case)
     if random.random() < 0.25:
         of_files = Equals.FIRST if equals is Equals.FIRST_CONTINUED else equals
@@ -136,7 +136,7 @@ def drawn(seed: int, number: int, backend: Backend) -> tuple[Case, Runs]:
         case = replace(case, disorder=str(random.choice(DISORDERS)), equals=equals if case.is_set else Equals.ALL)
         runs = [_disordered(random, case.disorder, run) for run in runs]  # type: ignore[assignment]
     distinct = case.equals.is_distinct
-    of_lines = isinstance(order, Lines)
+    of_lines = isinstance(order, TextOrder)
     may_count = case.budget is not None and not case.disorder and not distinct
     if may_count and random.random() < (0.8 if of_lines else 0.3):
         count = str(random.choice(COUNTS)) if of_lines else "apart"
@@ -163,7 +163,7 @@ def _policy(
     while True:
         kernel = KERNELS[int(random.integers(len(KERNELS)))]
         request = LaunchRequest(kernel)
-        variant = named(kernel)
+        variant = variant_named(kernel)
         if variant.fans_in:
             request = replace(request, **_PATHS[int(random.integers(len(_PATHS)))])
         else:
@@ -185,7 +185,7 @@ def _policy(
 def _lengths(random: np.random.Generator, policy: LaunchPolicy, count: int, order: Order) -> tuple[int, ...]:
     """Lengths: none, one, a few, about a tile or a block's share, or any length. Short ones are more likely."""
     most = _LARGE if random.random() < 0.01 else _SMALL
-    most //= 10 if isinstance(order, Lines) else 1
+    most //= 10 if isinstance(order, TextOrder) else 1
     edges = [max(1, policy.tile_size), max(1, policy.block_size * policy.items_per_thread), 32, 256]
     room = max(2, most // count)
     found = []

@@ -352,7 +352,7 @@ def merged(folder: Path, names: list[str], options: list[str]) -> tuple[int, byt
     out, told = folder / "out", io.StringIO()
     out.unlink(missing_ok=True)
     with contextlib.redirect_stderr(told):
-        code = app.run(["merge", "-q", "--backend", "cpu", *options, *names, "-o", str(out)])
+        code = app.invoke(["merge", "-q", "--backend", "cpu", *options, *names, "-o", str(out)])
     return code, out.read_bytes() if out.exists() else b"", told.getvalue().strip()
 
 

@@ -115,7 +115,7 @@ def wrong(seed: int, server: LyingServer, counts: Counter[str]) -> str:
         logger.addHandler(warnings)
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
             try:
-                code = app.run(words)
+                code = app.invoke(words)
             except BaseException:
                 code = -1
                 traceback.print_exc(file=said)

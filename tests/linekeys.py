@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.order.kinds import Fields, Order
+from gpumerge_cli.order.kinds import FieldsOrder, Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
 _ALNUM = bytes(c for c in range(128) if chr(c).isalnum())
@@ -87,7 +87,7 @@ def item_key(order: Order | LineOrder, item: bytes) -> Any:
         return _line_key(order, item)
     if order.text is not None:
         return _line_key(order.text, item)
-    if isinstance(order, Fields):
+    if isinstance(order, FieldsOrder):
         return tuple(item_key(part, item) for part in order.parts)
     if order.record:
         item = item[order.offset : order.offset + order.width]

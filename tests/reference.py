@@ -14,14 +14,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.base import DeviceInfo, Disorder, Pace, SortPace
-from gpumerge_cli.backends.variants.lookup import asked_for
+from gpumerge_cli.backends.base import ChunkSizes, DeviceInfo, Disorder, PieceSizes
+from gpumerge_cli.backends.variants.lookup import requested_variant
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, check_recursion
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.calls import ChunkWork
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import Lines, Order
+from gpumerge_cli.order.kinds import Order, TextOrder
 from tests.linekeys import item_key, key_of
 
 _Item = TypeVar("_Item")
@@ -37,11 +37,11 @@ class ReferenceBackend:
         return DeviceInfo("reference", f"NumPy {np.__version__} on {platform.machine()}")
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2, equals: Equals = Equals.ALL) -> LaunchPolicy:
-        return LaunchPolicy(asked_for(request).name, 1, 1, why="the reference sorts; kernels do not differ")
+        return LaunchPolicy(requested_variant(request).name, 1, 1, why="the reference sorts; kernels do not differ")
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         algorithm = "merge" if request.algorithm == "auto" else request.algorithm
-        if algorithm == "recursive" and not isinstance(order, Lines):
+        if algorithm == "recursive" and not isinstance(order, TextOrder):
             check_recursion(nbytes // order.item_bytes)
         return SortPolicy(
             algorithm, self.resolve(request.launch, order), why="the library sorts; algorithms do not differ"
@@ -53,13 +53,13 @@ class ReferenceBackend:
     def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
         return np.argsort(order.image(items), kind="stable").astype(np.int64, copy=False)
 
-    def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
+    def chunk_sizes(self, order: Order, runs: int, item_bytes: float) -> ChunkSizes:
         # NumPy's stable sort takes images, ranks and a copy; a line becomes a Python object and its key another.
-        each = 400 if isinstance(order, Lines) else 24 + 2 * order.width * (order.record > 0)
-        return Pace(64 << 20, 64 << 20, 1, 4 + each / item_bytes)
+        each = 400 if isinstance(order, TextOrder) else 24 + 2 * order.width * (order.record > 0)
+        return ChunkSizes(64 << 20, 64 << 20, 1, 4 + each / item_bytes)
 
-    def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
-        return SortPace(1, 64 << 20)
+    def piece_sizes(self, order: Order, item_bytes: float) -> PieceSizes:
+        return PieceSizes(1, 64 << 20)
 
     def prepare(
         self,
@@ -177,7 +177,7 @@ class ReferenceWorkspace:
     def upload(self, lengths: Sequence[int]) -> None:
         ends = np.cumsum([0, *lengths])
         self._runs = [self._staging[start:stop] for start, stop in pairwise(ends)]
-        if isinstance(self._order, Lines):
+        if isinstance(self._order, TextOrder):
             self.counts = [len(self._lines(run)) for run in self._runs]
         else:
             self.counts = [len(run) // self._order.item_bytes for run in self._runs]
@@ -190,7 +190,7 @@ class ReferenceWorkspace:
 
     def _disorder_in(self, number: int, strict: bool) -> Disorder | None:
         run = self._runs[number]
-        if not isinstance(self._order, Lines):
+        if not isinstance(self._order, TextOrder):
             index = _first_fall(_image_of(run, self._order), strict)
             return None if index is None else Disorder(number, index * self._order.item_bytes)
         offset = 0
@@ -213,7 +213,7 @@ class ReferenceWorkspace:
             found = set_of(runs, self._key, equals)
             self._out = np.frombuffer(b"".join(item + self._end for item in found), np.uint8)
             self.dropped = sum(self.counts) - len(found)
-        elif isinstance(self._order, Lines):
+        elif isinstance(self._order, TextOrder):
             lines = [line for run in self._runs for line in self._lines(run)]
             lines.sort(key=key_of(self._order))
             kept = lines if equals.keeps_all else _unique_lines(lines, self._order, equals)
@@ -241,13 +241,13 @@ class ReferenceWorkspace:
         return self._numbers.view(np.uint8)
 
     def _items(self, run: Bytes) -> list[bytes]:
-        if isinstance(self._order, Lines):
+        if isinstance(self._order, TextOrder):
             return self._lines(run)
         size = self._order.item_bytes
         return [run[at : at + size].tobytes() for at in range(0, len(run), size)]
 
     def _key(self, item: bytes) -> Any:
-        if isinstance(self._order, Lines):
+        if isinstance(self._order, TextOrder):
             return item_key(self._order, item)
         return _image_of(np.frombuffer(item, np.uint8), self._order)[0]
 

@@ -110,12 +110,12 @@ class Runner:
             done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
             self.code = done.returncode
             return done.stdout + done.stderr
-        from gpumerge_cli.cli.app import run
+        from gpumerge_cli.cli.app import invoke
 
         before = dict(os.environ)
         os.environ.update(variables)
         try:
-            self.code = run(words[1:])
+            self.code = invoke(words[1:])
         finally:
             for name in variables:
                 del os.environ[name]

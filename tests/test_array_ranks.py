@@ -17,7 +17,7 @@ from gpumerge_cli.arrays import ranking, searching
 from gpumerge_cli.arrays.searching import co_ranks_of_images, search_ranks
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.keys import Keys
+from gpumerge_cli.order.keys import KeyOrder
 from tests.strategies import key_runs
 
 DTYPES = ["i1", "i4", ">i4", "u8", "f2", "f4", "f8", "?", "M8[s]", "m8[D]", "S3", "V3", "record"]
@@ -86,7 +86,7 @@ def test_searches_in_images_give_the_same_ranks(
 ) -> None:
     """A GPU's arrays are ranked by these functions, here with NumPy in place of CuPy."""
     monkeypatch.setattr(searching, "_FEW", few)
-    order = Keys.of_dtype(dtype, descending=descending)
+    order = KeyOrder.of_dtype(dtype, descending=descending)
     for number in (1, 2, 5):
         runs = [gpumerge_cli.sort(drawn(dtype, rng), descending=descending) for _ in range(number)]
         if order.kind == "float":

@@ -99,7 +99,7 @@ def test_is_sorted_tells() -> None:
         ([np.zeros(1, ROWS), np.zeros(1, "i4,i4")], {"key": "id"}, "different dtypes"),
         ([np.zeros(1, ROWS)], {"key": "id", "out": np.zeros(1)}, "out is not"),
         ([np.zeros(1)], {"key": "id"}, "the items are float64, not records"),
-        ([np.zeros(1, [("a", object), ("b", "i4")])], {"key": "b"}, "have no order here"),
+        ([np.zeros(1, [("a", object), ("b", "i4")])], {"key": "b"}, "cannot be ordered"),
         ([np.zeros(2)], {"out": np.zeros(3)}, "out is not"),
         ([np.zeros(2)], {"out": np.zeros(4)[::2]}, "out is not"),
         ([np.zeros(2)], {"backend": "abacus"}, "backend='abacus' is not a backend"),

@@ -297,7 +297,7 @@ def test_a_stream_of_another_gpu(name: str) -> None:
     for known in (False, True):
         with (
             cupy.cuda.Stream.from_external(SimpleNamespace(__cuda_stream__=lambda: (0, stream.ptr))),
-            pytest.raises(UsageError, match="the current stream is one of GPU 1, and the arrays lie on GPU 0"),
+            pytest.raises(UsageError, match="the current stream is of GPU 1, and the arrays lie on GPU 0"),
         ):
             ON_A_STREAM[name](keys)
         if not known:

@@ -92,7 +92,7 @@ def test_a_terminal_is_told_once_and_nothing_else_is(
         (Terminal(), [], 2), (Terminal(), ["--quiet"], 0), (io.StringIO(), [], 0),
     ):  # fmt: skip
         monkeypatch.setattr(sys, "stderr", stream)
-        assert door.run([*words, "--backend", "cpu", *options]) == 2
+        assert door.invoke([*words, "--backend", "cpu", *options]) == 2
         told = stream.getvalue().splitlines()
         told = [line for line in told if "compiling" in line]
         assert len(told) == lines, told
@@ -179,7 +179,7 @@ def test_units_are_compiled_side_by_side_and_once(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(compiled, "_compiled", compile_)
     compiled._begun.cache_clear()
-    begun = [compiled.begin(file, (), 90) for file in (*files, *files)]
+    begun = [compiled.begin_compiling(file, (), 90) for file in (*files, *files)]
     assert [code.result(LONG) for code in begun] == [file.encode() for file in (*files, *files)]
     assert [compiled.image(file, (), 90) for file in files] == [file.encode() for file in files]
     assert sorted(compiling_now) == sorted(files)
@@ -188,16 +188,16 @@ def test_units_are_compiled_side_by_side_and_once(tmp_path: Path, monkeypatch: p
 
 WATCHED = """
 import sys
-from gpumerge_cli.backends.gpu.early import begin
-begin([0])
+from gpumerge_cli.backends.gpu.early import make_contexts
+make_contexts([0])
 import cupy
 create = cupy.cuda.nvrtc.createProgram
 def creates(source, name, *rest):
     sys.stdout.write(f"compiled {name}\\n")  # at once, as threads compile beside each other
     return create(source, name, *rest)
 cupy.cuda.nvrtc.createProgram = creates
-from gpumerge_cli.cli.app import run
-sys.exit(run(sys.argv[1:]))
+from gpumerge_cli.cli.app import invoke
+sys.exit(invoke(sys.argv[1:]))
 """
 
 

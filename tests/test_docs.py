@@ -62,7 +62,7 @@ def test_links_lead_somewhere_and_nothing_is_left_to_fill_in(document: Path) -> 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder to work in, with files of the names that documents use."""
-    from gpumerge_cli.cli.app import run
+    from gpumerge_cli.cli.app import invoke
 
     monkeypatch.chdir(tmp_path)
     for name in ("samples", "results"):
@@ -73,7 +73,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["numbers.txt"], ["-n", "--count", "500", "--seed", "7"]),
         (["shuffled.i32"], ["--count", "500", "--shuffled"]),
     ):
-        assert run(["generate", *names, *options]) == 0
+        assert invoke(["generate", *names, *options]) == 0
     Path("january.csv").write_text("ann,3\nbob,10\n")
     Path("february.csv").write_text("joe,7\nann,11\n")
     Path("jobs.toml").write_text(
@@ -161,12 +161,12 @@ def test_python_that_is_shown_runs(
 
 
 def test_toml_that_is_shown_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpumerge_cli.cli.app import run
+    from gpumerge_cli.cli.app import invoke
 
     (shown,) = re.findall(r"```toml\n(.*?)```", (ROOT / "data/manual/configuration.md").read_text(), re.DOTALL)
     monkeypatch.chdir(tmp_path)
     Path("gpumerge.toml").write_text(shown)
-    assert run(["info", "--config"]) == 0
+    assert invoke(["info", "--config"]) == 0
 
 
 def test_the_kernels_readmes_commands_give_what_it_shows(
@@ -175,7 +175,7 @@ def test_the_kernels_readmes_commands_give_what_it_shows(
     import shlex
     from xml.etree import ElementTree
 
-    from gpumerge_cli.cli.app import run
+    from gpumerge_cli.cli.app import invoke
 
     pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
     text = (ROOT / "kernels" / "README.md").read_text()
@@ -185,7 +185,7 @@ def test_the_kernels_readmes_commands_give_what_it_shows(
     monkeypatch.chdir(tmp_path)
     printed: set[str] = set()
     for command in commands:
-        assert run(shlex.split(command)) == 0
+        assert invoke(shlex.split(command)) == 0
         printed |= {" ".join(line.split()) for line in capsys.readouterr().out.splitlines()}
     shown = [
         line for block in re.findall(r"```\n((?:step|round) .*?)```", text, re.DOTALL) for line in block.splitlines()

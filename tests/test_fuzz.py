@@ -16,7 +16,7 @@ from gpumerge_cli.backends.cpu.backend import CpuBackend
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import Lines, Order
+from gpumerge_cli.order.kinds import Order, TextOrder
 from tests import fuzz, fuzz_api, fuzz_cases, fuzz_device
 from tests.linekeys import item_key
 from tests.reference import ReferenceBackend, ReferenceWorkspace
@@ -140,7 +140,7 @@ def test_runs_are_sorted_and_as_long_as_the_case_says() -> None:
                 items = np.frombuffer(b"".join(run), np.uint8)
                 images = case.order.image(case.order.keys(items)) if run else np.empty(0)
                 assert (images[1:] >= images[:-1]).all()
-            elif isinstance(case.order, Lines):
+            elif isinstance(case.order, TextOrder):
                 keys = [item_key(case.order, line) for line in run]
                 assert all(not later < earlier for earlier, later in pairwise(keys))
             else:

@@ -318,7 +318,7 @@ def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pyt
     from gpumerge_cli.order.kinds import Order
 
     launched: list[int] = []
-    monkeypatch.setattr(module, "begin", lambda *unit: None)
+    monkeypatch.setattr(module, "begin_compiling", lambda *unit: None)
     monkeypatch.setattr(module, "_function", lambda *unit: SimpleNamespace(ptr=9))
     monkeypatch.setattr(prepared, "kernels_of", module.Kernels)
     monkeypatch.setattr(launching, "_launch_kernel", lambda *given: launched.append(1))
@@ -346,14 +346,14 @@ def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pyt
 def test_the_figures_of_a_gpu_are_drawn_from_its_results(tmp_path: Path) -> None:
     """The numbers that they show are compared, and not the bytes: those change with Matplotlib."""
     pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
-    from gpumerge_cli.cli.app import run
+    from gpumerge_cli.cli.app import invoke
 
     (command,) = re.findall(
         r"^gpumerge (bench --render .*) --figures data/figures$", (ROOT / "data/README.md").read_text(), re.M
     )
     (names,) = re.findall(r"bench-\{(.*)\}\.json", command)
     results = [str(RESULTS / f"bench-{name}.json") for name in names.split(",")]
-    assert run(["bench", "--render", *results, "--figures", str(tmp_path)]) == 0
+    assert invoke(["bench", "--render", *results, "--figures", str(tmp_path)]) == 0
     drawn = sorted(tmp_path.glob("*.svg"))
     assert len(drawn) == 5
     for figure in drawn:

@@ -19,7 +19,7 @@ from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.many_runs import MergeOfMany
 from gpumerge_cli.backends.gpu.merging import Merge
 from gpumerge_cli.backends.gpu.policy import resolve
-from gpumerge_cli.backends.gpu.radix import Ends, SortByDigits
+from gpumerge_cli.backends.gpu.radix import PairAddresses, SortByDigits
 from gpumerge_cli.backends.gpu.rank_sort import RankSort
 from gpumerge_cli.backends.gpu.walks import Walk
 from gpumerge_cli.backends.limits import TUNED_ON
@@ -161,7 +161,7 @@ def test_kernels_stay_loaded_whatever_else_is_called(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(compiled, "cupy", SimpleNamespace(cuda=cuda))
     monkeypatch.setattr(compiled, "image", lambda *unit: b"")
     monkeypatch.setattr(compiled, "_loaded", [])
-    monkeypatch.setattr(module, "begin", lambda *unit: None)
+    monkeypatch.setattr(module, "begin_compiling", lambda *unit: None)
     launches(monkeypatch)
     module._function.cache_clear()
     kernels = module.Kernels(0, Order.of("int32"), TUNED_ON)
@@ -183,7 +183,7 @@ class TestCompiling:
             found.append(f"wait for {file}")
             return SimpleNamespace(ptr=9)
 
-        monkeypatch.setattr(module, "begin", lambda file, *rest: found.append(f"begin {file}"))
+        monkeypatch.setattr(module, "begin_compiling", lambda file, *rest: found.append(f"begin {file}"))
         monkeypatch.setattr(module, "_function", function)
         monkeypatch.setattr(launching, "launch_dependent", lambda *given: None)
         launches(monkeypatch)
@@ -234,7 +234,7 @@ class TestCompiling:
     def test_sorts_by_digits_find_their_kernels_once(self, events: list[str]) -> None:
         found = [f"{step} {file}.cu" for step in ("begin", "wait for") for file in ("count_digits", "sort_radix")]
         kernels = module.Kernels(0, Order.of("int32"), TUNED_ON)
-        for ends in (None, Ends(0, 0, 0)):
+        for ends in (None, PairAddresses(0, 0, 0)):
             sort = SortByDigits(kernels, pairs=ends is not None)
             for count in (5, 1 << 30):  # their kernels count in 32 and in 64 bits
                 for expected in (found, []):
@@ -255,7 +255,7 @@ class TestCompiling:
     def test_what_is_waited_for_is_what_was_begun(self, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """The same options for the same capability: otherwise everything would be compiled twice."""
         begun, waited = [], []
-        monkeypatch.setattr(module, "begin", lambda *unit: begun.append(unit))
+        monkeypatch.setattr(module, "begin_compiling", lambda *unit: begun.append(unit))
         monkeypatch.setattr(
             module, "kernel", lambda file, options, *rest: waited.append((file, options)) or SimpleNamespace(ptr=9)
         )
@@ -286,8 +286,8 @@ def test_a_graph_that_is_captured_has_scratch_of_its_own(monkeypatch: pytest.Mon
     assert freed == [(4096, STREAM)]
     monkeypatch.setattr(streams, "current_stream", lambda: 0)
     assert streams.scratch(100).ptr != 4096
-    with pytest.raises(UsageError, match="is_sorted waits for its answer, and a graph that is captured cannot"):
-        streams.judge_waiting(STREAM, "is_sorted")
+    with pytest.raises(UsageError, match="is_sorted waits for its answer, which is impossible while"):
+        streams.check_waiting(STREAM, "is_sorted")
 
 
 def test_a_stream_of_another_gpu_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,17 +300,17 @@ def test_a_stream_of_another_gpu_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         streamGetCtx=lambda stream: 200,
     )
     monkeypatch.setattr(streams.cupy.cuda, "driver", driver)
-    with pytest.raises(UsageError, match="the current stream is one of GPU 1, and the arrays lie on GPU 0"):
-        streams.judge_stream()
+    with pytest.raises(UsageError, match="the current stream is of GPU 1, and the arrays lie on GPU 0"):
+        streams.check_stream()
     assert current == [100]
     driver.streamGetCtx = lambda stream: 100
-    streams.judge_stream()
+    streams.check_stream()
 
     def lost(stream: int) -> int:
         raise driver_error("CUDA_ERROR_MISALIGNED_ADDRESS")
 
     driver.streamGetCtx = lost
-    streams.judge_stream()  # another error says what is wrong
+    streams.check_stream()  # another error says what is wrong
 
 
 class Allocators:

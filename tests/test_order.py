@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.linekeys import item_key, key_of
@@ -88,7 +88,7 @@ def test_keys_lie_within_their_records(size: int, offset: int, key: np.dtype | i
 
 @pytest.mark.parametrize("dtype", ["U2", "M8[s]", "?", "c8"])
 def test_keys_of_records_without_an_order(dtype: str) -> None:
-    with pytest.raises(UsageError, match="no dtype of keys"):
+    with pytest.raises(UsageError, match="is not a dtype of keys"):
         Order.records(100, 0, np.dtype(dtype))
 
 
@@ -121,14 +121,14 @@ def test_a_key_type_is_one_row(tmp_path: Path) -> None:
         assert more != table
         sys.modules[name] = types.ModuleType(name)
         exec(more, sys.modules[name].__dict__)
-        from gpumerge_cli.cli.app import run
+        from gpumerge_cli.cli.app import invoke
         from gpumerge_cli.cli.options.commands import command
         assert "  .b8                  raw bool" in command("merge").epilog
         codes = [
-            run(["merge", "-q", "--backend=cpu", "a.npy", "b.b8", "-o", "c.b8"]),
-            run(["sort", "-r", "a.npy", "-o", "d.npy"]),
-            run(["check", "d.npy"]),
-            run(["merge", "-q", "--dtype=bool", "b.b8", "-o", "e.b8"]),
+            invoke(["merge", "-q", "--backend=cpu", "a.npy", "b.b8", "-o", "c.b8"]),
+            invoke(["sort", "-r", "a.npy", "-o", "d.npy"]),
+            invoke(["check", "d.npy"]),
+            invoke(["merge", "-q", "--dtype=bool", "b.b8", "-o", "e.b8"]),
         ]
         assert codes == [0, 0, 1, 0], codes
     """
@@ -145,7 +145,7 @@ def test_a_type_without_a_row_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     np.save("a.npy", np.array([False, True]))
-    assert run(["merge", "a.npy", "-o", "b.npy"]) == 2
+    assert invoke(["merge", "a.npy", "-o", "b.npy"]) == 2
     told = capsys.readouterr().err
-    assert told.startswith("gpumerge: a.npy: items of type bool have no order here; use one of int8, ")
+    assert told.startswith("gpumerge: a.npy: items of type bool cannot be ordered; use one of int8, ")
     assert told.count("\n") == 1

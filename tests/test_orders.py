@@ -13,7 +13,7 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.native.comparison import Comparison
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import order_spec
-from gpumerge_cli.order.kinds import DTYPES, Keys, Lines, Order, Records
+from gpumerge_cli.order.kinds import DTYPES, KeyOrder, Order, RecordOrder, TextOrder
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 from tests.linekeys import item_key
 from tests.strategies import Records as RecordCase
@@ -24,9 +24,9 @@ ORDERS = [*map(Order.of, DTYPES), Order.records(8, 2, np.dtype(">f4")), Order.re
 
 
 def test_each_constructor_makes_its_own_kind() -> None:
-    assert isinstance(Order.of("int32"), Keys)
-    assert isinstance(Order.records(8, 0, 4), Records)
-    assert isinstance(Order.lines(), Lines)
+    assert isinstance(Order.of("int32"), KeyOrder)
+    assert isinstance(Order.records(8, 0, 4), RecordOrder)
+    assert isinstance(Order.lines(), TextOrder)
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
@@ -73,7 +73,7 @@ def test_an_order_has_one_structure_in_the_library() -> None:
 @given(case=record_runs(sizes=(1, 3, 8, 12, 40)), data=st.data())
 def test_keys_that_are_put_into_records_are_found_there(case: RecordCase, data: st.DataObject) -> None:
     order = case.order
-    assert isinstance(order, Records)
+    assert isinstance(order, RecordOrder)
     bits = 8 * order.made_of.itemsize
     drawn = data.draw(st.lists(st.integers(0, 2**bits - 1), min_size=1, max_size=8))
     numbers = np.array(drawn, f"u{order.made_of.itemsize}").view(order.made_of)

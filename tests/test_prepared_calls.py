@@ -235,7 +235,7 @@ def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch,
         (*table, to), at = words, 0
         assert len(words) == joining.WORDS
         assert blocks == -(-(to % 16 + table[-1]) // 32768)
-        for address, end in zip(table[: joining.MOST], table[joining.MOST :], strict=True):
+        for address, end in zip(table[: joining.MAX_RUNS], table[joining.MAX_RUNS :], strict=True):
             if end > at:
                 laid.append((to + at, address, end - at))
             at = end
@@ -272,9 +272,9 @@ def test_errors_of_a_launch_are_the_programs_own(monkeypatch: pytest.MonkeyPatch
 
     keys = some(rng, "int32", 3)
     monkeypatch.setattr(FakeKernels, "sort_by_rank", lambda self, macros, threads: refused)
-    monkeypatch.setattr(prepared, "judge_stream", lambda: None)
+    monkeypatch.setattr(prepared, "check_stream", lambda: None)
     with pytest.raises(DeviceMemoryError, match="the GPU is out of memory"):
         call(("sort", Order.of("int32")), [keys], np.empty_like(keys), [], None)
     monkeypatch.setattr(prepared.cupy.cuda, "alloc", refused)
     with pytest.raises(DeviceMemoryError, match="the GPU is out of memory"):
-        prepared.Prepared.room(5)
+        prepared.PreparedCall.room(5)

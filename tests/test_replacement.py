@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cluster.writers import rename_once
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats.output import OutputFile, remove_unfinished
@@ -248,7 +248,7 @@ def test_a_temporary_file_that_cannot_be_removed_is_told(
     made = Replacement(tmp_path / "out")
     monkeypatch.setattr(os, "unlink", failing)
     assert not made.abort()
-    assert run(["--version"]) == 0
+    assert invoke(["--version"]) == 0
     monkeypatch.undo()
     told = capsys.readouterr().err
     assert told.startswith(f"gpumerge: warning: {made.temporary}: this temporary file could not be removed (read-only")

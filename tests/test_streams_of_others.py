@@ -96,7 +96,7 @@ def stream_of(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("name", ON_A_STREAM)
 def test_a_stream_of_another_gpu_is_named(stream_of: list[int], name: str) -> None:
-    with pytest.raises(UsageError, match="the current stream is one of GPU 1, and the arrays lie on GPU 0"):
+    with pytest.raises(UsageError, match="the current stream is of GPU 1, and the arrays lie on GPU 0"):
         ON_A_STREAM[name](OnGpu(3))
     stream_of[0] = 0
     with pytest.raises(DeviceError, match="CUDA_ERROR_INVALID_HANDLE"):
@@ -107,6 +107,6 @@ def test_counts_of_keys_that_are_there(stream_of: list[int]) -> None:
     """The keys are sorted at once, and the counts are a step of their own."""
     from gpumerge_cli.arrays.counting import counted
 
-    with pytest.raises(UsageError, match="the current stream is one of GPU 1"):
+    with pytest.raises(UsageError, match="the current stream is of GPU 1"):
         counted(OnGpu(3), (), moved=False)
     assert gpumerge_cli.sort(np.array([2, 1]), counts=True)[1].tolist() == [1, 1]

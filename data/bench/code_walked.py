@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -38,7 +38,7 @@ class Walk:
         code = frame.f_code
         if event != "call" or not code.co_filename.startswith(PACKAGE):
             return
-        above = frame
+        above: FrameType | None = frame
         caller = None
         while above is not None:
             if above.f_code.co_name == "<module>" and above.f_code.co_filename.startswith(PACKAGE):
@@ -56,7 +56,7 @@ class Walk:
 
     def __exit__(self, *_: object) -> None:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
 
     def counts(self) -> dict[str, int]:
         """The numbers, by their names."""
@@ -71,9 +71,9 @@ class Walk:
 
 
 def _command(*words: str) -> None:
-    from gpumerge_cli.cli.app import run
+    from gpumerge_cli.cli.app import invoke
 
-    code = run([*words])
+    code = invoke([*words])
     assert code == 0, words
 
 
@@ -107,9 +107,9 @@ def _task_of_a_cluster(folder: Path) -> Callable[[], None]:
     shipped: list[Any] = []
     really = DaskPool.submit
 
-    def kept(pool: DaskPool, tickets: Any) -> None:
-        shipped.extend((pool._packed[False], [one.task]) for one in tickets)
-        really(pool, tickets)
+    def kept(self: DaskPool, tickets: Sequence[Any]) -> None:
+        shipped.extend((self._packed[False], [one.task]) for one in tickets)
+        really(self, tickets)
 
     DaskPool.submit = kept  # type: ignore[method-assign]
     names = [str(folder / f"{name}.i32") for name in "ab"]

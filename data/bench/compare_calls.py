@@ -40,9 +40,9 @@ def main() -> None:
 
     import gpumerge_cli
     from gpumerge_cli.backends.gpu.cccl import Algorithm
-    from gpumerge_cli.order.kinds import Keys
+    from gpumerge_cli.order.kinds import KeyOrder
 
-    order, stream = Keys("int", 4), cupy.cuda.get_current_stream().ptr
+    order, stream = KeyOrder("int", 4), cupy.cuda.get_current_stream().ptr
     print(f"{measured_on()}\n")
     print("| items | merge(a, b) | merge(a, b, out=out) | CCCL from C++ | CCCL over merge(out=) |")
     print("|---|---|---|---|---|")

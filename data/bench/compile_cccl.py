@@ -16,14 +16,14 @@ import cupy
 
 from gpumerge_cli.backends.gpu.cccl import compiled, installed
 from gpumerge_cli.compare.bench_cases import items_named
-from gpumerge_cli.order.kinds import Keys, Records
+from gpumerge_cli.order.kinds import KeyOrder, RecordOrder
 
 
 def compile_one(file: str, name: str, capability: int) -> str:
     """The library's name and size."""
     items = items_named(name).order
-    order = items.key if isinstance(items, Records) else items
-    assert isinstance(order, Keys)
+    order = items.key if isinstance(items, RecordOrder) else items
+    assert isinstance(order, KeyOrder)
     payload = items.item_bytes - order.width
     made = compiled(file, order, payload, capability)
     return f"{name}: {made.name}, {made.stat().st_size} bytes"

@@ -32,7 +32,9 @@ from gpumerge_cli import __version__
 from gpumerge_cli.cluster import workers
 from gpumerge_cli.cluster.connect import connected
 from gpumerge_cli.cluster.executor import Cluster
+from gpumerge_cli.engine.executor import Executor
 from gpumerge_cli.engine.job import Destination, Job, Operation, Resources
+from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
@@ -126,12 +128,12 @@ def compared(what: str, work: Path, options: argparse.Namespace, job: Job) -> li
             os.sched_setaffinity(0, allowed)
             with ExitStack() as stack:
                 begun = time.perf_counter()
-                machines = None
+                executor: Executor = LOCAL
                 if address is not None:
-                    machines = Cluster(stack.enter_context(connected(address)).client, here=True)
+                    executor = Cluster(stack.enter_context(connected(address)).client, here=True)
                 starts[case] = time.perf_counter() - begun
                 begun = time.perf_counter()
-                run(job, executor=machines)
+                run(job, executor=executor)
                 seconds = time.perf_counter() - begun
             os.sched_setaffinity(0, cores)
             found = sums_of(work)

@@ -26,7 +26,7 @@ from measured_on import measured_on
 import gpumerge_cli
 from gpumerge_cli.backends.gpu.cccl import Algorithm, installed
 from gpumerge_cli.errors import DeviceError
-from gpumerge_cli.order.kinds import Keys, Order
+from gpumerge_cli.order.kinds import KeyOrder, Order
 
 _MERGE, _SORT = "baseline_cccl_merge.cu", "baseline_cccl_sort.cu"
 _HOLD = cupy.RawKernel(
@@ -116,7 +116,7 @@ class Row:
 def cccl(file: str, name: str, keys: Any, payload: int, arguments: Sequence[int]) -> list[Callable[[], Any]]:
     """CCCL's algorithm on keys of the dtype of `keys`, or nothing if it does not compile here."""
     order = Order.of(str(keys.dtype))
-    assert isinstance(order, Keys)
+    assert isinstance(order, KeyOrder)
     try:
         algorithm = Algorithm(file, name, order, payload, arguments)
     except DeviceError as error:

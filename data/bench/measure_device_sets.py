@@ -29,12 +29,12 @@ import gpumerge_cli
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.backends.gpu import walks
 from gpumerge_cli.backends.gpu.cccl import Algorithm
-from gpumerge_cli.backends.gpu.launching import Answer, queue
+from gpumerge_cli.backends.gpu.launching import PinnedWord, queue
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch
 from gpumerge_cli.backends.gpu.tree import NO_TEXT
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order.equals import SETS, Equals
-from gpumerge_cli.order.kinds import Keys, Order
+from gpumerge_cli.order.kinds import KeyOrder, Order
 
 _THRUST = {"union": 0, "intersect": 1, "difference": 2, "symmetric": 3}
 _CASES = [("int32", shape) for shape in ("uniform", "pairs", "few", "equal", "disjoint", "blocky")]
@@ -53,13 +53,13 @@ def inputs(shape: str, dtype: str, count: int) -> list[Any]:
 
 def queued(
     order: Order, name: str, pair: list[Any], out: Any, values: tuple[list[Any], Any] | None = None
-) -> tuple[Callable[[], Any], Answer]:
+) -> tuple[Callable[[], Any], PinnedWord]:
     """The work without its wait, and where its number of items is written. values: of the pair, and where they go."""
     limits = gpu.create(0).limits
     a, b = pair
     rows, moved = values or ([], None)
     walk = walks.walk_of(0, order, limits, Equals.of_sets(name, distinct=False), rows[0].itemsize if rows else None)
-    answer = Answer()
+    answer = PinnedWord()
     runs = [(a.data.ptr, a.size), (b.data.ptr, b.size)]
     along = [row.data.ptr for row in rows], 0 if moved is None else moved.data.ptr
     room = out.data.ptr, out.size
@@ -85,7 +85,7 @@ def shape_of(text: str) -> Any:
 def rows(dtype: str, shape: str, bits: int, turns: int) -> Iterator[str]:
     """The rows of the table for one pair of arrays."""
     order = Order.of(dtype)
-    assert isinstance(order, Keys)
+    assert isinstance(order, KeyOrder)
     count = 1 << (bits if order.width <= 4 else bits - 1)
     a, b = inputs(shape, dtype, count)
     out, other = cupy.empty(count, dtype), cupy.empty(count, dtype)

@@ -29,8 +29,8 @@ import sys
 from gpumerge_cli.backends.gpu import access as gpu
 numbers, create = tuple(map(int, sys.argv[1].split(","))), gpu.create
 gpu.create = lambda device=0: create(numbers)
-from gpumerge_cli.cli.app import run
-sys.exit(run(sys.argv[2:]))
+from gpumerge_cli.cli.app import invoke
+sys.exit(invoke(sys.argv[2:]))
 """
 """A command on some GPUs, whether or not its own options can name several."""
 

@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import Future
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -89,11 +90,11 @@ told()
 """
 COMMAND = """
 began = clock()
-from gpumerge_cli.backends.gpu.early import begin
-begin([0])
+from gpumerge_cli.backends.gpu.early import make_contexts
+make_contexts([0])
 watch()
-from gpumerge_cli.cli.app import run
-code = run(sys.argv[1:])
+from gpumerge_cli.cli.app import invoke
+code = invoke(sys.argv[1:])
 told()
 sys.exit(code)
 """
@@ -180,7 +181,12 @@ def units(only: list[str]) -> None:
     from gpumerge_cli.order.rules import LineKey, LineOrder
 
     needed: list[tuple[str, tuple[str, ...]]] = []
-    module.begin = lambda file, options, capability: needed.append((file, options))
+
+    def begin(file: str, options: tuple[str, ...], capability: int) -> Future[bytes]:
+        needed.append((file, options))
+        return Future()
+
+    setattr(module, "begin_compiling", begin)  # noqa: B010 - it is imported there from compiled
 
     def compiled(unit: tuple[str, tuple[str, ...]]) -> tuple[float, int]:
         nvrtc, (file, options), start = cupy.cuda.nvrtc, unit, time.perf_counter()
@@ -205,7 +211,7 @@ def units(only: list[str]) -> None:
             sorting = resolve_sort(SortRequest("merge"), order, TUNED_ON, 0)
             needed.clear()
             policy = launch if what == "merge" else sorting
-            ahead.begin(module.Kernels(0, order, TUNED_ON), policy, 1 << 22, check=what == "merge")
+            ahead.compile_ahead(module.Kernels(0, order, TUNED_ON), policy, 1 << 22, check=what == "merge")
             alone = [min(compiled(unit) for _ in range(2)) for unit in needed]
             with ThreadPoolExecutor(len(needed)) as threads:
                 start = time.perf_counter()

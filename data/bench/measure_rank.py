@@ -25,7 +25,7 @@ GPUMERGE = [sys.executable, "-m", "gpumerge_cli"]
 _DIFFERENT = 10
 _BLOCK = 1 << 22
 _TELL = (
-    "import sys; from gpumerge_cli.cli.app import run; run(sys.argv[1:]); "
+    "import sys; from gpumerge_cli.cli.app import invoke; invoke(sys.argv[1:]); "
     "print(open('/proc/self/io').read(), file=sys.stderr)"
 )
 

@@ -25,7 +25,7 @@ STARTS = {
     "import cupy": "import numpy, cupy",
     "import cupy, then a context": "import numpy, cupy; cupy.cuda.runtime.free(0)",
     "a context beside import cupy": (
-        "import numpy; from gpumerge_cli.backends.gpu.early import begin; begin([0]); import cupy; "
+        "import numpy; from gpumerge_cli.backends.gpu.early import make_contexts; make_contexts([0]); import cupy; "
         "cupy.cuda.runtime.free(0)"
     ),
     "the backend": (
@@ -74,7 +74,7 @@ def main() -> None:
     }
     for name, command in commands.items():
         code = (
-            "import sys\nfrom gpumerge_cli.cli.app import run\ncode = run(sys.argv[1:])\nif code:\n    sys.exit(code)"
+            "import sys\nfrom gpumerge_cli.cli.app import invoke\ncode = invoke(sys.argv[1:])\nif code: sys.exit(code)"
         )
         limits = ["-q", "--backend", "gpu", "-S", "256M", "-o", str(out)]
         try:

@@ -175,13 +175,13 @@ def put(bucket: str, name: str) -> None:
 
 def row(name: str, words: list[str], nbytes: int, repeat: int, counts: Counter[str]) -> str:
     """A row of the table: the times of a command, and the requests of one run of it."""
-    from gpumerge_cli.cli.app import run
+    from gpumerge_cli.cli.app import invoke
 
     times = []
     for _ in range(repeat):
         counts.clear()
         start = time.perf_counter()
-        code = run(words)
+        code = invoke(words)
         times.append(time.perf_counter() - start)
         assert code == 0, words
     seconds = statistics.median(times)

@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 COUNT = "import sys, {}; print(len(sys.modules))"
 CALL = """
 import sys
-from gpumerge_cli.cli.app import run
-code = run(sys.argv[1:])
+from gpumerge_cli.cli.app import invoke
+code = invoke(sys.argv[1:])
 print(len(sys.modules), file=sys.stderr)
 """
 PROGRAM = "from gpumerge_cli.__main__ import main; main()"

@@ -26,7 +26,7 @@ from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.tree import Level, fan_ins
 from gpumerge_cli.errors import GpumergeError
 from gpumerge_cli.launch import LaunchRequest, SortPolicy, SortRequest
-from gpumerge_cli.order.kinds import Keys, Order
+from gpumerge_cli.order.kinds import KeyOrder, Order
 
 REPEATS = 7
 TILES = {
@@ -81,7 +81,7 @@ def main(dtype: str = "uint32", count: str = str(1 << 28), name: str = "random",
     by_cupy = SortedByCupy(keys, out, descending=False)
     library = timed(lambda: by_cupy.run(stream))
     right = out.copy()
-    assert isinstance(order, Keys)
+    assert isinstance(order, KeyOrder)
     cccl = SortedKeys(keys, order, "cccl_merge_sort", out.data.ptr)
     print(f"cupy.sort {library:.3f} ({library / copy:.1f} copies, a copy of the input among them)")
     by_cccl = timed(lambda: cccl.run(stream))

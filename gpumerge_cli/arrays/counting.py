@@ -21,10 +21,10 @@ def counted(found: Any, path: Sequence[str], *, moved: bool) -> Any:
         return _counted(np, keys, values, path)
     import cupy
 
-    from gpumerge_cli.backends.gpu.streams import calls_on, current_stream, judge_waiting
+    from gpumerge_cli.backends.gpu.streams import calls_on, check_waiting, current_stream
 
     with calls_on(keys.device):
-        judge_waiting(current_stream(), "a call with counts")
+        check_waiting(current_stream(), "a call with counts")
         return _counted(cupy, keys, values, path)
 
 

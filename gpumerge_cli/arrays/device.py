@@ -13,7 +13,7 @@ from gpumerge_cli.arrays.prepared_calls import find_prepared, keep_prepared, kin
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.keys import Keys
+from gpumerge_cli.order.keys import KeyOrder
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.prepared import Operation
@@ -115,7 +115,7 @@ class DeviceCall:
 
     def images(self, array: Any) -> Any:
         """The images of an array of keys: unsigned integers that ascend where keys are in order. Needs `current`."""
-        assert isinstance(self._order, Keys), "a GPU takes numbers alone"
+        assert isinstance(self._order, KeyOrder), "a GPU takes numbers alone"
         return self._order.image_of_bits(contiguous(array).view(self._order.unsigned))
 
     def _runs(self) -> list[Any]:

@@ -74,11 +74,11 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False, thread
         return _by_threads(of_a, of_b, how, call.keys.order.descending, threads or cores())
     import cupy
 
-    from gpumerge_cli.backends.gpu.streams import current_stream, judge_waiting
+    from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
 
     device = DeviceCall(call)
     with device.current():
-        judge_waiting(current_stream(), "join")
+        check_waiting(current_stream(), "join")
         of_a, of_b = map(device.images, call.arrays)
         return _joined(cupy, of_a, of_b, how, descending=False)
 

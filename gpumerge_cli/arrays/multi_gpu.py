@@ -74,13 +74,13 @@ def _on_gpus(
 ) -> list[Any]:
     import cupy
 
-    from gpumerge_cli.backends.gpu.streams import current_stream, judge_waiting
+    from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
 
     parts, targets = [], []
     for number, part in enumerate(given):
         check_aligned(part, "an array")
         with part.device:
-            judge_waiting(current_stream(), "a sort by several GPUs")
+            check_waiting(current_stream(), "a sort by several GPUs")
             parts.append(contiguous(part).view(keys.items))
             targets.append(cupy.empty(len(part), keys.dtype) if outs is None else outs[number])
     backend: Any = gpu.create(numbers)

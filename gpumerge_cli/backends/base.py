@@ -1,7 +1,7 @@
 """The protocol of backends, and the plain values that cross it.
 
 A backend merges the sorted runs of one chunk. The bytes of all runs lie back to back in a workspace's staging memory.
-A backend does not know where they come from or where they go. Comparisons ask for more: see compared.py.
+A backend does not know where they come from or where they go. Comparisons need more: see compared.py.
 """
 
 from __future__ import annotations
@@ -22,55 +22,62 @@ from gpumerge_cli.order.kinds import Order
 
 @dataclass(frozen=True)
 class Disorder:
-    """The first item that sorts before the one ahead of it: the number of its run, and its byte offset in that run."""
+    """The first item that sorts before its predecessor."""
 
     run: int
+    """The number of its run."""
     offset: int
+    """Its byte offset in that run."""
 
 
 @dataclass(frozen=True)
-class Pace:
-    """The chunks that suit a backend best. Sizes are in bytes.
-
-    chunk: the best size of a chunk. least: the smallest chunk that is worth cutting to give more workers something to
-    do. workers: the chunks in flight at once; 0 for one a core. footprint: the host memory that a workspace takes for
-    each byte of its chunk. device_footprint: the same for device memory; 0 if there is none.
-    """
+class ChunkSizes:
+    """The chunk sizes that suit a backend best."""
 
     chunk: int
+    """The best size of a chunk, in bytes."""
     least: int
+    """The smallest chunk, in bytes, that is worth cutting to occupy more workers."""
     workers: int
+    """The chunks in flight at once; 0 for one a core."""
     footprint: float
+    """The bytes of host memory that a workspace takes for each byte of its chunk."""
     device_footprint: float = 0.0
+    """The same for device memory; 0 if there is none."""
 
 
 @dataclass(frozen=True)
-class SortPace:
-    """The pieces that suit a backend best if it sorts pieces to runs, which are merged afterwards. Sizes are in bytes.
-
-    workers: the pieces in flight at once; 0 for one a core. piece: the best size of a piece. runs: the most runs that
-    are still merged well; pieces grow to keep to it, as far as memory allows if runs are spilled; 0 for any number.
-    resorts: with more runs than this, a radix sort of a chunk is faster than its merge; 0 if it never is. room: the
-    host memory that sorting takes for each byte of a piece, beyond what a merge takes (see Pace.footprint).
-    outgrows: a workspace takes chunks far beyond its capacity, so a single long line can be sorted in memory.
-    """
+class PieceSizes:
+    """The piece sizes that suit a backend best when it sorts pieces to runs, which are merged afterwards."""
 
     workers: int
+    """The pieces in flight at once; 0 for one a core."""
     piece: int
+    """The best size of a piece, in bytes."""
     runs: int = 0
+    """The most runs that are still merged well; 0 for any number. Pieces grow to keep to it, as far as memory allows if
+    runs are spilled.
+    """
     resorts: int = 0
+    """With more runs than this, a radix sort of a chunk is faster than its merge; 0 if it never is."""
     room: float = 1
+    """The bytes of host memory that sorting takes for each byte of a piece, beyond those of a merge (see
+    ChunkSizes.footprint).
+    """
     outgrows: bool = False
+    """A workspace takes chunks far beyond its capacity, so a single long line can be sorted in memory."""
 
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """The device that runs the kernels. memory: its bytes, 0 if unknown. details: further facts for `info`, by name."""
+    """The device that runs the kernels."""
 
     backend: str
     name: str
     memory: int = 0
+    """Its bytes; 0 if unknown."""
     details: Mapping[str, str] = field(default_factory=dict)
+    """More facts for `info`, by name."""
 
 
 class Workspace(Protocol):
@@ -84,14 +91,14 @@ class Workspace(Protocol):
     """
 
     remote: bool
-    """True if the work is done elsewhere than in host memory."""
+    """Whether the work is done outside host memory."""
     spans: list[Span]
     counts: list[int]
     """The items of each run of the last `upload`. Lines are counted by the first `disorder` or `merge`."""
     dropped: int
     """The number of items that the last `merge` or `sort` left out."""
     merged_bytes: int
-    """The number of bytes that the last `merge` or `sort` put out."""
+    """The output bytes of the last `merge` or `sort`."""
 
     def staging(self, nbytes: int) -> Bytes:
         """Host memory for the chunk's input bytes, `nbytes` long; valid until the next `staging` or `outputs`."""
@@ -106,10 +113,10 @@ class Workspace(Protocol):
         """
 
     def send(self, position: int, nbytes: int) -> None:
-        """Bring the thread's part, which is filled now, to the backend's memory. Returns when it is there."""
+        """Copy the thread's filled part to the backend's memory. Returns when the copy is done."""
 
     def adopt(self, lengths: Sequence[int]) -> None:
-        """Take the bytes of all parts as runs, as `upload` takes those in staging."""
+        """Take the bytes of all parts as runs, as `upload` takes the staged bytes."""
 
     def receive(self, position: int, nbytes: int) -> Bytes:
         """`nbytes` of the output from byte `position` on, in host memory; valid until the thread's next call."""
@@ -117,7 +124,7 @@ class Workspace(Protocol):
     def disorder(self, *, strict: bool = False) -> Disorder | None:
         """The first disorder (lowest run, then lowest offset), or None if every run is in order.
 
-        strict: an item that compares equal to the one ahead of it counts as disorder, too.
+        strict: an item that equals its predecessor counts as disorder, too.
         """
 
     def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
@@ -129,15 +136,15 @@ class Workspace(Protocol):
     def sort(self, policy: SortPolicy, equals: Equals = Equals.ALL, *, by_parts: bool = False) -> None:
         """Sort the uploaded items of all runs, stably. The uploaded items stay as they are.
 
-        equals: the same as for `merge`, but no set. by_parts: only `outputs` will take the result, so it need not lie
-        in memory as a whole.
+        equals: any rule but a set or a join. by_parts: only `outputs` will take the result, so it need not be in
+        memory as a whole.
         """
 
     def download(self) -> Bytes:
         """The output in host memory, without dropped items; valid until the next `merge`."""
 
     def outputs(self) -> Iterable[Bytes]:
-        """The output by parts, each valid until the next one is asked for. An empty output is one empty part.
+        """The output by parts, each valid until the next one is taken. An empty output is one empty part.
 
         A chunk that is far larger than the capacity need not be in memory twice then.
         """
@@ -153,10 +160,10 @@ class CountingWorkspace(Workspace, Protocol):
     """A workspace of the GPU, which also counts equal items."""
 
     def merge_counted(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
-        """Merge or combine as `merge` does, and put out the first of equal items. `equals` has their numbers then."""
+        """Merge or combine as `merge` does, and keep the first of equal items. `equals` then gives their counts."""
 
     def equals(self) -> Bytes:
-        """The numbers of equals of each item that went out, as int64; valid until the next `merge_counted`."""
+        """The count of equal items for each output item, as int64; valid until the next `merge_counted`."""
 
 
 class Backend(Protocol):
@@ -164,21 +171,21 @@ class Backend(Protocol):
 
     name: str
     remote: bool
-    """True if it works elsewhere than in host memory."""
+    """Whether it works outside host memory."""
 
     def info(self) -> DeviceInfo:
         """The device that this backend runs on."""
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2, equals: Equals = Equals.ALL) -> LaunchPolicy:
-        """Decide what `request` leaves open, for merges of `runs` runs, or for sets of them if `equals` is one.
+        """Decide what `request` leaves open, for merges of `runs` runs, or for their sets if `equals` is a set.
 
-        Raises UsageError that names the limit that a wish exceeds.
+        Raises UsageError that names the exceeded limit.
         """
 
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         """Decide what `request` leaves open, for sorts of `nbytes`.
 
-        Raises UsageError that names the limit that a wish exceeds, and for an algorithm that is too slow at this size.
+        Raises UsageError that names the exceeded limit, and for an algorithm that is too slow at this size.
         """
 
     def prepare(
@@ -190,9 +197,9 @@ class Backend(Protocol):
         check: bool = False,
         equals: Equals = Equals.ALL,
     ) -> None:
-        """Begin to get the code ready that merges or sorts about `items` items, and checks them. Returns at once.
+        """Begin to compile the code that merges or sorts about `items` items. Returns at once.
 
-        equals: a set, if that is made of them.
+        check: the code that checks their order, too. equals: the rule for equal items.
         """
 
     def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
@@ -202,16 +209,16 @@ class Backend(Protocol):
         """Sort a 1-D contiguous array of the order's dtype into `out`, stably. Both lie in this backend's memory."""
 
     def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
-        """The int64 indices that sort such an array stably, in this backend's memory."""
+        """The int64 indices, in this backend's memory, that sort such an array stably."""
 
-    def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
-        """The chunks for merges of so many runs, whose items have `item_bytes` on average."""
+    def chunk_sizes(self, order: Order, runs: int, item_bytes: float) -> ChunkSizes:
+        """The best chunk sizes for merges of `runs` runs, whose items have `item_bytes` bytes on average."""
 
-    def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
-        """The pieces for sorts of items that have `item_bytes` on average."""
+    def piece_sizes(self, order: Order, item_bytes: float) -> PieceSizes:
+        """The best piece sizes for sorts of items that have `item_bytes` bytes on average."""
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
-        """Bytes of host memory for a sort of `nbytes` in one workspace, by parts of `part` bytes from so many threads.
+        """Bytes of host memory for a sort of `nbytes` in one workspace. part: bytes of a part that a thread gives.
 
         None means that sorting pieces and merging them is faster, or that the device has no room for all the bytes.
         """
@@ -222,10 +229,10 @@ class Backend(Protocol):
     def chunk_calls(
         self, work: ChunkWork, policy: LaunchPolicy | SortPolicy, targets: Sequence[Target]
     ) -> ChunkCalls | None:
-        """Calls that do a chunk from its first read to its last write; None if the steps of a workspace do it.
+        """Calls that process a chunk from its first read to its last write; None if a workspace's steps do that.
 
-        policy: how a chunk's runs are merged, or sorted again. targets: where results go, by the numbers of the
-        output's parts; none if they stay in memory.
+        policy: how a chunk's runs are merged, or sorted again. targets: the destinations of the output's parts, by
+        their numbers; none if results stay in memory.
         """
 
     def merge_arrays(
@@ -234,4 +241,4 @@ class Backend(Protocol):
         """Merge 1-D contiguous arrays of the order's dtype into `out`. All of them lie in this backend's memory."""
 
     def first_disorder(self, run: Any, order: Order) -> int | None:
-        """The index of the first item of such an array that sorts before the one ahead of it, or None."""
+        """The index of the first item of such an array that sorts before its predecessor, or None."""

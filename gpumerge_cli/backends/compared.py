@@ -1,4 +1,4 @@
-"""The protocol of a backend that can be compared. It adds other ways to the same output, and clocks."""
+"""The protocol of a backend that can be compared. It adds other methods for the same output, and clocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ComparedWorkspace(Workspace, Protocol):
         """Copy the uploaded bytes within the memory that `merge` works in. No merge is faster than this copy."""
 
     def poison(self) -> None:
-        """Overwrite the output. A kernel that writes too few items is noticed then."""
+        """Overwrite the output. This reveals a kernel that writes too few items."""
 
     def baselines(self) -> Mapping[str, Callable[[], None]]:
         """Functions of libraries that merge the uploaded runs, by name. Call one, then `download`.
@@ -44,11 +44,11 @@ class ComparedBackend(Backend, Protocol):
     def versions(self) -> Mapping[str, str]:
         """The versions of the libraries that baselines come from, by name.
 
-        Where one cannot be had, the text is "left out: " and the reason, with the way to get it.
+        For an unavailable library the text is "left out: " and the reason, with a way to get it.
         """
 
     def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
-        """The seconds of the fastest copy of `nbytes` (at least 1) in this backend's memory, of several places.
+        """The seconds of the fastest copy of `nbytes` (at least 1) in this backend's memory, of several buffers.
 
-        threads: the host threads that may share it. Raises MemoryError or DeviceMemoryError if there is no room.
+        threads: the host threads that may share it. Raises MemoryError or DeviceMemoryError if memory is short.
         """

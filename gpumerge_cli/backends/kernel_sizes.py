@@ -1,4 +1,4 @@
-"""Sizes that kernels state and the host must know, as kernels/gpu/sizes.cuh has them."""
+"""The sizes that kernels and host share, read from kernels/gpu/sizes.cuh."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sizes() -> dict[str, Any]:
     for name, parameters, returned, constant in _DEFINED.findall(text):
         names = ", ".join(one.split()[-1] for one in parameters.split(",") if one)
         expression = (returned or constant).replace("/", "//")  # no number is negative
-        # The file is the program's own, as this one is.
+        # sizes.cuh is a part of the program, so evaluating its expressions is as safe as importing this module.
         found[name] = eval(f"lambda {names}: {expression}" if returned else expression, found)
     found.pop("__builtins__")
     return found

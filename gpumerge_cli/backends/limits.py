@@ -1,4 +1,4 @@
-"""The limits that a device, and the CPU's library, set for a launch."""
+"""The limits of a launch: those of a device, and those of the CPU's library."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ _HOPPER = 90
 VECTOR = 16
 """The bytes that a thread of a GPU moves at once."""
 MAX_TILE, MAX_BLOCK = 1 << 24, 1024
-"""Items a tile and threads a block that the CPU's library takes."""
+"""The most items a tile and threads a block that the CPU's library takes."""
 
 
 @dataclass(frozen=True)
 class DeviceLimits:
-    """The limits of a device.
-
-    shared_memory: the bytes that a block gets if it asks for more than the usual 48 KiB. capability: the compute
-    capability, 10 times its major number plus its minor number: 90 is Hopper.
-    """
+    """The limits of a device."""
 
     max_threads: int
+    """Threads a block."""
     shared_memory: int
+    """The bytes of shared memory that a block gets if it requests more than the usual 48 KiB."""
     multiprocessors: int
     capability: int = 75
+    """The compute capability: 10 times its major number plus its minor number. 90 is Hopper."""
 
     @property
     def dynamic_shared(self) -> int:
@@ -42,7 +41,7 @@ class DeviceLimits:
 
     @property
     def has_dependent_launches(self) -> bool:
-        """Whether a kernel can begin while the one ahead of it still runs."""
+        """Whether a kernel can begin while its predecessor still runs."""
         return self.capability >= _HOPPER
 
 
@@ -68,7 +67,7 @@ def check_request(request: LaunchRequest, limits: DeviceLimits) -> None:
         )
 
 
-def fitting(policy: LaunchPolicy, needed: int, limits: DeviceLimits) -> LaunchPolicy:
+def check_shared_memory(policy: LaunchPolicy, needed: int, limits: DeviceLimits) -> LaunchPolicy:
     """The policy itself. Raises UsageError if it needs more bytes of shared memory a block than this device has."""
     if needed > limits.dynamic_shared:
         raise UsageError(
@@ -79,10 +78,10 @@ def fitting(policy: LaunchPolicy, needed: int, limits: DeviceLimits) -> LaunchPo
     return policy
 
 
-def within(option: str, wish: int | None, default: int, low: int, high: int, what: str) -> int:
-    """The wish, or the default if it is None. Raises UsageError for a wish that is not from `low` to `high`."""
-    if wish is None:
+def size_in_range(option: str, value: int | None, default: int, low: int, high: int, what: str) -> int:
+    """The value, or the default if it is None. Raises UsageError for a value that is not from `low` to `high`."""
+    if value is None:
         return default
-    if not low <= wish <= high:
-        raise UsageError(f"{option} {wish}: the CPU backend takes {low} to {high} {what}")
-    return wish
+    if not low <= value <= high:
+        raise UsageError(f"{option} {value}: the CPU backend takes {low} to {high} {what}")
+    return value

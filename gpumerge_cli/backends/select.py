@@ -27,54 +27,56 @@ _DRIVERS_GPUS = "/proc/driver/nvidia/gpus"
 
 @dataclass(frozen=True)
 class Selected:
-    """A backend and the reason for it, in a sentence.
-
-    compiling: seconds that its kernels will take to compile. expected: by the cost model; None if it was not asked.
-    """
+    """A backend and the reason for it."""
 
     backend: ComparedBackend
     why: str
+    """A sentence."""
     compiling: float = 0.0
+    """Seconds that its kernels will take to compile."""
     expected: Mix | None = None
+    """The prediction of the cost model; None if it was not used."""
 
 
 @dataclass(frozen=True)
-class Device:
-    """A device that is to work. name: "gpu 0". create: makes its backend; raises DeviceError."""
+class ChosenGpu:
+    """A GPU that takes part in a merge."""
 
     name: str
+    """As in "gpu 0"."""
     create: Callable[[], ComparedBackend]
+    """Makes its backend. Raises DeviceError."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The backends that are to work on one merge at once, and the reason for them, in a sentence.
-
-    host: makes the CPU's; None if it is not to work. devices: those that are. expected: by the cost model, as it stands
-    for them together; None if it was not asked.
-    """
+    """The backends that work on one merge at once, and the reason for them."""
 
     host: Callable[[], ComparedBackend] | None
-    devices: tuple[Device, ...]
+    """Makes the CPU's backend; None if the CPU takes no part."""
+    devices: tuple[ChosenGpu, ...]
+    """The GPUs that take part."""
     why: str
+    """A sentence."""
     expected: Mix | None = None
+    """The prediction of the cost model for all of them together; None if it was not used."""
 
 
 def choose(
     choice: str, devices: tuple[int, ...] | None, order: Order, nbytes: int, *, threads: int | None = None,
     sharing: int = 1,
 ) -> Choice:  # fmt: skip
-    """Every backend that helps with a merge of `nbytes`, by the cost model, as far as `choice` allows it.
+    """The backends that are fastest together for a merge of `nbytes`, by the cost model, within `choice`.
 
-    choice: "auto", "gpu" or "cpu". devices: numbers of GPUs; () for all there are, None where none was named. threads:
-    of the host, None for one a core. sharing: as of select. Raises DeviceError for a named GPU that is not there.
+    choice: "auto", "gpu" or "cpu". devices: numbers of GPUs; () for all GPUs, None if the user named none. threads: the
+    host threads, None for one a core. sharing: see select. Raises DeviceError for a named GPU that is not there.
     """
     numbers = device_numbers(devices) if choice != "cpu" else ()
     known, cores = costs.load_costs(), len(os.sched_getaffinity(0))
     cores = min(threads or cores, cores)
     compiling = compile_seconds()
     predict = partial(known.mix, order.costs_as, nbytes, cores, sharing=sharing, compiling=compiling)
-    on_gpus = tuple(Device(f"gpu {number}", partial(gpu.create, number)) for number in numbers)
+    on_gpus = tuple(ChosenGpu(f"gpu {number}", partial(gpu.create, number)) for number in numbers)
     if choice == "cpu":
         return Choice(cpu.create, (), "asked for", predict(gpus=0))
     if choice == "gpu":
@@ -85,18 +87,18 @@ def choose(
     if not presence.is_present():
         return Choice(cpu.create, (), "the only backend of this machine", alone)
     both = predict(gpus=len(numbers))
-    told = f"for {units.format_bytes(nbytes)} by the cost model ({known.source})"
+    basis = f"for {units.format_bytes(nbytes)} by the cost model ({known.source})"
     seconds = units.format_seconds
     if both.pays:
         why = (
-            f"both, {seconds(both.seconds)} {told}; cpu {seconds(both.alone['cpu'])}, gpu {seconds(both.alone['gpu'])}"
+            f"both, {seconds(both.seconds)} {basis}; cpu {seconds(both.alone['cpu'])}, gpu {seconds(both.alone['gpu'])}"
         )
         return Choice(cpu.create, on_gpus, why, both)
-    return Choice(cpu.create, (), f"{seconds(alone.seconds)} {told}; gpu {seconds(both.alone['gpu'])}", alone)
+    return Choice(cpu.create, (), f"{seconds(alone.seconds)} {basis}; gpu {seconds(both.alone['gpu'])}", alone)
 
 
 def device_numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
-    """The numbers of the GPUs that were asked for, in choose's terms. Raises DeviceError for one that is not there."""
+    """The numbers of the requested GPUs. devices: see choose. Raises DeviceError for a missing one."""
     if devices is None:
         return (0,)
     there = count_of_gpus()
@@ -112,7 +114,7 @@ def device_numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
 
 
 def sorts_on_devices(choice: str, order: Order, nbytes: int) -> bool:
-    """Whether a sort is likely to be a device's, so that the cores of the host have nothing to do while that starts."""
+    """Whether a device will probably do a sort, so that the host is idle while the device starts."""
     if choice != "auto":
         return choice == "gpu"
     return presence.is_present() and next(iter(_predicted(order, nbytes, sharing=1, sorts=True)[0])) == "gpu"
@@ -124,7 +126,7 @@ def host() -> CpuBackend:
 
 
 def count_of_gpus() -> int:
-    """The number of GPUs that programs may use, as the system says; 0 if it does not say. Needs no CuPy."""
+    """The number of GPUs that programs may use, as the system reports it; 0 if it does not. Needs no CuPy."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     try:
         there = len(os.listdir(_DRIVERS_GPUS))
@@ -144,13 +146,14 @@ def select(
 ) -> Selected:
     """One backend for `nbytes` of input. choice: "auto", "gpu" or "cpu"; device: GPU number, or several as one.
 
-    nbytes: None where only the kernels count, not what it takes to get at them. sharing: how many runs share one
-    start-up. sorts: they are to be sorted, not merged. Raises DeviceError if "gpu" is asked for and cannot be had.
+    nbytes: None to choose by the speed of the kernels alone, without start-up and transfers. sharing: the number of
+    runs that share one start-up. sorts: the input is to be sorted, not merged. Raises DeviceError if `choice` is "gpu"
+    and no GPU is available.
     """
     if choice == "cpu":
         return Selected(cpu.create(), "asked for")
     if choice == "gpu":
-        return Selected(_on(device), "asked for", compile_seconds())
+        return Selected(gpu.create(device), "asked for", compile_seconds())
     if choice != "auto":
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
     if not presence.is_present():
@@ -160,16 +163,18 @@ def select(
     seconds, still = _predicted(order, nbytes, sharing=sharing, sorts=sorts)
 
     def why(name: str) -> str:
-        told = ", ".join(f"{other} {units.format_seconds(seconds[other])}" for other in seconds if other != name)
-        own = units.format_seconds(seconds[name])
+        others = ", ".join(f"{other} {units.format_seconds(seconds[other])}" for other in seconds if other != name)
+        chosen = units.format_seconds(seconds[name])
         once = f", {units.format_seconds(still[name])} of them to compile, once," if still[name] else ""
-        return f"{own}{once} for {units.format_bytes(nbytes)} by the cost model ({costs.load_costs().source}); {told}"
+        return (
+            f"{chosen}{once} for {units.format_bytes(nbytes)} by the cost model ({costs.load_costs().source}); {others}"
+        )
 
     return _first({name: still[name] for name in seconds}, device, why)
 
 
 def _predicted(order: Order, nbytes: int, *, sharing: int, sorts: bool) -> tuple[dict[str, float], dict[str, float]]:
-    """(seconds by the cost model for each backend, the least first; those of them that kernels still compile for)."""
+    """(seconds by the cost model for each backend, the fastest first; the seconds of compiling among them)."""
     known, cores = costs.load_costs(), len(os.sched_getaffinity(0))
     still = {"cpu": 0.0, "gpu": compile_seconds()}
     items = f"sorted_{order.costs_as}" if sorts else order.costs_as
@@ -177,8 +182,10 @@ def _predicted(order: Order, nbytes: int, *, sharing: int, sorts: bool) -> tuple
     return dict(sorted(seconds.items(), key=lambda one: one[1])), still
 
 
-def one_of(choice: str, devices: tuple[int, ...] | None, order: Order, nbytes: int, *, sharing: int = 1) -> Selected:
-    """One backend for all of a sort, which may be several GPUs as one. devices: as of choose; the rest: of select."""
+def select_for_sort(
+    choice: str, devices: tuple[int, ...] | None, order: Order, nbytes: int, *, sharing: int = 1
+) -> Selected:
+    """One backend, which may be several GPUs as one, for a whole sort. devices: see choose. The rest: see select."""
     numbers = device_numbers(devices) if choice != "cpu" else (0,)
     found = select(choice, numbers[0] if len(numbers) == 1 else numbers, order, nbytes, sharing=sharing, sorts=True)
     seconds, _ = _predicted(order, nbytes, sharing=sharing, sorts=True)
@@ -186,25 +193,21 @@ def one_of(choice: str, devices: tuple[int, ...] | None, order: Order, nbytes: i
     return replace(found, expected=Mix(seconds[name], {name: seconds[name]}, {name: 1.0}) if name in seconds else None)
 
 
-def _on(device: int | Sequence[int]) -> ComparedBackend:
-    return gpu.create(device)
-
-
 def _first(compiling: Mapping[str, float], device: int | Sequence[int], why: Callable[[str], str]) -> Selected:
-    """The first of these backends that is to be had; the CPU's always is. compiling: as of Selected, for each."""
+    """The first available of these backends; the CPU's always is. compiling: see Selected, by the backends' names."""
     missing = ""
     for name, seconds in compiling.items():
         if name == "cpu":
             return Selected(cpu.create(), missing + why(name), seconds)
         try:
-            return Selected(_on(device), why(name), seconds)
+            return Selected(gpu.create(device), why(name), seconds)
         except DeviceError as error:
             missing = f"{error.what}; "
     raise AssertionError("the CPU is always there")
 
 
 def available(device: int = 0) -> list[tuple[str, DeviceInfo | None, str]]:
-    """Every backend as (name, what it runs on, ""), or (name, None, why it is not to be had)."""
+    """Every backend as (name, its device, ""), or (name, None, the reason why it is unavailable)."""
     rows: list[tuple[str, DeviceInfo | None, str]] = []
     for name, create in (("gpu", lambda: gpu.create(device)), ("cpu", cpu.create)):
         try:

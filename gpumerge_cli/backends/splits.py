@@ -22,7 +22,7 @@ def every(items: int) -> Split:
     return split
 
 
-def shares(number: int) -> Split:
+def equal_parts(number: int) -> Split:
     """Cuts into at most `number` pieces of one length. The last piece may be shorter."""
     return lambda length: every(ceil_div(length, number))(length)
 

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from gpumerge_cli.batch.draft import Draft
 from gpumerge_cli.batch.expand import Folder
 from gpumerge_cli.errors import OutputError, UsageError, as_os_error, output_error
-from gpumerge_cli.formats.naming import look_at, size_of
+from gpumerge_cli.formats.naming import check_input, size_of
 from gpumerge_cli.formats.stores.lookup import object_of
 from gpumerge_cli.urls import is_url
 
@@ -46,7 +46,7 @@ class Files:
         if writer is not draft:
             return writer.number, 0
         path = self._folder.path(name)
-        look_at(path)
+        check_input(path)
         return None, size_of(path)
 
     def refuse_replacing(self, output: str, inputs: Collection[str]) -> None:

@@ -21,7 +21,7 @@ from gpumerge_cli.urls import redacted
 _CLOSED_PIPE = 128 + signal.SIGPIPE
 
 
-def run(arguments: Sequence[str], *, last: bool = False) -> int:
+def invoke(arguments: Sequence[str], *, last: bool = False) -> int:
     """Run one command line; the exit code. Prints at most one line for an error, whatever it is.
 
     last: the process ends with this command line; signals that come after it change nothing.
@@ -66,9 +66,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
             from gpumerge_cli.cli.dispatch import run_command
 
             return run_command(name, words, settings)
-        from gpumerge_cli.cli.application import invoke
+        from gpumerge_cli.cli.application import invoke_typer
 
-        return invoke(arguments, run)
+        return invoke_typer(arguments, invoke)
     except UsageError as error:
         raise (error if settings is None else settings.placed(error)) from error
 

@@ -42,7 +42,7 @@ def application(run: Run) -> typer.Typer:
     return made
 
 
-def invoke(arguments: Sequence[str], run: Run) -> int:
+def invoke_typer(arguments: Sequence[str], run: Run) -> int:
     """Carry out a command line that begins with no command; the exit code. Raises UsageError for a mistake in it."""
     # Not `made()`: that turns interrupts, closed pipes and wrong usage into its own messages and codes.
     group = typer.main.get_command(application(run))

@@ -142,7 +142,7 @@ def _checked(job: Job) -> Job:
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.engine.inputs import layout_and_order
     from gpumerge_cli.engine.output import COUNTS, output_names
-    from gpumerge_cli.formats.registry import judge_suffix
+    from gpumerge_cli.formats.registry import checked_suffix
     from gpumerge_cli.launch import LaunchRequest, SortRequest
     from gpumerge_cli.report.write import MERGE_SUFFIXES
 
@@ -159,9 +159,9 @@ def _checked(job: Job) -> Job:
     if order is None:
         return job
     for name in names:
-        judge_suffix(name, layout, layout.dtype)
+        checked_suffix(name, layout, layout.dtype)
     if operation.margin is not None and operation.margin.file is not None:
-        judge_suffix(operation.margin.file, COUNTS, COUNTS.dtype)
+        checked_suffix(operation.margin.file, COUNTS, COUNTS.dtype)
     launch = operation.launch
     if launch not in (LaunchRequest(), SortRequest()):
         backend = select(on.backend, on.device, order, None).backend

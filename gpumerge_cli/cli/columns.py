@@ -42,7 +42,7 @@ def column_names(files: Sequence[str], items: Items, option: str) -> list[str] |
     a line.
     """
     from gpumerge_cli.formats.kinds.lookup import format_named
-    from gpumerge_cli.formats.naming import look_at
+    from gpumerge_cli.formats.naming import check_input
 
     assert items.format is not None
     format = format_named(items.format)
@@ -61,7 +61,7 @@ def column_names(files: Sequence[str], items: Items, option: str) -> list[str] |
     if files and len(again) == len(files):
         return None
     for file in files:
-        look_at(file)
+        check_input(file)
     what = f"{option} NAME: there is no header to find it in"
     raise UsageError(what, way_out=f"name a regular file, or {by_number(option)}")
 

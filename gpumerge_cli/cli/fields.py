@@ -53,7 +53,7 @@ def find_keys(
             from gpumerge_cli.order.rules import LineOrder
 
             order = LineOrder(separator=separator)
-            certainty: Certainty = "implied" if implied else "asked"
+            certainty: Certainty = "implied" if implied else "requested"
             items = Items(own or "csv", lines=order, header_lines=max(1, lines), certainty=certainty, plain=plain)
             return column_names(holding, items, option)
 
@@ -96,9 +96,9 @@ def _columns_by_suffix(options: OrderOptions | JoinOptions, files: Sequence[str]
     if options.format is not None:
         return ""
     from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds.lookup import format_of, names_columns
+    from gpumerge_cli.formats.kinds.lookup import format_of_suffix, names_columns
 
-    ones = [format_of(suffix_of(name)) for name in files if name != "-"]
+    ones = [format_of_suffix(suffix_of(name)) for name in files if name != "-"]
     return next((one.name for one in ones if one is not None and names_columns(one.name)), "")
 
 
@@ -110,16 +110,16 @@ def chosen_format(
     named: by --format. columns_of, implied: see SelectedKeys. Raises UsageError for --csv with another format.
     """
     if columns_of in ("", named):
-        return named, "said"
+        return named, "named"
     if named is None:
-        return columns_of, "implied" if implied else "asked"
+        return columns_of, "implied" if implied else "requested"
     from gpumerge_cli.formats.kinds.lookup import holds_lines, names_columns
 
     if not holds_lines(named):
-        raise UsageError(f"{files[0]} is binary: --csv is for text", way_out="leave --csv out, or --format text")
+        raise UsageError(f"{files[0]} is binary: --csv applies to text", way_out="leave --csv out, or --format text")
     if names_columns(named):
-        raise UsageError(f"--csv and --format {named} say two formats", way_out="leave one of them out")
-    return columns_of, "said"
+        raise UsageError(f"--csv and --format {named} name two formats", way_out="leave one of them out")
+    return columns_of, "named"
 
 
 def _with_header(header: int, keys: Sequence[KeySpec]) -> int:

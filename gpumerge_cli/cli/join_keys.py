@@ -102,7 +102,7 @@ def _keys(
     if columns_of:
         from gpumerge_cli.formats.items import Items
 
-        items = Items(columns_of, lines=LineOrder(separator=separator), header_lines=1, certainty="asked")
+        items = Items(columns_of, lines=LineOrder(separator=separator), header_lines=1, certainty="requested")
         keys = _of_columns(options, items, file, text, option, texts)
     else:
         keys = [_numbered(word, option) for word in text.split(",")]

@@ -26,13 +26,13 @@ def run_path(options: PathOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     output, items = options.output, list(options.items)
     names = _inputs(list(options.files), items)
-    from gpumerge_cli.backends.variants.lookup import asked_for
+    from gpumerge_cli.backends.variants.lookup import requested_variant
     from gpumerge_cli.engine.job import Resources
 
     how, launch = items_of(options, names), launch_of(options)
     devices = (options.device,) if options.device else None
     on = Resources(options.backend, devices, options.threads, folders=options.temporary_directory)
-    asked_for(launch)
+    requested_variant(launch)
     draw = _drawing(output, names)
     loaded = _loaded(names, how, on) if not items else _words(items, how)
     report = _trace(loaded, on, launch, options.rank, options.rounds)

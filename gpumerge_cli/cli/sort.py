@@ -69,7 +69,7 @@ def _items(command: SortCommand) -> Items:
 
     options = command.options
     records = record_options(options, command.keys.fields)
-    is_typed = options.dtype is not None or bool(records.said)
+    is_typed = options.dtype is not None or bool(records.first_option)
     is_typed = is_typed or not (options.format is None or holds_lines(options.format))
     simple = replace(command.order, reverse=False, stable=False) == LineOrder()
     binary = any(is_binary(suffix_of(name)) for name in command.files if name != "-")

@@ -24,7 +24,7 @@ from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.formats.naming import size_told
+from gpumerge_cli.formats.naming import known_size
 from gpumerge_cli.measure import Stopwatch
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder
@@ -56,10 +56,12 @@ class Copies:
         if not packed:
             yield ()
             return
-        packed.sort(key=lambda number: -size_told(names[number]))  # that the largest is not begun last
+        packed.sort(key=lambda number: -known_size(names[number]))  # that the largest is not begun last
         with SharedFolder(*self._place(names[min(packed)]), _MARK) as folder:
             inputs = tuple(file_state(names[number]) for number in packed)
-            sizes = [max(2, size_told(names[number])) for number in packed]  # of 2 bytes, no two are joined to one task
+            sizes = [
+                max(2, known_size(names[number])) for number in packed
+            ]  # of 2 bytes, no two are joined to one task
             pieces = [Chunk(((0, size),), sum(sizes[:at])) for at, size in enumerate(sizes)]
             found: dict[int, DecompressedCopy] = {}
 

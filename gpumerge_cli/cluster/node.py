@@ -28,7 +28,7 @@ from gpumerge_cli.cluster.unpacker import Unpacker
 from gpumerge_cli.cluster.writers import RangeWriter, RunFileWriter, SizeWriter, UploadWriter
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import open_inputs
-from gpumerge_cli.engine.launches import pace_of
+from gpumerge_cli.engine.launches import chunk_sizes_of
 from gpumerge_cli.engine.memory import ChunkBudget, chunk_budget
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.task import Task, TaskResult, UnfinishedError
@@ -113,8 +113,8 @@ class _OpenRun:
         threads, memory = worker_threads(), work.job.resources.memory or worker_memory()
         if work.budget is not None:
             return ChunkBudget(threads, work.budget.chunk_bytes)
-        pace, number = pace_of(backend, work, policy), len(work.sources)
-        return replace(chunk_budget(pace, work.nbytes, number, threads, memory), workers=threads)
+        sizes, number = chunk_sizes_of(backend, work, policy), len(work.sources)
+        return replace(chunk_budget(sizes, work.nbytes, number, threads, memory), workers=threads)
 
     def do(self, task: Task) -> tuple[TaskResult, str]:
         """Do the task; its bytes are with the file system or store when it comes back, and the tag of their part.

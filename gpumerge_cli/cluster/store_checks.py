@@ -17,7 +17,7 @@ _MOST_OBJECTS = 16
 
 def check_stores(inputs: Sequence[FileState]) -> None:
     """Raise ClusterError if this worker cannot read the first object of a store, for example without credentials."""
-    from gpumerge_cli.formats.stored_input import look_at_url
+    from gpumerge_cli.formats.stored_input import size_of_url
 
     first: dict[str, str] = {}
     for one in inputs:
@@ -25,7 +25,7 @@ def check_stores(inputs: Sequence[FileState]) -> None:
             first.setdefault(one.path.rpartition("/")[0], one.path)
     for url in list(first.values())[:_MOST_OBJECTS]:
         try:
-            look_at_url(url)
+            size_of_url(url)
         except GpumergeError as error:
             raise _access_error("read", error, shown(url)) from None
 
@@ -33,7 +33,7 @@ def check_stores(inputs: Sequence[FileState]) -> None:
 def check_upload(spot: UploadLocation) -> None:
     """Raise ClusterError if this worker cannot reach the upload of an object, for example without credentials."""
     try:
-        spot.upload.judge()
+        spot.upload.check()
     except StoreError as error:
         raise _access_error("write", error, spot.name) from None
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from itertools import combinations
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.variants.lookup import NAMES, named
+from gpumerge_cli.backends.variants.lookup import NAMES, variant_named
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import KernelName, LaunchPolicy, LaunchRequest
@@ -44,7 +44,7 @@ def variants(backend: Backend, order: Order, kernels: Sequence[KernelName], runs
 
     The backend decides the rest. No policy occurs twice, though a backend may treat two ways as one.
     """
-    ordered = sorted(kernels, key=lambda name: NAMES.index(named(name).name))
+    ordered = sorted(kernels, key=lambda name: NAMES.index(variant_named(name).name))
     wishes = [wish for kernel in ordered for wish in _wishes(kernel, LaunchRequest())]
     policies: list[LaunchPolicy] = []
     for wish in wishes:
@@ -57,7 +57,7 @@ def variants(backend: Backend, order: Order, kernels: Sequence[KernelName], runs
 
 def _wishes(kernel: KernelName, request: LaunchRequest) -> list[LaunchRequest]:
     wish = replace(request, kernel=kernel)
-    loads = named(kernel).loads
+    loads = variant_named(kernel).loads
     if loads and request.tile_load is None:
         return [replace(wish, tile_load=load) for load in loads]
     return [wish]

@@ -12,7 +12,7 @@ from gpumerge_cli.compare.set_oracle import SetOracle
 from gpumerge_cli.compare.sum_oracle import SumOracle
 from gpumerge_cli.native.comparison import key_by
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import Keys, Order, Records
+from gpumerge_cli.order.kinds import KeyOrder, Order, RecordOrder
 
 SORTED = 1 << 24
 """The most keys that are sorted to check their merge."""
@@ -42,10 +42,10 @@ def oracle(runs: Sequence[Bytes], order: Order, equals: Equals = Equals.ALL, *, 
     """
     if equals.is_set:
         return SetOracle(runs, order, equals)
-    if isinstance(order, Keys):
+    if isinstance(order, KeyOrder):
         many = sum(run.size for run in runs) > SORTED * order.width
         return SumOracle(runs, order, threads) if many else _Keys(runs, order)
-    return _Records(runs, order) if isinstance(order, Records) else _Lines(runs, order)
+    return _Records(runs, order) if isinstance(order, RecordOrder) else _Lines(runs, order)
 
 
 class _Keys:
@@ -53,7 +53,7 @@ class _Keys:
 
     how = "stable sort"
 
-    def __init__(self, runs: Sequence[Bytes], order: Keys) -> None:
+    def __init__(self, runs: Sequence[Bytes], order: KeyOrder) -> None:
         keys = np.concatenate([order.keys(run) for run in runs])
         images = order.image(keys)
         self._order = order

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.compare.key_shapes import Family
-from gpumerge_cli.order.kinds import Order, Records
+from gpumerge_cli.order.kinds import Order, RecordOrder
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -18,15 +18,15 @@ _LARGEST_BLOCK = 16 << 20
 
 def key_dtype(order: Order) -> np.dtype[np.generic]:
     """The dtype of the keys that a family of items is made of: see Records.made_of."""
-    return order.made_of if isinstance(order, Records) else order.dtype
+    return order.made_of if isinstance(order, RecordOrder) else order.dtype
 
 
 def record_blocks(family: Family, run: int, order: Order) -> Iterator[NDArray[Any]]:
     """One run's items of one size, in blocks of whole items; family: of `key_dtype(order)`."""
-    return records(family, run, order) if isinstance(order, Records) else family.blocks(run)
+    return records(family, run, order) if isinstance(order, RecordOrder) else family.blocks(run)
 
 
-def records(family: Family, run: int, order: Records) -> Iterator[NDArray[np.uint8]]:
+def records(family: Family, run: int, order: RecordOrder) -> Iterator[NDArray[np.uint8]]:
     """The bytes of one run's records, in blocks of whole records. family: of `order.made_of`."""
     each = max(1, _LARGEST_BLOCK // order.size)
     made = 0

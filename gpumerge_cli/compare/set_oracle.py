@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.native.comparison import key_by
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import Keys, Order, Records
+from gpumerge_cli.order.kinds import KeyOrder, Order, RecordOrder
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
@@ -33,7 +33,7 @@ class SetOracle:
 
     def equal_by_key(self, merged: Bytes) -> bool:
         """See Oracle."""
-        if not isinstance(self._order, Keys) or merged.size != self._set.size:
+        if not isinstance(self._order, KeyOrder) or merged.size != self._set.size:
             return self.exact(merged)
         found, expected = (self._order.image(self._order.keys(each)) for each in (merged, self._set))
         return np.array_equal(found, expected)
@@ -41,7 +41,7 @@ class SetOracle:
 
 def _expected(runs: Sequence[Bytes], order: Order, equals: Equals) -> Bytes:
     """The bytes of the set."""
-    if isinstance(order, Keys | Records):
+    if isinstance(order, KeyOrder | RecordOrder):
         items: list[NDArray[Any]] = [run.reshape(-1, order.item_bytes) for run in runs]
         groups = _groups_of_images([order.image(order.keys(run)) for run in runs])
     else:

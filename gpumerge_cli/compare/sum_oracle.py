@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.order.kinds import Keys
+from gpumerge_cli.order.kinds import KeyOrder
 
 Bytes = NDArray[np.uint8]
 _BLOCK = 1 << 17
@@ -49,7 +49,7 @@ class SumOracle:
 
     how = "order and sums"
 
-    def __init__(self, runs: Sequence[Bytes], order: Keys, threads: int) -> None:
+    def __init__(self, runs: Sequence[Bytes], order: KeyOrder, threads: int) -> None:
         self._order = order
         self._threads = threads
         self.nbytes = sum(run.size for run in runs)

@@ -23,7 +23,7 @@ from gpumerge_cli.engine.reading_progress import Advance, is_packed
 from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.naming import size_told
+from gpumerge_cli.formats.naming import known_size
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, item_blocks
@@ -86,7 +86,7 @@ def check_each(
     inputs, items = job.inputs, job.items
     headers: list[tuple[str, bytes]] = []
     layouts_of(inputs, items)
-    sizes = [size_told(name) for name in inputs] if advance is not None else []
+    sizes = [known_size(name) for name in inputs] if advance is not None else []
     copier = executor.copier(job, "")
     troubles = _troubles(inputs)
     for at, name in enumerate(inputs):

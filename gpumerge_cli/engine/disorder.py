@@ -48,7 +48,7 @@ def disorder_error(
     they cannot be read, and no order is proposed. join: the other file of a join; another order is then proposed
     for both. named: the command takes keys of CSV by name.
     """
-    where = source.place(offset)
+    where = source.location(offset)
     here, ahead = source.item_at(offset), source.item_before(offset)
     equal = Comparison(order)(here, ahead) == 0
     by = _deciding_key(here, ahead, order)
@@ -131,8 +131,8 @@ def _why(here: bytes, ahead: bytes, order: Order, by: int | None) -> str:
     bounds = partial(key_bounds, order)
     first, second = (order.part(by, item, bounds) for item in (here, ahead))
     if first is not None and second is not None:
-        return f", key {' after '.join(_shown(first, second, order))} by {order.key_said(by)}"
-    return f" by {order.key_said(by)}" if not order.item_word else ""
+        return f", key {' after '.join(_shown(first, second, order))} by {order.key_option(by)}"
+    return f" by {order.key_option(by)}" if not order.item_word else ""
 
 
 def _shown(here: bytes, ahead: bytes, order: Order) -> tuple[str, str]:

@@ -63,7 +63,7 @@ def order_hint(
     leaving = [other for other in holding if other.leaves_ties]
     if order.item_word and not leaving:
         holding = _plausible(holding, order, by, samples)
-    return next((other.told for other in leaving or holding if first_in(other.order) is None), "")
+    return next((other.way_out for other in leaving or holding if first_in(other.order) is None), "")
 
 
 def join_hint(

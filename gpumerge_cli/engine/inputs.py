@@ -18,12 +18,11 @@ from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats.base import STDIO, Source
-from gpumerge_cli.formats.format import Layout, Prepared, Written
+from gpumerge_cli.formats.format import Layout, PreparedSources, Written
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
-from gpumerge_cli.formats.naming import look_at as look_at_input
-from gpumerge_cli.formats.naming import open_input
-from gpumerge_cli.formats.output import look_at as look_at_output
+from gpumerge_cli.formats.naming import check_input, open_input
+from gpumerge_cli.formats.output import check_writable
 from gpumerge_cli.formats.record_options import item_name
 from gpumerge_cli.formats.registry import layout_of, open_source, refuse_mixed_lines
 from gpumerge_cli.measure import Span, Stopwatch
@@ -167,7 +166,7 @@ def _check_pipes(names: Sequence[str]) -> None:
 def check_readable(names: Sequence[str]) -> None:
     """Raise the InputError of the first input that cannot be opened, before any is read, which may never end."""
     for name in names:
-        look_at_input(name)
+        check_input(name)
 
 
 @contextmanager
@@ -196,7 +195,7 @@ def open_inputs(
     layouts = layouts_of(names, items)
     check_readable(names)
     for output in outputs:
-        look_at_output(output)
+        check_writable(output)
     openings = ReadingProgress(names, layouts, advance)
     stopwatch = stopwatch or Stopwatch()
     with ExitStack() as stack:
@@ -218,7 +217,7 @@ def open_inputs(
 
 def _prepared(
     sources: Sequence[Source], first: Layout, stack: ExitStack, stopwatch: Stopwatch, openings: ReadingProgress
-) -> Prepared:
+) -> PreparedSources:
     """The sources as they are worked on; the stack closes new ones."""
     start = time.perf_counter()
     prepared = first.format.prepared(sources, first, openings.prepared)

@@ -14,7 +14,7 @@ from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.line_warnings import is_number_like
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.native.comparison import key_bounds
-from gpumerge_cli.order.kinds import Fields, Keys, Order, Records
+from gpumerge_cli.order.kinds import FieldsOrder, KeyOrder, Order, RecordOrder
 
 
 def parse_item(text: str, inputs: Inputs) -> bytes:
@@ -24,11 +24,11 @@ def parse_item(text: str, inputs: Inputs) -> bytes:
     Raises UsageError for a text that no item of the inputs can be.
     """
     order = inputs.order
-    if isinstance(order, Keys):
+    if isinstance(order, KeyOrder):
         return _number(text, order)
-    if isinstance(order, Records):
+    if isinstance(order, RecordOrder):
         return _record(text, [text], [order], order.record)
-    if isinstance(order, Fields):
+    if isinstance(order, FieldsOrder):
         words = next(csv.reader([text]), [])
         if len(words) != len(order.parts):
             raise _invalid(
@@ -40,11 +40,11 @@ def parse_item(text: str, inputs: Inputs) -> bytes:
 
 def format_item(item: bytes, order: Order) -> str:
     """An item in the form that item_of takes. But bytes of lines that are no UTF-8 become "\\xe9" and the like."""
-    if isinstance(order, Fields):
+    if isinstance(order, FieldsOrder):
         row = io.StringIO()
         csv.writer(row, lineterminator="").writerow([_format_key(item, part) for part in order.parts])
         return row.getvalue()
-    if isinstance(order, Records):
+    if isinstance(order, RecordOrder):
         return _format_key(item, order)
     number = order.number(item)
     return order.key_of(item).decode("utf-8", "backslashreplace") if number is None else number
@@ -52,10 +52,10 @@ def format_item(item: bytes, order: Order) -> str:
 
 def is_number(order: Order) -> bool:
     """Whether the texts of its items are numbers."""
-    return isinstance(order, Keys) or (isinstance(order, Records) and order.key is not None)
+    return isinstance(order, KeyOrder) or (isinstance(order, RecordOrder) and order.key is not None)
 
 
-def _format_key(item: bytes, part: Records) -> str:
+def _format_key(item: bytes, part: RecordOrder) -> str:
     """The key of a record: a number, a text, or "0x" and hexadecimal digits."""
     number = part.number(item)
     if number is not None:
@@ -66,7 +66,7 @@ def _format_key(item: bytes, part: Records) -> str:
     return text if text and is_plain else f"0x{key.hex()}"
 
 
-def _number(text: str, order: Keys) -> bytes:
+def _number(text: str, order: KeyOrder) -> bytes:
     dtype = order.dtype
     try:
         number = float(text) if dtype.kind == "f" else int(text)
@@ -79,14 +79,14 @@ def _number(text: str, order: Keys) -> bytes:
     return item.tobytes()
 
 
-def _example(order: Keys) -> str:
+def _example(order: KeyOrder) -> str:
     if order.dtype.kind == "f":
         return "a number, as 0.5, 1e-3 or nan"
     limits = np.iinfo(order.dtype)
     return f"a whole number from {limits.min} to {limits.max}"
 
 
-def _record(text: str, words: Sequence[str], parts: Sequence[Records], size: int) -> bytes:
+def _record(text: str, words: Sequence[str], parts: Sequence[RecordOrder], size: int) -> bytes:
     """A record whose keys are these words, with zeros elsewhere."""
     record = np.zeros((1, size), np.uint8)
     for word, part in zip(words, parts, strict=True):
@@ -130,13 +130,13 @@ def _check_keys(text: str, line: bytes, order: Order) -> None:
         begin, end = key_bounds(order, number, line)
         word = order.item_word
         if begin == len(line) and line[-1:] not in _separators_of(order):
-            what = f"it is taken for a whole {word}, and has no field for {order.key_said(number)}"
+            what = f"it is taken for a whole {word}, and has no field for {order.key_option(number)}"
             raise _invalid(text, what, f"write the {word} up to the key, with any text in the fields ahead of it")
         if not is_number_like(key, line[begin:end]):
             shown = order.quoted(line[begin:end])
             getLogger("gpumerge").warning(
                 "gpumerge: warning: --of %r is taken for a whole %s, whose key %s by %s is no number",
-                text, word, shown, order.key_said(number),
+                text, word, shown, order.key_option(number),
             )  # fmt: skip
 
 

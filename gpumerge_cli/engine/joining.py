@@ -53,7 +53,7 @@ def _of_records(job: Job, join: RecordJoin, inputs: Inputs) -> tuple[Job, Inputs
     ]
     a, b = (parts_of(order) for order in orders)
     if [(part.kind, part.width) for part in a] != [(part.kind, part.width) for part in b]:
-        keys = [", ".join(part.place for part in parts) for parts in (a, b)]
+        keys = [", ".join(part.key_location for part in parts) for parts in (a, b)]
         raise InputError(
             f"its key, {keys[1]}, has another type than that of {inputs.sources[0].name}, {keys[0]}",
             where=inputs.sources[1].name,

@@ -1,10 +1,10 @@
-"""The launch of a pass on a backend, and the pace that it has by it."""
+"""The launch of a pass on a backend, and the chunk sizes that suit it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpumerge_cli.backends.base import Backend, Pace
+from gpumerge_cli.backends.base import Backend, ChunkSizes
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.memory import ChunkBudget
 from gpumerge_cli.engine.outcome import LaunchInfo
@@ -20,7 +20,7 @@ def policy_of(backend: Backend, work: Pass) -> LaunchPolicy | SortPolicy:
     launch = work.job.operation.launch
     if not isinstance(launch, SortRequest):
         return backend.resolve(launch, work.order, len(work.sources), work.equals)
-    if work.sorts or 0 < backend.sort_pace(work.order, work.mean_bytes).resorts < len(work.sources):
+    if work.sorts or 0 < backend.piece_sizes(work.order, work.mean_bytes).resorts < len(work.sources):
         policy = backend.resolve_sort(launch, work.order, work.nbytes)
         if work.sorts or policy.algorithm == "radix":
             return policy
@@ -29,12 +29,12 @@ def policy_of(backend: Backend, work: Pass) -> LaunchPolicy | SortPolicy:
     return backend.resolve(launch.launch, work.order, min(most, len(work.sources)))
 
 
-def pace_of(backend: Backend, work: Pass, policy: LaunchPolicy | SortPolicy) -> Pace:
-    """The pace of the backend in the pass, with the room that it takes to sort chunks again if it does."""
-    pace = backend.pace(work.order, len(work.sources), work.mean_bytes)
+def chunk_sizes_of(backend: Backend, work: Pass, policy: LaunchPolicy | SortPolicy) -> ChunkSizes:
+    """The chunk sizes that suit the backend in the pass. They include room for sorting chunks again."""
+    sizes = backend.chunk_sizes(work.order, len(work.sources), work.mean_bytes)
     if work.sorts or not isinstance(policy, SortPolicy):
-        return pace
-    return replace(pace, footprint=pace.footprint + backend.sort_pace(work.order, work.mean_bytes).room)
+        return sizes
+    return replace(sizes, footprint=sizes.footprint + backend.piece_sizes(work.order, work.mean_bytes).room)
 
 
 BudgetFunction = Callable[[Backend, LaunchPolicy | SortPolicy], ChunkBudget]

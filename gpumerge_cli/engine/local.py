@@ -8,14 +8,23 @@ from functools import cached_property, partial
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.compared import ComparedBackend
-from gpumerge_cli.backends.select import Choice, Device, choose, device_numbers, host, one_of, select, sorts_on_devices
+from gpumerge_cli.backends.select import (
+    Choice,
+    ChosenGpu,
+    choose,
+    device_numbers,
+    host,
+    select,
+    select_for_sort,
+    sorts_on_devices,
+)
 from gpumerge_cli.costs import Mix
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import ReadyWorkers, RunPlan
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.launches import pace_of
+from gpumerge_cli.engine.launches import chunk_sizes_of
 from gpumerge_cli.engine.margins import by_cpu
 from gpumerge_cli.engine.memory import ChunkBudget, checking_threads, chunk_budget, chunk_bytes_for, memory_for_items
 from gpumerge_cli.engine.outcome import WorkerLog
@@ -54,7 +63,7 @@ class Local:
             output.reserve_space(by_devices=sorts_on_devices(on.backend, order, inputs.nbytes))
             # No GPU has been measured on counts of files.
             backend = "cpu" if job.operation.margin is not None and on.backend == "auto" else on.backend
-            alone = one_of(backend, on.devices, order, inputs.nbytes, sharing=on.sharing)
+            alone = select_for_sort(backend, on.devices, order, inputs.nbytes, sharing=on.sharing)
             clock.start()
             return LocalTeam(job, _alone(alone.backend, alone.why, alone.expected), output)
         if job.operation.kind == "check":
@@ -87,7 +96,7 @@ def choice_of(job: Job, inputs: Inputs, nbytes: int) -> Choice:
 def _alone(backend: ComparedBackend, why: str, expected: Mix | None = None) -> Choice:
     """The choice of one backend, which is there already."""
     if backend.remote:
-        return Choice(None, (Device(f"{backend.name} 0", lambda: backend),), why, expected)
+        return Choice(None, (ChosenGpu(f"{backend.name} 0", lambda: backend),), why, expected)
     return Choice(lambda: backend, (), why, expected)
 
 
@@ -156,16 +165,16 @@ class LocalTeam:
         order, on, memory = work.order, self.job.resources, int(share * self.memory)
         if work.action == "check":
             return ChunkBudget(self._checking_threads(order), self.block_bytes(work.sources[0], order))
-        pace, number = pace_of(backend, work, policy), len(work.sources)
-        return chunk_budget(pace, work.nbytes, number, on.threads, memory, on.device_memory, item=order.item_bytes)
+        sizes, number = chunk_sizes_of(backend, work, policy), len(work.sources)
+        return chunk_budget(sizes, work.nbytes, number, on.threads, memory, on.device_memory, item=order.item_bytes)
 
     def _checking_threads(self, order: Order) -> int:
         return checking_threads(order, self.job.resources.threads, self.memory)
 
     def block_bytes(self, source: Source, order: Order) -> int:
         """See JobTeam."""
-        pace = self.backend.pace(order, 1, order.item_bytes or _SHORT_LINE)
-        return chunk_bytes_for(pace, source.size, 1, self._checking_threads(order), self.memory)
+        sizes = self.backend.chunk_sizes(order, 1, order.item_bytes or _SHORT_LINE)
+        return chunk_bytes_for(sizes, source.size, 1, self._checking_threads(order), self.memory)
 
     def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> RunPlan:
         """See JobTeam."""

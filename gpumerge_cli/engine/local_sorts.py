@@ -87,14 +87,14 @@ def _budget_at_once(job: Job, inputs: Inputs, backend: Backend, memory: int) -> 
 def _budget_by_pieces(job: Job, inputs: Inputs, backend: Backend, memory: int) -> tuple[ChunkBudget, bool]:
     """The pieces at once and bytes of each, and whether runs go to temporary files."""
     order, nbytes, on = inputs.order, inputs.nbytes, job.resources
-    pace = backend.sort_pace(order, inputs.mean_bytes)
-    workers = on.threads or pace.workers or cores()
+    sizes = backend.piece_sizes(order, inputs.mean_bytes)
+    workers = on.threads or sizes.workers or cores()
     each = piece_footprint(backend, inputs)
     workers = max(1, min(workers, int(memory / (max(1, order.item_bytes) * each))))  # a piece has an item at least
     spilled = nbytes + min(nbytes, workers * _LEAST_ROOM) * each > memory or on.always_spill
-    wanted = pace.piece
-    if pace.runs:
-        wanted = memory if spilled else max(wanted, -(-nbytes // pace.runs))
+    wanted = sizes.piece
+    if sizes.runs:
+        wanted = memory if spilled else max(wanted, -(-nbytes // sizes.runs))
     room = int((memory if spilled else memory - nbytes) / (workers * each))
     piece = max(LEAST_PIECE, min(wanted, room, max(LEAST_PIECE, -(-nbytes // workers))))
     return ChunkBudget(max(1, min(workers, -(-nbytes // piece))), piece), spilled
@@ -105,8 +105,8 @@ def _need_no_merge(job: Job, inputs: Inputs, backend: Backend, pieces: Sequence[
 
     A run of that line alone takes more time and memory.
     """
-    pace = backend.sort_pace(inputs.order, inputs.mean_bytes)
-    if not pace.outgrows or job.resources.always_spill or job.operation.margin is not None or not pieces:
+    sizes = backend.piece_sizes(inputs.order, inputs.mean_bytes)
+    if not sizes.outgrows or job.resources.always_spill or job.operation.margin is not None or not pieces:
         return False
     if len(pieces) == 1:
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.output import refuse_inputs, same_place
+from gpumerge_cli.formats.output import refuse_inputs, same_output
 from gpumerge_cli.order.equals import Margin
 
 
@@ -31,7 +31,7 @@ def counts_file(margin: Margin, job: Job) -> tuple[str, ...]:
     if margin.file is None:
         return ()
     refuse_inputs(margin.file, job.inputs)
-    if same_place(margin.file, job.output.name):
+    if same_output(margin.file, job.output.name):
         raise UsageError("the output and its counts would go to one place", way_out="give --count-to another name")
     return (margin.file,)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.base import Backend, Pace
+from gpumerge_cli.backends.base import Backend, ChunkSizes
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
@@ -69,7 +69,7 @@ class ChunkBudget:
 
 
 def chunk_budget(
-    pace: Pace,
+    sizes: ChunkSizes,
     nbytes: int,
     inputs: int,
     threads: int | None,
@@ -85,10 +85,10 @@ def chunk_budget(
 
     item: bytes of an item. A chunk has one of each input, as a rule, which is read and written.
     """
-    workers = threads or min(pace.workers or cores() + 1, cores() + 1)
+    workers = threads or min(sizes.workers or cores() + 1, cores() + 1)
     while True:
-        size = chunk_bytes_for(pace, nbytes, inputs, workers, memory, device_memory)
-        wanted = min(max(pace.least, inputs * _LEAST_READ), nbytes // workers)
+        size = chunk_bytes_for(sizes, nbytes, inputs, workers, memory, device_memory)
+        wanted = min(max(sizes.least, inputs * _LEAST_READ), nbytes // workers)
         if threads or workers == 1 or size >= wanted:
             break
         workers -= 1
@@ -98,17 +98,17 @@ def chunk_budget(
 
 
 def chunk_bytes_for(
-    pace: Pace, nbytes: int, inputs: int, workers: int, memory: int, device_memory: int | None = None
+    sizes: ChunkSizes, nbytes: int, inputs: int, workers: int, memory: int, device_memory: int | None = None
 ) -> int:
     """Bytes a chunk should have: of `nbytes` in all every worker gets some, and all workspaces fit the memory given.
 
     memory, device_memory: bytes on the host and on the device.
     """
-    best = max(pace.chunk, min(inputs * _GOOD_READ, _LARGE_CHUNK), inputs * _LEAST_READ)
-    fair = max(pace.least, -(-nbytes // workers))
-    room = int(memory / (workers * pace.footprint * _SLACK))
-    if device_memory is not None and pace.device_footprint:
-        room = min(room, int(device_memory / (workers * pace.device_footprint * _SLACK)))
+    best = max(sizes.chunk, min(inputs * _GOOD_READ, _LARGE_CHUNK), inputs * _LEAST_READ)
+    fair = max(sizes.least, -(-nbytes // workers))
+    room = int(memory / (workers * sizes.footprint * _SLACK))
+    if device_memory is not None and sizes.device_footprint:
+        room = min(room, int(device_memory / (workers * sizes.device_footprint * _SLACK)))
     return max(_LEAST_CHUNK, inputs * _LEAST_ITEMS, min(best, fair, room))
 
 
@@ -120,4 +120,4 @@ def checking_threads(order: Order, threads: int | None, memory: int) -> int:
 def piece_footprint(backend: Backend, inputs: Inputs) -> float:
     """Bytes of memory for each byte of a piece that is sorted to a run."""
     order, item = inputs.order, inputs.mean_bytes
-    return backend.pace(order, 1, item).footprint + 1 + backend.sort_pace(order, item).room
+    return backend.chunk_sizes(order, 1, item).footprint + 1 + backend.piece_sizes(order, item).room

@@ -18,7 +18,7 @@ from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import format_named
-from gpumerge_cli.formats.part_names import judge_parts, part_names
+from gpumerge_cli.formats.part_names import check_part_names, part_names
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_types import ItemType
@@ -37,7 +37,7 @@ def output_names(output: str, parts: int | None) -> tuple[str, ...]:
     """The names of an output's files. Raises UsageError or OutputError for parts that cannot be files."""
     names = part_names(output, parts)
     if parts is not None:
-        judge_parts(names)
+        check_part_names(names)
     return names
 
 
@@ -152,7 +152,7 @@ class Output:
         if self._counts is not None:
             per_part.append(PartTotal(items, _COUNT_BYTES * items))
         for sink, part in zip(self._all, per_part, strict=True):
-            sink.judge(part.nbytes)
+            sink.check_uncut(part.nbytes)
             if self._cuts and sink is not self._counts:
                 sink.cut(part.nbytes)
             sink.finish(count=part.items, durable=durable)

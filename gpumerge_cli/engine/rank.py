@@ -226,7 +226,7 @@ def _checked_source(positions: Sequence[int], inputs: Inputs) -> int | None:
         source, at = places[min(heads)[1]]
         raise DisorderError(
             "disorder: the item goes before others that lie ahead of it in the merge",
-            where=source.place(at),
+            where=source.location(at),
             way_out="gpumerge check tells which file is not in order",
         )
     return min(heads)[1]

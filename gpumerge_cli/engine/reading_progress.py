@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from gpumerge_cli.formats.compressed import compression_of
 from gpumerge_cli.formats.format import Layout
-from gpumerge_cli.formats.naming import size_told
+from gpumerge_cli.formats.naming import known_size
 
 Advance = Callable[[int, int], None]
 
@@ -21,7 +21,7 @@ class ReadingProgress:
     def __init__(self, names: Sequence[str], layouts: Sequence[Layout], advance: Advance | None) -> None:
         pairs = zip(names, layouts, strict=True)
         counts = [is_packed(name, layout) + layout.format.readings for name, layout in pairs]
-        self._sizes = [size_told(name) * count if count else 0 for name, count in zip(names, counts, strict=True)]
+        self._sizes = [known_size(name) * count if count else 0 for name, count in zip(names, counts, strict=True)]
         self.total = sum(self._sizes)
         self._advance = advance
         self._done = 0.0

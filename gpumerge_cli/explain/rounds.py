@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.variants.lookup import LADDER, named
+from gpumerge_cli.backends.variants.lookup import LADDER, variant_named
 from gpumerge_cli.corank import co_rank
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
@@ -66,7 +66,7 @@ def rounds_of(a: TracedRun, b: TracedRun, shape: Shape) -> tuple[Round, ...]:
     Raises UsageError for a kernel that has no rounds, and for more of them than can be shown.
     """
     policy, total = shape.policy, a.size + b.size
-    if named(policy.kernel).rounds is None:
+    if variant_named(policy.kernel).rounds is None:
         others = " or ".join(f"--kernel {variant.name}" for variant in LADDER if variant.rounds)
         raise UsageError(f"--rounds: the {policy.kernel} kernel has none", way_out=f"use {others}")
     tile = policy.tile_size
@@ -83,7 +83,7 @@ def rounds_of(a: TracedRun, b: TracedRun, shape: Shape) -> tuple[Round, ...]:
 
 def _section(a: TracedRun, b: TracedRun, block: int, start: int, stop: int, policy: LaunchPolicy) -> list[Round]:
     """The rounds of one block, which merges the output ranks [start, stop)."""
-    tile, how = policy.tile_size, named(policy.kernel).rounds
+    tile, how = policy.tile_size, variant_named(policy.kernel).rounds
     keep = how is not None and how.keeps
     low, high = cut_at(a, b, start), cut_at(a, b, stop)
     feed_a = _Feed(a, low.i, high.i, [-1] * tile)

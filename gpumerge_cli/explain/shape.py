@@ -29,16 +29,16 @@ def launch_shape(on: Resources, launch: LaunchRequest, order: Order, total: int,
     If sizes are requested without a backend, the GPU's rules hold, even without a GPU, with one block by default.
     Raises UsageError for a launch that cannot be done, DeviceError for a requested GPU that is missing.
     """
-    from gpumerge_cli.backends.variants.lookup import asked_for, named
+    from gpumerge_cli.backends.variants.lookup import requested_variant, variant_named
 
     if on.backend == "auto" and launch != LaunchRequest(launch.kernel):
         from gpumerge_cli.backends.gpu import access as gpu
         from gpumerge_cli.backends.gpu.policy import resolve
 
-        if "blocks" in asked_for(launch).options:
+        if "blocks" in requested_variant(launch).options:
             launch = replace(launch, blocks=launch.blocks or 1)
         policy = resolve(launch, order, gpu.limits_of(on.device))
-        splits = named(policy.kernel).gpu.splits(policy, total)
+        splits = variant_named(policy.kernel).gpu.splits(policy, total)
         return Shape(policy, "GPU", "the options give sizes", splits)
     from gpumerge_cli.backends.select import select
 

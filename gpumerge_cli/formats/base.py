@@ -52,7 +52,7 @@ class Source(Protocol):
     def item_end(self, start: int) -> int:
         """The position just after the item that starts at `start`."""
 
-    def place(self, start: int) -> str:
+    def location(self, start: int) -> str:
         """ "FILE:LINE" or "FILE@ITEM" of the item at `start`, counted as users count: lines from 1, items from 0."""
 
     def count(self, stop: int | None = None) -> int:
@@ -98,7 +98,7 @@ class Sink(Protocol):
         will write them at once, None for one a core.
         """
 
-    def judge(self, nbytes: int) -> None:
+    def check_uncut(self, nbytes: int) -> None:
         """Raise OutputError if others have cut the output, to which `nbytes` of items were written.
 
         Call it ahead of `cut`.

@@ -1,4 +1,4 @@
-"""The first bytes of a file: they tell data that are no text, and text whose order will surprise."""
+"""The first bytes of a file: they identify data that are not text, and text whose order may surprise."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.kinds import Order
 
 LOOKED_AT = 512
-"""Bytes at a file's start that tell."""
+"""The bytes at a file's start that are examined."""
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 """The byte order marks of texts of two and of four bytes a unit."""
 _MANY = 4  # at least one byte of so many is 0
 
 
 def refuse_binary(name: str, start: bytes, *, plain: bool) -> None:
-    """Raise InputError if a file of lines begins with `start` and that is how compressed or other binary files begin.
+    """Raise InputError if `start`, the first bytes of a file of lines, is how compressed or other binary files begin.
 
     plain: as of SeekableInput.
     """
@@ -51,23 +51,23 @@ def refuse_records(name: str, start: bytes) -> None:
     """Raise InputError if bytes 0 are in `start`, the beginning of a file that only named fields say is CSV."""
     if b"\0" in start:
         raise InputError(
-            "it holds bytes 0, so it is no CSV, and the type of its records is not known",
+            "it holds bytes 0, so it is not CSV, and the type of its records is not known",
             where=name,
-            way_out="say --dtype with their fields, if it holds records",
+            way_out="use --dtype with their fields, if it holds records",
         )
 
 
 def _kind(start: bytes, name: str, plain: bool) -> tuple[str, str] | None:
-    """(what data begin so, what to do about it); None for text."""
+    """(the kind of data that begin so, the way out); None for text."""
     for codec in CODECS.values():
         if _begins(start, codec.begins):
             if plain and compression_of(name) == codec.suffix:
-                return codec.name, "say --compressed"
-            rename = f", or name it {codec.suffix}" + (" and say --compressed" if plain else "")
+                return codec.name, "use --compressed"
+            rename = f", or name it {codec.suffix}" + (" and use --compressed" if plain else "")
             return codec.name, "decompress it first" + (rename if name != STDIO else "")
     for format in FORMATS.values():
         if format.holds != "lines" and _begins(start, format.begins):
-            return next(iter(format.suffixes)), f"say --format {format.name}"
+            return next(iter(format.suffixes)), f"use --format {format.name}"
     for foreign in FOREIGN:
         if _begins(start, foreign.begins):
             return foreign.name, foreign.way_out_for(name)
@@ -91,7 +91,7 @@ def doubt_of(start: bytes, order: Order, header_lines: int, *, plain: bool = Tru
         )
     if plain and start.startswith(BOM) and order.begins_with_number and not header_lines:
         return (
-            "a UTF-8 byte order mark stands ahead of the first line's number and hides it; "
+            "a UTF-8 byte order mark stands before the first line's number and hides it; "
             "remove it, for example with tail -c +4"
         )
     return ""

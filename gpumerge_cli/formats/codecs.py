@@ -1,4 +1,4 @@
-"""Compressions: what each is called, how its data begin, what reads and writes them. CODECS is the one list of them.
+"""Compressions: their names, the first bytes of their data, their readers and compressors. CODECS lists them all.
 
 gzip, bzip2 and xz need nothing beyond Python's standard library; isal, of the extra `compressed`, is faster at gzip.
 Zstandard needs Python 3.14 or that extra. Each chunk is written as one member, stream or frame, so that chunks are
@@ -33,19 +33,20 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class Codec:
-    """One compression.
-
-    name: what messages call it. suffix: of its files. begins: a regular expression for how its data begin. magic: bytes
-    that they always begin with, b"" if there are several. reader, compressor: what reads a stream of it, and what
-    compresses a chunk; both raise UsageError where a library is missing.
-    """
+    """One compression."""
 
     name: str
+    """Its name in messages."""
     suffix: str
+    """The suffix of its files."""
     begins: bytes
+    """A regular expression for the first bytes of its data."""
     magic: bytes
+    """Bytes that its data always begin with; b"" if there are several."""
     reader: Callable[[IO[bytes]], Reader]
+    """Makes a reader of a compressed stream. Raises UsageError if its library is missing."""
     compressor: Callable[[], Callable[[Any], bytes]]
+    """Makes a function that compresses a chunk. Raises UsageError if its library is missing."""
 
 
 class _Streams:
@@ -96,7 +97,7 @@ class _Streams:
                 break
             rest = self._raw.read(_READ_AT_ONCE)
         if zeros % _XZ_PADDING:
-            raise ValueError(f"{zeros} zeros follow a stream, which is no multiple of {_XZ_PADDING}")
+            raise ValueError(f"{zeros} zeros follow a stream, which is not a multiple of {_XZ_PADDING}")
         return rest
 
     def close(self) -> None:
@@ -180,7 +181,7 @@ def _zstandard() -> Any:
 
 @contextmanager
 def _of_python(module: str) -> Iterator[None]:
-    """Say it if the Python at hand was built without a module."""
+    """Report it if this Python was built without a module."""
     try:
         yield
     except ImportError:

@@ -20,7 +20,7 @@ class Writable(Protocol):
 
 
 def compression_of(name: str) -> str:
-    """The suffix that says how `name` is compressed, in lower case, or ""."""
+    """The suffix of the compression of `name`, in lower case; "" if it is not compressed."""
     suffix = os.path.splitext(shown(name))[1].lower()
     return suffix if suffix in CODECS else ""
 
@@ -36,10 +36,10 @@ def suffix_of(name: str) -> str:
     return os.path.splitext(inner_name(name))[1].lower()
 
 
-def opened(stream: IO[bytes], name: str) -> Reader:
+def open_reader(stream: IO[bytes], name: str) -> Reader:
     """The content of the compressed `stream`, to be read in order.
 
-    Raises UsageError if the library is missing, and for other data what `damaged` takes, as reading from it does.
+    Raises UsageError if the library is missing, and for invalid data an error that `damaged` takes, as reading does.
     """
     codec = CODECS[compression_of(name)]
     reader = codec.reader(stream)
@@ -53,7 +53,7 @@ def opened(stream: IO[bytes], name: str) -> Reader:
 
 
 class Beginning:
-    """The whole lines at the beginning of the compressed file `name`: a look at them makes no copy of the file.
+    """The whole lines at the beginning of the compressed file `name`, read without a copy of the file.
 
     size: their bytes, decompressed, at least 1 MiB if the file has more. Raises InputError, UsageError.
     """
@@ -62,7 +62,7 @@ class Beginning:
         self.name = name
         self._data = b""
         try:
-            with open(name, "rb") as raw, contextlib.closing(opened(raw, name)) as plain:
+            with open(name, "rb") as raw, contextlib.closing(open_reader(raw, name)) as plain:
                 while more := plain.read(1 << 20):
                     self._data += more
                     if len(self._data) >= 1 << 20 and b"\n" in self._data:
@@ -86,18 +86,18 @@ class Beginning:
         """Nothing is open."""
 
 
-def unpack(raw: IO[bytes], out: Writable, name: str, size: int, told: Callable[[float], None]) -> None:
+def unpack(raw: IO[bytes], out: Writable, name: str, size: int, progress: Callable[[float], None]) -> None:
     """Write the content of the compressed stream `raw`, of `size` bytes, to `out`. Raises InputError, UsageError.
 
-    told: called with the share of the stream that was gone through, again and again.
+    progress: called with the share of the stream that was gone through, again and again.
     """
     try:
-        with contextlib.closing(opened(raw, name)) as plain:
+        with contextlib.closing(open_reader(raw, name)) as plain:
             gone = 0
             while data := plain.read(1 << 20):
                 out.write(data)
                 gone, before = raw.tell(), gone
-                told((gone - before) / max(1, size))
+                progress((gone - before) / max(1, size))
     except Exception as error:
         if isinstance(error, GpumergeError) or (isinstance(error, OSError) and error.errno):
             raise

@@ -1,4 +1,4 @@
-"""CSV: records whose keys are fields as they mean, quotes undone. Records become lines in one of three ways.
+"""CSV: records whose keys are the values of fields, without quotes. Records become lines in one of three ways.
 
 - As they stand, if quotes enclose whole fields and no newlines: compiled code finds the fields. Nothing is copied.
 - With NUL behind each in place of its newline, if newlines lie within quotes.
@@ -21,7 +21,7 @@ from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_records, refuse_wide
 from gpumerge_cli.formats.compressed import Beginning, compression_of
 from gpumerge_cli.formats.csv_parser import END, MARK, Parser, write_fields
-from gpumerge_cli.formats.csv_quotes import shape_of, write_records
+from gpumerge_cli.formats.csv_quotes import csv_shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import BOM, LineSource
@@ -34,34 +34,34 @@ _COMMA = 0x2C
 
 @dataclass(frozen=True)
 class CsvRecords:
-    """Records as lines: sources of them, their order, and what makes of whole lines the records that are written.
-
-    shown: None if lines are records.
-    """
+    """The records of CSV as lines."""
 
     sources: list[LineSource]
+    """They show the lines."""
     order: LineOrder
+    """The order of the lines."""
     shown: Callable[[bytes], bytes] | None
+    """Turns whole lines into the records to write; None if lines are records."""
 
 
 def records_of(
-    sources: Sequence[LineSource], order: LineOrder, told: Callable[[int, float], None] = lambda number, share: None
+    sources: Sequence[LineSource], order: LineOrder, progress: Callable[[int, float], None] = lambda number, share: None
 ) -> CsvRecords:
     """The records of sources that show the lines of files, each of which is closed if its records are copied.
 
-    order: counts fields. told: called with (number of the source, share of it gone through), again and again while it
-    is copied. Raises InputError for what is not CSV.
+    order: counts fields. progress: called with (number of the source, share of it gone through), again and again while
+    it is copied. Raises InputError for what is not CSV.
     """
     separator = separator_of(order)
     within = order_within_fields(order)
-    shape = None if within is None else reduce(or_, (shape_of(source.file, separator) for source in sources))
+    shape = None if within is None else reduce(or_, (csv_shape_of(source.file, separator) for source in sources))
     counted = any(key.start_char or key.compare == "random" for key in order.keys)  # then a quote written twice counts
     if within is None or shape is None or not shape.proper or (shape.doubled and counted):
-        copied = [_copied(source, number, write_fields, order, told) for number, source in enumerate(sources)]
+        copied = [_copied(source, number, write_fields, order, progress) for number, source in enumerate(sources)]
         return CsvRecords(copied, order_of_fields(order), without_fields)
     if shape.lines:
         return CsvRecords(list(sources), within, None)
-    copied = [_copied(source, number, write_records, order, told) for number, source in enumerate(sources)]
+    copied = [_copied(source, number, write_records, order, progress) for number, source in enumerate(sources)]
     return CsvRecords(copied, replace(within, terminator=NUL), with_newlines)
 
 
@@ -69,7 +69,9 @@ def separator_of(order: LineOrder) -> int:
     """The byte between fields. Raises UsageError for one that cannot be."""
     separator = _COMMA if order.separator is None else order.separator
     if separator in (0, 10, 13, 34):
-        raise UsageError("--csv: quotes, ends of lines and NUL separate no fields", way_out="use another byte with -t")
+        raise UsageError(
+            "--csv: quotes, ends of lines and NUL cannot separate fields", way_out="use another byte with -t"
+        )
     return separator
 
 
@@ -101,7 +103,7 @@ def order_of_fields(order: LineOrder) -> LineOrder:
 def header_fields(name: str, items: Items) -> list[str] | None:
     """The fields of the record `header_lines`, counted from 1, of the file `name`; None if the file is empty.
 
-    Raises InputError if a file that is not empty has no such record, or is no CSV.
+    Raises InputError if a file that is not empty has no such record, or is not CSV.
     """
     number, plain = items.header_lines, items.plain
     packed = not plain and not is_url(name) and compression_of(name) != ""
@@ -126,7 +128,7 @@ def same_fields(header: bytes, other: bytes, separator: int) -> bool:
 
 
 def refuse(name: str, start: bytes, items: Items) -> None:
-    """Raise InputError if a file that begins with `start` is no CSV."""
+    """Raise InputError if a file that begins with `start` is not CSV."""
     if not items.tells_format:
         refuse_binary(name, start, plain=items.plain)
     refuse_wide(name, start, in_fields=True)
@@ -134,17 +136,20 @@ def refuse(name: str, start: bytes, items: Items) -> None:
         refuse_records(name, start)
 
 
-def as_line(record: bytes, order: LineOrder) -> bytes:
-    """The line of a record of a file, without its end. order: that of the lines. Raises UsageError for no record."""
+def line_of_record(record: bytes, order: LineOrder) -> bytes:
+    """The line of a record of a file, without its end.
+
+    order: that of the lines. Raises UsageError for an invalid record.
+    """
     if order.quoted:
         if record.count(b'"') % 2:
-            raise UsageError("it is no record of CSV: a quote is not closed", way_out="check its quotes")
+            raise UsageError("it is not a record of CSV: a quote is not closed", way_out="check its quotes")
         return record
     separator = chr(separator_of(order.of_records or order))
     try:
         fields = next(csv.reader([record.decode("latin-1")], delimiter=separator, strict=True), [""])
     except csv.Error as error:
-        raise UsageError(f"it is no record of CSV: {error}", way_out="check its quotes") from None
+        raise UsageError(f"it is not a record of CSV: {error}", way_out="check its quotes") from None
     return MARK.join([record, *(field.encode("latin-1") for field in fields)])
 
 
@@ -156,7 +161,7 @@ def without_fields(lines: bytes) -> bytes:
 
 
 def with_newlines(lines: bytes) -> bytes:
-    """The same of lines that are records with NUL behind them."""
+    """The records of lines that are records with NUL behind them, each with a newline."""
     return lines.replace(END, b"\n")
 
 
@@ -173,9 +178,9 @@ def _copied(
     number: int,
     write: Callable[[SeekableInput, int, IO[bytes], Callable[[float], None]], None],
     order: LineOrder,
-    told: Callable[[int, float], None],
+    progress: Callable[[int, float], None],
 ) -> LineSource:
     """The source of what `write` makes of a file's records, NUL behind each; `source` is closed."""
     separator = separator_of(order)
-    file = source.file.replaced(lambda out: write(source.file, separator, out, lambda share: told(number, share)))
+    file = source.file.replaced(lambda out: write(source.file, separator, out, lambda share: progress(number, share)))
     return LineSource(file, NUL, source.header_asked, marked=True)

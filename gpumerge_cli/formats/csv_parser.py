@@ -18,11 +18,11 @@ _LONGEST_FIELD = 1 << 31
 _TO_BE_PARSED = (b'"', b"\r", MARK, END, BOM)
 
 
-def write_fields(file: SeekableInput, separator: int, out: IO[bytes], told: Callable[[float], None]) -> None:
+def write_fields(file: SeekableInput, separator: int, out: IO[bytes], progress: Callable[[float], None]) -> None:
     """Write the records of a file to `out`: each, then its fields, with SEPARATOR between them and NUL behind.
 
-    separator: the byte between the file's fields. told: called with the share of the file that was gone through, again
-    and again. Raises InputError for what is not CSV.
+    separator: the byte between the file's fields. progress: called with the share of the file that was gone through,
+    again and again. Raises InputError for what is not CSV.
     """
     parser = Parser(file, separator)
     marks = bytes.maketrans(bytes([separator]), MARK)
@@ -40,7 +40,7 @@ def write_fields(file: SeekableInput, separator: int, out: IO[bytes], told: Call
             parser.number += len(records)
             pairs = zip(records, lines.translate(marks).split(b"\n"), strict=True)
             out.write(END.join(map(MARK.join, pairs)) + END)
-        told((parser.gone - gone) / file.size)
+        progress((parser.gone - gone) / file.size)
         gone = parser.gone
 
 

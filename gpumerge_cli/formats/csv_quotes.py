@@ -27,21 +27,21 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class CsvShape:
-    """The traits of the records of one file or of several.
-
-    proper: quotes enclose whole fields, and carriage returns stand ahead of newlines alone; otherwise the rest says
-    nothing. lines: no quotes enclose a newline. doubled: there are quotes within quotes.
-    """
+    """The traits of the records of one file or of several."""
 
     proper: bool = True
+    """Whether quotes enclose whole fields, and carriage returns stand only before newlines. If not, the other traits
+    mean nothing."""
     lines: bool = True
+    """Whether no quotes enclose a newline."""
     doubled: bool = False
+    """Whether there are quotes within quotes."""
 
     def __or__(self, other: CsvShape) -> CsvShape:
         return CsvShape(self.proper and other.proper, self.lines and other.lines, self.doubled or other.doubled)
 
 
-def shape_of(file: SeekableInput, separator: int) -> CsvShape:
+def csv_shape_of(file: SeekableInput, separator: int) -> CsvShape:
     """The traits of the file's records, found by reading it once. separator: the byte between fields."""
     marks = _Marks(separator)
     for data, block, _ in _blocks(file):
@@ -51,10 +51,10 @@ def shape_of(file: SeekableInput, separator: int) -> CsvShape:
     return replace(marks.shape, proper=marks.shape.proper and not marks.inside)
 
 
-def write_records(file: SeekableInput, separator: int, out: IO[bytes], told: Callable[[float], None]) -> None:
+def write_records(file: SeekableInput, separator: int, out: IO[bytes], progress: Callable[[float], None]) -> None:
     """Write the records of a proper file to `out`, each with NUL behind it in place of its newline.
 
-    told: called with the share of the file that was gone through, again and again. Raises InputError for a byte 0.
+    progress: called with the share of the file that was gone through, again and again. Raises InputError for a byte 0.
     """
     marks = _Marks(separator)
     if file.read(0, len(BOM)) == BOM:
@@ -72,7 +72,7 @@ def write_records(file: SeekableInput, separator: int, out: IO[bytes], told: Cal
         else:
             block[np.unpackbits(ends.view(np.uint8), bitorder="little").view(np.bool_)] = NUL
         out.write(block[:count].data)
-        told(count / file.size)
+        progress(count / file.size)
 
 
 def _blocks(file: SeekableInput) -> Iterator[tuple[bytearray, Bytes, int]]:

@@ -52,7 +52,7 @@ class FixedSource:
     def item_end(self, start: int) -> int:
         return start + self._width
 
-    def place(self, start: int) -> str:
+    def location(self, start: int) -> str:
         return f"{self.name}@{start // self._width}"
 
     def count(self, stop: int | None = None) -> int:

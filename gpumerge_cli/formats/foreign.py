@@ -1,4 +1,4 @@
-"""Formats that are known by name or beginning and neither read nor written here: FOREIGN is the one list of them."""
+"""Formats that are recognised by suffix or first bytes, but not supported. FOREIGN lists them all."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from gpumerge_cli.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Foreign:
-    """One of them.
-
-    name: as in "its suffix says NAME". suffixes: of its files. begins: a regular expression for how they begin, b"" if
-    nothing tells. way_out: what makes something that is read here of the file FILE. text: it is lines of text, which
-    are read.
-    """
+    """A format of other programs."""
 
     name: str
+    """As in "its suffix says NAME"."""
     suffixes: tuple[str, ...]
+    """The suffixes of its files."""
     begins: bytes = b""
+    """A regular expression for how its files begin; b"" if nothing identifies them."""
     way_out: str = "convert it first"
+    """The way to convert the file FILE to a format that is read here."""
     text: bool = False
+    """Whether its files are lines of text, which can be read as such."""
 
     def way_out_for(self, name: str) -> str:
         """The way out, about the file `name`."""
@@ -54,7 +54,7 @@ FOREIGN: tuple[Foreign, ...] = (
     Foreign("a workbook", (".xlsx",), way_out="save its sheet as CSV first"),
     Foreign("MATLAB", (".mat",), rb"MATLAB 5\.0 MAT-file.{105}[\x00-\x02]{2}(?:IM|MI)", _NUMPY),
     Foreign("SQLite", (".sqlite",), rb"SQLite format 3\x00", "convert it first, for example with sqlite3 -csv"),
-    Foreign("PDF", (".pdf",), rb"%PDF-\d\.\d\s{1,3}%[\x80-\xff]{2}", "take its text out first"),
+    Foreign("PDF", (".pdf",), rb"%PDF-\d\.\d\s{1,3}%[\x80-\xff]{2}", "extract its text first"),
     Foreign("PNG", (".png",), rb"\x89PNG\r\n\x1a\n"),
     Foreign("JSON", (".json", ".jsonl"), text=True),
     Foreign("HTML", (".html",), text=True),

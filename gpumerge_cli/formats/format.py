@@ -1,4 +1,4 @@
-"""Formats of files, and the register of them. Each format is one file in formats/kinds.
+"""Formats of files, and their registry. Each format is one file in formats/kinds.
 
 NumPy is imported neither here nor there until a file is opened, since help lists all suffixes.
 """
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.kinds import Order
 
 Holds = Literal["lines", "untyped", "typed", "rows"]
-"""lines: take the options that say how lines compare. untyped: items whose dtype options and the suffix say. typed:
-items whose type the file says. rows: columns with types and nulls, see formats/rows.py."""
+"""lines: lines of text, which options for lines compare. untyped: items whose dtype comes from options or the suffix.
+typed: items whose type the file states. rows: columns with types and nulls, see formats/rows.py."""
 
 
 class Format:
-    """A format of files. All that is known of one format is in its subclass."""
+    """A format of files. A subclass holds everything about one format."""
 
     name: str
     """Its name for --format."""
     holds: Holds
     suffixes: Mapping[str, str] = {}
-    """The suffixes of its files, each with the name of the dtype that it says, or ""."""
+    """The suffixes of its files, each with the name of its dtype, or ""."""
     begins: bytes = b""
-    """A regular expression for how its files begin; b"" if nothing tells."""
+    """A regular expression for how its files begin; b"" if nothing identifies them."""
     about: str = ""
     """A note for the list of suffixes in help."""
     word: str = "binary"
@@ -47,13 +47,13 @@ class Format:
     names_in_header: bool = False
     """Whether keys may be names of `columns` in the header of files, so that all headers must be alike."""
 
-    def judge(self, items: Items) -> None:
+    def check_items(self, items: Items) -> None:
         """Raise UsageError if options of the items do not go with the format."""
 
-    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> Source:
+    def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> Source:
         """The source of an opened file. Raises InputError.
 
-        told: called with the share of the file that was gone through, again and again, if all of it is read.
+        progress: called with the share of the file that was gone through, again and again, if all of it is read.
         """
         raise NotImplementedError
 
@@ -69,29 +69,31 @@ class Format:
             return Order.lines(layout.items.line_order)
         return order_of(dtype, layout.key, descending=layout.items.reverse)
 
-    def prepared(self, sources: Sequence[Source], layout: Layout, told: Callable[[int, float], None]) -> Prepared:
+    def prepared(
+        self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
+    ) -> PreparedSources:
         """The opened sources of all files of a job as they are worked on. Sources that are replaced are closed.
 
-        layout: that of the first. told: called with (number of the source, share of it gone through), again and again
-        while files are read or copied. Raises InputError.
+        layout: that of the first. progress: called with (number of the source, share of it gone through), again and
+        again while files are read or copied. Raises InputError.
         """
-        return Prepared(tuple(sources), self.order(layout, sources[0].dtype), Written(layout.items.shown))
+        return PreparedSources(tuple(sources), self.order(layout, sources[0].dtype), Written(layout.items.shown))
 
     def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
         """The columns of the file `name`; () if the format has none, None if the file is empty. Raises InputError."""
         return ()
 
     def same_header(self, header: bytes, other: bytes, items: Items) -> bool:
-        """Whether two headers say the same. A byte order mark and how lines end are no difference."""
+        """Whether two headers are the same, but for a byte order mark and the ends of lines."""
         bare, bare_other = (each.removeprefix(b"\xef\xbb\xbf").replace(b"\r", b"") for each in (header, other))
         return bare == bare_other
 
     def item_of(self, line: bytes, order: Order) -> bytes:
-        """The item, without its end, that a line of a file is. Raises UsageError for what is no line of a file."""
+        """The item, without its end, that a line of a file holds. Raises UsageError for an invalid line."""
         return line
 
     def header(self, dtype: Dtype, count: int) -> bytes:
-        """The bytes ahead of `count` items of a dtype, always of one length; b"" if there are none."""
+        """The bytes before `count` items of a dtype, always of one length; b"" if there are none."""
         return b""
 
 
@@ -114,9 +116,9 @@ class Layout:
     number: int = 0
     """The number of the file among the inputs."""
     dtype: Dtype | None = None
-    """With its byte order; None if the file says it."""
+    """With its byte order; None if the file states it."""
     key: Key | None = None
-    """The part of an item that is its key, if anything was said of that."""
+    """The part of an item that is its key, if options give it."""
 
     @property
     def copy(self) -> DecompressedCopy | None:
@@ -129,13 +131,13 @@ class Written:
     """The way from lines to the bytes of an output."""
 
     shown: Callable[[bytes], bytes] | None = None
-    """Makes of whole lines what is written; None if they are written as they are."""
+    """Turns whole lines into the bytes to write; None if they are written as they are."""
     columns: tuple[Column, ...] = ()
     """Those of rows, which go to an output of a format of rows."""
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedSources:
     """The inputs of a job as they are worked on."""
 
     sources: tuple[Source, ...]
@@ -149,7 +151,7 @@ FORMATS: dict[str, Format] = {}
 """By name. Import it from formats.kinds, which has all of them registered."""
 
 
-def register(format: Format) -> None:
+def register_format(format: Format) -> None:
     """Make a format known. Its name and suffixes must be new."""
     taken = {suffix for other in FORMATS.values() for suffix in other.suffixes}
     assert format.name not in FORMATS, f"there is a format {format.name} already"

@@ -31,7 +31,7 @@ class SeekableInput:
     Descriptors are few: once this process has few left, further files are opened when they are read, one a thread at a
     time, so any number of inputs can be merged in one pass.
 
-    plain: whatever its name says, it is not compressed. told: called with the share of a compressed file that was
+    plain: whatever its name says, it is not compressed. progress: called with the share of a compressed file that was
     decompressed, again and again. folder: for a copy of what cannot be read in place; None for the system's. copy: its
     content, decompressed by others, which is read in its place.
     """
@@ -44,14 +44,14 @@ class SeekableInput:
         name: str,
         *,
         plain: bool = False,
-        told: Callable[[float], None] = lambda share: None,
+        progress: Callable[[float], None] = lambda share: None,
         folder: str | None = None,
         copy: DecompressedCopy | None = None,
     ) -> None:
         self.name = name
         self.tag = copy.tag if copy is not None else ""
         self._folder = folder
-        self._place = copy.path if copy is not None else name
+        self._path = copy.path if copy is not None else name
         packed = "" if plain or copy is not None else compressed.compression_of(name)
         descriptor = self._open()
         try:
@@ -61,7 +61,7 @@ class SeekableInput:
             in_place = not packed and _can_be_read_in_place(descriptor, status)
             self.start = _taken_from_here(descriptor) if in_place and name == STDIO else 0
             if not in_place:
-                spool = _spooled(descriptor, name, packed, told, folder)
+                spool = _spooled(descriptor, name, packed, progress, folder)
                 os.close(descriptor)
                 descriptor = spool
                 status = os.fstat(descriptor)
@@ -92,7 +92,7 @@ class SeekableInput:
         status = os.fstat(descriptor)
         copy.name, copy.start, copy.size, copy._folder = self.name, 0, status.st_size, self._folder
         copy._state, copy._descriptor, copy._shared = _state_of(status), descriptor, None
-        copy.tag, copy._place = self.tag, self.name
+        copy.tag, copy._path = self.tag, self.name
         return copy
 
     def extent(self, start: int, held: int, swap: int = 0) -> Extent | None:
@@ -160,13 +160,13 @@ class SeekableInput:
 
     def _open(self) -> int:
         if not self.name:
-            raise InputError("'' is no name of a file", way_out="name a file, or - for standard input")
+            raise InputError("'' is not a file name", way_out="name a file, or - for standard input")
         if self.name == STDIO and sys.stdin is None:
             raise InputError("it is closed", where="standard input", way_out="name a file")
         try:
             if self.name == STDIO:
                 return os.dup(sys.stdin.fileno())
-            return os.open(self._place, os.O_RDONLY | os.O_CLOEXEC)
+            return os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         except (OSError, ValueError) as error:
             raise input_error(as_os_error(error), self.name) from None
 
@@ -187,7 +187,7 @@ class SeekableInput:
             raise changed_error(self.name)
 
 
-def look_at(name: str) -> None:
+def check_file(name: str) -> None:
     """Raise the InputError that opening the input would, as far as that is known without opening it.
 
     Opening or reading a pipe or a device may take for ever.
@@ -310,34 +310,34 @@ def _not_spooled(error: OSError, name: str, folder: str | None) -> GpumergeError
     return input_error(error, f"{name} (spooled to {folder or tempfile.gettempdir()})")
 
 
-def _spooled(descriptor: int, name: str, packed: str, told: Callable[[float], None], folder: str | None) -> int:
+def _spooled(descriptor: int, name: str, packed: str, progress: Callable[[float], None], folder: str | None) -> int:
     """The descriptor of an unnamed temporary file that holds all `descriptor` gives, decompressed if it is `packed`."""
     with _new_spool(name, folder) as spool:
         with os.fdopen(os.dup(descriptor), "rb", buffering=0) as raw:
             before = os.fstat(descriptor)
-            _copy(raw, spool, name, packed, told)
+            _copy(raw, spool, name, packed, progress)
             if stat.S_ISREG(before.st_mode) and _state_of(os.fstat(descriptor)) != _state_of(before):
                 raise changed_error(name)
         spool.flush()
         return os.dup(spool.fileno())
 
 
-def unpack_file(name: str, out: compressed.Writable, told: Callable[[float], None]) -> None:
+def unpack_file(name: str, out: compressed.Writable, progress: Callable[[float], None]) -> None:
     """Write the decompressed content of a file to `out`. See naming.unpack_input."""
-    look_at(name)
+    check_file(name)
     try:
         with open(name, "rb", buffering=0) as raw:
             before = os.fstat(raw.fileno())
-            compressed.unpack(raw, out, name, before.st_size, told)
+            compressed.unpack(raw, out, name, before.st_size, progress)
             if _state_of(os.fstat(raw.fileno())) != _state_of(before):
                 raise changed_error(name)
     except OSError as error:
         raise input_error(error, name) from None
 
 
-def _copy(raw: IO[bytes], spool: IO[bytes], name: str, packed: str, told: Callable[[float], None]) -> None:
+def _copy(raw: IO[bytes], spool: IO[bytes], name: str, packed: str, progress: Callable[[float], None]) -> None:
     if packed:
-        compressed.unpack(raw, spool, name, os.fstat(raw.fileno()).st_size, told)
+        compressed.unpack(raw, spool, name, os.fstat(raw.fileno()).st_size, progress)
     else:
         import shutil
 

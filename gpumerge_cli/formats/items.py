@@ -10,9 +10,9 @@ from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.rules import NEWLINE, LineOrder
 
-Certainty = Literal["said", "asked", "implied"]
-"""said: the format is named. asked: an option for its files is given, and the names of other files deny it. implied:
-only fields are named, and the first bytes of other files deny it, too."""
+Certainty = Literal["named", "requested", "implied"]
+"""named: --format names it. requested: an option for its files is given; the name of another file overrides it.
+implied: only fields are named; the first bytes of another file override it, too."""
 
 
 @dataclass(frozen=True)
@@ -26,17 +26,17 @@ class Items:
     lines: LineOrder | None = None
     """The order of lines; None for bytewise."""
     reverse: bool = False
-    """Descending order of items that are no lines, and of lines if `lines` is None."""
+    """Descending order of items that are not lines, and of lines if `lines` is None."""
     header_lines: int = 0
     """Lines at the start of each input that are not items; those of the first stay ahead of the output."""
-    certainty: Certainty = "said"
+    certainty: Certainty = "named"
     """The reason to believe in `format`, if it is not None."""
     records: RecordRequest = field(default_factory=RecordRequest)
     """The options of fixed-size records."""
     plain: bool = False
-    """The names of files say nothing about their content, so none is compressed; for lines alone."""
+    """Whether the names of files are ignored, so none is compressed; only for lines."""
     shown: Callable[[bytes], bytes] | None = None
-    """Turns whole lines into the text to write, not compressed; for the format text alone."""
+    """Turns whole lines into the text to write, not compressed; only for the format text."""
     others: tuple[RecordRequest, ...] = ()
     """In place of `records`, for the inputs behind the first one; () if it holds for all."""
     lines_of_others: LineOrder | None = None
@@ -51,7 +51,7 @@ class Items:
 
     @property
     def line_order(self) -> LineOrder:
-        """The order of lines, which is bytewise if nothing else is said."""
+        """The order of lines, which is bytewise by default."""
         return LineOrder(reverse=self.reverse) if self.lines is None else self.lines
 
     @property
@@ -61,6 +61,6 @@ class Items:
 
     @property
     def tells_format(self) -> bool:
-        """Whether options say the format of files, so that their names and first bytes need not."""
-        named = self.format is not None and self.certainty == "said"
+        """Whether options give the format of files, whatever their names and first bytes are."""
+        named = self.format is not None and self.certainty == "named"
         return named or self.dtype is not None or any(one.size is not None for one in self.records_of)

@@ -83,7 +83,7 @@ class EndedSource:
     def _bytes(self, start: int, stop: int) -> bytes:
         return self._file.read_exactly(self._base + start, stop - start)
 
-    def place(self, start: int) -> str:
+    def location(self, start: int) -> str:
         return f"{self.name}@{self._items_before(start)}"
 
     def count(self, stop: int | None = None) -> int:
@@ -145,5 +145,5 @@ class LineSource(EndedSource):
         data = self._file.read_exactly(0, self._base)
         return data if data.endswith(self._end) or not data else data + self._end
 
-    def place(self, start: int) -> str:
+    def location(self, start: int) -> str:
         return f"{self.name}:{self._header_lines + self._items_before(start) + 1}"

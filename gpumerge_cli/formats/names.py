@@ -1,4 +1,4 @@
-"""The names of all formats, told by their files: nothing of them is loaded to answer --help.
+"""The names of all formats, by their files: nothing of them is loaded to answer --help.
 
 A format's file is formats/kinds/NAME_ITEMS.py.
 """

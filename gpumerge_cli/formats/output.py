@@ -111,7 +111,7 @@ class OutputFile:
             with contextlib.suppress(OSError):  # then it is written by calls
                 self._mapping = Mapping(self._made.descriptor, nbytes)
 
-    def judge(self, nbytes: int) -> None:
+    def check_uncut(self, nbytes: int) -> None:
         """Raise OutputError if the file, of `nbytes` at least, was cut by others since it was written.
 
         Later writes make it as long again, but they give back no room that was reserved for what was lost.
@@ -295,7 +295,7 @@ def open_output(name: str, most: int = 0) -> OutputFile | OutputStream | StoredO
 
         return StoredOutput(name, most)
     if not name or name.endswith("/"):
-        raise OutputError(f"{name!r} is no name of a file", way_out="name a file, or - for standard output")
+        raise OutputError(f"{name!r} is not a file name", way_out="name a file, or - for standard output")
     if descriptor_named(name) is not None:
         return OutputStream(name)
     try:
@@ -307,7 +307,7 @@ def open_output(name: str, most: int = 0) -> OutputFile | OutputStream | StoredO
     return OutputFile(name, most) if stat.S_ISREG(kind) or stat.S_ISDIR(kind) else OutputStream(name)
 
 
-def look_at(name: str) -> None:
+def check_writable(name: str) -> None:
     """Raise the OutputError that opening the output would, and leave it as it is.
 
     Pipes and devices are not opened: that may wait for a reader.
@@ -320,7 +320,7 @@ def look_at(name: str) -> None:
         raise output_error(PermissionError(errno.EACCES, ""), name)
 
 
-def same_place(name: str, other: str) -> bool:
+def same_output(name: str, other: str) -> bool:
     """Whether two outputs go to the same file, or to the same open file or pipe."""
     numbers = [descriptor_named(one) for one in (name, other)]
     if any(number is None for number in numbers):
@@ -346,5 +346,5 @@ def refuse_inputs(name: str, inputs: Sequence[str]) -> None:
             if os.path.samestat(os.fstat(0) if one == STDIO else os.stat(one), written):
                 what = "standard output" if name == STDIO else name
                 raise OutputError(
-                    f"it is the input {one}, too", where=what, way_out="name it with -o, or use another file"
+                    f"it is also the input {one}", where=what, way_out="name it with -o, or use another file"
                 )

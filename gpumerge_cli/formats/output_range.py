@@ -66,7 +66,7 @@ class OutputRange:
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """The process that made the file has taken its room."""
 
-    def judge(self, nbytes: int) -> None:
+    def check_uncut(self, nbytes: int) -> None:
         """The process that made the file looks at its size."""
 
     def cut(self, nbytes: int) -> None:

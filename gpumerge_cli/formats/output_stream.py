@@ -54,7 +54,7 @@ class OutputStream:
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """A stream has no room of its own."""
 
-    def judge(self, nbytes: int) -> None:
+    def check_uncut(self, nbytes: int) -> None:
         """Nobody can cut what went out."""
 
     def cut(self, nbytes: int) -> None:

@@ -30,19 +30,19 @@ def part_names(name: str, parts: int | None) -> tuple[str, ...]:
     if not 1 <= parts <= MOST_PARTS:
         raise UsageError(f"--parts {parts}: an output has 1 to {MOST_PARTS} parts", way_out="choose such a number")
     if FIELD not in name:
-        told = "the output is standard output" if name == STDIO else f"{name} is one file"
-        raise UsageError(f"--parts {parts}: {told}", way_out=f"name the parts, for example -o 'out.{FIELD}.txt'")
+        reason = "the output is standard output" if name == STDIO else f"{name} is one file"
+        raise UsageError(f"--parts {parts}: {reason}", way_out=f"name the parts, for example -o 'out.{FIELD}.txt'")
     width = len(str(parts - 1))
     return tuple(name.replace(FIELD, f"{number:0{width}}") for number in range(parts))
 
 
-def judge_parts(names: Sequence[str]) -> None:
+def check_part_names(names: Sequence[str]) -> None:
     """Raise OutputError if one of these names of parts is a stream, or the same file as another one."""
     taken: dict[str, str] = {}
     for name in names:
         if descriptor_named(name) is not None or is_stream(name):
             way_out = "name files, or leave --parts out"
-            raise OutputError("it is a pipe or a device, which is no part", where=name, way_out=way_out)
+            raise OutputError("a part cannot be a pipe or a device", where=name, way_out=way_out)
         other = taken.setdefault(os.path.realpath(name), name)
         if other != name:
             raise OutputError(f"it is the same file as the part {other}", where=name, way_out="remove the link")

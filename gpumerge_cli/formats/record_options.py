@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_types import ItemType, of_dtype
-from gpumerge_cli.order.kinds import DTYPES, Fields, Order, Records
+from gpumerge_cli.order.kinds import DTYPES, FieldsOrder, Order, RecordOrder
 from gpumerge_cli.suggestions import did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -26,19 +26,20 @@ _SHOWN = 60
 
 @dataclass(frozen=True)
 class RecordRequest:
-    """The options of records; None and () for options that were not given.
-
-    size: bytes of a record. offset, width: where its key starts and how many bytes it has. fields: see Key.
-    """
+    """The options of records; None and () for options that were not given."""
 
     size: int | None = None
+    """The bytes of a record."""
     offset: int | None = None
+    """The key's first byte in a record."""
     width: int | None = None
+    """The bytes of the key."""
     fields: tuple[str, ...] = ()
+    """See Key."""
 
     @property
-    def said(self) -> str:
-        """The first option that says something, or ""."""
+    def first_option(self) -> str:
+        """The first option that was given, or ""."""
         given = (
             ("--record-size", self.size),
             ("--key-offset", self.offset),
@@ -52,16 +53,17 @@ class RecordRequest:
 class Key:
     """The part of an item that is its key: `field`, or `fields`, or the bytes from `offset` on.
 
-    field: the name of a field of a structured dtype; a field inside another stands behind a dot. fields: fields as
-    --field has them, each text one or several names between commas, ":r" behind a name for the reverse order. The bytes
-    from `offset` on are a number of `dtype`, or `width` bytes; if both are None, they go to the item's end.
+    The bytes from `offset` on are a number of `dtype`, or `width` bytes. If both are None, they go to the item's end.
     """
 
     field: str | None = None
+    """The name of a field of a structured dtype; a dot stands between a field and one inside it."""
     offset: int = 0
     width: int | None = None
     dtype: Dtype | None = None
     fields: tuple[str, ...] = ()
+    """Texts as --field has them: each is one or several names between commas, with ":r" behind a name for the reverse
+    order."""
 
     @property
     def named(self) -> str:
@@ -70,7 +72,7 @@ class Key:
 
 
 def parse_dtype(text: str) -> Dtype:
-    """The dtype that NumPy's spelling says: "int32", "u4,f8", "[('id', '<u4'), ('name', 'S10')]".
+    """The dtype of NumPy's spelling: "int32", "u4,f8", "[('id', '<u4'), ('name', 'S10')]".
 
     Raises UsageError if it is neither one of keys nor a structured one.
     """
@@ -97,20 +99,20 @@ def parse_dtype(text: str) -> Dtype:
             dtype = None
     if dtype is None or dtype.names is None:
         raise UsageError(
-            f"--dtype {text!r} is no structured dtype",
+            f"--dtype {text!r} is not a structured dtype",
             way_out="write for example u4,f8 or \"[('id','<u4'),('x','f8')]\"",
         )
     if dtype.hasobject or not 0 < dtype.itemsize <= LARGEST:
         raise UsageError(
-            f"--dtype {text!r} is no dtype of records in a file", way_out="use fields of numbers and bytes"
+            f"--dtype {text!r} is not a dtype of records in a file", way_out="use fields of numbers and bytes"
         )
     return dtype
 
 
 def record_format(dtype: str | None, request: RecordRequest) -> tuple[Dtype | None, Key | None]:
-    """(the dtype of a record, its key) as options say them; (None, None) if they say nothing of records.
+    """(the dtype of a record, its key) as options give them; (None, None) if no option is about records.
 
-    The first is None if it is for a header to say. dtype: as --dtype has it. Raises UsageError for options that do not
+    The first is None if a header states it. dtype: as --dtype has it. Raises UsageError for options that do not
     fit together.
     """
     given = None if dtype is None else parse_dtype(dtype)
@@ -119,7 +121,7 @@ def record_format(dtype: str | None, request: RecordRequest) -> tuple[Dtype | No
         key = Key(fields=request.fields)
         order_of(given, key)
         return given, key
-    if not request.said:
+    if not request.first_option:
         return None, None
     if request.fields:
         _refuse(request, ("size", "offset", "width"), "--field says where the key lies")
@@ -149,7 +151,7 @@ def _refuse(request: RecordRequest, names: tuple[str, ...], why: str) -> None:
 
 
 def order_of(items: Dtype, key: Key | None, *, descending: bool = False) -> Order:
-    """The order of items of a dtype, by their key. key None: nothing is said of it.
+    """The order of items of a dtype, by their key. key None: no option gives it.
 
     S and V items are bytes, by default their own key. Raises UsageError for items without an order, for a key that is
     not in them, and if structured items have no key.
@@ -160,14 +162,14 @@ def order_of(items: Dtype, key: Key | None, *, descending: bool = False) -> Orde
             raise UsageError(f"{what}: the items are {item_name(items)}, not records", way_out="leave it out")
         return Order.of(items, descending=descending)
     if items.itemsize == 0 or items.hasobject:
-        raise UsageError(f"{item_name(items)} have no order here", way_out="use fields of numbers and bytes")
+        raise UsageError(f"{item_name(items)} cannot be ordered", way_out="use fields of numbers and bytes")
     place = key or Key()
     if place.field is not None:
         return _order_of_field(items, place.field, descending)
     if place.fields:
         named = [one for text in place.fields for one in _named(items, text)]
         _refuse_twice(named)
-        return Fields.by([_order_of_field(items, name, turned or descending) for name, turned in named])
+        return FieldsOrder.by([_order_of_field(items, name, turned or descending) for name, turned in named])
     if items.names is not None and key in (None, Key()):
         fields = ", ".join(items.names)
         raise UsageError("records need a key", way_out=f"name one of their fields as the key (--field): {fields}")
@@ -183,8 +185,8 @@ def _named(items: Dtype, text: str) -> list[tuple[str, bool]]:
     Raises UsageError for a text that can be read in two ways, and for letters that records do not take.
     """
     words = text.split(",")
-    whole = [one for one in dict.fromkeys((_turned(text), (text, False))) if _place(items, one[0]) is not None]
-    split = len(words) > 1 and all(_place(items, _turned(word)[0]) is not None for word in words)
+    whole = [one for one in dict.fromkeys((_turned(text), (text, False))) if _field_at(items, one[0]) is not None]
+    split = len(words) > 1 and all(_field_at(items, _turned(word)[0]) is not None for word in words)
     if len(whole) + split > 1:
         meanings = [f"the field {name!r}{', reversed' if turned else ''}" for name, turned in whole]
         meanings += [f"the fields {' and '.join(map(repr, words))}"] * split
@@ -196,9 +198,9 @@ def _named(items: Dtype, text: str) -> list[tuple[str, bool]]:
         return whole
     for word in words:
         name, colon, letters = word.rpartition(":")
-        if colon and letters != "r" and _place(items, word) is None and _place(items, name) is not None:
+        if colon and letters != "r" and _field_at(items, word) is None and _field_at(items, name) is not None:
             raise UsageError(f"--field {word}: records take no {letters!r}", way_out="write NAME or NAME:r")
-    return [(word, False) if _place(items, word) is not None else _turned(word) for word in words]
+    return [(word, False) if _field_at(items, word) is not None else _turned(word) for word in words]
 
 
 def _turned(word: str) -> tuple[str, bool]:
@@ -213,7 +215,7 @@ def _refuse_twice(named: Sequence[tuple[str, bool]]) -> None:
         raise UsageError(f"--field {','.join(names)}: {twice} is named twice", way_out="name each field once")
 
 
-def _place(items: Dtype, field: str) -> tuple[np.dtype[Any], int] | None:
+def _field_at(items: Dtype, field: str) -> tuple[np.dtype[Any], int] | None:
     """(the dtype of a field, where it starts in the items); None if there is none of that name."""
     inside: Any = items
     offset, rest = 0, field
@@ -227,8 +229,8 @@ def _place(items: Dtype, field: str) -> tuple[np.dtype[Any], int] | None:
     return inside, offset
 
 
-def _order_of_field(items: Dtype, field: str, descending: bool) -> Records:
-    found = _place(items, field)
+def _order_of_field(items: Dtype, field: str, descending: bool) -> RecordOrder:
+    found = _field_at(items, field)
     if found is None:
         names = _names(items)
         there = f"its fields are {', '.join(items.names)}" if items.names else "it has no fields"
@@ -247,10 +249,10 @@ def _order_of_field(items: Dtype, field: str, descending: bool) -> Records:
             f"--field {field}: the field has fields", way_out=f"name one, for example {field}.{inside.names[0]}"
         )
     try:
-        return Records.of_key(items.itemsize, offset, inside, descending=descending, name=field)
+        return RecordOrder.of_key(items.itemsize, offset, inside, descending=descending, name=field)
     except UsageError:
         raise UsageError(
-            f"--field {field}: a field of type {inside.str} has no order here",
+            f"--field {field}: a field of type {inside.str} cannot be ordered",
             way_out="name a field of numbers or of bytes",
         ) from None
 
@@ -264,7 +266,7 @@ def _names(items: Any, ahead: str = "") -> list[str]:
 
 
 def item_name(dtype: Any) -> str:
-    """The name of items of a dtype in messages. It tells the byte order for records alone."""
+    """The name of items of a dtype in messages. It states the byte order only for records."""
     if dtype.kind not in "SV":
         return str(dtype.newbyteorder("=").name)
     fields = ", ".join(f"{name} {dtype[name].str}" for name in dtype.names or ())

@@ -1,4 +1,4 @@
-"""Files and their formats: which one a file has, by what the user said, else by its name; sources and sinks of it."""
+"""Files and their formats: an option decides the format of a file, else its name. Sources and sinks of files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpumerge_cli.formats.compressed import compression_of, compressor, inner_na
 from gpumerge_cli.formats.foreign import Foreign, foreign_of
 from gpumerge_cli.formats.format import FORMATS, Column, Format, Layout, Written
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.formats.kinds.lookup import dtype_of, format_names, format_of, is_binary
+from gpumerge_cli.formats.kinds.lookup import dtype_of, format_names, format_of_suffix, is_binary
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.output import open_output
 from gpumerge_cli.formats.output_stream import is_terminal
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
 
 _RECORDS_WAY_OUT = (
-    "say --csv, or another --format, if its lines have columns; --record-size, or --dtype with fields, if it holds "
+    "use --csv, or another --format, if its lines have columns; --record-size, or --dtype with fields, if it holds "
     "records"
 )
 
@@ -35,35 +35,35 @@ _RECORDS_WAY_OUT = (
 def layout_of(name: str, items: Items, number: int = 0) -> Layout:
     """The layout of the file `name`. number: of the file among the inputs.
 
-    Raises UsageError if neither options nor suffix say the format, or if they disagree.
+    Raises UsageError if neither options nor suffix give the format, or if they disagree.
     """
     if items.format is not None and items.format not in FORMATS:
         raise UsageError(f"--format {items.format}: no such format", way_out=f"use {' or '.join(format_names())}")
     named = FORMATS.get(items.format or "")
-    said, asked = (named, None) if items.certainty == "said" else (None, named)
+    certain, tentative = (named, None) if items.certainty == "named" else (None, named)
     suffix = suffix_of(name) if name != STDIO else ""
     request, dtype = items.records_of[min(number, len(items.others))], items.dtype
     record, key = record_format(dtype, request)
-    text = items.lines is not None or items.header_lines > 0 or asked is not None
-    one = said or format_of(suffix)
+    text = items.lines is not None or items.header_lines > 0 or tentative is not None
+    one = certain or format_of_suffix(suffix)
     if key is not None:
-        one = _of_records(name, said, one, record, key, request.said or f"--dtype {dtype}", text)
+        one = _of_records(name, certain, one, record, key, request.first_option or f"--dtype {dtype}", text)
         return Layout(one, items, number, record, key)
-    if dtype is not None and said is None and (one is None or one.holds not in ("typed", "rows")):
+    if dtype is not None and certain is None and (one is None or one.holds not in ("typed", "rows")):
         one = _of_options()  # whatever the name says
-    if text and said is None:
+    if text and certain is None:
         if is_binary(suffix):
-            raise _is_binary(name, items, asked)
-        one = asked or (one if one is not None and one.holds == "lines" else format_of(""))
+            raise _is_binary(name, items, tentative)
+        one = tentative or (one if one is not None and one.holds == "lines" else format_of_suffix(""))
     if one is None:
         raise _unknown(name, suffix)
     if one.holds == "lines":
         if dtype is not None:
             raise UsageError(f"--dtype {dtype}: lines of text have none", way_out="leave it or --format text out")
-        one.judge(items)
+        one.check_items(items)
         return Layout(one, items, number)
     if text:
-        raise _is_binary(name, items, asked)
+        raise _is_binary(name, items, tentative)
     return Layout(one, items, number, _dtype_of(name, one, suffix, dtype))
 
 
@@ -74,11 +74,11 @@ def refuse_mixed_lines(names: Sequence[str], layouts: Sequence[Layout]) -> None:
         first, its = of_lines[0]
         if format is not its:
             what = f"{shown(name)} holds {format.word}, but {shown(first)} holds {its.word}"
-            raise UsageError(what, way_out="convert one of them, or say the --format of all")
+            raise UsageError(what, way_out="convert one of them, or name the --format of all")
 
 
 def _dtype_of(name: str, one: Format, suffix: str, dtype: str | None) -> Dtype | None:
-    """The dtype of the items of a file that are no lines; None if the file says it. dtype: that of options."""
+    """The dtype of the items of a file that are not lines; None if the file states it. dtype: that of options."""
     wanted = None if dtype is None else parse_dtype(dtype)
     if one.holds in ("typed", "rows"):
         return wanted
@@ -89,20 +89,22 @@ def _dtype_of(name: str, one: Format, suffix: str, dtype: str | None) -> Dtype |
     if wanted is not None and named and ItemType.of(named) != wanted.newbyteorder("="):
         raise UsageError(f"{name}: its suffix says {named}, --dtype says {dtype}", way_out="leave one of them out")
     if wanted is None and not named:
-        raise UsageError(f"{name}: {one.name} items need a dtype", way_out="say --dtype, for example --dtype int32")
+        raise UsageError(f"{name}: {one.name} items need a dtype", way_out="use --dtype, for example --dtype int32")
     return ItemType.of(named) if wanted is None else wanted
 
 
 def _of_options() -> Format:
-    """The format of files of which options say all."""
+    """The format of files that options describe completely."""
     return next(one for one in FORMATS.values() if one.holds == "untyped")
 
 
-def _is_binary(name: str, items: Items, asked: Format | None) -> UsageError:
-    if asked is not None or items.header_lines:
-        option = "--header" if asked is None else asked.option
-        return UsageError(f"{name} is binary: {option} is for text", way_out=f"leave {option} out, or --format text")
-    what = f"{name} is binary: how lines compare means nothing to it"
+def _is_binary(name: str, items: Items, tentative: Format | None) -> UsageError:
+    if tentative is not None or items.header_lines:
+        option = "--header" if tentative is None else tentative.option
+        return UsageError(
+            f"{name} is binary: {option} applies to text", way_out=f"leave {option} out, or --format text"
+        )
+    what = f"{name} is binary: options that compare lines do not apply"
     return UsageError(what, way_out="leave -n and the like out, or --format text")
 
 
@@ -110,12 +112,12 @@ def _unknown(name: str, suffix: str) -> UsageError:
     foreign = foreign_of(suffix)
     if foreign is None:
         return UsageError(
-            f"{name}: what the suffix {suffix!r} holds is not known",
-            way_out="say --format text, or --dtype or --record-size for raw binary items",
+            f"{name}: the suffix {suffix!r} names no known format",
+            way_out="use --format text, or --dtype or --record-size for raw binary items",
         )
     if foreign.text:
-        what = f"{name}: its suffix says {foreign.name}, which is read as lines alone"
-        return UsageError(what, way_out="say --format text")
+        what = f"{name}: its suffix says {foreign.name}, which is read only as lines"
+        return UsageError(what, way_out="use --format text")
     what = f"{name}: its suffix says {foreign.name}, which is not read here"
     return UsageError(what, way_out=foreign.way_out_for(name))
 
@@ -126,51 +128,51 @@ def _of_records(
     one: Format | None,
     record: Dtype | None,
     key: Key,
-    said: str,
+    option: str,
     text: bool,
 ) -> Format:
-    """The format of a file of records, which the option `said` says it is.
+    """The format of a file of records, which `option` says it is.
 
-    format: that was said; one: that one, or that of the suffix. record: None if a header says its dtype.
+    format: the named one. one: that, or the one of the suffix. record: None if a header says its dtype.
     """
     if text:
-        raise UsageError(f"{said} says that the items are records, not lines", way_out="leave -n and the like out")
+        raise UsageError(f"{option} says that the items are records, not lines", way_out="leave -n and the like out")
     if one is not None and one.holds in ("typed", "rows"):
         return one
     if format is not None and format.holds == "lines":
-        raise UsageError(f"{said}: lines of text have no such key", way_out="leave it or --format text out")
+        raise UsageError(f"{option}: lines of text have no such key", way_out="leave it or --format text out")
     if record is None and one is not None and one.holds == "lines":
-        raise UsageError(f"{said}: {name} is text, its lines have no such key", way_out=_RECORDS_WAY_OUT)
+        raise UsageError(f"{option}: {name} is text, its lines have no such key", way_out=_RECORDS_WAY_OUT)
     if record is None:
-        raise UsageError(f"{said}: the size of the records of {name} is not known", way_out=_RECORDS_WAY_OUT)
+        raise UsageError(f"{option}: the size of the records of {name} is not known", way_out=_RECORDS_WAY_OUT)
     suffix = suffix_of(name) if name != STDIO else ""
     if dtype_of(suffix) and format is None:
         raise UsageError(
-            f"{name}: its suffix says {dtype_of(suffix)}, {said} says records", way_out="leave it out, or rename it"
+            f"{name}: its suffix says {dtype_of(suffix)}, {option} says records", way_out="leave it out, or rename it"
         )
     return format or _of_options()
 
 
 def open_source(
-    name: str, layout: Layout, told: Callable[[float], None] = lambda share: None, *, folder: str | None = None
+    name: str, layout: Layout, progress: Callable[[float], None] = lambda share: None, *, folder: str | None = None
 ) -> Source:
     """Open an input. Raises InputError.
 
-    told: called with the share of the file that was gone through, again and again while it is decompressed. folder: for
-    a copy, see SeekableInput.
+    progress: called with the share of the file that was gone through, again and again while it is decompressed.
+    folder: for a copy, see SeekableInput.
     """
-    file = open_input(name, plain=layout.items.plain, told=told, folder=folder, copy=layout.copy)
+    file = open_input(name, plain=layout.items.plain, progress=progress, folder=folder, copy=layout.copy)
     try:
         if layout.format.holds == "lines":
             layout.format.refuse(name, file.read(0, LOOKED_AT), layout.items)
-        return layout.format.open(file, layout, told)
+        return layout.format.open(file, layout, progress)
     except BaseException:
         file.close()
         raise
 
 
-def judge_suffix(name: str, layout: Layout, dtype: Dtype | None) -> str:
-    """The suffix of an output, "" if it means nothing.
+def checked_suffix(name: str, layout: Layout, dtype: Dtype | None) -> str:
+    """The suffix of an output; "" if it has no meaning.
 
     dtype: of the items, None for lines. Raises OutputError for a name that says something other than that.
     """
@@ -185,35 +187,35 @@ def judge_suffix(name: str, layout: Layout, dtype: Dtype | None) -> str:
         if is_binary(suffix):
             if layout.items.plain and layout.items.tells_format:
                 return ""
-            way_out = "name it .txt" + (", or say --format text" if layout.items.plain else "")
+            way_out = "name it .txt" + (", or use --format text" if layout.items.plain else "")
             raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out=way_out)
         foreign = foreign_of(suffix)
-        said = layout.items.plain or layout.items.tells_format
-        if named and not said and foreign is not None and not foreign.text:
+        is_given = layout.items.plain or layout.items.tells_format
+        if named and not is_given and foreign is not None and not foreign.text:
             raise OutputError(
                 f"its suffix says {foreign.name}, the items are lines of text", where=name, way_out="name it .txt"
             )
         return "" if layout.items.plain else suffix
     foreign = foreign_of(suffix)
-    tells = suffix and format_of(suffix) is not None
+    tells = suffix and format_of_suffix(suffix) is not None
     if named and (foreign is not None or not (tells or layout.items.tells_format)):
         raise _says_otherwise(name, layout, dtype, foreign)
     says = dtype_of(suffix)
     if says and ItemType.of(says) != dtype.newbyteorder("="):
         raise OutputError(f"its suffix says {says}, the items are {item_name(dtype)}", where=name, way_out="rename it")
-    if suffix and format_of(suffix) is not None and not is_binary(suffix):
-        own, _ = _own_name(layout, dtype)
-        raise OutputError(f"{item_name(dtype)} cannot be written as {suffix}", where=name, way_out=f"name it {own}")
+    if suffix and format_of_suffix(suffix) is not None and not is_binary(suffix):
+        usual, _ = _usual_name(layout, dtype)
+        raise OutputError(f"{item_name(dtype)} cannot be written as {suffix}", where=name, way_out=f"name it {usual}")
     return suffix
 
 
 def _says_otherwise(name: str, layout: Layout, dtype: Dtype, foreign: Foreign | None) -> OutputError:
-    told = "a name without a suffix says lines of text"
+    detail = "a name without a suffix says lines of text"
     if suffix_of(name):
-        told = f"its suffix says {'nothing' if foreign is None else foreign.name}"
-    own, option = _own_name(layout, dtype)
-    way_out = f"name it {own}" + (f", or say {option}" if foreign is None else "")
-    return OutputError(f"{told}, the items are {item_name(dtype)}", where=name, way_out=way_out)
+        detail = f"its suffix says {'nothing' if foreign is None else foreign.name}"
+    usual, option = _usual_name(layout, dtype)
+    way_out = f"name it {usual}" + (f", or use {option}" if foreign is None else "")
+    return OutputError(f"{detail}, the items are {item_name(dtype)}", where=name, way_out=way_out)
 
 
 def _keeps_bytes(name: str) -> bool:
@@ -225,8 +227,8 @@ def _keeps_bytes(name: str) -> bool:
     )
 
 
-def _own_name(layout: Layout, dtype: Dtype) -> tuple[str, str]:
-    """The suffix that says what the items of a file are, and the option that does."""
+def _usual_name(layout: Layout, dtype: Dtype) -> tuple[str, str]:
+    """The suffix for the items of a file, and the option with the same meaning."""
     one = layout.format
     if one.holds == "typed":
         return next(iter(one.suffixes)), f"--format {one.name}"
@@ -248,7 +250,7 @@ def open_sink(
 ) -> Sink:
     """Open an output for `count` items (None: known only at `commit`) of `dtype` (V, S: records; None: lines).
 
-    written: see Prepared. line_end: ends each line. head: bytes ahead of all lines. most: about the bytes of all
+    written: see PreparedSources. line_end: ends each line. head: bytes ahead of all lines. most: about the bytes of all
     items, 0 if nobody knows.
 
     Its suffix says the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
@@ -257,7 +259,7 @@ def open_sink(
     if written.columns:
         return _open_rows(name, layout, written.columns, most)
     compress = compressor(name) if name != STDIO and not layout.items.plain else None
-    suffix = judge_suffix(name, layout, dtype)
+    suffix = checked_suffix(name, layout, dtype)
     if dtype is None:
         shown, packed = written.shown, compress
         if shown is not None:
@@ -269,7 +271,7 @@ def open_sink(
         raise OutputError("binary items are not written to a terminal", way_out="use --output FILE or a pipe")
     if dtype_of(suffix):
         dtype = dtype.newbyteorder("=")  # the byte order that suffixes mean
-    one = format_of(suffix) if is_binary(suffix) else layout.format
+    one = format_of_suffix(suffix) if is_binary(suffix) else layout.format
     of_items = partial(one.header, dtype) if one is not None and one.header(dtype, 0) else None
     output = open_output(name, most)
     if of_items and count is None and (compress or not output.rewrites):
@@ -291,21 +293,21 @@ def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int) 
     from gpumerge_cli.formats.rows import RowFooter, RowFormat, group_bytes
     from gpumerge_cli.order.rows import END
 
-    own = next(iter(layout.format.suffixes), "")
+    usual = next(iter(layout.format.suffixes), "")
     suffix = suffix_of(name) if name != STDIO else ""
     if name != STDIO and compression_of(name):
         raise OutputError(
             "an output of rows is not compressed as a whole", where=name, way_out=f"name it {inner_name(name)}"
         )
-    said = format_of(suffix) if suffix else None
-    if said is not None and not isinstance(said, RowFormat):
-        raise OutputError(f"rows cannot be written as {suffix}", where=name, way_out=f"name it {own}")
-    if said is None and name != STDIO and _keeps_bytes(name) and not layout.items.tells_format:
-        way_out = f"name it {own}, or say --format {layout.format.name}"
+    named = format_of_suffix(suffix) if suffix else None
+    if named is not None and not isinstance(named, RowFormat):
+        raise OutputError(f"rows cannot be written as {suffix}", where=name, way_out=f"name it {usual}")
+    if named is None and name != STDIO and _keeps_bytes(name) and not layout.items.tells_format:
+        way_out = f"name it {usual}, or use --format {layout.format.name}"
         raise OutputError("its suffix does not say a format of rows", where=name, way_out=way_out)
     if is_terminal(name):
         raise OutputError("rows are not written to a terminal", way_out="use --output FILE or a pipe")
-    format = said or layout.format
+    format = named or layout.format
     assert isinstance(format, RowFormat), "rows come from such a format"
     writer = format.writer(columns)
     return ItemSink(

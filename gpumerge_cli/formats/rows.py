@@ -1,8 +1,8 @@
 """Formats of rows: columns with types and nulls, whose rows are read and written by groups.
 
 Each file is turned, group by group, into a temporary file of lines, whose order is order.rows. An output turns lines
-into rows again: each piece of lines becomes groups, and what a footer has to say of them is kept until the end. A
-format of rows subclasses RowFormat.
+into rows again: each piece of lines becomes groups, and the facts that a footer states about them are kept until the
+end. A format of rows subclasses RowFormat.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.format import Column, Format, Layout, Prepared, Written
+from gpumerge_cli.formats.format import Column, Format, Layout, PreparedSources, Written
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import EndedSource
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.rows import BYTES, END, MARK, RowKey, Rows, escaped, image_of, unescaped
+from gpumerge_cli.order.rows import BYTES, END, MARK, RowKey, RowOrder, escaped, image_of, unescaped
 from gpumerge_cli.suggestions import did_you_mean
 
 Values = Sequence[Any]
@@ -32,7 +32,7 @@ GROUP_ROWS = 1 << 16
 _LETTERS = {"int64": "q", "uint64": "Q", "float64": "d", BYTES: "I"}
 
 
-class Table(Protocol):
+class RowTable(Protocol):
     """An opened file of rows."""
 
     columns: tuple[Column, ...]
@@ -45,18 +45,21 @@ class Table(Protocol):
 
 @dataclass(frozen=True)
 class Group:
-    """A group of an output. start: its first byte in the file. size: its bytes. rows: in it."""
+    """A group of an output."""
 
     start: int
+    """Its first byte in the file."""
     size: int
+    """Its bytes."""
     rows: int
+    """The number of its rows."""
 
 
 class Writer(Protocol):
     """The bytes of an output of rows."""
 
     head: bytes
-    """The bytes ahead of all groups."""
+    """The bytes before all groups."""
 
     def group(self, columns: Sequence[Values]) -> bytes:
         """The bytes of a group; from any thread. See Table.group."""
@@ -72,7 +75,7 @@ class RowFormat(Format):
     readings = 1
     joins = False
 
-    def table(self, file: SeekableInput) -> Table:
+    def table(self, file: SeekableInput) -> RowTable:
         """The table in an opened file. Raises InputError."""
         raise NotImplementedError
 
@@ -80,16 +83,18 @@ class RowFormat(Format):
         """The writer of an output with these columns. Raises OutputError for columns that it cannot hold."""
         raise NotImplementedError
 
-    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> RowSource:
+    def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> RowSource:
         """See Format. Raises InputError for a key that is no column, too."""
         table = self.table(file)
         try:
             keys = keys_of(table.columns, layout)
         except UsageError as error:
             raise InputError(error.what, where=file.name, way_out=error.way_out) from None
-        return RowSource(file.replaced(lambda out: _write_lines(table, keys, out, told)), table.columns, keys)
+        return RowSource(file.replaced(lambda out: _write_lines(table, keys, out, progress)), table.columns, keys)
 
-    def prepared(self, sources: Sequence[Source], layout: Layout, told: Callable[[int, float], None]) -> Prepared:
+    def prepared(
+        self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
+    ) -> PreparedSources:
         """See Format. Raises InputError if the columns of files differ."""
         rows = [source for source in sources if isinstance(source, RowSource)]
         first = rows[0]
@@ -101,7 +106,7 @@ class RowFormat(Format):
                     where=other.name,
                     way_out="give all files the same columns",
                 )
-        return Prepared(tuple(rows), Rows.by_columns(first.keys), Written(columns=first.table_columns))
+        return PreparedSources(tuple(rows), RowOrder.by_columns(first.keys), Written(columns=first.table_columns))
 
     def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
         """See Format."""
@@ -113,7 +118,7 @@ class RowFormat(Format):
 
     def item_of(self, line: bytes, order: Order) -> bytes:
         """See Format. The line has the values of the keys, with commas between."""
-        assert isinstance(order, Rows)
+        assert isinstance(order, RowOrder)
         words = line.split(b",") if len(order.keys_of_rows) > 1 else [line]
         if len(words) != len(order.keys_of_rows):
             what = f"the key has {len(order.keys_of_rows)} columns"
@@ -132,7 +137,7 @@ class RowSource(EndedSource):
 
 
 def keys_of(columns: Sequence[Column], layout: Layout) -> tuple[RowKey, ...]:
-    """The columns by which rows compare. Raises UsageError for options that say no columns, or others."""
+    """The columns by which rows compare. Raises UsageError for options that name no columns, or others."""
     there = ", ".join(column.name for column in columns)
     if layout.dtype is not None or (layout.key is not None and not layout.key.fields):
         raise UsageError("its columns have their own types and places", way_out=f"name a column with --field: {there}")
@@ -207,9 +212,10 @@ class RowFooter:
 
 
 class Piece(bytes):
-    """The bytes of groups, which tell what a footer needs. sizes: bytes and rows of each."""
+    """The bytes of groups, with their sizes for the footer."""
 
     sizes: Sequence[tuple[int, int]]
+    """(bytes, rows) of each group."""
 
     def __new__(cls, data: bytes, sizes: Sequence[tuple[int, int]]) -> Piece:
         made = super().__new__(cls, data)
@@ -223,10 +229,10 @@ class Piece(bytes):
             start += size
 
 
-def _write_lines(table: Table, keys: Sequence[RowKey], out: IO[bytes], told: Callable[[float], None]) -> None:
+def _write_lines(table: RowTable, keys: Sequence[RowKey], out: IO[bytes], progress: Callable[[float], None]) -> None:
     for number in range(table.groups):
         out.write(lines_of(table.columns, table.group(number), keys))
-        told(1 / table.groups)
+        progress(1 / table.groups)
 
 
 def _head(columns: Sequence[Column]) -> struct.Struct:
@@ -251,7 +257,7 @@ def _value(type: str, word: bytes) -> Any:
         value: Any = word if type == BYTES else float(word) if type == "float64" else int(word)
         image_of(type, value)
     except ValueError:
-        raise UsageError(f"{word.decode(errors='replace')!r} is no {type}", way_out="write a number") from None
+        raise UsageError(f"{word.decode(errors='replace')!r} is not a valid {type}", way_out="write a number") from None
     return value
 
 

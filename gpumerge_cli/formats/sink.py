@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Footer(Protocol):
-    """The bytes that end an output, and tell of what stands ahead of them."""
+    """The bytes that end an output and describe what stands before them."""
 
     def note(self, start: int, data: Bytes) -> None:
         """Encoded `data` was written at byte `start` of the file; one call at a time, in any order."""
@@ -31,10 +31,10 @@ class Footer(Protocol):
 class ItemSink:
     """Items from memory to an output. See formats.base.Sink.
 
-    dtype: of items as the file has them, None for lines. header: the bytes ahead of so many items, always of one
-    length. count: items that will come, None if that is known only at the end. compress: what makes the file's bytes of
-    a chunk's, None to leave them. footer: makes the bytes behind all chunks, where there are some. line_end: see Sink.
-    start: bytes that the output has ahead of the header.
+    dtype: of items as the file has them; None for lines. header: makes the bytes before a number of items, always of
+    one length. count: the number of items; None if it is known only at the end. compress: compresses a chunk; None
+    writes chunks as they are. footer: makes the bytes behind all chunks, if there are any. line_end: see Sink. start:
+    the bytes of the output before the header.
     """
 
     def __init__(
@@ -97,9 +97,9 @@ class ItemSink:
         if self.exact:
             self._output.reserve(self._start + nbytes, threads)
 
-    def judge(self, nbytes: int) -> None:
+    def check_uncut(self, nbytes: int) -> None:
         """See Sink."""
-        self._output.judge(self._start + nbytes if self.exact else 0)
+        self._output.check_uncut(self._start + nbytes if self.exact else 0)
 
     def cut(self, nbytes: int) -> None:
         """See Sink."""

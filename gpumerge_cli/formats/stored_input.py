@@ -34,8 +34,8 @@ class StoredInput(SeekableInput):
         self._folder = folder
         self._descriptor, self._shared = -1, None
         self._object = object_of(url)
-        with self._told():
-            self._found = self._object.look()
+        with self._input_errors():
+            self._found = self._object.stat()
         self.size = self._found.size
         self.tag = f"{self._found.tag} {self.size}" if self._found.tag else ""
         self._blocks = Blocks(self._read, self.size, lambda work: _readers().submit(work))
@@ -49,7 +49,7 @@ class StoredInput(SeekableInput):
         """A copy of it in an unnamed temporary file; this one is closed."""
 
         def write(spool: IO[bytes]) -> None:
-            with self._told():
+            with self._input_errors():
                 for block in self._object.blocks():
                     spool.write(block)
 
@@ -84,8 +84,8 @@ class StoredInput(SeekableInput):
 
     def check_unchanged(self) -> None:
         """Raise InputError if the object is another one than when it was opened."""
-        with self._told():
-            if self._object.look() != self._found:
+        with self._input_errors():
+            if self._object.stat() != self._found:
                 raise InputError(
                     "the object changed while it was read",
                     where=self.name,
@@ -104,11 +104,11 @@ class StoredInput(SeekableInput):
         return self._blocks.get(start, stop)
 
     def _read(self, start: int, stop: int) -> bytes:
-        with self._told():
+        with self._input_errors():
             return self._object.read(start, stop, self._found)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _input_errors(self) -> Iterator[None]:
         try:
             yield
         except StoreError as error:
@@ -148,7 +148,7 @@ def _readers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_REQUESTS_AT_ONCE, "gpumerge-read")
 
 
-def look_at_url(url: str) -> int:
+def size_of_url(url: str) -> int:
     """The bytes of the object that a URL names. Raises the InputError or UsageError that opening it would."""
     file = StoredInput(url)
     file.close()
@@ -156,7 +156,7 @@ def look_at_url(url: str) -> int:
 
 
 def open_url(
-    url: str, *, plain: bool = False, told: Callable[[float], None] = lambda share: None, folder: str | None = None
+    url: str, *, plain: bool = False, progress: Callable[[float], None] = lambda share: None, folder: str | None = None
 ) -> SeekableInput:
     """The object that a URL names as an input. The arguments are SeekableInput's. Raises InputError, UsageError."""
     stored = StoredInput(url, folder=folder)
@@ -164,30 +164,30 @@ def open_url(
     try:
         if not stored.ranged:
             file = stored.download()
-        return file if plain or not compressed.compression_of(file.name) else _unpacked(file, told)
+        return file if plain or not compressed.compression_of(file.name) else _unpacked(file, progress)
     except BaseException:
         file.close()
         raise
 
 
-def _unpacked(file: SeekableInput, told: Callable[[float], None]) -> SeekableInput:
+def _unpacked(file: SeekableInput, progress: Callable[[float], None]) -> SeekableInput:
     """The decompressed content of a file, which is closed, in an unnamed temporary file."""
 
-    return file.replaced(lambda spool: _unpack(file, spool, told))
+    return file.replaced(lambda spool: _unpack(file, spool, progress))
 
 
-def _unpack(file: SeekableInput, out: compressed.Writable, told: Callable[[float], None]) -> None:
+def _unpack(file: SeekableInput, out: compressed.Writable, progress: Callable[[float], None]) -> None:
     with io.BufferedReader(_Stream(file), 1 << 20) as raw:
-        compressed.unpack(raw, out, file.name, file.size, told)
+        compressed.unpack(raw, out, file.name, file.size, progress)
     file.check_unchanged()
 
 
-def unpack_url(url: str, out: compressed.Writable, told: Callable[[float], None]) -> str:
+def unpack_url(url: str, out: compressed.Writable, progress: Callable[[float], None]) -> str:
     """See naming.unpack_input."""
     stored = StoredInput(url)
     file = stored if stored.ranged else stored.download()
     try:
-        _unpack(file, out, told)
+        _unpack(file, out, progress)
     finally:
         file.close()
     return stored.tag

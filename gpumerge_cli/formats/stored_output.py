@@ -1,4 +1,4 @@
-"""Outputs that are objects of stores: uploads in parts, shown when everything is right, and dropped otherwise.
+"""Outputs that are objects of stores: uploads in parts, shown when everything is complete, and dropped otherwise.
 
 Pieces of the output may come in any order and of any size. Each lies in the memory of its part until the part is
 whole, and is then sent. Chunks are handed out in order, so few parts are begun at a time, however large the output.
@@ -23,7 +23,7 @@ from gpumerge_cli.urls import shown
 LEAST_PART, MOST_PART = 8 << 20, 5 << 30
 _UNKNOWN = 64 << 20
 _LAST = 15.0
-"""Seconds in which a store must drop an upload: the program that waits for it may have been told to end."""
+"""Seconds in which a store must drop an upload: the program that waits for it may have been asked to end."""
 _PARTS = 9_000  # of the 10,000 that S3 allows: headers and data that do not compress add to what is expected
 
 placed: list[str] = []
@@ -35,10 +35,11 @@ _T = TypeVar("_T")
 
 @dataclass
 class _Part:
-    """A part that is begun. missing: the ranges of it that are still to come, in order."""
+    """A part that is begun."""
 
     data: bytearray
     missing: list[tuple[int, int]] = field(default_factory=list)
+    """The ranges of it that are still to come, in order."""
 
     def take(self, low: int, data: memoryview) -> None:
         """Put data at byte `low` of the part; again changes nothing but its bytes."""
@@ -68,7 +69,7 @@ class StoredOutput:
         self._end = 0
         self._lock = threading.Lock()
         self._state = "open"
-        with self._told():
+        with self._output_errors():
             self._upload = _begun(lambda: place.upload(self._part_bytes))
         unfinished.add(self)
 
@@ -77,7 +78,7 @@ class StoredOutput:
         """Whether the first bytes may be written again at the end: the first part is kept until then."""
         return self._upload.any_order
 
-    def judge(self, nbytes: int) -> None:
+    def check_uncut(self, nbytes: int) -> None:
         """Raise OutputError if parts that other processes were to send are missing. nbytes: of the whole object."""
         end = 0
         for start in sorted(self._lent):
@@ -143,7 +144,7 @@ class StoredOutput:
                 return
             self._sent.add(number)
             del self._parts[number]
-        with self._told():
+        with self._output_errors():
             self._upload.send(number, part.data)
 
     def finish(self, *, durable: bool = False) -> None:
@@ -152,7 +153,7 @@ class StoredOutput:
             return
         with self._lock:
             left, self._parts = sorted(self._parts.items()), {}
-        with self._told():
+        with self._output_errors():
             for number, part in left:
                 size = min(self._part_bytes, self._end - number * self._part_bytes)
                 if any(start < size for start, _ in part.missing):
@@ -167,7 +168,7 @@ class StoredOutput:
     def commit(self, *, durable: bool = False, keep: bool = False) -> None:
         """Have the store show the object, in one step. What it replaces cannot be kept."""
         self.finish(durable=durable)
-        with self._told():
+        with self._output_errors():
             self._upload.complete()
         self._state = "placed"
         placed.append(self.name)
@@ -191,7 +192,7 @@ class StoredOutput:
             raise
 
     def _await(self, dropping: Future[None]) -> None:
-        """Wait until the upload is dropped; a warning tells if it is not."""
+        """Wait until the upload is dropped; a warning reports if it is not."""
         try:
             dropping.result(_LAST)
             return
@@ -201,11 +202,11 @@ class StoredOutput:
             what = f"no answer in {_LAST:.0f} seconds"
         from logging import getLogger
 
-        told = f"{self.name}: warning: its unfinished upload stays ({what}); remove it by the store's own tools"
-        getLogger("gpumerge").warning("gpumerge: %s", told)
+        message = f"{self.name}: warning: its unfinished upload stays ({what}); remove it by the store's own tools"
+        getLogger("gpumerge").warning("gpumerge: %s", message)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _output_errors(self) -> Iterator[None]:
         try:
             yield
         except StoreError as error:

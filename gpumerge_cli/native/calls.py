@@ -1,4 +1,4 @@
-"""Chunks that a backend takes from their first read to their last write in one call, and what that is told."""
+"""Chunks that a backend takes from their first read to their last write in one call, and the arguments of that call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Readable(Protocol):
 
     @property
     def extent(self) -> Extent | None:
-        """The place of its bytes; None if only `read_into` gets at them."""
+        """The place of its bytes; None if only `read_into` can read them."""
 
     def read_into(self, start: int, out: Bytes) -> None:
         """Fill `out` from `start` on."""
@@ -53,7 +53,7 @@ class ChunkWork(Protocol):
     def join(self) -> JoinRules | None: ...
 
 
-class Disordered(Exception):  # noqa: N818 - for who reads the chunk to say
+class Disordered(Exception):  # noqa: N818 - the reader of the chunk reports it
     """An input is not in order. source: its number."""
 
     def __init__(self, source: int) -> None:
@@ -62,15 +62,14 @@ class Disordered(Exception):  # noqa: N818 - for who reads the chunk to say
 
 
 class ChunkWorker(Protocol):
-    """Works on one chunk at a time, for one thread.
-
-    counts: items of each source in the last chunk. dropped: those left out of it. merged_bytes: of its result; negative
-    if it is made while `outputs` is read, and only then counted.
-    """
+    """Works on one chunk at a time, for one thread."""
 
     counts: list[int]
+    """The items of each source in the last chunk."""
     dropped: int
+    """The number of those that were left out."""
     merged_bytes: int
+    """The bytes of its result. Negative if the result is made while `outputs` is read, and counted only then."""
     spans: list[Span]
 
     def run(self, ranges: Sequence[tuple[int, int]], part: int, offset: int) -> None:
@@ -80,7 +79,7 @@ class ChunkWorker(Protocol):
         """
 
     def outputs(self) -> Iterable[Bytes]:
-        """The result of the last `run` by parts, each valid until the next one is asked for."""
+        """The result of the last `run` by parts, each valid until the next one is taken."""
 
     def close(self) -> None:
         """Give its memory back."""

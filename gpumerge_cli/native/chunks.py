@@ -28,7 +28,7 @@ class Chunks:
     """See ChunkCalls."""
 
     def __init__(self, work: ChunkWork, policy: LaunchPolicy | SortPolicy, targets: Sequence[Target]) -> None:
-        own = library()
+        lib = library()
         self.sources = Sources(work.sources)
         self.order = order_spec(work.order)
         self.check, self.are_rows = work.check, work.order.is_rows
@@ -39,7 +39,7 @@ class Chunks:
         self.margin = None if work.margin is None else margin_spec(work.margin)
         self.gates: list[int] = []  # one for each target
         for target in targets:
-            gate = own.gm_gate_open(target.writers)
+            gate = lib.gm_gate_open(target.writers)
             if gate is None:
                 raise MemoryError
             self.gates.append(gate)
@@ -61,47 +61,47 @@ class CpuChunkWorker:
         self.merged_bytes = 0  # of the last result
         self._items = 0
         self.spans: list[Span] = []
-        self._own = library()
+        self._library = library()
         self._chunks = chunks
-        self._handle = self._own.gm_open(chunks.order, capacity, 1)
+        self._handle = self._library.gm_open(chunks.order, capacity, 1)
         if self._handle is None:
             raise MemoryError
-        self._spec = self._own.ChunkSpec(
+        self._spec = self._library.ChunkSpec(
             chunks.sources.specs, 0, len(chunks.sources.sources), chunks.check, chunks.sorts, chunks.equals
         )
         if chunks.margin is not None:
-            self._own.gm_margin(self._handle, chunks.margin)
+            self._library.gm_margin(self._handle, chunks.margin)
 
     def run(self, ranges: Sequence[tuple[int, int]], part: int, offset: int) -> None:
-        own, chunks = self._own, self._chunks
+        lib, chunks = self._library, self._chunks
         count = len(ranges)
         edges = array("q", chain.from_iterable(ranges))
         spec = self._spec
         spec.ranges = edges.buffer_info()[0]
-        sink = own.SinkSpec(descriptor=-1)
+        sink = lib.SinkSpec(descriptor=-1)
         if chunks.targets:
             target, gate = chunks.targets[part], chunks.gates[part]
             start = target.start + offset
-            sink = own.SinkSpec(target.descriptor, start, target.piece, target.swap, gate, target.memory or None)
-        result, failure = own.ChunkResult(), own.Failure()
-        status = own.gm_chunk(self._handle, spec, chunks.launch, sink, result, failure)
+            sink = lib.SinkSpec(target.descriptor, start, target.piece, target.swap, gate, target.memory or None)
+        result, failure = lib.ChunkResult(), lib.Failure()
+        status = lib.gm_chunk(self._handle, spec, chunks.launch, sink, result, failure)
         stopped = time.perf_counter()
-        if status == own.DISORDER:
+        if status == lib.DISORDER:
             raise Disordered(failure.input)
-        if status == own.WRITE_FAILED:
+        if status == lib.WRITE_FAILED:
             if target.memory:
                 raise lost_output(target.name)
             raise output_error(OSError(failure.error, os.strerror(failure.error)), target.name)
-        chunks.sources.judge(status, failure)
+        chunks.sources.check_status(status, failure)
         counts = (ctypes.c_int64 * count)()
-        own.gm_counts(self._handle, counts)
+        lib.gm_counts(self._handle, counts)
         self.counts, self.dropped, self.merged_bytes = list(counts), result.dropped, result.nbytes
         self._items = result.items
         self._tell(result, sum(high - low for low, high in ranges), stopped)
 
     def _tell(self, result: Any, nbytes: int, stopped: float) -> None:
         self.spans = []
-        if not self._chunks.check:  # then no more was looked at than which of equal items goes out
+        if not self._chunks.check:  # then the check has only found which of equal items is written
             result.kernel_ns, result.check_ns = result.kernel_ns + result.check_ns, 0
         for stage in reversed(_STAGES):
             seconds = getattr(result, f"{stage}_ns") / 1e9
@@ -112,7 +112,7 @@ class CpuChunkWorker:
         self.spans.reverse()
 
     def outputs(self) -> Iterable[Bytes]:
-        address = self._own.gm_result(self._handle, None, None)
+        address = self._library.gm_result(self._handle, None, None)
         if address is not None or not self.merged_bytes:
             return [memory_at(address, self.merged_bytes)]
         return self._parts()
@@ -122,13 +122,13 @@ class CpuChunkWorker:
         held = allocate(min(_PART, self.merged_bytes))
         for position in range(0, self.merged_bytes, _PART):
             part = held[: min(_PART, self.merged_bytes - position)]
-            self._own.gm_receive(self._handle, position, len(part), address_of(part))
+            self._library.gm_receive(self._handle, position, len(part), address_of(part))
             yield part
 
     def equals(self) -> Bytes:
-        return memory_at(self._own.gm_equals(self._handle), 8 * self._items)
+        return memory_at(self._library.gm_equals(self._handle), 8 * self._items)
 
     def close(self) -> None:
         handle, self._handle = self._handle, None
         if handle is not None:
-            self._own.gm_close(handle)
+            self._library.gm_close(handle)

@@ -28,7 +28,7 @@ class Cuts:
         groups: bool = False,
         tables: Sequence[array[int]] = (),
     ) -> None:
-        self._own = library()
+        self._library = library()
         self._groups = groups
         self._sources = Sources(sources, tables)
         self._order = order_spec(order)
@@ -44,9 +44,9 @@ class Cuts:
         rows = [array("q", row) for row in (low, high, targets)]
         cuts = array("q", bytes(8 * inputs * count))
         numbers = (inputs, count, len(os.sched_getaffinity(0)), self._groups)
-        spec = self._own.CutSpec(self._sources.specs, *(row.buffer_info()[0] for row in rows), *numbers)
-        failure = self._own.Failure()
-        self._sources.judge(self._own.gm_cut(self._order, spec, cuts.buffer_info()[0], failure), failure)
+        spec = self._library.CutSpec(self._sources.specs, *(row.buffer_info()[0] for row in rows), *numbers)
+        failure = self._library.Failure()
+        self._sources.check_status(self._library.gm_cut(self._order, spec, cuts.buffer_info()[0], failure), failure)
         return cuts
 
     def at(
@@ -73,11 +73,11 @@ class Cuts:
         item: the native bytes of a key, a record, or a line without its terminator. Raises InputError, MemoryError.
         """
         kept = item or b"\0"
-        spec = self._own.BoundSpec(self._sources.specs, address_of(kept), len(self.sizes), len(item))
+        spec = self._library.BoundSpec(self._sources.specs, address_of(kept), len(self.sizes), len(item))
         ahead, behind = array("q", self.sizes), array("q", self.sizes)
-        failure = self._own.Failure()
-        status = self._own.gm_bounds(self._order, spec, ahead.buffer_info()[0], behind.buffer_info()[0], failure)
-        self._sources.judge(status, failure)
+        failure = self._library.Failure()
+        status = self._library.gm_bounds(self._order, spec, ahead.buffer_info()[0], behind.buffer_info()[0], failure)
+        self._sources.check_status(status, failure)
         return tuple(ahead), tuple(behind)
 
     def is_cut(self, positions: Sequence[int]) -> bool:
@@ -86,8 +86,8 @@ class Cuts:
         A plan's cuts may fail this if sources are out of order. Raises InputError, MemoryError.
         """
         row = array("q", positions)
-        failure = self._own.Failure()
-        status = self._own.gm_is_cut(self._order, self._sources.specs, row.buffer_info()[0], len(row), failure)
-        if status != self._own.DISORDER:
-            self._sources.judge(status, failure)
-        return bool(status == self._own.DONE)
+        failure = self._library.Failure()
+        status = self._library.gm_is_cut(self._order, self._sources.specs, row.buffer_info()[0], len(row), failure)
+        if status != self._library.DISORDER:
+            self._sources.check_status(status, failure)
+        return bool(status == self._library.DONE)

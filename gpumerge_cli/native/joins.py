@@ -13,7 +13,7 @@ from gpumerge_cli.measure import Span
 from gpumerge_cli.native.calls import Disordered, Readable
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.sources import Sources
-from gpumerge_cli.native.specs import judge, order_spec
+from gpumerge_cli.native.specs import check_status, order_spec
 from gpumerge_cli.order.record_joins import JoinRules
 
 _LEAST_PART = 1 << 20
@@ -25,13 +25,13 @@ class Joins:
     """The joins of one work, for any number of threads. See ChunkCalls. It keeps all alive that its spec points to."""
 
     def __init__(self, sources: Sequence[Readable], join: JoinRules, *, check: bool = True) -> None:
-        own = library()
+        lib = library()
         self.check = check
         self.sources = Sources(sources, join.tables)
         self._key = order_spec(join.compared)
         self._columns = None if join.columns is None else array("q", chain.from_iterable(join.columns))
         self._filler = join.filler
-        self.spec = own.JoinSpec(
+        self.spec = lib.JoinSpec(
             sources=self.sources.specs,
             columns=None if self._columns is None else self._columns.buffer_info()[0],
             filler=address_of(self._filler),
@@ -57,28 +57,29 @@ class JoinWorker:
         self.dropped = 0
         self.merged_bytes = -1  # not known ahead
         self.spans: list[Span] = []
-        self._own = library()
+        self._library = library()
         self._joins = joins
         self._most = max(_LEAST_PART, 2 * capacity)
-        self._handle = self._own.gm_join_open(joins.spec, int(_ROOM * capacity))
+        self._handle = self._library.gm_join_open(joins.spec, int(_ROOM * capacity))
         if self._handle is None:
             raise MemoryError
 
     def run(self, ranges: Sequence[tuple[int, int]], part: int, offset: int) -> None:
         self.counts, self.dropped, self.spans = [0, 0], 0, []
-        edges, result, failure = array("q", chain.from_iterable(ranges)), self._own.JoinResult(), self._own.Failure()
-        status = self._own.gm_join_start(self._handle, edges.buffer_info()[0], self._joins.check, result, failure)
+        edges = array("q", chain.from_iterable(ranges))
+        result, failure = self._library.JoinResult(), self._library.Failure()
+        status = self._library.gm_join_start(self._handle, edges.buffer_info()[0], self._joins.check, result, failure)
         stopped = time.perf_counter()
-        self._judge(status, failure)
+        self._check_status(status, failure)
         self.spans.append(Span("read", result.read_ns / 1e9, sum(high - low for low, high in ranges), stopped))
 
     def outputs(self) -> Iterator[Bytes]:
         lines, over = 0, False
         while not over:
-            result, failure = self._own.JoinResult(), self._own.Failure()
-            status = self._own.gm_join_next(self._handle, self._most, result, failure)
+            result, failure = self._library.JoinResult(), self._library.Failure()
+            status = self._library.gm_join_next(self._handle, self._most, result, failure)
             stopped = time.perf_counter()
-            self._judge(status, failure)
+            self._check_status(status, failure)
             self.spans.append(Span("kernel", result.kernel_ns / 1e9, result.nbytes, stopped))
             lines, over = lines + result.lines, bool(result.over)
             self.counts = [result.taken_a, result.taken_b]
@@ -88,25 +89,25 @@ class JoinWorker:
 
     def pair(self, a: bytes | None, b: bytes | None) -> bytes:
         """The line that two lines make, whatever their keys. They come without terminators; None for no line."""
-        result = self._own.JoinResult()
+        result = self._library.JoinResult()
         given = [value for line in (a, b) for value in (line, 0 if line is None else len(line))]
-        judge(self._own.gm_join_pair(self._handle, *given, result))
+        check_status(self._library.gm_join_pair(self._handle, *given, result))
         return bytes(memory_at(result.at, result.nbytes))
 
     def fields(self, number: int, line: bytes) -> int:
         """The number of fields in a line of input `number`, without its terminator. Raises MemoryError."""
         padded = line + bytes(64)
-        count = int(self._own.gm_join_fields(self._handle, number, padded, len(line)))
+        count = int(self._library.gm_join_fields(self._handle, number, padded, len(line)))
         if count < 0:
             raise MemoryError
         return count
 
-    def _judge(self, status: int, failure: Any) -> None:
-        if status == self._own.DISORDER:
+    def _check_status(self, status: int, failure: Any) -> None:
+        if status == self._library.DISORDER:
             raise Disordered(failure.input)
-        self._joins.sources.judge(status, failure)
+        self._joins.sources.check_status(status, failure)
 
     def close(self) -> None:
         handle, self._handle = self._handle, None
         if handle is not None:
-            self._own.gm_join_close(handle)
+            self._library.gm_join_close(handle)

@@ -42,7 +42,7 @@ def library() -> Any:
     Raises DeviceError if it is missing, of another version or for another processor; UsageError for a forced level that
     this processor lacks.
     """
-    # Two threads would make two types of each structure, and functions take only those of their own.
+    # Two threads would make two types of each structure, and functions take only those of their lib.
     with _loading:
         return _loaded()
 
@@ -52,10 +52,10 @@ _loading = threading.Lock()
 
 @cache
 def _loaded() -> Any:
-    return load(_PACKAGE / "lib", chosen_level(_PACKAGE / "lib"))
+    return load_library(_PACKAGE / "lib", chosen_level(_PACKAGE / "lib"))
 
 
-def load(folder: Path, level: str) -> Any:
+def load_library(folder: Path, level: str) -> Any:
     """The library of `level` in `folder`. See `library`."""
     path = folder / f"gpumerge-{level}.so"
     try:
@@ -110,14 +110,14 @@ def chosen_level(folder: Path) -> str:
     if forced:
         found = [level for level in LEVELS if forced in (level, level.rpartition("-")[2])]
         if not found:
-            raise UsageError(f"{VARIABLE}: it names no level", way_out=f"use one of {', '.join(LEVELS)}")
+            raise UsageError(f"{VARIABLE}: it is not a level", way_out=f"use one of {', '.join(LEVELS)}")
         if found[0] not in has:
             best = f"use {has[-1]} at most, or unset it" if has else "unset it"
-            raise UsageError(f"{VARIABLE}: this processor has not what {found[0]} takes", way_out=best)
+            raise UsageError(f"{VARIABLE}: this processor lacks instructions that {found[0]} needs", way_out=best)
         return found[0]
     if not has:
         raise DeviceError(
-            f"this processor has not what {LEVELS[0]}, the least level of the CPU's library, takes",
+            f"this processor lacks instructions that {LEVELS[0]}, the lowest level of the CPU's library, needs",
             way_out="install gpumerge from its sources with CXX and CXXFLAGS set to a compiler and flags for it",
         )
     return next((level for level in reversed(has) if (folder / f"gpumerge-{level}.so").exists()), has[-1])
@@ -136,10 +136,10 @@ def processor_levels() -> tuple[str, ...]:
             raise
         lines = []
     flags = next((line.split() for line in lines if line.startswith("flags")), [])
-    return levels_of(frozenset(flags))
+    return levels_of_flags(frozenset(flags))
 
 
-def levels_of(flags: frozenset[str]) -> tuple[str, ...]:
+def levels_of_flags(flags: frozenset[str]) -> tuple[str, ...]:
     """The levels of x86-64 that a processor with these flags has, the least first."""
     found: list[str] = []
     for level, needed in _FLAGS.items():

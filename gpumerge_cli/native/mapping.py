@@ -30,8 +30,8 @@ class Mapping:
     def write(self, position: int, data: Bytes) -> bool:
         """Copy `data` to byte `position`; False if bytes of the mapping were lost. Any thread may call it."""
         assert 0 <= position <= self.nbytes - len(data), "beyond the mapping"
-        own = library()
-        return bool(own.gm_map_write(self.address, position, address_of(data), len(data)) == own.DONE)
+        lib = library()
+        return bool(lib.gm_map_write(self.address, position, address_of(data), len(data)) == lib.DONE)
 
     def populate(self, processes: int) -> None:
         """Start so many processes that bring its pages into memory, the first ones first, until `close`.

@@ -20,11 +20,11 @@ class Sources:
     """
 
     def __init__(self, sources: Sequence[Readable], tables: Sequence[array[int]] = ()) -> None:
-        own = library()
+        lib = library()
         self.sources = sources
-        self.specs = (own.SourceSpec * max(1, len(sources)))()
+        self.specs = (lib.SourceSpec * max(1, len(sources)))()
         self._caught: dict[int, BaseException] = {}  # by numbers of sources: the library has threads of its own
-        self._kept: list[Any] = [dict(own.SourceSpec._fields_)["read"](self._read)]
+        self._kept: list[Any] = [dict(lib.SourceSpec._fields_)["read"](self._read)]
         for spec, table in zip(self.specs, tables, strict=False):
             spec.key = address_of(table)
             self._kept.append(table)
@@ -44,21 +44,21 @@ class Sources:
     def _read(self, number: int, position: int, address: int, nbytes: int) -> int:
         try:
             self.sources[number].read_into(position, memory_at(address, nbytes))
-        except BaseException as error:  # `judge` raises it
+        except BaseException as error:  # `check_status` raises it
             self._caught[number] = error
             return -1
         return nbytes
 
-    def judge(self, status: int, failure: Any) -> None:
+    def check_status(self, status: int, failure: Any) -> None:
         """Raises the source's own error if reading failed, and MemoryError if the library had no memory."""
-        own = library()
-        if status == own.DONE:
+        lib = library()
+        if status == lib.DONE:
             return
-        if status == own.CALLBACK_FAILED:
+        if status == lib.CALLBACK_FAILED:
             # If an exception like KeyboardInterrupt comes before `_read` can catch it, ctypes prints it.
             lost = InputError("reading it was interrupted", where=self.sources[failure.input].name)
             raise self._caught.pop(failure.input, lost)
-        if status in (own.READ_FAILED, own.INPUT_SHRANK):
+        if status in (lib.READ_FAILED, lib.INPUT_SHRANK):
             source = self.sources[failure.input]
             source.read_into(failure.position, bytearray(min(1, source.size - failure.position)))
             raise input_error(OSError(failure.error, os.strerror(failure.error)), source.name)

@@ -10,15 +10,16 @@ from gpumerge_cli.dataclass import field_names
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.native.library import library
+from gpumerge_cli.order.base import OrderLayout
 from gpumerge_cli.order.equals import Margin
-from gpumerge_cli.order.kinds import Layout, Order
+from gpumerge_cli.order.kinds import Order
 
 
 @lru_cache(maxsize=16)
 def order_spec(order: Order) -> Any:
-    """The OrderSpec of an order, one for all who ask. It keeps the table alive that it points to."""
+    """The OrderSpec of an order, the same object for equal orders. It keeps the table alive that it points to."""
     layout = order.layout()
-    numbers = {name: getattr(layout, name) for name in field_names(Layout) if name != "table"}
+    numbers = {name: getattr(layout, name) for name in field_names(OrderLayout) if name != "table"}
     spec = library().OrderSpec(**numbers)
     if layout.table is not None:
         spec.kept = layout.table
@@ -52,17 +53,17 @@ def sort_spec(policy: SortPolicy) -> Any:
 
 def margin_spec(margin: Margin) -> Any:
     """The Margin of a margin. It keeps the text alive that it points to."""
-    own = library()
+    lib = library()
     if margin.count is not None:
-        return own.Margin(kind=getattr(own, f"COUNT_{margin.count.upper()}"))
+        return lib.Margin(kind=getattr(lib, f"COUNT_{margin.count.upper()}"))
     lengths = [-1 if text is None else len(text) for text in margin.columns]
-    spec = own.Margin(own.COLUMNS, *lengths)
+    spec = lib.Margin(lib.COLUMNS, *lengths)
     spec.kept = ctypes.create_string_buffer(b"".join(text or b"" for text in margin.columns))
     spec.text = ctypes.addressof(spec.kept)
     return spec
 
 
-def judge(status: int) -> None:
+def check_status(status: int) -> None:
     """Raises MemoryError if the status says that the library had no memory."""
     if status == library().NO_MEMORY:
         raise MemoryError

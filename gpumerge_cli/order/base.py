@@ -1,7 +1,7 @@
 """The protocol of orders: how items compare, how they lie in memory, and what messages call them.
 
 There are orders of keys that are their own items, of records by one key, of records by several fields, and of lines.
-Code that works on items asks the order what it needs to know. It never asks which kind of order it has.
+Code that works on items calls the methods of the order. It never tests which kind of order it has.
 """
 
 from __future__ import annotations
@@ -34,32 +34,31 @@ PREFIX_BYTES = 8
 
 
 class Meant(NamedTuple):
-    """An order that a user may have meant instead, and what to do if the items are in it.
-
-    by: the key that told the items apart, and must do so in this order, too; None if that does not matter. leaves_ties:
-    it is the same order but that it leaves items with equal keys as they are.
-    """
+    """An order that a user may have meant instead."""
 
     order: Order
-    told: str
+    way_out: str
+    """The way out for the user, if the items are in it."""
     by: int | None = None
+    """The key that orders the items differently, and must do so in this order, too; None if that does not matter."""
     leaves_ties: bool = False
+    """Whether it is the same order, but leaves items with equal keys as they are."""
 
 
 class Of(Protocol):
-    """See Keys.of."""
+    """See KeyOrder.of_dtype."""
 
     def __call__(self, dtype: Dtype | str, *, descending: bool = False) -> Order: ...
 
 
 class OfRecords(Protocol):
-    """See Records.of."""
+    """See RecordOrder.of_key."""
 
     def __call__(self, size: int, offset: int, key: Dtype | int, *, descending: bool = False) -> Order: ...
 
 
 class OfLines(Protocol):
-    """See Lines.of."""
+    """See TextOrder.by."""
 
     def __call__(
         self,
@@ -72,41 +71,40 @@ class OfLines(Protocol):
 
 
 @dataclass(frozen=True)
-class Layout:
-    """An order as numbers for compiled code. The names are those of OrderSpec in kernels/cpu/entries.h.
-
-    kind, key_kind: an ItemKind. table: LineOrder.table(), or the fields of a key of several; it must outlive every use.
-    """
+class OrderLayout:
+    """An order as numbers for compiled code. The fields are those of OrderSpec in kernels/cpu/entries.h."""
 
     kind: int
+    """An ItemKind."""
     width: int = 0
     descending: bool = False
     record: int = 0
     offset: int = 0
     key_kind: int = 0
+    """An ItemKind."""
     big_endian: bool = False
     terminator: int = 0
     table: array[int] | None = field(default=None, compare=False)
+    """LineOrder.table(), or the fields of a key of several. It must outlive every use."""
 
 
 @dataclass(frozen=True)
 class Order(ABC):
-    """An order of items.
-
-    kind: "int", "uint" or "float" for keys that are numbers, "bytes" for keys of records that are bytes, or "lines".
-    width: the bytes of a key, 0 for lines. descending: the order is the complement; lines have it in their rules.
-    """
+    """An order of items."""
 
     kind: Kind
+    """"int", "uint" or "float" for keys that are numbers, "bytes" for keys of records that are bytes, or "lines"."""
     width: int = 0
+    """The bytes of a key; 0 for lines."""
     descending: bool = False
+    """Whether the order is the complement. Lines have this in their rules."""
 
     of: ClassVar[Of]
-    """The order of keys: see Keys.of."""
+    """The order of keys: see KeyOrder.of_dtype."""
     records: ClassVar[OfRecords]
-    """The order of records: see Records.of."""
+    """The order of records: see RecordOrder.of_key."""
     lines: ClassVar[OfLines]
-    """The order of lines: see Lines.of."""
+    """The order of lines: see TextOrder.by."""
 
     is_rows: ClassVar[bool] = True
     """True if items merge as rows (a prefix and a number each) and are gathered at the end. False for keys."""
@@ -190,7 +188,7 @@ class Order(ABC):
         """The items of a run by their numbers, each without its end."""
 
     @abstractmethod
-    def layout(self) -> Layout:
+    def layout(self) -> OrderLayout:
         """The order for compiled code on the host."""
 
     @abstractmethod
@@ -235,7 +233,7 @@ class Order(ABC):
         """For each key that the user named the order by it alone."""
         return ()
 
-    def key_said(self, number: int) -> str:
+    def key_option(self, number: int) -> str:
         """Key `number` of by_key() as a command line has it, "-k 2n" or "--field id:r"."""
         raise IndexError(number)
 
@@ -258,10 +256,10 @@ class Order(ABC):
 
     @abstractmethod
     def others(self, *, keys_equal: bool) -> Sequence[Order]:
-        """Orders by other options. keys_equal: no key tells apart the items that are out of this order."""
+        """Orders by other options. keys_equal: all keys of the items that are out of this order are equal."""
 
     def meant(self, by: int | None) -> Sequence[Meant]:
-        """Orders that a user may have meant instead. by: the key of by_key() that tells items apart, if one does."""
+        """Orders that a user may have meant instead. by: the key of by_key() in which the items differ."""
         return [self._by_options(other) for other in self.others(keys_equal=by is None)]
 
     def _by_options(self, other: Order) -> Meant:

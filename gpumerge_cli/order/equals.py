@@ -13,7 +13,7 @@ from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass
 
-# The bits of kernels/equals.h, which says what they mean.
+# The bits of kernels/equals.h, which explains them.
 EQUAL, ONLY_A, ONLY_B, SET, DISTINCT, FIRST, CONTINUED = 1, 2, 4, 8, 16, 32, 64
 _JOIN = 128  # no kernel of merges or sorts sees it
 
@@ -50,7 +50,7 @@ class Equals(Enum):
 
     @property
     def keeps_all(self) -> bool:
-        """Whether as many bytes go out as come in, so that each chunk's place in the output is known ahead."""
+        """Whether all items are written, so that each chunk's place in the output is known ahead."""
         return self is Equals.ALL
 
     @property
@@ -74,7 +74,7 @@ class Equals(Enum):
         return Equals(self.value & ~DISTINCT).name.lower() if self.groups else "merge"
 
     def most(self, counts: Sequence[int]) -> int:
-        """The most items that go out of one or more runs of so many items."""
+        """The most items that are written from one or more runs of so many items."""
         if not self.is_set:
             return sum(counts)
         most, *others = counts
@@ -84,7 +84,7 @@ class Equals(Enum):
         return most
 
     def kept(self, counts: Sequence[int]) -> list[tuple[int, int]]:
-        """The items that go out of a group of equal ones, as a range for each input: from the first one to the last.
+        """The items that are written from a group of equal ones, as a range for each input.
 
         counts: the number of these items that each input holds, one or more inputs. This is the plain form of the
         rules.
@@ -109,20 +109,20 @@ _LEAST_COUNT = 8  # bytes of a count and its blank; a longer count has many more
 
 @dataclass(frozen=True)
 class Margin:
-    """Text beside each line that goes out, or numbers apart from the items.
-
-    count: of equal items the first goes out with their number: "ahead" of a line as uniq -c has it, "after" it behind a
-    tab, or "apart", for items of every kind; None for no count. file: takes the numbers that are apart, little-endian
-    uint64, one for each item of the output, raw or .npy as its suffix says. columns: for a union of two
-    inputs, the texts ahead of a line of both, of the first alone, and of the second alone, None where such lines stay
-    out; () for no columns. total: a last line says how many lines the columns have, the first input's ahead, with this
-    text between the numbers; None for no such line.
-    """
+    """Text beside each line of the output, or numbers in a file beside the output."""
 
     count: Literal["ahead", "after", "apart"] | None = None
+    """The first of equal items is written with their number: "ahead" of a line as in uniq -c, "after" it behind a tab,
+    or "apart", for items of every kind. None for no count."""
     columns: tuple[bytes | None, ...] = ()
+    """For a union of two inputs: the texts before a line of both, of the first alone, and of the second alone; None
+    leaves such lines out. () for no columns."""
     total: bytes | None = None
+    """The text between the numbers of a last line, which counts the lines of each column, the first input's first. None
+    for no such line."""
     file: str | None = None
+    """The file of the numbers that are apart: little-endian uint64, one for each item of the output; raw or .npy as its
+    suffix says."""
 
     def most(self, nbytes: int, items: int) -> int:
         """The most bytes that lines of `nbytes` have with their text, if there are at most so many."""

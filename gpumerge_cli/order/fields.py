@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.order.base import PREFIX_BYTES, Layout, Macros, Meant, Order, Ways
+from gpumerge_cli.order.base import PREFIX_BYTES, Macros, Meant, Order, OrderLayout, Ways
 from gpumerge_cli.order.keys import Equal
-from gpumerge_cli.order.records import RECORDS, Records
+from gpumerge_cli.order.records import RECORDS, RecordOrder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,17 +19,18 @@ _SHOWN = 40
 
 
 @dataclass(frozen=True)
-class Fields(Order):
-    """The order of records by their fields: each decides where all ahead of it are equal.
+class FieldsOrder(Order):
+    """The order of records by their fields: each decides where all before it are equal.
 
-    parts: the order by each field alone, the first one first. Their key is bytes: the images of all fields, one after
-    the other, the most significant byte first. `width` is the number of these bytes.
+    The key is bytes: the images of all fields, one after the other, the most significant byte first. `width` is the
+    number of these bytes.
     """
 
-    parts: tuple[Records, ...] = ()
+    parts: tuple[RecordOrder, ...] = ()
+    """The order by each field alone, the first one first."""
 
     @classmethod
-    def by(cls, parts: Sequence[Records]) -> Order:
+    def by(cls, parts: Sequence[RecordOrder]) -> Order:
         """The order of records by these orders, one after the other; of a single one, that order."""
         if len(parts) == 1:
             return parts[0]
@@ -65,9 +66,9 @@ class Fields(Order):
     def items(self, run: NDArray[np.uint8]) -> Sequence[bytes]:
         return Equal(run, self.record)
 
-    def layout(self) -> Layout:
+    def layout(self) -> OrderLayout:
         fields = [number for part in self.parts for number in part.field]
-        return Layout(RECORDS, self.width, record=self.record, table=array("q", [len(self.parts), *fields]))
+        return OrderLayout(RECORDS, self.width, record=self.record, table=array("q", [len(self.parts), *fields]))
 
     def macros(self, *, rows: bool) -> Macros:
         fields = ",".join("{" + ",".join(map(str, part.field)) + "}" for part in self.parts)
@@ -80,24 +81,24 @@ class Fields(Order):
         )
 
     def of_prefixes(self) -> Order:
-        return Records("bytes", 1, size=1) if self.width <= PREFIX_BYTES else self
+        return RecordOrder("bytes", 1, size=1) if self.width <= PREFIX_BYTES else self
 
     def describe(self) -> str:
-        return f"records of {self.record} bytes, by {', '.join(part.place for part in self.parts)}"
+        return f"records of {self.record} bytes, by {', '.join(part.key_location for part in self.parts)}"
 
     def by_key(self) -> Sequence[Order]:
         return self.parts
 
-    def key_said(self, number: int) -> str:
-        return self.parts[number].key_said(0)
+    def key_option(self, number: int) -> str:
+        return self.parts[number].key_option(0)
 
     def number(self, item: bytes, *, short: bool = False) -> str | None:
-        said = []
+        fields = []
         for part in self.parts:
             key = part.key_of(item)
             cut = part.quoted(key[:_SHOWN]) + "..." * (len(key) > _SHOWN)
-            said.append(f"{part.name} {part.number(item, short=short) or cut}".strip())
-        return ", ".join(said)
+            fields.append(f"{part.name} {part.number(item, short=short) or cut}".strip())
+        return ", ".join(fields)
 
     def quoted(self, part: bytes) -> str:
         return repr(part)[1:]
@@ -114,8 +115,8 @@ class Fields(Order):
             return ()
         turned = replace(self.parts[by], descending=not self.parts[by].descending)
         other = replace(self, parts=(*self.parts[:by], turned, *self.parts[by + 1 :]))
-        said = f"the file is in the order of {other.key_said(by)}: use that for {self.key_said(by)}"
-        return (Meant(other, said, by),)
+        way_out = f"the file is in the order of {other.key_option(by)}: use that for {self.key_option(by)}"
+        return (Meant(other, way_out, by),)
 
 
 def _most_significant_first(images: NDArray[Any]) -> NDArray[np.uint8]:

@@ -1,4 +1,4 @@
-"""The rules of a join of lines as plain data: where each input has its keys, how they compare, and what goes out."""
+"""The rules of a join of lines as plain data: where each input has its keys, how they compare, and what is written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.kinds import Order
 
 PAIRS, ONLY_A, ONLY_B, PAIRED_A = 1, 2, 4, 8
-"""The items that go out, as bits: one for each pair of items with equal keys; the items of A, and of B, without a
+"""The items that are written, as bits: one for each pair of items with equal keys; the items of A, and of B, without a
 partner; each item of A that has one, once. They are JoinShows of kernels/cpu/entries.h."""
 TYPES = {
     "inner": PAIRS,
@@ -32,27 +32,29 @@ _SPACE = 0x20
 
 @dataclass(frozen=True)
 class Join:
-    """A join of two inputs of lines, A and B.
-
-    fields: the join fields of A and those of B, as many, counted from 0. key: the order of keys; of one field it is as
-    if each key were a line, of several it has a LineKey for each of them. separator: the byte between fields; None for
-    blanks. between: the byte that goes out between fields. quoted: fields are those of CSV. shows: a sum of PAIRS and
-    the others. columns: the fields that go out, as (0, number) for a field of the key and (1 or 2, field from 0) for
-    those of A or B; None for the key, the other fields of A and the other fields of B. auto: `columns` is to be made
-    from the first lines of the inputs. filler: stands for fields that are empty or not there. header_of_a: the header
-    that goes out is that of A, with its key first.
-    """
+    """A join of two inputs of lines, A and B."""
 
     fields: tuple[tuple[int, ...], tuple[int, ...]] = ((0,), (0,))
+    """The join fields of A and those of B, as many, counted from 0."""
     key: LineOrder = LineOrder()
+    """The order of keys. For one field, it compares each key as a line; for several, it has a LineKey for each."""
     separator: int | None = None
+    """The byte between fields; None for blanks."""
     between: int = _SPACE
+    """The byte between the fields of the output."""
     quoted: bool = False
+    """Whether fields are those of CSV."""
     shows: int = PAIRS
+    """A sum of PAIRS and the others."""
     columns: tuple[tuple[int, int], ...] | None = None
+    """The fields of the output: (0, number) for a field of the key, (1 or 2, field from 0) for those of A or B. None
+    for the key, the other fields of A and the other fields of B."""
     auto: bool = False
+    """Whether `columns` is to be made from the first lines of the inputs."""
     filler: bytes = b""
+    """Stands for fields that are empty or missing."""
     header_of_a: bool = False
+    """Whether the output's header is that of A, with its key first."""
 
     @property
     def rules(self) -> tuple[LineOrder, LineOrder]:
@@ -85,15 +87,15 @@ class Join:
 
     def sorting(self, source: int) -> str:
         """The options of gpumerge sort for A (0) or B (1)."""
-        said = [key.said for key in self.rules[source].keys]
+        keys = [key.option_text for key in self.rules[source].keys]
         separator = self.separator
         if self.quoted:
-            said, separator = ["--csv", *said], None if separator == ord(",") else separator
+            keys, separator = ["--csv", *keys], None if separator == ord(",") else separator
         options = ["-s", *(["-z"] if self.key.terminator == NUL and not self.quoted else [])]
-        options += [] if separator is None else [f"-t {shlex.quote(_shown(separator))}"]
-        return " ".join(options + said)
+        options += [] if separator is None else [f"-t {shlex.quote(_separator_text(separator))}"]
+        return " ".join(options + keys)
 
-    def said(self, keys: Sequence[LineKey], headers: Sequence[bytes]) -> str:
+    def options_for(self, keys: Sequence[LineKey], headers: Sequence[bytes]) -> str:
         """The options that join the same fields, compared as `keys` are. Fields have names where the headers tell them.
 
         headers: the first lines of A and B where names stand for fields; none if fields have numbers alone.
@@ -143,6 +145,6 @@ class Join:
         return (*((0, number) for number in range(len(self.fields[0]))), *others)
 
 
-def _shown(separator: int) -> str:
+def _separator_text(separator: int) -> str:
     """The byte as -t takes it."""
     return {NUL: "\\0", 9: "\\t"}.get(separator, chr(separator))

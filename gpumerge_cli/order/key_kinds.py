@@ -17,7 +17,7 @@ class KeyKind:
     letter: str = ""
     """Its option in -k and on the command line; "" for the kind that needs none."""
     word: str = ""
-    """Its word for --sort."""
+    """Its name for --sort."""
     begins: bytes | None = None
     """A pattern that the beginnings of keys match, which alone are compared; all other keys are equal.
 
@@ -45,4 +45,4 @@ KINDS = (
 KIND_OF = {kind.name: kind for kind in KINDS}
 NUMBER_OF = {kind.name: number for number, kind in enumerate(KINDS)}
 LETTERS = "".join(sorted("bdfir" + "".join(kind.letter for kind in KINDS), key=lambda letter: (letter.lower(), letter)))
-"""The letters of the options that say how keys compare: those of kinds, and those that go with any."""
+"""The letters of the options for keys: those of kinds, and those that any kind takes."""

@@ -1,4 +1,4 @@
-"""The types of keys: TYPES is the one list of them. NumPy is not imported here: help lists types and their suffixes."""
+"""The types of keys: TYPES lists them all. NumPy is not imported here: help lists types and their suffixes."""
 
 from __future__ import annotations
 
@@ -39,15 +39,14 @@ _LETTERS = {letter: kind for kind, (letter, _, _) in TYPES.items()}
 
 @dataclass(frozen=True)
 class ItemType:
-    """The type of items in a file, without NumPy, whose dtypes have attributes of the same names.
-
-    kind: NumPy's letter of numbers (i, u, f), or S or V for records without fields; those with fields have a dtype.
-    itemsize: the bytes of an item. isnative: whether a number has this machine's byte order.
-    """
+    """The type of items in a file, without NumPy, whose dtypes have attributes of the same names."""
 
     kind: str
+    """NumPy's letter of numbers (i, u, f), or S or V for records without fields; those with fields have a dtype."""
     itemsize: int
+    """The bytes of an item."""
     isnative: bool = True
+    """Whether a number has this machine's byte order."""
 
     names: ClassVar[None] = None
     fields: ClassVar[None] = None
@@ -56,7 +55,7 @@ class ItemType:
 
     @classmethod
     def of(cls, name: str) -> ItemType | None:
-        """The type of a key that a text says in a plain way, "int32" or "<i4"; None for any other text."""
+        """The type of a key in a plain spelling, "int32" or "<i4"; None for any other text."""
         if name in DTYPES:
             return _NAMED[name]
         order, letter = (name[:1], name[1:]) if name[:1] in ("<", ">", "=") else ("=", name)
@@ -67,7 +66,7 @@ class ItemType:
 
     @property
     def name(self) -> str:
-        """NumPy's name, which does not tell the byte order."""
+        """NumPy's name, which does not state the byte order."""
         return type_name(_LETTERS[self.kind], self.itemsize) if self.kind in _LETTERS else str(self.dtype.name)
 
     def __str__(self) -> str:
@@ -87,7 +86,7 @@ class ItemType:
 
 
 def of_dtype(dtype: np.dtype[Any]) -> Dtype:
-    """The type that says the same as a dtype; the dtype itself if there is none."""
+    """The type that equals a dtype; the dtype itself if there is none."""
     if dtype.kind not in "iufSV" or dtype.subdtype is not None or dtype.names is not None:
         return dtype
     return ItemType(dtype.kind, dtype.itemsize, dtype.isnative)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.base import Layout, Macros, Order
+from gpumerge_cli.order.base import Macros, Order, OrderLayout
 from gpumerge_cli.order.key_types import DTYPES, TYPES, ItemType, type_name
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ _INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
 
 
 @dataclass(frozen=True)
-class Keys(Order):
+class KeyOrder(Order):
     """The order of numbers, each an item."""
 
     is_rows = False
 
     @classmethod
-    def of_dtype(cls, dtype: Dtype | str, *, descending: bool = False) -> Keys:
+    def of_dtype(cls, dtype: Dtype | str, *, descending: bool = False) -> KeyOrder:
         """The order of a type; byte order is not part of it. Raises UsageError for a type without one."""
         resolved = ItemType.of(dtype) if isinstance(dtype, str) else dtype
         if not isinstance(resolved, ItemType):
@@ -139,12 +139,12 @@ class Keys(Order):
     def items(self, run: NDArray[np.uint8]) -> Sequence[bytes]:
         return Equal(run, self.width)
 
-    def layout(self) -> Layout:
-        return Layout(self.code, self.width, self.descending)
+    def layout(self) -> OrderLayout:
+        return OrderLayout(self.code, self.width, self.descending)
 
     def macros(self, *, rows: bool) -> Macros:
         if rows:
-            return record_macros(self, Layout(0, record=self.width, key_kind=self.code), rows=True)
+            return record_macros(self, OrderLayout(0, record=self.width, key_kind=self.code), rows=True)
         return (("KEY_BITS", 8 * self.width), ("KEY_KIND", self.code), ("DESCENDING", int(self.descending)))
 
     def moves_whole(self, sizes: Sequence[int]) -> bool:
@@ -163,7 +163,7 @@ class Keys(Order):
         return repr(part)[1:]
 
     def others(self, *, keys_equal: bool) -> Sequence[Order]:
-        return (Keys(self.kind, self.width, not self.descending),)
+        return (KeyOrder(self.kind, self.width, not self.descending),)
 
 
 class Equal(Sequence[bytes]):
@@ -180,7 +180,7 @@ class Equal(Sequence[bytes]):
         return self._run[number * self._size : (number + 1) * self._size].tobytes()
 
 
-def record_macros(order: Order, layout: Layout, *, rows: bool) -> Macros:
+def record_macros(order: Order, layout: OrderLayout, *, rows: bool) -> Macros:
     """The macros of items that hold their key, whether they move as rows or as they are."""
     return (
         ("ROWS", int(rows)),
@@ -195,4 +195,4 @@ def record_macros(order: Order, layout: Layout, *, rows: bool) -> Macros:
 
 
 def _unknown_dtype(name: str) -> UsageError:
-    return UsageError(f"{name!r} is no dtype of keys", way_out=f"use one of {', '.join(DTYPES)}")
+    return UsageError(f"{name!r} is not a dtype of keys", way_out=f"use one of {', '.join(DTYPES)}")

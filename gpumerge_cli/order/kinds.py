@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.order.base import Layout, Order
-from gpumerge_cli.order.fields import Fields
+from gpumerge_cli.order.base import Order
+from gpumerge_cli.order.fields import FieldsOrder
 from gpumerge_cli.order.key_types import DTYPES
-from gpumerge_cli.order.keys import Keys
-from gpumerge_cli.order.lines import Lines
-from gpumerge_cli.order.records import Records
+from gpumerge_cli.order.keys import KeyOrder
+from gpumerge_cli.order.lines import TextOrder
+from gpumerge_cli.order.records import RecordOrder
 
-__all__ = ["DTYPES", "Fields", "Keys", "Layout", "Lines", "Order", "Records"]
+__all__ = ["DTYPES", "FieldsOrder", "KeyOrder", "Order", "RecordOrder", "TextOrder"]
 
-Order.of = Keys.of_dtype
-Order.records = Records.of_key
-Order.lines = Lines.by
+Order.of = KeyOrder.of_dtype
+Order.records = RecordOrder.of_key
+Order.lines = TextOrder.by

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.order.base import Bounds, Layout, Macros, Meant, Order, Ways
+from gpumerge_cli.order.base import Bounds, Macros, Meant, Order, OrderLayout, Ways
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _OTHER_KEYS = {"-f": LineKey(fold=True), "-h": LineKey("human"), "-V": LineKey("
 
 
 @dataclass(frozen=True)
-class Lines(Order):
+class TextOrder(Order):
     """The order of lines: `rules`."""
 
     rules: LineOrder = LineOrder()
@@ -36,7 +36,7 @@ class Lines(Order):
         numeric: bool = False,
         descending: bool = False,
         stable: bool = False,
-    ) -> Lines:
+    ) -> TextOrder:
         """The order of lines: `text`; or bytewise, or by leading number, ties then bytewise or left if `stable`."""
         if text is None:
             keys = (LineKey("numeric", reverse=descending),) if numeric else ()
@@ -68,8 +68,8 @@ class Lines(Order):
     def items(self, run: NDArray[np.uint8]) -> Sequence[bytes]:
         return _Ended(run, self.rules.terminator)
 
-    def layout(self) -> Layout:
-        return Layout(_LINES, terminator=self.rules.terminator, table=self.rules.table())
+    def layout(self) -> OrderLayout:
+        return OrderLayout(_LINES, terminator=self.rules.terminator, table=self.rules.table())
 
     def macros(self, *, rows: bool) -> Macros:
         return (("ROWS", 1), ("KEY_BITS", 64), ("COMPARED", self.rules.compared))
@@ -92,10 +92,10 @@ class Lines(Order):
         return self.rules.record_of(item)
 
     def by_key(self) -> Sequence[Order]:
-        return [Lines.by(replace(self.rules, keys=(key,), stable=True)) for key in self.rules.keys]
+        return [TextOrder.by(replace(self.rules, keys=(key,), stable=True)) for key in self.rules.keys]
 
-    def key_said(self, number: int) -> str:
-        return (self.rules.of_records or self.rules).keys[number].said
+    def key_option(self, number: int) -> str:
+        return (self.rules.of_records or self.rules).keys[number].option_text
 
     def part(self, number: int, item: bytes, bounds: Bounds) -> bytes | None:
         if self.rules.keys[number].whole:
@@ -113,12 +113,12 @@ class Lines(Order):
 
     def others(self, *, keys_equal: bool) -> Sequence[Order]:
         rules = self.rules
-        stable = [Lines.by(replace(rules, stable=True))] if keys_equal and rules.keys and not rules.stable else []
+        stable = [TextOrder.by(replace(rules, stable=True))] if keys_equal and rules.keys and not rules.stable else []
         if not rules.simple:
             return stable
         numeric, descending = rules.numeric, rules.reverse
         wishes = ((not numeric, descending), (numeric, not descending), (not numeric, not descending))
-        return stable + [Lines.by(numeric=n, descending=d, stable=rules.stable and n) for n, d in wishes]
+        return stable + [TextOrder.by(numeric=n, descending=d, stable=rules.stable and n) for n, d in wishes]
 
     def meant(self, by: int | None) -> Sequence[Meant]:
         if by is not None and not self.rules.simple:
@@ -126,15 +126,15 @@ class Lines(Order):
         named = _OTHER_KEYS.items() if self.rules == LineOrder() else ()
         return [
             *(self._leaving_ties(found) for found in super().meant(by)),
-            *(Meant(Lines.by(LineOrder((key,))), f"the file is in {way} order: add {way}") for way, key in named),
+            *(Meant(TextOrder.by(LineOrder((key,))), f"the file is in {way} order: add {way}") for way, key in named),
         ]
 
     def _leaving_ties(self, found: Meant) -> Meant:
         """`found`, in the words for an order that is this one but leaves ties, if it is that."""
-        if found.order != Lines.by(replace(self.rules, stable=True)):
+        if found.order != TextOrder.by(replace(self.rules, stable=True)):
             return found
-        told = f"the file is in the order of its keys: {self.rules.stable_by}"
-        return found._replace(told=told, leaves_ties=True)
+        way_out = f"the file is in the order of its keys: {self.rules.stable_by}"
+        return found._replace(way_out=way_out, leaves_ties=True)
 
     def _by_another_key(self, by: int) -> Sequence[Meant]:
         """The orders in which key `by`, a part of lines, is the other way round, a number, or no number."""
@@ -145,10 +145,10 @@ class Lines(Order):
         wishes = [(switched, key.reverse), (key.compare, not key.reverse), (switched, not key.reverse)]
         if key.dictionary or key.printable:  # numbers take neither
             wishes = wishes[1:2]
-        others = [Lines.by(_with_key(self.rules, by, *wish)) for wish in wishes]
-        said = self.key_said(by)
+        others = [TextOrder.by(_with_key(self.rules, by, *wish)) for wish in wishes]
+        option = self.key_option(by)
         return [
-            Meant(other, f"the file is in the order of {other.key_said(by)}: use that for {said}", by)
+            Meant(other, f"the file is in the order of {other.key_option(by)}: use that for {option}", by)
             for other in others
         ]
 

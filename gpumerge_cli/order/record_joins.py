@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import Order
-from gpumerge_cli.order.fields import Fields
+from gpumerge_cli.order.fields import FieldsOrder
 from gpumerge_cli.order.joins import ONLY_B, PAIRS, Join
 from gpumerge_cli.order.key_types import ItemType
-from gpumerge_cli.order.keys import Keys
-from gpumerge_cli.order.records import Records
+from gpumerge_cli.order.keys import KeyOrder
+from gpumerge_cli.order.records import RecordOrder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,15 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RecordJoin:
-    """A join of two inputs of records, A and B. A record of A goes out ahead of the rest of B's: its bytes but the key.
+    """A join of two inputs of records, A and B.
 
-    shows: a sum of PAIRS and the others of Join. filler: the byte in place of a record that is not there. orders: those
-    of A and B, by keys of the same types; () until the inputs are opened.
+    The output has a record of A, then the rest of B's: its bytes but the key.
     """
 
     shows: int = PAIRS
+    """A sum of PAIRS and the others of joins.py."""
     filler: bytes = b"\0"
+    """The byte in place of a missing record."""
     orders: tuple[Order, ...] = ()
+    """The orders of A and B, by keys of the same types; () until the inputs are opened."""
 
     columns = None
     between = 0
@@ -42,7 +44,7 @@ class RecordJoin:
         parts = parts_of(self.orders[0])
         ends = list(accumulate(part.width for part in parts))
         places = zip(parts, ends, strict=True)
-        return Fields.by([replace(part, size=ends[-1], offset=end - part.width, name="") for part, end in places])
+        return FieldsOrder.by([replace(part, size=ends[-1], offset=end - part.width, name="") for part, end in places])
 
     @property
     def tables(self) -> tuple[array[int], ...]:
@@ -51,26 +53,26 @@ class RecordJoin:
 
     @property
     def has_rest(self) -> bool:
-        """Whether the rest of B's records goes out."""
+        """Whether the rest of B's records is written."""
         return bool(self.shows & (PAIRS | ONLY_B))
 
 
 JoinRules = Join | RecordJoin
 
 
-def parts_of(order: Order) -> tuple[Records, ...]:
+def parts_of(order: Order) -> tuple[RecordOrder, ...]:
     """The order by each field of a key of records."""
-    if isinstance(order, Fields):
+    if isinstance(order, FieldsOrder):
         return order.parts
-    assert isinstance(order, Records)
+    assert isinstance(order, RecordOrder)
     return (order,)
 
 
 def as_records(order: Order) -> Order:
     """The order of numbers in native byte order as that of records; another one as it is."""
     return (
-        Records.of_key(order.width, 0, order.item_type, descending=order.descending)
-        if isinstance(order, Keys)
+        RecordOrder.of_key(order.width, 0, order.item_type, descending=order.descending)
+        if isinstance(order, KeyOrder)
         else order
     )
 
@@ -80,12 +82,12 @@ def turned_alike(orders: Sequence[Order]) -> tuple[Order, ...]:
     keys = list(zip(*map(parts_of, orders), strict=True))
     turned = [any(part.descending for part in key) for key in keys]
     return tuple(
-        Fields.by([replace(part, descending=down) for part, down in zip(parts_of(order), turned, strict=True)])
+        FieldsOrder.by([replace(part, descending=down) for part, down in zip(parts_of(order), turned, strict=True)])
         for order in orders
     )
 
 
-def joined_type(a: Dtype, b: Dtype, key: Sequence[Records]) -> Dtype:
+def joined_type(a: Dtype, b: Dtype, key: Sequence[RecordOrder]) -> Dtype:
     """The type of a record of A and the rest of one of B, whose key has these fields.
 
     It has the fields of both if both have any. A field of B whose name A has, too, gets _2 behind its name.

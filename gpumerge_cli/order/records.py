@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.base import PREFIX_BYTES, Layout, Macros, Order
-from gpumerge_cli.order.keys import BYTES_KIND, Equal, Keys, record_macros
+from gpumerge_cli.order.base import PREFIX_BYTES, Macros, Order, OrderLayout
+from gpumerge_cli.order.keys import BYTES_KIND, Equal, KeyOrder, record_macros
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,30 +22,30 @@ RECORDS = 3  # ItemKind of kernels/cpu/entries.h
 
 
 @dataclass(frozen=True)
-class Records(Order):
-    """The order of records.
-
-    size: bytes of a record. offset: where in it the key starts. swapped: the key's bytes are in foreign byte order;
-    records are never changed. name: the key's field, "" if it was not named.
-    """
+class RecordOrder(Order):
+    """The order of records."""
 
     size: int = 0
+    """The bytes of a record."""
     offset: int = 0
+    """The first byte of the key in it."""
     swapped: bool = False
+    """Whether the key's bytes are in foreign byte order. Records are never changed."""
     name: str = field(default="", compare=False)
+    """The key's field; "" if it was not named."""
 
     @classmethod
     def of_key(
         cls, size: int, offset: int, key: Dtype | int, *, descending: bool = False,
         name: str = "",
-    ) -> Records:  # fmt: skip
+    ) -> RecordOrder:  # fmt: skip
         """The order of records of `size` bytes by the key at `offset`: of a dtype, or so many bytes.
 
         The byte order of a dtype counts; S and V are bytes. name: of the key's field. Raises UsageError for a dtype
         without an order, and for a key that does not lie within the record.
         """
         if not isinstance(key, int) and key.kind not in "SV":
-            number = Keys.of_dtype(key, descending=descending)
+            number = KeyOrder.of_dtype(key, descending=descending)
             order = cls(number.kind, number.width, descending, size, offset, not key.isnative, name)
         else:
             order = cls("bytes", key if isinstance(key, int) else key.itemsize, descending, size, offset, name=name)
@@ -57,9 +57,9 @@ class Records(Order):
         return order
 
     @property
-    def key(self) -> Keys | None:
+    def key(self) -> KeyOrder | None:
         """The order of the keys alone, in native byte order; None for keys that are bytes."""
-        return None if self.kind == "bytes" else Keys(self.kind, self.width, self.descending)
+        return None if self.kind == "bytes" else KeyOrder(self.kind, self.width, self.descending)
 
     @property
     def record(self) -> int:
@@ -137,9 +137,9 @@ class Records(Order):
     def items(self, run: NDArray[np.uint8]) -> Sequence[bytes]:
         return Equal(run, self.size)
 
-    def layout(self) -> Layout:
+    def layout(self) -> OrderLayout:
         code = BYTES_KIND if self.key is None else self.key.code
-        return Layout(RECORDS, self.width, self.descending, self.size, self.offset, code, self.big_endian)
+        return OrderLayout(RECORDS, self.width, self.descending, self.size, self.offset, code, self.big_endian)
 
     @property
     def field(self) -> tuple[int, ...]:
@@ -154,13 +154,13 @@ class Records(Order):
         return self.size in sizes and self.width <= PREFIX_BYTES
 
     def of_prefixes(self) -> Order:
-        return Records("bytes", 1, size=1) if self.prefix_decides else self
+        return RecordOrder("bytes", 1, size=1) if self.prefix_decides else self
 
     def describe(self) -> str:
-        return f"records of {self.size} bytes, key {self.place}"
+        return f"records of {self.size} bytes, key {self.key_location}"
 
     @property
-    def place(self) -> str:
+    def key_location(self) -> str:
         """The key's place and type in words: "bytes 0 to 9", "big-endian int32 at byte 4, descending"."""
         if self.key is None:
             name = f"bytes {self.offset} to {self.offset + self.width - 1}"
@@ -181,7 +181,7 @@ class Records(Order):
     def by_key(self) -> Sequence[Order]:
         return (self,) if self.name else ()
 
-    def key_said(self, number: int) -> str:
+    def key_option(self, number: int) -> str:
         return f"--field {self.name}{':r' if self.descending else ''}"
 
     def _keys_of(self, item: bytes) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import Bounds, Meant, Order
-from gpumerge_cli.order.lines import Lines
+from gpumerge_cli.order.lines import TextOrder
 from gpumerge_cli.order.rules import NUL, SEPARATOR, LineKey, LineOrder
 
 MARK, END = bytes([SEPARATOR]), bytes([NUL])
@@ -34,13 +34,13 @@ class RowKey:
 
 
 @dataclass(frozen=True)
-class Rows(Lines):
+class RowOrder(TextOrder):
     """The order of such lines by keys. Rows with equal keys stay in the order of the inputs."""
 
     keys_of_rows: tuple[RowKey, ...] = ()
 
     @classmethod
-    def by_columns(cls, keys: Sequence[RowKey]) -> Rows:
+    def by_columns(cls, keys: Sequence[RowKey]) -> RowOrder:
         """The order by columns, the first one first."""
         rules = tuple(
             LineKey("bytes", number, end_field=number, reverse=key.reverse, name=key.name)
@@ -50,7 +50,7 @@ class Rows(Lines):
         return cls("lines", rules=order, keys_of_rows=tuple(keys))
 
     def describe(self) -> str:
-        return f"rows, by {', '.join(key.said for key in self.rules.keys)}"
+        return f"rows, by {', '.join(key.option_text for key in self.rules.keys)}"
 
     @property
     def item_word(self) -> str:
@@ -62,7 +62,7 @@ class Rows(Lines):
     def number(self, item: bytes, *, short: bool = False) -> str | None:
         images = item.split(MARK)
         fields = [key.start_field for key in self.rules.keys]
-        return ", ".join(text_of(self.keys_of_rows[field].type, unescaped(images[field])) for field in fields)
+        return ", ".join(value_text(self.keys_of_rows[field].type, unescaped(images[field])) for field in fields)
 
     def by_key(self) -> Sequence[Order]:
         return [replace(self, rules=replace(self.rules, keys=(key,))) for key in self.rules.keys]
@@ -90,11 +90,11 @@ def image_of(type: str, value: Any) -> bytes:
     else:
         bits = int(value) + (_TOP if type == "int64" else 0)
         if not 0 <= bits < 2 * _TOP:
-            raise ValueError(f"{value} is no {type}")
+            raise ValueError(f"{value} is not a valid {type}")
     return _VALUE + bits.to_bytes(8, "big")
 
 
-def text_of(type: str, image: bytes) -> str:
+def value_text(type: str, image: bytes) -> str:
     """The value of an image as text, "null" for a null."""
     if image[:1] != _VALUE:
         return "null"

@@ -1,7 +1,7 @@
 """The order of text lines: GNU sort's keys, options and rules in the C locale, as plain data.
 
-A line is its bytes without the terminator. `LineOrder.table` is what compiled code on both backends reads; the layout
-is said there and nowhere else. Source of the rules: POSIX sort and GNU coreutils' manual of sort and of version sort.
+A line is its bytes without the terminator. `LineOrder.table` is what compiled code on both backends reads; its
+docstring describes the layout. Source of the rules: POSIX sort and GNU coreutils' manual of sort and of version sort.
 """
 
 from __future__ import annotations
@@ -33,30 +33,33 @@ KEY_REVERSE, FOLD, DICTIONARY, PRINTABLE, SKIP_START, SKIP_END = 1, 2, 4, 8, 16,
 
 @dataclass(frozen=True)
 class LineKey:
-    """One key: where it lies in a line, and how it compares. Fields and characters are counted from 0.
-
-    compare: the name of its kind, see key_kinds. end_field: the field in which the key ends; None for the end of
-    the line. end_char: bytes of that field that belong to the key; 0 for all. reverse: the other way round. fold:
-    lower case counts as upper. dictionary: only blanks, letters and digits count. printable: only printable
-    characters count. skip_start, skip_end: blanks ahead of the characters that `start_char` or `end_char` count are
-    skipped. name: the field as `option` named it; "" for a key in the form of GNU's -k. parameters: int64 words
-    that the kind's function reads besides.
-    """
+    """One key: where it lies in a line, and how it compares. Fields and characters are counted from 0."""
 
     compare: str = "bytes"
+    """The name of its kind, see key_kinds."""
     start_field: int = 0
     start_char: int = 0
     end_field: int | None = None
+    """The field in which the key ends; None for the end of the line."""
     end_char: int = 0
+    """The bytes of that field that belong to the key; 0 for all."""
     reverse: bool = False
+    """Whether it compares the other way round."""
     fold: bool = False
+    """Whether lower case counts as upper."""
     dictionary: bool = False
+    """Whether only blanks, letters and digits count."""
     printable: bool = False
+    """Whether only printable characters count."""
     skip_start: bool = False
+    """Whether `start_char` counts from behind the leading blanks."""
     skip_end: bool = False
+    """Whether `end_char` counts from behind the leading blanks."""
     name: str = field(default="", compare=False)
+    """The field as `option` named it; "" for a key in the form of GNU's -k."""
     option: str = field(default="--field", compare=False)
     parameters: tuple[int, ...] = ()
+    """int64 words that the kind's function also reads."""
 
     @property
     def kind(self) -> KeyKind:
@@ -95,7 +98,7 @@ class LineKey:
         return start + end + letters + "b" * self.skip_end
 
     @property
-    def said(self) -> str:
+    def option_text(self) -> str:
         """The key with its option: "-k 2,2nr", or "--field amount:nr"."""
         if self.name:
             letters = self._letters + "b" * self.skip_start
@@ -111,25 +114,26 @@ class LineKey:
 
 @dataclass(frozen=True)
 class LineOrder:
-    """The rules by which lines compare: the keys one after the other, then all bytes unless the order is `stable`.
-
-    separator: the byte between fields; None: fields begin at the empty place between a non-blank and a blank, so that
-    leading blanks belong to them. Blanks are space, tab and newline. reverse: the last resort the other way round.
-    terminator: the byte that ends a line. salt: SALT_BYTES that keys compared "random" are hashed behind. quoted:
-    lines are records of CSV: fields may be quoted, only quoted ones end in a quote, and a carriage return at a line's
-    end belongs to no key; there is a separator then. of_records: of CSV, the order that was asked for of its records.
-    stable_by: how a user makes this order stable.
-    """
+    """The rules by which lines compare: the keys one after the other, then all bytes unless the order is `stable`."""
 
     keys: tuple[LineKey, ...] = ()
     separator: int | None = None
+    """The byte between fields. None: fields begin at the empty place between a non-blank and a blank, so that leading
+    blanks belong to them. Blanks are space, tab and newline."""
     reverse: bool = False
+    """Whether the last resort compares the other way round."""
     stable: bool = False
     terminator: int = NEWLINE
+    """The byte that ends a line."""
     salt: bytes = bytes(SALT_BYTES)
+    """SALT_BYTES; the hash of a "random" key begins with them."""
     quoted: bool = False
+    """Whether lines are records of CSV: fields may be quoted, only quoted ones end in a quote, and a carriage return at
+    a line's end belongs to no key. There is a separator then."""
     of_records: LineOrder | None = field(default=None, compare=False)
+    """For fields of CSV: the requested order of its records."""
     stable_by: str = field(default="leave --last-resort out", compare=False)
+    """The way for a user to make this order stable."""
 
     @property
     def compared(self) -> int:
@@ -197,7 +201,9 @@ class LineOrder:
             name = "numeric" if self.numeric else "bytewise"
             name += ", descending" if self.reverse else ""
         else:
-            options = [f"-{text}" if text.isalpha() else key.said for key in self.keys for text in [key.describe()]]
+            options = [
+                f"-{text}" if text.isalpha() else key.option_text for key in self.keys for text in [key.describe()]
+            ]
             options += ["-r"] * ((self.reverse and not self._one_way) or (self.reverse and not self.keys))
             options += [] if self.separator is None else [f"-t {chr(self.separator)!r}"]
             options += ["-z"] * (self.terminator == NUL)

@@ -94,7 +94,7 @@ class Stand:
         yield
         self._own.stream = before
 
-    def way(self, source: int, to: int) -> Any:
+    def copies(self, source: int, to: int) -> Any:
         return self.on((source, to))  # type: ignore[arg-type]
 
     def queue(self, step: Callable[[], object]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.errors import DeviceError
-from gpumerge_cli.order.kinds import Keys, Order
+from gpumerge_cli.order.kinds import KeyOrder, Order
 
 cccl = pytest.importorskip("gpumerge_cli.backends.gpu.cccl", reason="needs CuPy", exc_type=ImportError)
 INT = Order.of("int32")
@@ -65,14 +65,14 @@ def test_headers_are_those_named_then_the_newest_wheels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("order", "name"),
     [
-        (Keys("int", 1), "std::int8_t"),
-        (Keys("uint", 8), "std::uint64_t"),
-        (Keys("float", 2), "__half"),
-        (Keys("float", 4), "float"),
-        (Keys("float", 8), "double"),
+        (KeyOrder("int", 1), "std::int8_t"),
+        (KeyOrder("uint", 8), "std::uint64_t"),
+        (KeyOrder("float", 2), "__half"),
+        (KeyOrder("float", 4), "float"),
+        (KeyOrder("float", 8), "double"),
     ],
 )
-def test_types_of_keys(order: Keys, name: str) -> None:
+def test_types_of_keys(order: KeyOrder, name: str) -> None:
     assert cccl.key_type(order) == name
 
 
@@ -148,9 +148,9 @@ def test_code_that_cannot_be_loaded_is_told(nvcc: Callable[[str], Path]) -> None
 @pytest.mark.thorough
 @pytest.mark.parametrize("file", ["baseline_cccl_merge.cu", "baseline_cccl_sort.cu"])
 @pytest.mark.parametrize(
-    ("order", "payload"), [(Keys("int", 4), 0), (Keys("float", 2, True), 0), (Keys("float", 8), 4)]
+    ("order", "payload"), [(KeyOrder("int", 4), 0), (KeyOrder("float", 2, True), 0), (KeyOrder("float", 8), 4)]
 )
-def test_nvcc_compiles_it(file: str, order: Keys, payload: int) -> None:
+def test_nvcc_compiles_it(file: str, order: KeyOrder, payload: int) -> None:
     try:
         cccl.installed()
     except DeviceError as error:

@@ -60,7 +60,7 @@ def written() -> list[bytes]:
 
 def output(folder: Path, *arguments: str) -> bytes:
     """What gpumerge sort writes to a file."""
-    assert door.run(["sort", *arguments, "-o", str(folder / "out")]) == 0, arguments
+    assert door.invoke(["sort", *arguments, "-o", str(folder / "out")]) == 0, arguments
     return (folder / "out").read_bytes()
 
 

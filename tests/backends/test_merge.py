@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
-from gpumerge_cli.backends.variants.lookup import named
+from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.order.kinds import DTYPES, Order
 from tests.linekeys import item_key
@@ -32,7 +32,7 @@ _SHAPES = st.sampled_from(
 def requests(kernel: str, shape: dict[str, int], tile_load: str) -> LaunchRequest:
     """A request in the terms that the kernel knows."""
     shape = dict(shape)
-    variant = named(kernel)
+    variant = variant_named(kernel)
     shape.pop("items_per_thread" if variant.tile == "inputs" else "tile_size", None)
     return LaunchRequest(kernel, tile_load=tile_load if variant.loads else None, **shape)  # type: ignore[arg-type]
 

@@ -51,7 +51,7 @@ ORDERS = [
 def test_devices_sort_as_numpy_does(rng: np.random.Generator, numbers: tuple[int, ...], order: Order) -> None:
     from gpumerge_cli.backends.gpu.several import SeveralGpus
     from gpumerge_cli.backends.gpu.spread import Spread
-    from gpumerge_cli.backends.gpu.team import Team
+    from gpumerge_cli.backends.gpu.team import DeviceTeam
     from gpumerge_cli.backends.gpu.team_kernels import GpuTeamKernels
 
     backend = SeveralGpus(numbers)
@@ -68,7 +68,7 @@ def test_devices_sort_as_numpy_does(rng: np.random.Generator, numbers: tuple[int
                         ranks = ranks[ahead]
                     expected = data.reshape(-1, size)[ranks].tobytes()
                     policy = backend.resolve_sort(request, order, len(data))
-                    spread = Spread(Team(backend._devices), order, len(data), backend.limits, plan)
+                    spread = Spread(DeviceTeam(backend._devices), order, len(data), backend.limits, plan)
                     for start in range(0, len(data), 7777):
                         part = data[start : start + 7777]
                         spread.part(start, len(part))[:] = part
@@ -236,11 +236,11 @@ def test_the_drivers_start_needs_no_driver(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delitem(sys.modules, "cupy", raising=False)
     monkeypatch.setattr(early, "_begun", set())
     monkeypatch.setattr(early, "_DRIVER", "libnone.so")
-    early.begin([3])
+    early.make_contexts([3])
     wait()
     monkeypatch.setattr(early, "_DRIVER", "libcuda.so.1")
     monkeypatch.setattr(early.ctypes, "CDLL", Driver)
-    early.begin([0, 3])
-    early.begin([0])
+    early.make_contexts([0, 3])
+    early.make_contexts([0])
     wait()
     assert [name for (name,) in calls] == ["cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain"]

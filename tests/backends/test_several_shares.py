@@ -22,7 +22,7 @@ def test_cuts_are_those_of_a_stable_sort(rng: np.random.Generator, shape: str, d
         runs = Runs([np.sort(drawn(rng, SHAPES[rng.integers(4)] if n % 2 else shape, n)) for n in counts])
         total = int(counts.sum())
         for rank in {0, total, total // 2, *rng.integers(0, total + 1, 5).tolist()}:
-            assert shares.cuts(runs.read, counts.tolist(), rank) == runs.cuts(rank), (counts, rank)
+            assert shares.exact_cuts(runs.read, counts.tolist(), rank) == runs.cuts(rank), (counts, rank)
 
 
 @given(runs=st.lists(st.lists(st.integers(0, 5), max_size=8).map(sorted), min_size=1, max_size=8))
@@ -30,13 +30,13 @@ def test_every_rank_of_small_runs(runs: list[list[int]]) -> None:
     held = Runs([np.array(run, np.uint8) for run in runs])
     counts = [len(run) for run in runs]
     for rank in range(sum(counts) + 1):
-        assert shares.cuts(held.read, counts, rank) == held.cuts(rank)
+        assert shares.exact_cuts(held.read, counts, rank) == held.cuts(rank)
 
 
 def test_searches_read_little(rng: np.random.Generator) -> None:
     counts = [600_000] * 4
     runs = Runs([np.sort(drawn(rng, "uniform", count)) for count in counts])
-    shares.cuts(runs.read, counts, 1_200_000)
+    shares.exact_cuts(runs.read, counts, 1_200_000)
     assert runs.rounds <= 3
     assert runs.keys <= len(counts) * 3 * 2048
     step = 1 << 8

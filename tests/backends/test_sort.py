@@ -18,7 +18,7 @@ from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import ALGORITHMS, LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES, Lines, Order
+from gpumerge_cli.order.kinds import DTYPES, Order, TextOrder
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.linekeys import item_key, key_of
 from tests.oracles import first_keys, first_records, merged_keys, same_bits, sorted_lines
@@ -48,7 +48,9 @@ def name_of(request: SortRequest) -> str:
 
 def takes(backend: Backend, order: Order, request: SortRequest) -> bool:
     """The library's radix sort on the GPU takes keys of up to 8 bytes; that it says so is tested with its policy."""
-    return backend.name != "gpu" or request.algorithm != "radix" or (not isinstance(order, Lines) and order.width <= 8)
+    return (
+        backend.name != "gpu" or request.algorithm != "radix" or (not isinstance(order, TextOrder) and order.width <= 8)
+    )
 
 
 def sorted_by(
@@ -59,8 +61,10 @@ def sorted_by(
     workspace = backend.workspace(order, 1 if len(data) % 2 else len(data), threads=threads)
     try:
         workspace.staging(len(data))[:] = np.frombuffer(data, np.uint8)
-        middle = len(data) // 2 if isinstance(order, Lines) else len(data) // order.item_bytes // 2 * order.item_bytes
-        if isinstance(order, Lines):
+        middle = (
+            len(data) // 2 if isinstance(order, TextOrder) else len(data) // order.item_bytes // 2 * order.item_bytes
+        )
+        if isinstance(order, TextOrder):
             middle = data.rfind(bytes([order.text.terminator]), 0, middle) + 1 if order.text else 0
         workspace.upload([middle, len(data) - middle])
         workspace.poison()
@@ -465,5 +469,5 @@ def test_a_policy_says_what_and_why(backend: Backend) -> None:
         assert policy.why
         assert policy.describe().startswith(policy.algorithm)
         assert request.algorithm in ("auto", policy.algorithm)
-    with pytest.raises(UsageError, match="no algorithm"):
+    with pytest.raises(UsageError, match="invalid algorithm"):
         SortRequest("quick")  # type: ignore[arg-type]

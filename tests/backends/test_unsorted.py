@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.cpu.backend import CpuBackend, CpuWorkspace
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
-from gpumerge_cli.backends.variants.lookup import named
+from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import DTYPES, Order
@@ -64,7 +64,7 @@ def requests(kernel: str, rng: np.random.Generator) -> Iterator[LaunchRequest]:
     """Launches of one kernel, of all shapes, among them the default."""
     yield LaunchRequest(kernel)  # type: ignore[arg-type]
     while True:
-        number, variant = int(rng.integers(1, 40)), named(kernel)
+        number, variant = int(rng.integers(1, 40)), variant_named(kernel)
         if variant.tile == "inputs":
             load = variant.loads[rng.integers(len(variant.loads))] if variant.loads else None
             yield LaunchRequest(kernel, block_size=int(rng.integers(1, 9)), tile_size=number, tile_load=load)

@@ -12,7 +12,7 @@ from gpumerge_cli.backends.cpu import policy as cpu_policy
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.source import flatten
 from gpumerge_cli.backends.limits import TUNED_ON
-from gpumerge_cli.backends.variants.lookup import LADDER, NAMES, RUNGS, asked_for, named
+from gpumerge_cli.backends.variants.lookup import LADDER, NAMES, RUNGS, requested_variant, variant_named
 from gpumerge_cli.backends.variants.variant import Variant
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.launch import OPTIONS, LaunchPolicy, LaunchRequest
@@ -27,7 +27,7 @@ INT32 = Order.of("int32")
 
 
 def test_one_variant_is_run_where_none_is_named() -> None:
-    assert [variant.name for variant in LADDER if variant.auto] == [asked_for(LaunchRequest()).name]
+    assert [variant.name for variant in LADDER if variant.auto] == [requested_variant(LaunchRequest()).name]
     assert [variant.name for variant in LADDER] == list(NAMES)
     assert {option for variant in LADDER for option in variant.options} == set(OPTIONS)
 
@@ -72,8 +72,8 @@ def test_levels_of_a_launch_end_in_what_threads_merge() -> None:
 
 
 def test_an_unknown_kernel_is_refused_with_all_that_there_are() -> None:
-    with pytest.raises(UsageError, match=f"'quick' is no kernel; use auto, {', '.join(NAMES)}"):
-        named("quick")
+    with pytest.raises(UsageError, match=f"invalid kernel 'quick'; use auto, {', '.join(NAMES)}"):
+        variant_named("quick")
 
 
 def test_no_other_module_lists_variants() -> None:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from gpumerge_cli import __version__
 from gpumerge_cli.cli import application as module
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cli.application import application
 from gpumerge_cli.cli.completion import bash
 from gpumerge_cli.cli.help import help_text
@@ -68,7 +68,7 @@ def test_its_own_options(
     words: str, shown: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert run(words.split()) == 0
+    assert invoke(words.split()) == 0
     assert capsys.readouterr() == (shown, "")
 
 
@@ -86,13 +86,13 @@ def test_its_own_options(
     ],
 )
 def test_mistakes_in_them(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(words.split()) == 2
+    assert invoke(words.split()) == 2
     assert capsys.readouterr() == ("", f"gpumerge: {said}\n")
 
 
 def test_a_command_may_stand_behind_two_dashes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a").write_text("1\n")
-    assert run(["--", "merge", "-q", str(tmp_path / "a")]) == 0
+    assert invoke(["--", "merge", "-q", str(tmp_path / "a")]) == 0
     assert capfd.readouterr() == ("1\n", "")
 
 

@@ -18,7 +18,7 @@ import pytest
 from gpumerge_cli.batch.document import read_document
 from gpumerge_cli.batch.joblog import read_log
 from gpumerge_cli.cli import batch_run
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.engine.job import Job
 
@@ -68,7 +68,7 @@ def outputs(folder: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("at_once", ["1", "3"])
 def test_jobs_run_in_the_order_that_they_need(folder: Path, at_once: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["batch", str(folder / "jobs.toml"), "--jobs", at_once, "--stats"]) == 0
+    assert invoke(["batch", str(folder / "jobs.toml"), "--jobs", at_once, "--stats"]) == 0
     assert outputs(folder) == OUTPUTS
     captured = capfd.readouterr()
     assert captured.out == ""
@@ -78,7 +78,7 @@ def test_jobs_run_in_the_order_that_they_need(folder: Path, at_once: str, capfd:
 
 
 def test_a_batch_says_one_line(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["batch", str(folder / "jobs.toml")]) == 0
+    assert invoke(["batch", str(folder / "jobs.toml")]) == 0
     told = capfd.readouterr()
     assert told.out == ""
     assert told.err.startswith("4 jobs: 4 done; ")
@@ -88,19 +88,19 @@ def test_a_batch_says_one_line(folder: Path, capfd: pytest.CaptureFixture[str]) 
 def test_a_check_of_several_files_counts_and_names_the_first(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "check.toml").write_text('[[job]]\noperation = "check"\ninputs = ["a.txt", "odd.txt", "x.txt"]\n')
     (folder / "x.txt").write_text("b\na\n")
-    assert run(["batch", str(folder / "check.toml"), "-q"]) == 2
+    assert invoke(["batch", str(folder / "check.toml"), "-q"]) == 2
     first, _ = capfd.readouterr().err.splitlines()
     assert ": 2 of 3 files are out of order; " in first
     assert "odd.txt:2: disorder: '12' comes after '3' (line 1); " in first
 
 
 def test_quiet_says_nothing(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["batch", str(folder / "jobs.toml"), "-q"]) == 0
+    assert invoke(["batch", str(folder / "jobs.toml"), "-q"]) == 0
     assert capfd.readouterr() == ("", "")
 
 
 def test_the_plan_is_a_script_that_does_the_same(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["batch", str(folder / "jobs.toml"), "--dry-run", "--joblog", str(folder / "log")]) == 0
+    assert invoke(["batch", str(folder / "jobs.toml"), "--dry-run", "--joblog", str(folder / "log")]) == 0
     script = capfd.readouterr().out
     assert outputs(folder) == {}
     assert not (folder / "log").exists()
@@ -120,7 +120,7 @@ def test_a_job_whose_file_was_replaced_by_an_older_one_runs_again(
     Path("a.txt").write_text("1\n5\n")
     Path("jobs.toml").write_text('[[job]]\noperation = "merge"\ninputs = ["a.txt"]\noutput = "out.txt"\n')
     command = ["batch", "jobs.toml", "-q", "--joblog", "log"]
-    assert run(command) == 0
+    assert invoke(command) == 0
     Path("older").write_text("0\n7\n")
     os.utime("older", (1000, 1000))
     time.sleep(0.02)  # more than a tick of the file system's clock
@@ -131,41 +131,41 @@ def test_a_job_whose_file_was_replaced_by_an_older_one_runs_again(
     else:
         Path(name).write_text("0\n7\n")
         os.utime(name, (1000, 1000))
-    assert run([*command, option]) == 0
+    assert invoke([*command, option]) == 0
     assert Path("out.txt").read_bytes() == Path("a.txt").read_bytes()
     modified = os.stat("out.txt").st_mtime_ns
-    assert run([*command, option]) == 0
+    assert invoke([*command, option]) == 0
     assert os.stat("out.txt").st_mtime_ns == modified
 
 
 def test_the_log_and_resume(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     log = str(folder / "log")
     command = ["batch", str(folder / "jobs.toml"), "--joblog", log]
-    assert run(command) == 0
+    assert invoke(command) == 0
     entries = read_log(log)
     assert [entry.number for entry in entries.values()] == [2, 1, 3, 4]
     assert [entry.nbytes for entry in entries.values()] == [13, 17, 20, 7]
     assert {entry.exit_code for entry in entries.values()} == {0}
-    assert run([*command, "--resume"]) == 0
+    assert invoke([*command, "--resume"]) == 0
     assert "4 skipped" in capfd.readouterr().err
     # What changed runs again, and with it what reads its output; the others do not.
     os.utime(folder / "c.txt")
-    assert run([*command, "--resume", "--dry-run"]) == 0
+    assert invoke([*command, "--resume", "--dry-run"]) == 0
     plan = capfd.readouterr().out.splitlines()
     assert [line.startswith("# done already: ") for line in plan] == [True, False, True, True]
-    assert run([*command, "--resume"]) == 0
+    assert invoke([*command, "--resume"]) == 0
     (folder / "a.txt").write_text("5\n")
     (folder / "sorted.txt").unlink()
-    assert run([*command, "--resume"]) == 0
+    assert invoke([*command, "--resume"]) == 0
     assert outputs(folder) == {"ab.txt": "2\n5\n5\n10\n", "all.txt": "0\n2\n5\n10\n", "sorted.txt": "12\n3\n1\n"}
     assert [line.split("\t")[0] for line in Path(log).read_text().splitlines()] == ["Seq", *"2134", *"1", *"2134"]
 
 
 def test_an_edited_job_is_another_one(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     log = str(folder / "log")
-    assert run(["batch", str(folder / "jobs.toml"), "--joblog", log, "-q"]) == 0
+    assert invoke(["batch", str(folder / "jobs.toml"), "--joblog", log, "-q"]) == 0
     (folder / "jobs.toml").write_text(JOBS.replace("reverse = true", "reverse = false"))
-    assert run(["batch", str(folder / "jobs.toml"), "--joblog", log, "--resume"]) == 0
+    assert invoke(["batch", str(folder / "jobs.toml"), "--joblog", log, "--resume"]) == 0
     assert "1 done, 3 skipped" in capfd.readouterr().err
     assert (folder / "sorted.txt").read_text() == "1\n3\n12\n"
 
@@ -173,7 +173,7 @@ def test_an_edited_job_is_another_one(folder: Path, capfd: pytest.CaptureFixture
 def test_the_report_has_a_line_a_job(folder: Path) -> None:
     (folder / "c.txt").write_text("5\n0\n")
     report = folder / "r.jsonl"
-    assert run(["batch", str(folder / "jobs.toml"), "-q", "--keep-going", "--report", str(report)]) == 2
+    assert invoke(["batch", str(folder / "jobs.toml"), "-q", "--keep-going", "--report", str(report)]) == 2
     told = {line["job"]: line for line in map(json.loads, report.read_text().splitlines())}
     assert set(told) == {"ab", "all", "check", "sorted"}
     assert (told["ab"]["exit"], told["ab"]["error"], told["ab"]["kind"], told["ab"]["items"]) == (0, "", "merge", 6)
@@ -185,7 +185,7 @@ def test_the_report_has_a_line_a_job(folder: Path) -> None:
 
 def test_a_report_that_is_an_input_by_another_name_is_refused(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "r.jsonl").hardlink_to(folder / "a.txt")
-    assert run(["batch", str(folder / "jobs.toml"), "-q", "--report", str(folder / "r.jsonl")]) == 2
+    assert invoke(["batch", str(folder / "jobs.toml"), "-q", "--report", str(folder / "r.jsonl")]) == 2
     assert "r.jsonl:1: is not a report of a batch" in capfd.readouterr().err
     assert (folder / "a.txt").read_text() == FILES["a.txt"]
 
@@ -193,7 +193,7 @@ def test_a_report_that_is_an_input_by_another_name_is_refused(folder: Path, capf
 def test_the_report_has_the_jobs_that_others_keep_from_running(folder: Path) -> None:
     (folder / "a.txt").write_text("9\n1\n")
     report = folder / "r.jsonl"
-    assert run(["batch", str(folder / "jobs.toml"), "-q", "--keep-going", "--report", str(report)]) == 2
+    assert invoke(["batch", str(folder / "jobs.toml"), "-q", "--keep-going", "--report", str(report)]) == 2
     told = {line["job"]: line for line in map(json.loads, report.read_text().splitlines())}
     assert {name: line["state"] for name, line in told.items()} == {
         "ab": "failed", "all": "not run", "check": "not run", "sorted": "done",
@@ -206,19 +206,19 @@ def test_failures_are_named_and_counted(folder: Path, capfd: pytest.CaptureFixtu
     (folder / "a.txt").write_text("9\n1\n")
     log = str(folder / "log")
     command = ["batch", str(folder / "jobs.toml"), "--joblog", log, "-q"]
-    assert run(command) == 2
+    assert invoke(command) == 2
     first, *others, last = capfd.readouterr().err.splitlines()
     assert first.startswith("gpumerge: job ab: ")
     assert "a.txt:2: disorder" in first
     assert others == [f"gpumerge: job {name}: job ab, which makes its input, failed" for name in ("all", "check")]
     assert last == "gpumerge: 3 of 4 jobs failed, 1 did not run; --keep-going runs those, too"
-    assert run([*command, "--resume", "--keep-going"]) == 2
+    assert invoke([*command, "--resume", "--keep-going"]) == 2
     told = capfd.readouterr().err.splitlines()
     assert told[0] == "gpumerge: job ab: it failed in an earlier run; --resume-failed runs it again"
     assert told[-1] == "gpumerge: 3 of 4 jobs failed; see the errors above"
     assert [(entry.number, entry.exit_code) for entry in read_log(log).values()] == [(2, 2), (4, 0)]
     (folder / "a.txt").write_text("1\n5\n9\n")
-    assert run([*command, "--resume-failed"]) == 0
+    assert invoke([*command, "--resume-failed"]) == 0
     assert outputs(folder) == OUTPUTS
 
 
@@ -227,7 +227,7 @@ def test_mistakes_are_told_before_anything_runs(folder: Path, capfd: pytest.Capt
     log = folder / "log"
     log.write_text("precious")
     path = str(folder / "jobs.toml")
-    assert run(["batch", path, "--joblog", str(log)]) == 2
+    assert invoke(["batch", path, "--joblog", str(log)]) == 2
     first, second, last = capfd.readouterr().err.splitlines()
     assert first.startswith(f"gpumerge: {path}:9: {folder}/d.txt: no such file or directory; ")
     assert second == f"gpumerge: {path}:10: there is no key uniqe; did you mean unique?"
@@ -264,7 +264,7 @@ def test_wrong_usage_is_one_line(
     (folder / "in.jsonl").write_text("precious\n")
     line = '{"operation": "sort", "inputs": "in.jsonl", "output": "o", "format": "text"}'
     (folder / "jobs.jsonl").write_text(line)
-    assert run(["batch", *(argument.format(**names) for argument in arguments)]) == 2
+    assert invoke(["batch", *(argument.format(**names) for argument in arguments)]) == 2
     error = capfd.readouterr().err
     assert error.startswith("gpumerge: ")
     assert error.count("\n") == 1
@@ -296,7 +296,7 @@ def test_memory_and_threads_are_shared(folder: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(batch_run, "run_job", note)
     (folder / "jobs.toml").write_text(JOBS.replace("reverse = true", 'buffer-size = "1b"\nparallel = 3'))
-    assert run(["batch", str(folder / "jobs.toml"), "-q", "--jobs", "2", "--memory", "64M", "--threads", "5"]) == 0
+    assert invoke(["batch", str(folder / "jobs.toml"), "-q", "--jobs", "2", "--memory", "64M", "--threads", "5"]) == 0
     share = (32 << 20, 2, 4)
     assert found == {"a.txt": share, "ab.txt": share, "b.txt": share, "odd.txt": (1, 3, 4)}
 
@@ -309,10 +309,10 @@ def test_globs_match_the_same_files_when_the_batch_goes_on(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "jobs").write_text('[[job]]\noperation = "merge"\ninputs = "*"\noutput = "all"\nreport = "r.json"\n')
     command = ["batch", "jobs", "--joblog", "log", "--report", "lines.jsonl"]
-    assert run(command) == 0
-    assert run([*command, "--resume"]) == 0
+    assert invoke(command) == 0
+    assert invoke([*command, "--resume"]) == 0
     assert "1 skipped" in capfd.readouterr().err
-    assert run(command) == 0
+    assert invoke(command) == 0
     assert (tmp_path / "all").read_text() == "1\n2\n"
     assert len((tmp_path / "lines.jsonl").read_text().splitlines()) == 1
 
@@ -335,7 +335,7 @@ def test_what_a_job_makes_is_looked_into_when_it_is_there(tmp_path: Path) -> Non
         key = "amount:n"
         """
     )
-    assert run(["batch", str(tmp_path / "jobs.toml"), "-q"]) == 0
+    assert invoke(["batch", str(tmp_path / "jobs.toml"), "-q"]) == 0
     assert (tmp_path / "c.csv").read_text() == "name,amount\ny,9\nx,10\n"
 
 
@@ -408,7 +408,7 @@ def test_comparisons_and_ranks_are_jobs(folder: Path, capfd: pytest.CaptureFixtu
         '[[job]]\nname = "of outputs"\noperation = "rank"\ninputs = ["some.out"]\nat = 1\njson = true\n'
     )
     command = ["batch", str(folder / "jobs.toml"), "-q", "--joblog", str(folder / "log")]
-    assert run([*command, "--report", str(folder / "r.jsonl")]) == 0
+    assert invoke([*command, "--report", str(folder / "r.jsonl")]) == 0
     made = {path.stem: path.read_text() for path in folder.glob("*.out")}
     assert (made["columns"], made["both"], made["some"]) == ("1\n;5\n9\n", "5\n", "2\n5\n")
     asked = json.loads(made["asked"])
@@ -420,7 +420,7 @@ def test_comparisons_and_ranks_are_jobs(folder: Path, capfd: pytest.CaptureFixtu
     told = {one["job"]: one for one in map(json.loads, (folder / "r.jsonl").read_text().splitlines())}
     assert told["asked"]["answers"] == asked
     assert [told[name]["kind"] for name in ("columns", "asked", "some")] == ["compare", "rank", "merge"]
-    assert run([*command[:2], "--joblog", str(folder / "log"), "--resume"]) == 0
+    assert invoke([*command[:2], "--joblog", str(folder / "log"), "--resume"]) == 0
     assert "7 skipped" in capfd.readouterr().err
 
 
@@ -439,7 +439,7 @@ def test_what_comparisons_and_ranks_refuse_is_told_ahead(
     job: str, told: str, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "jobs.toml").write_text(f"[[job]]\n{job}\n")
-    assert run(["batch", str(folder / "jobs.toml")]) == 2
+    assert invoke(["batch", str(folder / "jobs.toml")]) == 2
     error = capfd.readouterr().err
     assert told in error
     assert "jobs.toml:" in error
@@ -459,7 +459,7 @@ def test_the_manuals_jobs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (tmp_path / name).write_text(text)
     (tmp_path / "merged").mkdir()
     monkeypatch.setenv("ARCHIVE", "old")
-    assert run(["batch", str(tmp_path / "jobs.toml"), "-q"]) == 0
+    assert invoke(["batch", str(tmp_path / "jobs.toml"), "-q"]) == 0
     assert (tmp_path / "merged" / "week.txt").read_text() == "0\n1\n2\n3\n10\n"
 
 
@@ -481,10 +481,10 @@ def test_files_of_odd_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / "jobs").write_text("\n".join(map(json.dumps, lines)))
     command = ["batch", "jobs", "--joblog", str(tmp_path / "log"), "-q"]
     monkeypatch.chdir(tmp_path)
-    assert run(command) == 0
+    assert invoke(command) == 0
     assert (tmp_path / "of stdin").read_text() == "1\n"
     assert (tmp_path / "1 a\tb.txt.txt").read_text() == "1\n1\n"
     assert (tmp_path / "-o").read_text() == "1\n"
-    assert run([*command, "--resume"]) == 0
+    assert invoke([*command, "--resume"]) == 0
     assert len(read_log(str(tmp_path / "log"))) == 5
     assert len(Path(tmp_path / "log").read_text().splitlines()) == 6

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.batch.joblog import read_log
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from tests.oracles import merged_keys, sorted_lines
 
 ROOT = Path(__file__).parents[2]
@@ -174,7 +174,7 @@ def test_every_good_output_is_right_and_every_bad_job_is_named(
     log = tmp_path / "log"
     command = ["batch", str(tmp_path / "jobs.jsonl"), "--joblog", str(log), "--keep-going", "--jobs", "2"]
     capfd.readouterr()
-    assert run([*command, "-q"]) == 2
+    assert invoke([*command, "-q"]) == 2
     *lines, last = capfd.readouterr().err.splitlines()
     assert last == f"gpumerge: {FAULTS} of {JOBS} jobs failed; see the errors above"
     said = dict(line.removeprefix("gpumerge: job ").split(": ", 1) for line in lines)
@@ -267,7 +267,7 @@ def test_a_job_whose_name_leads_up_writes_nothing(
     job = {"name": name, "operation": "merge", "inputs": ["a.txt"], "output": "out.txt"}
     (folder / "jobs.jsonl").write_text(json.dumps(job | {key: ["{job}.json"] if key == "inputs" else "{job}.json"}))
     before = {*tmp_path.rglob("*")}
-    assert run(["batch", str(folder / "jobs.jsonl")]) == 2
+    assert invoke(["batch", str(folder / "jobs.jsonl")]) == 2
     told = capsys.readouterr().err
     assert told.count("\n") == 1
     assert "jobs.jsonl:1: the job's name" in told
@@ -294,7 +294,7 @@ def test_mistakes_do_not_show_values_of_variables(
     (tmp_path / "a.txt").write_text("a\n")
     job = {"name": "j", "operation": "merge", "inputs": ["a.txt"], "output": "out.txt"}
     (tmp_path / "jobs.jsonl").write_text(json.dumps(job | wrong))
-    assert run(["batch", str(tmp_path / "jobs.jsonl")]) == 2
+    assert invoke(["batch", str(tmp_path / "jobs.jsonl")]) == 2
     told = capsys.readouterr().err
     assert "hunter2" not in told
     assert "${SECRET}" in told
@@ -308,7 +308,7 @@ def test_jobs_that_fail_do_not_show_values_of_variables(
     (tmp_path / "hunter2" / "a.txt").write_text("b\na\n")
     job = {"name": "j", "operation": "merge", "inputs": ["${SECRET}/a.txt"], "output": "out.txt"}
     (tmp_path / "jobs.jsonl").write_text(json.dumps(job))
-    assert run(["batch", str(tmp_path / "jobs.jsonl")]) == 2
+    assert invoke(["batch", str(tmp_path / "jobs.jsonl")]) == 2
     told = capsys.readouterr().err
     assert "hunter2" not in told
     assert "job j: ${SECRET}/a.txt:2" in told

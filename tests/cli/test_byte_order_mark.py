@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.cli.app import run as main
+from gpumerge_cli.cli.app import invoke as main
 
 BOM = b"\xef\xbb\xbf"
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends import select
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.compare import bench_cases
 from gpumerge_cli.errors import Interrupted
 from gpumerge_cli.launch import LaunchPolicy
@@ -26,7 +26,7 @@ SMALL = ("bench", "--backend", "cpu", "--sizes", "2^8:2^10:4", "--repeat", "2")
 
 
 def test_a_table_goes_to_standard_output_and_progress_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*SMALL, "--dtypes", "int32,float16", "--kernels", "basic,path"]) == 0
+    assert invoke([*SMALL, "--dtypes", "int32,float16", "--kernels", "basic,path"]) == 0
     captured = capsys.readouterr()
     assert "float16, uniform, 2 runs, 2^10 items" in captured.out
     assert "circular" not in captured.out
@@ -40,7 +40,7 @@ def test_a_table_goes_to_standard_output_and_progress_to_standard_error(capsys: 
 def test_files_by_suffix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = [tmp_path / f"r{suffix}" for suffix in (".json", ".csv", ".md")]
     outputs = [word for path in paths for word in ("-o", str(path))]
-    assert run([*SMALL, "--shapes", "tiny,one-sided", "--runs", "3", "--seed", "5", "-q", *outputs]) == 0
+    assert invoke([*SMALL, "--shapes", "tiny,one-sided", "--runs", "3", "--seed", "5", "-q", *outputs]) == 0
     assert capsys.readouterr() == ("", "")
     told = json.loads(paths[0].read_text())
     assert (told["kind"], told["backend"], told["repeat"], told["seed"]) == ("bench", "cpu", 2, 5)
@@ -62,7 +62,7 @@ def test_what_is_not_named_is_varied_one_at_a_time(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(bench_cases, "preset", lambda name, quick: bench_cases.Preset(middle, swept, 2 + quick))
     for quick in (False, True):
         path = tmp_path / "r.json"
-        assert run(["bench", "--backend", "cpu", "-q", "-o", str(path), *(["--quick"] if quick else [])]) == 0
+        assert invoke(["bench", "--backend", "cpu", "-q", "-o", str(path), *(["--quick"] if quick else [])]) == 0
         told = json.loads(path.read_text())
         assert told["repeat"] == 2 + quick
         assert len({(row["items"], row["shape"], row["runs"], row["size"]) for row in told["rows"]}) == 6
@@ -71,22 +71,23 @@ def test_what_is_not_named_is_varied_one_at_a_time(tmp_path: Path, monkeypatch: 
 
 def test_render_makes_tables_from_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = tmp_path / "1.json", tmp_path / "2.json"
-    assert run([*SMALL, "-q", "-o", str(first)]) == 0
-    assert run([*SMALL, "-q", "-o", str(second), "--runs", "4"]) == 0
-    assert run(["bench", "--render", str(first), str(second), "-o", str(tmp_path / "both.md")]) == 0
+    assert invoke([*SMALL, "-q", "-o", str(first)]) == 0
+    assert invoke([*SMALL, "-q", "-o", str(second), "--runs", "4"]) == 0
+    assert invoke(["bench", "--render", str(first), str(second), "-o", str(tmp_path / "both.md")]) == 0
     both = (tmp_path / "both.md").read_text()
     assert "| int32 | uniform | 2 | 256 |" in both
     assert "| int32 | uniform | 4 | 2^10 |" in both
-    assert run(["bench", "--render", str(first)]) == 0
+    assert invoke(["bench", "--render", str(first)]) == 0
     captured = capsys.readouterr()
     assert captured.out.startswith("2 cases on cpu")
     assert captured.err == ""
 
 
 def test_render_needs_no_device_and_no_array_library(tmp_path: Path) -> None:
-    assert run([*SMALL, "-q", "-o", str(tmp_path / "r.json")]) == 0
+    assert invoke([*SMALL, "-q", "-o", str(tmp_path / "r.json")]) == 0
     code = (
-        f"import sys; from gpumerge_cli.cli.app import run; run(['bench', '--render', {str(tmp_path / 'r.json')!r}]); "
+        "import sys; from gpumerge_cli.cli.app import invoke; "
+        f"invoke(['bench', '--render', {str(tmp_path / 'r.json')!r}]); "
         "print(sorted({'numpy', 'cupy', 'matplotlib'} & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -97,13 +98,13 @@ def test_render_needs_no_device_and_no_array_library(tmp_path: Path) -> None:
     "option", [("--seed", "0"), ("--backend", "auto"), ("--device", "0"), ("--sizes", "10"), ("--quick",)]
 )
 def test_render_refuses_options_of_measuring(option: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["bench", "--render", "r.json", *option]) == 2
+    assert invoke(["bench", "--render", "r.json", *option]) == 2
     assert f"{option[0]} is for measuring; leave {option[0]} or --render out\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("name", "problem"), [("int33", "int33"), ("int32+0", "no payload"), ("+4", "no key")])
 def test_items_that_are_none_are_refused_by_option(name: str, problem: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*SMALL, "--dtypes", f"int32,{name}"]) == 2
+    assert invoke([*SMALL, "--dtypes", f"int32,{name}"]) == 2
     error = capsys.readouterr().err
     assert error.startswith("gpumerge: --dtypes: ")
     assert problem in error
@@ -114,14 +115,14 @@ def test_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
     folder = tmp_path / "new" / "figures"
     results = tmp_path / "r.json"
-    assert run([*SMALL, "--runs", "2,4", "--figures", str(folder), "-o", str(results)]) == 0
+    assert invoke([*SMALL, "--runs", "2,4", "--figures", str(folder), "-o", str(results)]) == 0
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "dtypes-cpu: not drawn: the results hold one dtype only" in captured.err
     drawn = {"throughput-cpu.svg", "ladder-cpu.png", "runs-cpu.svg"}
     assert drawn <= set(os.listdir(folder))
     before = {name: (folder / name).read_bytes() for name in os.listdir(folder)}
-    assert run(["bench", "--render", str(results), "--figures", str(folder), "-q"]) == 0
+    assert invoke(["bench", "--render", str(results), "--figures", str(folder), "-q"]) == 0
     assert before == {name: (folder / name).read_bytes() for name in os.listdir(folder)}
 
 
@@ -131,7 +132,7 @@ def test_figures_without_matplotlib_are_refused_first(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.delitem(sys.modules, "gpumerge_cli.report.figure", raising=False)
     monkeypatch.delitem(sys.modules, "gpumerge_cli.report.drawing", raising=False)
-    assert run([*SMALL, "--figures", str(tmp_path), "-o", str(tmp_path / "r.json")]) == 2
+    assert invoke([*SMALL, "--figures", str(tmp_path), "-o", str(tmp_path / "r.json")]) == 2
     error = capsys.readouterr().err
     assert "pip install 'gpumerge[plot]'" in error
     assert error.count("\n") == 1
@@ -140,11 +141,11 @@ def test_figures_without_matplotlib_are_refused_first(
 
 def test_results_of_two_devices_make_no_single_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = tmp_path / "1.json", tmp_path / "2.json"
-    assert run([*SMALL, "-q", "-o", str(first)]) == 0
+    assert invoke([*SMALL, "-q", "-o", str(first)]) == 0
     second.write_text(json.dumps(json.loads(first.read_text()) | {"device": "another"}))
-    assert run(["bench", "--render", str(first), str(second)]) == 0
+    assert invoke(["bench", "--render", str(first), str(second)]) == 0
     assert capsys.readouterr().out.count("2 cases on cpu") == 2
-    assert run(["bench", "--render", str(first), str(second), "-o", str(tmp_path / "r.md")]) == 2
+    assert invoke(["bench", "--render", str(first), str(second), "-o", str(tmp_path / "r.md")]) == 2
     assert "several devices" in capsys.readouterr().err
     assert not (tmp_path / "r.md").exists()
 
@@ -177,10 +178,10 @@ def test_a_signal_while_figures_are_drawn_says_what_is_there(
 
     monkeypatch.setattr(figure, "draw", stop)
     path = tmp_path / "r.json"
-    assert run([*SMALL, "-q", "-o", str(path), "--figures", str(tmp_path / "figures")]) == 143
+    assert invoke([*SMALL, "-q", "-o", str(path), "--figures", str(tmp_path / "figures")]) == 143
     said = "the results are written, not all figures are drawn"
     assert capsys.readouterr().err == f"gpumerge: interrupted; {said}\n"
-    assert run(["bench", "--render", str(path), "--figures", str(tmp_path / "figures")]) == 143
+    assert invoke(["bench", "--render", str(path), "--figures", str(tmp_path / "figures")]) == 143
     assert capsys.readouterr().err == "gpumerge: interrupted; not all figures are drawn\n"
 
 
@@ -203,7 +204,7 @@ def test_a_wrong_kernel_exits_2_and_is_in_the_results(
 ) -> None:
     monkeypatch.setattr(select.cpu, "create", WrongBackend)
     path = tmp_path / "r.json"
-    assert run([*SMALL, "-o", str(path)]) == 2
+    assert invoke([*SMALL, "-o", str(path)]) == 2
     error = capsys.readouterr().err
     assert "; wrong: circular\n" in error
     assert error.endswith("gpumerge: wrong output: circular; do not use these on this machine\n")

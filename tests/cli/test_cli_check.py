@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.engine.check import check_each
 from tests.jobs_of import job_of
 
@@ -18,11 +18,11 @@ _KEYLESS = "name its key with -k, or sort it first, as LC_ALL=C sort does"
 def test_files_in_order_are_passed_in_silence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     np.array([1, 2, 2, 5], np.int16).tofile(tmp_path / "a.i16")
     np.save(tmp_path / "b.npy", np.array([0.0, -0.0, np.inf, np.nan]))
-    assert run(["check", str(tmp_path / "a.i16")]) == 0
-    assert run(["check", str(tmp_path / "b.npy")]) == 0
+    assert invoke(["check", str(tmp_path / "a.i16")]) == 0
+    assert invoke(["check", str(tmp_path / "b.npy")]) == 0
     (tmp_path / "c.txt").write_text("10\n9\n")
-    assert run(["check", str(tmp_path / "c.txt"), "--threads", "1"]) == 0
-    assert run(["check", "-rn", str(tmp_path / "c.txt")]) == 0
+    assert invoke(["check", str(tmp_path / "c.txt"), "--threads", "1"]) == 0
+    assert invoke(["check", "-rn", str(tmp_path / "c.txt")]) == 0
     assert capfd.readouterr() == ("", "")
 
 
@@ -41,7 +41,7 @@ def test_disorder_exits_1_and_names_the_place(
     np.array([1, 2, 5, 4, 3], np.int16).tofile(tmp_path / "a.i16")
     (tmp_path / "c.txt").write_text("a\nb\na\nb\n")
     (tmp_path / "d.txt").write_text("10\n9\n")
-    assert run(["check", *options, str(tmp_path / name)]) == 1
+    assert invoke(["check", *options, str(tmp_path / name)]) == 1
     captured = capfd.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("gpumerge: ")
@@ -53,7 +53,7 @@ def test_disorder_exits_1_and_names_the_place(
 def test_what_cannot_be_checked_exits_2(tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str) -> None:
     (tmp_path / "odd.i32").write_bytes(b"12345")
     (tmp_path / "what.xyz").write_bytes(b"1234")
-    assert run(["check", str(tmp_path / name)]) == 2
+    assert invoke(["check", str(tmp_path / name)]) == 2
     error = capfd.readouterr().err
     assert name in error
     assert error.count("\n") == 1
@@ -62,7 +62,7 @@ def test_what_cannot_be_checked_exits_2(tmp_path: Path, capfd: pytest.CaptureFix
 def test_each_file_is_judged_by_itself(tmp_path: Path) -> None:
     np.arange(3, dtype=np.int32).tofile(tmp_path / "a.i32")
     (tmp_path / "b.txt").write_bytes(b"x\ny\n")
-    assert run(["check", str(tmp_path / "a.i32"), str(tmp_path / "b.txt")]) == 0
+    assert invoke(["check", str(tmp_path / "a.i32"), str(tmp_path / "b.txt")]) == 0
 
 
 def several(folder: Path) -> list[str]:
@@ -79,7 +79,7 @@ def test_every_file_is_looked_at_and_those_in_disorder_are_counted(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     *whole, odd = several(tmp_path)
-    assert run(["check", *whole]) == 1
+    assert invoke(["check", *whole]) == 1
     captured = capfd.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines() == [
@@ -87,11 +87,11 @@ def test_every_file_is_looked_at_and_those_in_disorder_are_counted(
         f"gpumerge: {tmp_path}/d.i16@2: disorder: 4 comes after 5; sort it first",
         "gpumerge: 2 of 4 files are out of order",
     ]
-    assert run(["check", odd, *whole[:2]]) == 2
+    assert invoke(["check", odd, *whole[:2]]) == 2
     lines = capfd.readouterr().err.splitlines()
     assert [line.split(": ")[1] for line in lines[:-1]] == [odd, f"{whole[1]}:2"]
     assert lines[-1] == "gpumerge: 1 of 3 files is out of order, 1 could not be checked"
-    assert run(["check", odd, whole[0]]) == 2
+    assert invoke(["check", odd, whole[0]]) == 2
     assert capfd.readouterr().err.splitlines()[-1] == "gpumerge: 1 of 2 files could not be checked"
 
 
@@ -105,27 +105,27 @@ def test_a_file_that_cannot_be_read_ends_nothing(
     Path("damaged.csv.gz").write_bytes(gzip.compress(b"x,y\n" * 1000)[:-9])
     Path("folder.csv").mkdir()
     order = ["--field=x:n"] if named else ["--csv", "--header=1", "-k1:n"]
-    assert run(["check", *order, "damaged.csv.gz", "nofile.csv", "a.csv", "folder.csv", "b.csv"]) == 2
+    assert invoke(["check", *order, "damaged.csv.gz", "nofile.csv", "a.csv", "folder.csv", "b.csv"]) == 2
     *told, last = capfd.readouterr().err.splitlines()
     names = ["damaged.csv.gz", "nofile.csv", "a.csv:3", "folder.csv"]
     assert [line.split(": ")[1] for line in told] == names
     assert last == "gpumerge: 1 of 5 files is out of order, 3 could not be checked"
-    assert run(["check", *order, "nofile.csv"]) == 2
+    assert invoke(["check", *order, "nofile.csv"]) == 2
     assert capfd.readouterr().err.startswith("gpumerge: nofile.csv: no such file")
 
 
 def test_verbose_tells_of_files_in_order_too(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     first, second, third, *_ = several(tmp_path)
-    assert run(["check", "-v", first, second, third]) == 1
+    assert invoke(["check", "-v", first, second, third]) == 1
     assert capfd.readouterr().err.splitlines() == [
         f"{first}: in order, 2 items, 4 B",
         f"gpumerge: {second}:2: disorder: 'a' comes after 'b' (line 1); {_KEYLESS}",
         f"{third}: in order, 2 items, 4 B",
         "gpumerge: 1 of 3 files is out of order",
     ]
-    assert run(["check", "-v", third]) == 0
+    assert invoke(["check", "-v", third]) == 0
     assert capfd.readouterr().err == f"{third}: in order, 2 items, 4 B\n"
-    assert run(["check", "-v", second]) == 1
+    assert invoke(["check", "-v", second]) == 1
     assert capfd.readouterr().err.count("\n") == 1
 
 
@@ -133,7 +133,7 @@ def test_a_header_that_differs_is_told_of_its_own_file_alone(tmp_path: Path, cap
     for name, text in (("a", "n,m\n1,2\n"), ("b", "m,n\n1,2\n"), ("c", "n,m\n2,2\n1,2\n")):
         (tmp_path / name).write_text(text)
     names = [str(tmp_path / name) for name in "abc"]
-    assert run(["check", "--csv", "--header", "1", "-k", "n:n", *names]) == 2
+    assert invoke(["check", "--csv", "--header", "1", "-k", "n:n", *names]) == 2
     lines = capfd.readouterr().err.splitlines()
     assert [line.split(": ")[1] for line in lines] == [
         f"{names[1]}:1",
@@ -147,16 +147,16 @@ def test_equal_items_are_in_disorder_if_unique(option: str, tmp_path: Path, capf
     np.array([1, 2, 2, 5], np.int16).tofile(tmp_path / "a.i16")
     (tmp_path / "b.txt").write_text("a 1\na 2\nb 2\n")
     (tmp_path / "c.txt").write_text("i\nh\ng\nf\ne\nd\nc\nb\na\n")
-    assert run(["check", option, str(tmp_path / "a.i16")]) == 1
+    assert invoke(["check", option, str(tmp_path / "a.i16")]) == 1
     assert capfd.readouterr().err == (
         f"gpumerge: {tmp_path}/a.i16@2: disorder: 2 comes after 2, its equal; sort it with -u first\n"
     )
-    assert run(["check", option, str(tmp_path / "b.txt")]) == 0
-    assert run(["check", option, "-k1,1", str(tmp_path / "b.txt")]) == 1
+    assert invoke(["check", option, str(tmp_path / "b.txt")]) == 0
+    assert invoke(["check", option, "-k1,1", str(tmp_path / "b.txt")]) == 1
     assert "b.txt:2: disorder: 'a 2' comes after 'a 1' (line 1), its equal" in capfd.readouterr().err
-    assert run(["check", option, str(tmp_path / "c.txt")]) == 1
+    assert invoke(["check", option, str(tmp_path / "c.txt")]) == 1
     assert "add -r" in capfd.readouterr().err
-    assert run(["check", "-ru", str(tmp_path / "c.txt")]) == 0
+    assert invoke(["check", "-ru", str(tmp_path / "c.txt")]) == 0
 
 
 def test_a_check_tells_how_far_it_is_and_can_be_ended(tmp_path: Path) -> None:
@@ -274,7 +274,9 @@ def test_a_disorder_by_a_key_shows_the_key(
 ) -> None:
     (tmp_path / "a").write_text(lines)
     where = ["-o", str(tmp_path / "b")] if command == "merge" else []
-    assert run([command, "--backend=cpu", *options.split(), str(tmp_path / "a"), *where]) == (command == "check" or 2)
+    assert invoke([command, "--backend=cpu", *options.split(), str(tmp_path / "a"), *where]) == (
+        command == "check" or 2
+    )
     assert capfd.readouterr().err == f"gpumerge: {tmp_path}/a:2: disorder: {told}\n"
 
 
@@ -285,7 +287,7 @@ def test_a_disorder_of_records_shows_their_keys(
     key = b"k" * 50
     (tmp_path / "a.rec").write_bytes(b"z" + key + b"2" + b"a" + key + b"1" + b"b" + key + b"3")
     options = ["--record-size=52", "--key-offset=1", "--key-size=51", str(tmp_path / "a.rec"), "--backend=cpu"]
-    assert run([command, *options, *(["-o", str(tmp_path / "b.rec")] if command == "merge" else [])]) != 0
+    assert invoke([command, *options, *(["-o", str(tmp_path / "b.rec")] if command == "merge" else [])]) != 0
     told = "...'kkkkkkkkkk1' comes after ...'kkkkkkkkkk2'; sort it first"
     assert capfd.readouterr().err == f"gpumerge: {tmp_path}/a.rec@1: disorder: {told}\n"
 
@@ -295,12 +297,12 @@ def test_stats_say_what_each_file_holds(tmp_path: Path, capsys: pytest.CaptureFi
         (tmp_path / name).write_text("1\n2\n")
     files = [str(tmp_path / name) for name in ("a.txt", "b.txt")]
     for option in ("-v", "--verbose", "--stats"):
-        assert run(["check", option, *files]) == 0
+        assert invoke(["check", option, *files]) == 0
         told = capsys.readouterr()
         assert (told.out, told.err) == ("", "".join(f"{file}: in order, 2 items, 4 B\n" for file in files))
 
 
 def test_a_check_takes_one_gpu(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.txt").write_text("a\nb\n")
-    assert run(["check", "--device", "0,1", str(tmp_path / "a.txt")]) == 2
+    assert invoke(["check", "--device", "0,1", str(tmp_path / "a.txt")]) == 2
     assert capfd.readouterr().err == "gpumerge: --device 0,1: a check takes one GPU; name one\n"

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.compare.key_shapes import SHAPES
 from gpumerge_cli.order.kinds import DTYPES, Order
 
 
 def generate(*arguments: object) -> None:
-    assert run(["generate", *map(str, arguments)]) == 0
+    assert invoke(["generate", *map(str, arguments)]) == 0
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -86,7 +86,7 @@ def test_what_cannot_be_made_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], arguments: list[str], words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run(["generate", *arguments]) == 2
+    assert invoke(["generate", *arguments]) == 2
     error = capfd.readouterr().err
     assert words in error
     assert error.count("\n") == 1
@@ -110,7 +110,7 @@ def test_a_file_named_twice_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "link.txt").symlink_to("h.txt")
-    assert run(["generate", *files]) == 2
+    assert invoke(["generate", *files]) == 2
     error = capfd.readouterr().err
     assert error.startswith(f"gpumerge: {words}")
     assert error.count("\n") == 1

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 
 RESULTS = Path(__file__).parents[2] / "data" / "results" / "h200"
 HOSTILE = "<b onclick='x'>&\"a\n.i32"
@@ -70,7 +70,7 @@ def test_the_search_for_ranks_and_parts_is_no_work(words: list[str], two: tuple[
     out = out if "--parts=3" in words else tmp_path / "out.i32"
     words = [*words, "-o", str(out), "-q", "--backend=cpu", "--threads=1"]
     for report_to in (told, page):
-        assert run([*words, *two, "--report", str(report_to)]) == 0
+        assert invoke([*words, *two, "--report", str(report_to)]) == 0
     report = json.loads(told.read_text())
     check_timeline(report)
     assert any(one["stage"] == "search" for one in report["timeline"])
@@ -86,7 +86,7 @@ def test_a_merge(two: tuple[str, str], tmp_path: Path) -> None:
     page, told, out = tmp_path / "r.html", tmp_path / "r.json", str(tmp_path / "out.i32")
     for report in (page, told):
         words = ["merge", *two, "-o", out, "-q", "--report", str(report), "--backend", "cpu", "--memory", "8M"]
-        assert run(words) == 0
+        assert invoke(words) == 0
     report = json.loads(told.read_text())
     check_timeline(report)
     assert {one["name"] for one in report["ceilings"]} == {"storage", "merging"}
@@ -102,7 +102,7 @@ def test_what_is_decompressed_shows(two: tuple[str, str], tmp_path: Path) -> Non
     packed.write_bytes(gzip.compress(Path(two[0]).read_bytes()))
     told = tmp_path / "r.json"
     words = ["merge", str(packed), two[1], "-o", str(tmp_path / "o.i32"), "-q", "--backend", "cpu"]
-    assert run([*words, "--report", str(told)]) == 0
+    assert invoke([*words, "--report", str(told)]) == 0
     report = json.loads(told.read_text())
     check_timeline(report)
     assert [one["nbytes"] for one in report["timeline"] if one["stage"] == "decompress"] == [120_000]
@@ -115,7 +115,7 @@ def test_a_sort(tmp_path: Path, options: list[str]) -> None:
     page, told = tmp_path / "r.html", tmp_path / "r.json"
     for report in (page, told):
         words = ["sort", "-n", str(source), "-o", str(tmp_path / "s.txt"), f"--report={report}"]
-        assert run([*words, *options]) == 0
+        assert invoke([*words, *options]) == 0
     report = json.loads(told.read_text())
     assert report["kind"] == "sort"
     check_timeline(report)
@@ -128,13 +128,13 @@ def test_a_sort(tmp_path: Path, options: list[str]) -> None:
 def test_a_comparison(two: tuple[str, str], tmp_path: Path) -> None:
     page = tmp_path / "r.html"
     words = ["merge", *two, "--compare", "-q", "--backend", "cpu", "--repeat", "2", "--report", str(page)]
-    assert run(words) == 0
+    assert invoke(words) == 0
     assert "too few timings" in Balanced(page).words
 
 
 def test_results_of_a_bench(tmp_path: Path) -> None:
     page = tmp_path / "r.html"
-    assert run(["bench", "--render", str(RESULTS / "bench-sizes.json"), "-o", str(page), "-q"]) == 0
+    assert invoke(["bench", "--render", str(RESULTS / "bench-sizes.json"), "-o", str(page), "-q"]) == 0
     words = Balanced(page).words
     assert re.search(r"lost, 0\.\d\d x", words)
     assert "not significant" in words

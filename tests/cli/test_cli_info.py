@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.cli import info
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_json_names_every_backend_and_pick(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["info", "--json"]) == 0
+    assert invoke(["info", "--json"]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
     told = json.loads(captured.out)
@@ -71,7 +71,7 @@ def test_every_gpu_is_listed(gpu_backend: object) -> None:
 
 
 def test_tables_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["info"]) == 0
+    assert invoke(["info"]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
     assert "auto picks" in captured.out

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends import select
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.order.kinds import Order
 from tests.reference import ReferenceBackend, ReferenceWorkspace
@@ -40,7 +40,7 @@ def test_merge_writes_the_output_and_a_line(
     two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "20")  # no terminal, so no matter
-    assert run(["merge", *two, "-o", str(tmp_path / "c.i32")]) == 0
+    assert invoke(["merge", *two, "-o", str(tmp_path / "c.i32")]) == 0
     captured = capfd.readouterr()
     assert captured.out == ""
     assert LINE.fullmatch(captured.err), captured.err
@@ -64,7 +64,7 @@ def test_a_terminal_shows_the_line_in_rows_of_whole_parts(two: tuple[str, str], 
 
 def test_stats_shows_a_table(two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "c.i32"
-    assert run(["merge", *two, "-o", str(out), "--stats"]) == 0
+    assert invoke(["merge", *two, "-o", str(out), "--stats"]) == 0
     assert np.fromfile(out, np.int32).tolist() == [1, 7, 7, 8, 9, 10, 10, 10, 12]
     captured = capfd.readouterr()
     assert captured.out == ""
@@ -77,7 +77,7 @@ def test_a_machine_without_a_gpu_is_told_of_none(
 ) -> None:
     monkeypatch.setattr("gpumerge_cli.backends.gpu.presence.is_present", lambda: False)
     for more in ([], ["--stats"]):
-        assert run(["merge", *two, "-o", str(tmp_path / "c.i32"), *more]) == 0
+        assert invoke(["merge", *two, "-o", str(tmp_path / "c.i32"), *more]) == 0
         assert "gpu" not in capfd.readouterr().err.lower().replace(str(tmp_path), "")
 
 
@@ -85,14 +85,14 @@ def test_a_machine_without_a_gpu_is_told_of_none(
 def test_quiet_says_nothing(
     two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str], more: list[str]
 ) -> None:
-    assert run(["merge", *two, "-o", str(tmp_path / "c.i32"), "-q", *more]) == 0
+    assert invoke(["merge", *two, "-o", str(tmp_path / "c.i32"), "-q", *more]) == 0
     assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("suffix", [".json", ".md"])
 def test_report_goes_to_a_file(two: tuple[str, str], tmp_path: Path, suffix: str) -> None:
     report = tmp_path / f"report{suffix}"
-    assert run(["merge", *two, "-q", "-o", str(tmp_path / "c.i32"), "--report", str(report)]) == 0
+    assert invoke(["merge", *two, "-q", "-o", str(tmp_path / "c.i32"), "--report", str(report)]) == 0
     if suffix == ".json":
         told = json.loads(report.read_text())
         assert told["kind"] == "merge"
@@ -149,7 +149,7 @@ def test_bad_input_is_one_line_and_leaves_no_output(
     out = tmp_path / "c.i32"
     out.write_text("earlier")
     before = sorted(os.listdir(tmp_path))
-    assert run(["merge", *(argument.format(**names) for argument in arguments), "-o", str(out)]) == 2
+    assert invoke(["merge", *(argument.format(**names) for argument in arguments), "-o", str(out)]) == 2
     error = capfd.readouterr().err
     assert error.startswith("gpumerge: ")
     assert error.count("\n") == 1
@@ -164,7 +164,7 @@ def test_compare_shows_a_table_and_writes_reports(
 ) -> None:
     report = tmp_path / f"report{suffix}"
     arguments = ["merge", *two, "--compare", "--repeat", "2", "--backend", "cpu", "--report", str(report)]
-    assert run(arguments) == 0
+    assert invoke(arguments) == 0
     captured = capfd.readouterr()
     assert captured.out == ""
     for words in ("basic", "tiled full", "tiled exact", "circular", "path", "library", "copy", "median of 2"):
@@ -202,7 +202,7 @@ def test_compare_with_a_wrong_variant_exits_2(
 ) -> None:
     monkeypatch.setattr(select, "select", lambda *_arguments, **_keywords: select.Selected(Wrong(), "a test"))
     report = tmp_path / "report.json"
-    assert run(["merge", *two, "--compare", "--report", str(report)]) == 2
+    assert invoke(["merge", *two, "--compare", "--report", str(report)]) == 2
     error = capfd.readouterr().err
     assert error.splitlines()[-1].startswith("gpumerge: wrong output: circular; ")
     assert "circular: wrong: " in error
@@ -215,7 +215,7 @@ def test_plan_is_json_and_merges_nothing(
     two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = sorted(tmp_path.iterdir())
-    assert run(["merge", *two, "--plan", "--memory", "64k"]) == 0
+    assert invoke(["merge", *two, "--plan", "--memory", "64k"]) == 0
     told = json.loads(capfd.readouterr().out)
     assert told["nbytes"] == sum(chunk["nbytes"] for chunk in told["chunks"])
     assert sorted(tmp_path.iterdir()) == before
@@ -223,13 +223,13 @@ def test_plan_is_json_and_merges_nothing(
 
 @pytest.mark.parametrize("option", ["-o", "--count-to", "--report", "--compare"])
 def test_a_plan_writes_nothing(option: str, two: tuple[str, str], capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["merge", *two, "--plan", option, *["x.json"] * (option != "--compare")]) == 2
+    assert invoke(["merge", *two, "--plan", option, *["x.json"] * (option != "--compare")]) == 2
     assert "--plan only plans" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("size", ["much", "-1", "12Q"])
 def test_memory_that_is_no_size(two: tuple[str, str], capfd: pytest.CaptureFixture[str], size: str) -> None:
-    assert run(["merge", *two, "--memory", size]) == 2
+    assert invoke(["merge", *two, "--memory", size]) == 2
     assert "--memory" in capfd.readouterr().err
 
 
@@ -264,11 +264,11 @@ def test_files_in_random_order_need_one_source(tmp_path: Path, capfd: pytest.Cap
     path, source = tmp_path / "a.txt", tmp_path / "source"
     path.write_text("".join(f"{number}\n" for number in range(200)))
     source.write_bytes(bytes(range(64)))
-    assert run(["sort", "-R", str(path), "-o", str(path), f"--random-source={source}"]) == 0
+    assert invoke(["sort", "-R", str(path), "-o", str(path), f"--random-source={source}"]) == 0
     for command in ("merge", "union", "check"):
         options = [] if command == "check" else ["-o", str(tmp_path / "out"), "-q"]
-        assert run([command, *options, "-R", f"--random-source={source}", str(path)]) == 0
-        assert run([command, *options, "-R", str(path)]) == (1 if command == "check" else 2)
+        assert invoke([command, *options, "-R", f"--random-source={source}", str(path)]) == 0
+        assert invoke([command, *options, "-R", str(path)]) == (1 if command == "check" else 2)
         assert "; sort it first, and give both commands the same --random-source\n" in capfd.readouterr().err
 
 
@@ -276,17 +276,17 @@ def test_compare_names_a_disorder_as_merge_does(tmp_path: Path, capfd: pytest.Ca
     path = tmp_path / "a.txt"
     path.write_bytes(b"9\n10\n")
     for arguments in (["--compare"], ["-o", str(tmp_path / "out.txt")]):
-        assert run(["merge", str(path), "--backend", "cpu", *arguments]) == 2
+        assert invoke(["merge", str(path), "--backend", "cpu", *arguments]) == 2
         line = capfd.readouterr().err
         assert line == f"gpumerge: {path}:2: disorder: '10' comes after '9' (line 1); the file is in -n order: add -n\n"
 
 
 def test_no_name_is_no_output(two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for name in ("", f"{tmp_path}/new/"):
-        assert run(["merge", *two, "-o", name]) == 2
+        assert invoke(["merge", *two, "-o", name]) == 2
         told = capfd.readouterr()
         assert told.out == ""
-        assert "is no name of a file" in told.err
+        assert "is not a file name" in told.err
     assert not (tmp_path / "new").exists()
 
 
@@ -298,7 +298,7 @@ def test_a_report_that_fails_says_that_the_merge_is_done(
 
     monkeypatch.setattr("gpumerge_cli.report.json.render", full)
     output = tmp_path / "out.i32"
-    assert run(["merge", *two, "-o", str(output), "-q", "--report", str(tmp_path / "r.json")]) == 2
+    assert invoke(["merge", *two, "-o", str(output), "-q", "--report", str(tmp_path / "r.json")]) == 2
     assert "the merge itself is done" in capfd.readouterr().err
     assert output.exists()
 

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 
 ROOT = Path(__file__).parents[2]
 A, B = (1, 3, 5, 7, 7, 9, 12, 15), (2, 3, 4, 7, 7, 10, 11, 12)
@@ -24,7 +24,7 @@ Write = Callable[[str, Any], str]
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """The output of a command line that must succeed."""
-    assert run(arguments) == 0
+    assert invoke(arguments) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
     assert max(map(len, captured.out.splitlines())) <= 80
@@ -33,7 +33,7 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """The one line of error of a command line that must fail."""
-    assert run(arguments) == 2
+    assert invoke(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("gpumerge: ")
@@ -162,7 +162,7 @@ def test_empty_inputs(words: tuple[str, str], capsys: pytest.CaptureFixture[str]
 
 
 def shown_nothing(capsys: pytest.CaptureFixture[str], *arguments: str) -> bool:
-    assert run(arguments) == 0
+    assert invoke(arguments) == 0
     return capsys.readouterr() == ("", "")
 
 
@@ -209,7 +209,7 @@ def test_letters_that_the_font_lacks_are_told_in_a_line(tmp_path: Path, capsys: 
     pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
     words = ("path", "--items", "\u4e2d \u6587", "--items", "\u4e2d", "-o")
     assert shown_nothing(capsys, *words, str(tmp_path / "x.svg"))
-    assert run([*words, str(tmp_path / "x.png")]) == 0
+    assert invoke([*words, str(tmp_path / "x.png")]) == 0
     said = capsys.readouterr().err
     assert said.startswith(f"gpumerge: {tmp_path / 'x.png'}: its font lacks \u4e2d\u6587, ")
     assert said.count("\n") == 1
@@ -260,7 +260,7 @@ def test_what_is_not_two_sorted_inputs_is_refused(capsys: pytest.CaptureFixture[
     assert "--items twice" in refused(capsys, "path", "--items", "1")
     assert "--items B@1: disorder: 2 comes after 3" in refused(capsys, "path", "--items", "1", "--items", "3 2")
     assert "leave --dtype" in refused(capsys, "path", "--items", "1", "--items", "3", "--dtype", "i4")
-    assert "has no use for it" in refused(capsys, "path", a, b, "--kernel", "basic", "--tile-size", "4")
+    assert "does not use it" in refused(capsys, "path", a, b, "--kernel", "basic", "--tile-size", "4")
 
 
 def test_outputs_that_are_no_figure_are_refused(

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 
 Captured = pytest.CaptureFixture[str]
 
 
 def told(capfd: Captured, *words: str) -> Any:
-    assert run(["rank", "a.i32", "b.i32", "--json", *words]) == 0
+    assert invoke(["rank", "a.i32", "b.i32", "--json", *words]) == 0
     captured = capfd.readouterr()
     assert captured.err == ""
     return json.loads(captured.out)
@@ -59,7 +59,7 @@ def test_ranks_of_items(two: np.ndarray[Any, Any], capfd: Captured) -> None:
 
 
 def test_even_cuts(two: np.ndarray[Any, Any], capfd: Captured) -> None:
-    assert run(["rank", "a.i32", "b.i32", "--split", "2"]) == 0
+    assert invoke(["rank", "a.i32", "b.i32", "--split", "2"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert found["parts"] == [
         {"offset": 0, "nbytes": 16, "ranges": [[0, 8], [0, 8]], "items": 4, "item_ranges": [[0, 2], [0, 2]]},
@@ -72,8 +72,8 @@ def test_the_parts_are_those_of_merge(two: np.ndarray[Any, Any], capfd: Captured
     for name in ("a.txt", "b.txt"):
         lines = sorted(b"x" * random_.randint(0, 30) for _ in range(200))
         Path(name).write_bytes(b"".join(line + b"\n" for line in lines))
-    assert run(["merge", "-q", "a.txt", "b.txt", "--parts", "3", "-o", "part{part}.txt"]) == 0
-    assert run(["rank", "a.txt", "b.txt", "--split", "3"]) == 0
+    assert invoke(["merge", "-q", "a.txt", "b.txt", "--parts", "3", "-o", "part{part}.txt"]) == 0
+    assert invoke(["rank", "a.txt", "b.txt", "--split", "3"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert found["items"] is None
     for number, part in enumerate(found["parts"]):
@@ -84,7 +84,7 @@ def test_the_parts_are_those_of_merge(two: np.ndarray[Any, Any], capfd: Captured
 
 
 def test_the_table(two: np.ndarray[Any, Any], capfd: Captured) -> None:
-    assert run(["rank", "a.i32", "b.i32", "--at", "3,9", "--of", "7"]) == 0
+    assert invoke(["rank", "a.i32", "b.i32", "--at", "3,9", "--of", "7"]) == 0
     assert capfd.readouterr().out.splitlines() == [
         "9 items of 2 files, order: int32",
         "",
@@ -107,7 +107,7 @@ def test_the_table(two: np.ndarray[Any, Any], capfd: Captured) -> None:
      ("7:2", slice(0, 0)), ("5:1e6", slice(5, None)), ("-1e6:1", slice(0, 1)), ("50:", slice(0, 0))],
 )  # fmt: skip
 def test_ranges_are_slices(two: np.ndarray[Any, Any], capfd: Captured, text: str, expected: slice) -> None:
-    assert run(["rank", "a.i32", "b.i32", f"--range={text}", "-o", "out.npy", "--report", "r.json"]) == 0
+    assert invoke(["rank", "a.i32", "b.i32", f"--range={text}", "-o", "out.npy", "--report", "r.json"]) == 0
     assert np.load("out.npy").tolist() == two[expected].tolist()
     report = json.loads(Path("r.json").read_text())
     assert report["items"] == len(two[expected])
@@ -123,22 +123,22 @@ def test_csv_compressed_files_and_standard_input(
     Path("b.csv").write_text('city,amount\n"A ""big""\ntown",9\nBern,50\n')
     merged = ['"Rome, Italy",7', '"A ""big""\ntown",9', "Oslo,40", "Bern,50"]
     words = ["a.csv", "b.csv", "--field", "amount:n"]
-    assert run(["rank", *words, "--at", "0,1,2,3,4", "--of", "x,8", "--of", "x,50", "--json"]) == 0
+    assert invoke(["rank", *words, "--at", "0,1,2,3,4", "--of", "x,8", "--of", "x,50", "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert [one["item"] for one in found["ranks"]] == [*merged, None]
     assert [(one["lower"], one["upper"]) for one in found["of"]] == [(1, 1), (3, 4)]
-    assert run(["rank", *words, "--of", "x,50", "--last-resort", "--json"]) == 0
+    assert invoke(["rank", *words, "--of", "x,50", "--last-resort", "--json"]) == 0
     (one,) = json.loads(capfd.readouterr().out)["of"]
     assert (one["lower"], one["upper"]) == (4, 4)
-    assert run(["merge", "-q", *words, "--tail", "3"]) == 0
+    assert invoke(["merge", "-q", *words, "--tail", "3"]) == 0
     assert capfd.readouterr().out == "city,amount\n" + "\n".join(merged[1:]) + "\n"
-    assert run(["merge", "-q", *words, "--head", "0"]) == 0
+    assert invoke(["merge", "-q", *words, "--head", "0"]) == 0
     assert capfd.readouterr().out == "city,amount\n"
     Path("c.txt.gz").write_bytes(gzip.compress(b"1\n3\n5\n"))
     Path("d.txt").write_bytes(b"2\n4")
-    assert run(["merge", "-q", "c.txt.gz", "d.txt", "--tail", "2"]) == 0
+    assert invoke(["merge", "-q", "c.txt.gz", "d.txt", "--tail", "2"]) == 0
     assert capfd.readouterr().out == "4\n5\n"
-    assert run(["rank", "c.txt.gz", "d.txt", "--at", "3"]) == 0
+    assert invoke(["rank", "c.txt.gz", "d.txt", "--at", "3"]) == 0
     assert "4" in capfd.readouterr().out
 
 
@@ -151,17 +151,19 @@ def test_records_and_structured_arrays(tmp_path: Path, monkeypatch: pytest.Monke
     ):  # fmt: skip
         for name, turned in (("a.npy", rows), ("b.npy", rows[1:])):
             np.save(name, turned[::-1] if field.endswith(":r") else turned)
-        assert run(["rank", "a.npy", "b.npy", "--field", field, "--of", item, "--json"]) == 0
+        assert invoke(["rank", "a.npy", "b.npy", "--field", field, "--of", item, "--json"]) == 0
         (one,) = json.loads(capfd.readouterr().out)["of"]
         assert (one["lower"], one["upper"]) == expected, (field, item)
     Path("a.bin").write_bytes(b"aaxbbx")
-    assert run(["rank", "a.bin", "--record-size", "3", "--key-size", "2", "--at", "1", "--of", "ab", "--json"]) == 0
+    assert invoke(["rank", "a.bin", "--record-size", "3", "--key-size", "2", "--at", "1", "--of", "ab", "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert (found["ranks"][0]["item"], found["of"][0]["lower"]) == ("bb", 1)
-    assert run(["rank", "a.bin", "--record-size", "3", "--key-size", "2", "--of", "0x62", "--of", "b", "--json"]) == 0
+    assert (
+        invoke(["rank", "a.bin", "--record-size", "3", "--key-size", "2", "--of", "0x62", "--of", "b", "--json"]) == 0
+    )
     found = json.loads(capfd.readouterr().out)
     assert [one["lower"] for one in found["of"]] == [1, 1]  # zeros fill up both
-    assert run(["rank", "a.bin", "--record-size", "3", "--key-size", "2", "--of", "0x626262"]) == 2
+    assert invoke(["rank", "a.bin", "--record-size", "3", "--key-size", "2", "--of", "0x626262"]) == 2
     assert "a key has 2 bytes, and '0x626262' has 3; write fewer, or 0x and up to 4" in capfd.readouterr().err
 
 
@@ -191,12 +193,12 @@ def test_items_of_answers_are_items_that_can_be_asked_for(
     shares = [0.1, 1e30, -0.0, 0.0, np.nan, np.inf, 1 / 3]
     rows = [(city, int(rng.integers(-3, 3)), float(rng.choice(shares))) for city in CITIES for _ in range(3)]
     np.save("given.npy", np.array(rows, [("city", "S6"), ("amount", f"{dtype}i8"), ("share", f"{dtype}f4")]))
-    assert run(["sort", "given.npy", "--field", fields, "-o", "a.npy", "--quiet"]) == 0
+    assert invoke(["sort", "given.npy", "--field", fields, "-o", "a.npy", "--quiet"]) == 0
     words = ["rank", "a.npy", "--field", fields, "--json"]
     capfd.readouterr()
-    assert run([*words, "--at", ",".join(map(str, range(len(rows))))]) == 0
+    assert invoke([*words, "--at", ",".join(map(str, range(len(rows))))]) == 0
     items = [one["item"] for one in json.loads(capfd.readouterr().out)["ranks"]]
-    assert run([*words, *(f"--of={item}" for item in items)]) == 0
+    assert invoke([*words, *(f"--of={item}" for item in items)]) == 0
     found = json.loads(capfd.readouterr().out)["of"]
     for rank, (item, one) in enumerate(zip(items, found, strict=True)):
         assert one["item"] == item
@@ -210,7 +212,7 @@ def test_an_empty_line_is_an_item_in_the_table(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("\nb\n")
-    assert run(["rank", "a.txt", "--at", "0", "--of", ""]) == 0
+    assert invoke(["rank", "a.txt", "--at", "0", "--of", ""]) == 0
     assert capfd.readouterr().out.splitlines()[1:] == [
         "",
         "rank  item     file   index",
@@ -226,20 +228,20 @@ def test_an_empty_line_is_an_item_in_the_table(
 
 @pytest.mark.parametrize("words", [["--at", "3,9", "--of", "7"], ["--split", "2"], ["--quantile", "0.5", "--json"]])
 def test_answers_go_to_a_file_whole_or_not_at_all(two: np.ndarray[Any, Any], capfd: Captured, words: list[str]) -> None:
-    assert run(["rank", "a.i32", "b.i32", *words]) == 0
+    assert invoke(["rank", "a.i32", "b.i32", *words]) == 0
     shown = capfd.readouterr().out
     for more in ([], ["--fsync"]):
-        assert run(["rank", "a.i32", "b.i32", *words, "-o", "answers.txt", *more]) == 0
+        assert invoke(["rank", "a.i32", "b.i32", *words, "-o", "answers.txt", *more]) == 0
         assert Path("answers.txt").read_text() == shown
         assert capfd.readouterr() == ("", "")
-    assert run(["rank", "a.i32", "b.i32", "--at", "10", "-o", "answers.txt"]) == 2
+    assert invoke(["rank", "a.i32", "b.i32", "--at", "10", "-o", "answers.txt"]) == 2
     assert Path("answers.txt").read_text() == shown
     assert sorted(os.listdir()) == ["a.i32", "answers.txt", "b.i32"]
 
 
 def test_each_question_has_an_answer(two: np.ndarray[Any, Any], capfd: Captured) -> None:
     words = ["--at", "3,3,1", "--quantile", "0.5,1/2,0.5", "--of", "1", "--of", "1"]
-    assert run(["rank", "a.i32", "b.i32", *words, "--json"]) == 0
+    assert invoke(["rank", "a.i32", "b.i32", *words, "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert [one["rank"] for one in found["ranks"][:3]] == [3, 3, 1]
     assert [one["quantile"] for one in found["ranks"][3:]] == ["0.5", "1/2", "0.5"]
@@ -250,7 +252,7 @@ def test_lines_are_texts_in_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     lines = ["1.10", "007", " 5", "1e3", "12345678901234567.89"]
     Path("a.txt").write_text("".join(f"{line}\n" for line in sorted(lines)))
-    assert run(["rank", "a.txt", "--at", "0,1,2,3,4", "--of", "1.10", "--json"]) == 0
+    assert invoke(["rank", "a.txt", "--at", "0,1,2,3,4", "--of", "1.10", "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert [one["item"] for one in found["ranks"]] == sorted(lines)
     assert found["of"][0]["item"] == "1.10"
@@ -280,7 +282,7 @@ def test_lines_are_texts_in_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_what_cannot_be_asked_is_one_line(
     two: np.ndarray[Any, Any], capfd: Captured, words: list[str], said: str
 ) -> None:
-    assert run(["rank", "a.i32", "b.i32", *words]) == 2
+    assert invoke(["rank", "a.i32", "b.i32", *words]) == 2
     captured = capfd.readouterr()
     assert captured.out == ""
     assert captured.err.startswith(f"gpumerge: {said}")
@@ -295,7 +297,7 @@ def test_what_cannot_be_asked_is_one_line(
         ("a.f64", np.zeros(1).tobytes(), ["--of", "1e400"], "it is too large for float64; write inf"),
         ("a.bin", b"abc", ["--record-size", "3", "--of", "abcd"], "a key has 3 bytes"),
         *[
-            ("a.csv", data, ["--csv", "-k2,2", "--of", '1,"x'], "it is no record of CSV: ")
+            ("a.csv", data, ["--csv", "-k2,2", "--of", '1,"x'], "it is not a record of CSV: ")
             for data in (b"1,x\n", b'1,"x"\n', b'1,"x\ny"\n', b'1,x"y"\n')
         ],
         ("a.i32", b"", ["--quantile", "0.5"], "--quantile: the files hold no items"),
@@ -306,7 +308,7 @@ def test_items_that_cannot_be(
     tmp_path: Path, capfd: Captured, name: str, content: bytes, words: list[str], said: str
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    assert run(["rank", str(tmp_path / name), *words]) == 2
+    assert invoke(["rank", str(tmp_path / name), *words]) == 2
     error = capfd.readouterr().err
     assert said in error
     assert error.count("\n") == 1
@@ -329,7 +331,7 @@ def test_numbers_beyond_those_of_machines(
     (tmp_path / "a").write_text("a\nc\n")
     (tmp_path / "b").write_text("b\n")
     asked = [word.replace("NUMBER", str(number)) for word in words]
-    code = run([*asked, "-q", str(tmp_path / "a"), str(tmp_path / "b")])
+    code = invoke([*asked, "-q", str(tmp_path / "a"), str(tmp_path / "b")])
     captured = capfd.readouterr()
     told = captured.out if code == 0 else captured.err
     assert wanted.replace("NUMBER", str(number)) in told
@@ -341,11 +343,11 @@ def test_empty_files(tmp_path: Path, capfd: Captured) -> None:
         (tmp_path / name).write_bytes(b"")
     for suffix in ("i32", "txt"):
         names = [str(tmp_path / f"{one}.{suffix}") for one in "ab"]
-        assert run(["rank", *names, "--at", "0", "--of", "1", "--split", "3"]) == 0
+        assert invoke(["rank", *names, "--at", "0", "--of", "1", "--split", "3"]) == 0
         found = json.loads(capfd.readouterr().out)
         assert (found["ranks"][0]["ahead"], found["of"][0]["count"], len(found["parts"])) == ([0, 0], 0, 3)
         for words in (["merge", "--tail", "5"], ["merge", "--head", "5"], ["rank", "--range", "0:5"]):
-            assert run([words[0], "-q", *names, *words[1:]]) == 0
+            assert invoke([words[0], "-q", *names, *words[1:]]) == 0
             assert capfd.readouterr().out == ""
 
 
@@ -355,7 +357,7 @@ def test_questions_that_are_asked_again_are_all_answered(
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("".join(f"{number}\n" for number in range(100)))
     words = ["--at", "0", "--at", "10,11", "--quantile", "0.5", "--quantile=0.9,0.99"]
-    assert run(["rank", "-n", "a.txt", *words, "--json"]) == 0
+    assert invoke(["rank", "-n", "a.txt", *words, "--json"]) == 0
     ranks = json.loads(capfd.readouterr().out)["ranks"]
     assert [one["rank"] for one in ranks] == [0, 10, 11, 49, 89, 98]
 
@@ -365,12 +367,12 @@ def test_the_suffix_of_answers(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("1\n2\n")
-    assert run(["rank", "a.txt", "--at", "1", "-o", "r.json"]) == 0
+    assert invoke(["rank", "a.txt", "--at", "1", "-o", "r.json"]) == 0
     assert json.loads(Path("r.json").read_text())["ranks"][0]["item"] == "2"
-    assert run(["rank", "a.txt", "--at", "1", "-o", "r.txt"]) == 0
+    assert invoke(["rank", "a.txt", "--at", "1", "-o", "r.txt"]) == 0
     assert Path("r.txt").read_text().startswith("lines of 1 file")
     for name, holds in (("r.npy", []), ("r.i32", []), ("r.csv", []), ("r.npy.gz", ["--json"])):
-        assert run(["rank", "a.txt", "--at", "1", *holds, "-o", name]) == 2
+        assert invoke(["rank", "a.txt", "--at", "1", *holds, "-o", name]) == 2
         held = "a JSON object" if holds else "tables of text"
         assert f"-o {name}: answers are {held}, not .{name.split('.')[1]}; name it " in capsys.readouterr().err
         assert not Path(name).exists()
@@ -392,11 +394,11 @@ def test_an_item_of_text_without_the_field_of_the_key(
         (["--field", "ms:n", "q.csv"], "x,100"),
         (["-k", "2n", "r.txt"], "x 100"),
     ):
-        assert run(["rank", *words, "--of", "100"]) == 2
+        assert invoke(["rank", *words, "--of", "100"]) == 2
         assert f"has no field for {' '.join(words[:-1])}; write the " in capsys.readouterr().err
-        assert run(["rank", *words, "--of", item, "--of", item[:2], "--json"]) == 0
+        assert invoke(["rank", *words, "--of", item, "--of", item[:2], "--json"]) == 0
         (found, empty) = json.loads(capsys.readouterr().out)["of"]
         assert (found["lower"], found["upper"], empty["upper"]) == (1, 2, 0)
     caplog.clear()
-    assert run(["rank", "--field", "ms:n,host", "r.csv", "--of", "100,b"]) == 0
+    assert invoke(["rank", "--field", "ms:n,host", "r.csv", "--of", "100,b"]) == 0
     assert "whose key 'b' by --field ms:n is no number" in caplog.text

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.compare.key_shapes import SHAPES
 from tests.oracles import merged_records
 
@@ -21,7 +21,7 @@ STRUCTURED = "[('id','>u4'),('x','f8'),('name','S5')]"
 
 
 def generate(*arguments: object) -> None:
-    assert run(["generate", *map(str, arguments)]) == 0
+    assert invoke(["generate", *map(str, arguments)]) == 0
 
 
 def records_of(path: Path, size: int) -> list[bytes]:
@@ -35,12 +35,12 @@ def test_the_sort_benchmarks_records(tmp_path: Path, shape: str, reverse: bool) 
     a, b, out = (tmp_path / name for name in ("a.dat", "b.dat", "out.dat"))
     options = [*SORT_BENCHMARK, *(["-r"] if reverse else [])]
     generate(a, b, "--count", 2000, "--shape", shape, *options)
-    assert run(["check", *options, str(a), str(b)]) == 0
-    assert run(["merge", *options, str(a), str(b), "-o", str(out), "-q"]) == 0
+    assert invoke(["check", *options, str(a), str(b)]) == 0
+    assert invoke(["merge", *options, str(a), str(b), "-o", str(out), "-q"]) == 0
     both = records_of(a, 100) + records_of(b, 100)
     assert len(set(both)) == 4000
     assert records_of(out, 100) == merged_records(both, 0, 10, descending=reverse)
-    assert run(["check", *options, str(out)]) == 0
+    assert invoke(["check", *options, str(out)]) == 0
 
 
 def test_through_standard_input_and_output(tmp_path: Path) -> None:
@@ -58,8 +58,8 @@ def test_structured_records(tmp_path: Path, key: str, suffix: str) -> None:
     a, b, out = (str(tmp_path / f"{name}{suffix}") for name in ("a", "b", "out"))
     said = ["--field", key] if suffix == ".npy" else ["--dtype", STRUCTURED, "--field", key]
     generate(a, b, "--count", 300, "--dtype", STRUCTURED, "--field", key)
-    assert run(["merge", *said, a, b, "-o", out, "-q"]) == 0
-    assert run(["check", *said, out]) == 0
+    assert invoke(["merge", *said, a, b, "-o", out, "-q"]) == 0
+    assert invoke(["check", *said, out]) == 0
     dtype = np.dtype([("id", ">u4"), ("x", "f8"), ("name", "S5")])
     result = np.load(out) if suffix == ".npy" else np.fromfile(out, dtype)
     assert result.dtype == dtype
@@ -73,7 +73,7 @@ def test_numbers_anywhere_in_a_record(tmp_path: Path, dtype: str) -> None:
     a, b, out = (tmp_path / name for name in ("a.rec", "b.rec", "out.rec"))
     options = ["--record-size", "19", "--key-offset", "5", "--dtype", dtype]
     generate(a, b, "--count", 400, *options)
-    assert run(["merge", *options, str(a), str(b), "-o", str(out), "-q"]) == 0
+    assert invoke(["merge", *options, str(a), str(b), "-o", str(out), "-q"]) == 0
     expected = merged_records(records_of(a, 19) + records_of(b, 19), 5, np.dtype(dtype))
     assert records_of(out, 19) == expected
     keys = [record[5 : 5 + np.dtype(dtype).itemsize] for record in expected]
@@ -86,38 +86,38 @@ def test_the_same_seed_makes_the_same_records(tmp_path: Path) -> None:
     generate(b, "--count", 100, *SORT_BENCHMARK, "--shuffled")
     generate(c, "--count", 100, *SORT_BENCHMARK, "--shuffled", "--seed", 1)
     assert a.read_bytes() == b.read_bytes() != c.read_bytes()
-    assert run(["check", *SORT_BENCHMARK, str(a)]) == 1
+    assert invoke(["check", *SORT_BENCHMARK, str(a)]) == 1
 
 
 def test_plan_report_and_compare(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     a, b = str(tmp_path / "a.dat"), str(tmp_path / "b.dat")
     generate(a, b, "--count", 3000, *SORT_BENCHMARK)
-    assert run(["merge", a, b, *SORT_BENCHMARK, "--plan", "-S", "64k"]) == 0
+    assert invoke(["merge", a, b, *SORT_BENCHMARK, "--plan", "-S", "64k"]) == 0
     told = json.loads(capfd.readouterr().out)
     assert told["nbytes"] == 600_000
     assert len(told["chunks"]) > 4
     assert all(edge % 100 == 0 for chunk in told["chunks"] for ends in chunk["ranges"] for edge in ends)
     report = tmp_path / "report.json"
-    assert run(["merge", a, b, *SORT_BENCHMARK, "-o", str(tmp_path / "out.dat"), "-q", "--report", str(report)]) == 0
+    assert invoke(["merge", a, b, *SORT_BENCHMARK, "-o", str(tmp_path / "out.dat"), "-q", "--report", str(report)]) == 0
     told = json.loads(report.read_text())
     assert (told["items"], told["order"]) == (6000, "records of 100 bytes, key bytes 0 to 9")
     arguments = ["merge", a, b, *SORT_BENCHMARK, "--compare", "--repeat", "1", "-q", "--backend", "cpu"]
-    assert run([*arguments, "--report", str(report)]) == 0
+    assert invoke([*arguments, "--report", str(report)]) == 0
     assert all(row["right"] for row in json.loads(report.read_text())["rows"])
 
 
 def test_check_names_the_record(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.rec").write_bytes(b"bb1aa2ab3aa4")
-    assert run(["check", "--record-size", "3", "--key-offset", "0", "--key-size", "1", str(tmp_path / "a.rec")]) == 1
+    assert invoke(["check", "--record-size", "3", "--key-offset", "0", "--key-size", "1", str(tmp_path / "a.rec")]) == 1
     assert capfd.readouterr().err == f"gpumerge: {tmp_path}/a.rec@1: disorder: 'a' comes after 'b'; {_TO_R}\n"
-    assert run(["check", "--record-size", "3", "--key-size", "2", "--key-offset", "1", str(tmp_path / "a.rec")]) == 1
+    assert invoke(["check", "--record-size", "3", "--key-size", "2", "--key-offset", "1", str(tmp_path / "a.rec")]) == 1
     assert "a.rec@1: disorder: 'a2' comes after 'b1'; sort it first" in capfd.readouterr().err
-    assert run(["check", "--record-size", "3", "--key-offset", "2", str(tmp_path / "a.rec")]) == 0
+    assert invoke(["check", "--record-size", "3", "--key-offset", "2", str(tmp_path / "a.rec")]) == 0
 
 
 _TO_R = "the file is in -r order: add -r"
 WHOLE = (
-    "say --csv, or another --format, if its lines have columns; --record-size, or --dtype with fields, if it holds "
+    "use --csv, or another --format, if its lines have columns; --record-size, or --dtype with fields, if it holds "
     "records"
 )
 
@@ -127,7 +127,7 @@ WHOLE = (
     [
         (
             "a.dat --record-size 7",
-            "a.dat: 100 bytes are no multiple of 7, the size of a record: 2 left over; check the record's size, or "
+            "a.dat: 100 bytes are not a multiple of 7, the size of a record: 2 left over; check the record's size, or "
             "whether the file is whole",
         ),
         (
@@ -148,7 +148,7 @@ WHOLE = (
         ("a.dat --field id", f"--field: the size of the records of a.dat is not known; {WHOLE}"),
         (
             "a.dat --dtype u4,f8 --field f0 --field f1",
-            "a.dat: 100 bytes are no multiple of 12, the size of a record: 4 left over; check the record's size, or "
+            "a.dat: 100 bytes are not a multiple of 12, the size of a record: 4 left over; check the record's size, or "
             "whether the file is whole",
         ),
         ("a.dat --dtype u4,f8 --field f0:n", "--field f0:n: records take no 'n'; write NAME or NAME:r"),
@@ -195,20 +195,20 @@ WHOLE = (
         ),
         (
             "a.dat --dtype U4,f8 --field f0",
-            "--field f0: a field of type <U4 has no order here; name a field of numbers or of bytes",
+            "--field f0: a field of type <U4 cannot be ordered; name a field of numbers or of bytes",
         ),
         (
             "a.dat --dtype M8[s],f8 --field f0",
-            "--field f0: a field of type <M8[s] has no order here; name a field of numbers or of bytes",
+            "--field f0: a field of type <M8[s] cannot be ordered; name a field of numbers or of bytes",
         ),
         ("a.dat --dtype 3u4,f8 --field f0", "--field f0: the field is an array of (3,); name a field of one value"),
         (
             "a.dat --dtype O,f8 --field f1",
-            "--dtype 'O,f8' is no dtype of records in a file; use fields of numbers and bytes",
+            "--dtype 'O,f8' is not a dtype of records in a file; use fields of numbers and bytes",
         ),
         (
             "a.dat --dtype x4,f8 --field f1",
-            "--dtype 'x4,f8' is no structured dtype; write for example u4,f8 or \"[('id','<u4'),('x','f8')]\"",
+            "--dtype 'x4,f8' is not a structured dtype; write for example u4,f8 or \"[('id','<u4'),('x','f8')]\"",
         ),
         ("s.npy", "s.npy: records need a key; name one of their fields as the key (--field): id, x"),
         (
@@ -244,6 +244,6 @@ def test_contradictions(
     np.save("k.npy", np.zeros(3))
     before = sorted(os.listdir())
     words = arguments.split()
-    assert run(["merge", *words, *([] if "-o" in words else ["-o", "out.rec"])]) == 2
+    assert invoke(["merge", *words, *([] if "-o" in words else ["-o", "out.rec"])]) == 2
     assert capfd.readouterr().err == f"gpumerge: {said}\n"
     assert sorted(os.listdir()) == before

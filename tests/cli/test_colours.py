@@ -24,8 +24,8 @@ from rich.console import Console
 from gpumerge_cli.report.terminal import PlainConsole
 from rich.text import Text
 PlainConsole(stderr=True).print(Text("wrong", style="bold red"))
-from gpumerge_cli.cli.app import run
-sys.exit(run(sys.argv[1:]))
+from gpumerge_cli.cli.app import invoke
+sys.exit(invoke(sys.argv[1:]))
 """
 
 

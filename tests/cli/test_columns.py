@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 
 YEARS = "country,2019,2020\nzimbabwe,5,1\nchad,6,9\nZambia,1,2\n"
 HOURS = "coin,1h,24h\nbtc,5,30\neth,-2,4\nada,10,100\n"
@@ -40,12 +40,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_name_of_the_header_is_a_name(table: str, words: str, firsts: str) -> None:
     """It may look like a number, or like letters of a key beside an empty name."""
     Path("a.csv").write_text(table)
-    assert run(["sort", *words.split(), "a.csv", "-o", "b.csv"]) == 0
+    assert invoke(["sort", *words.split(), "a.csv", "-o", "b.csv"]) == 0
     header, *lines = Path("b.csv").read_text().splitlines()
     assert header == table.splitlines()[0]
     assert [line[0] for line in lines] == firsts.split()
-    assert run(["check", *words.split(), "b.csv"]) == 0
-    assert run(["merge", "-q", *words.split(), "b.csv", "-o", "c.csv"]) == 0
+    assert invoke(["check", *words.split(), "b.csv"]) == 0
+    assert invoke(["merge", "-q", *words.split(), "b.csv", "-o", "c.csv"]) == 0
     assert Path("c.csv").read_bytes() == Path("b.csv").read_bytes()
 
 
@@ -59,8 +59,8 @@ def test_a_name_of_the_header_is_a_name(table: str, words: str, firsts: str) -> 
 )
 def test_a_join_by_such_a_name(table: str, key: str, rows: str) -> None:
     Path("a.csv").write_text(table)
-    assert run(["sort", "-s", "--field", key, "a.csv", "-o", "b.csv"]) == 0
-    assert run(["join", "-q", "--csv", "-j", key, "b.csv", "b.csv", "--output", "c.csv"]) == 0
+    assert invoke(["sort", "-s", "--field", key, "a.csv", "-o", "b.csv"]) == 0
+    assert invoke(["join", "-q", "--csv", "-j", key, "b.csv", "b.csv", "--output", "c.csv"]) == 0
     header, *lines = Path("c.csv").read_text().splitlines()
     assert [header, *(line.split(",")[0] for line in lines)] == rows.split()
 
@@ -68,27 +68,27 @@ def test_a_join_by_such_a_name(table: str, key: str, rows: str) -> None:
 @pytest.mark.parametrize("words", ["--field 1:n", "--csv -k 1:n"])
 def test_a_number_that_is_also_the_name_of_another_column(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.csv").write_text("0,1\n5,3\n4,9\n")
-    assert run(["sort", *words.split(), "a.csv"]) == 2
+    assert invoke(["sort", *words.split(), "a.csv"]) == 2
     told = "means field 1, or the field '1' if line 1 is a header; add --header 1 for the name, or --header 0 for the"
     assert told in capsys.readouterr().err
     for header, lines in (("1", "0,1 5,3 4,9"), ("0", "0,1 4,9 5,3")):
-        assert run(["sort", *words.split(), "--header", header, "a.csv", "-o", "b.csv"]) == 0
+        assert invoke(["sort", *words.split(), "--header", header, "a.csv", "-o", "b.csv"]) == 0
         assert Path("b.csv").read_text().split() == lines.split()
 
 
 def test_a_join_by_a_number_that_is_also_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.csv").write_text("0,1\n4,9\n")
-    assert run(["join", "--csv", "-j", "1:n", "a.csv", "a.csv"]) == 2
+    assert invoke(["join", "--csv", "-j", "1:n", "a.csv", "a.csv"]) == 2
     assert "add --header for the name, or --no-header for the number" in capsys.readouterr().err
     for header, lines in (("--header", "1,0,0 9,4,4"), ("--no-header", "0,1,1 4,9,9")):
-        assert run(["join", "-q", "--csv", "-j", "1:n", header, "a.csv", "a.csv", "--output", "b.csv"]) == 0
+        assert invoke(["join", "-q", "--csv", "-j", "1:n", header, "a.csv", "a.csv", "--output", "b.csv"]) == 0
         assert Path("b.csv").read_text().split() == lines.split()
 
 
 def test_a_column_of_its_own_number_and_data_without_a_header() -> None:
     Path("a.csv").write_text("1,b\n0,a\n")
     for words in (["--field=1:n"], ["--csv", "-k1,1n"]):
-        assert run(["sort", *words, "a.csv", "-o", "b.csv"]) == 0
+        assert invoke(["sort", *words, "a.csv", "-o", "b.csv"]) == 0
         assert Path("b.csv").read_text() == "0,a\n1,b\n"
 
 
@@ -97,7 +97,7 @@ def test_a_column_of_its_own_number_and_data_without_a_header() -> None:
 def test_no_letters_choose_a_column_without_a_name(command: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.csv").write_text(",name,price\n0,x,9\n1,y,3\n")
     words = ["--csv", "-j", name, "a.csv", "a.csv"] if command == "join" else ["--field", name, "a.csv"]
-    assert run([command, *words]) == 2
+    assert invoke([command, *words]) == 2
     near = "did you mean price? " * (name == "prize")
     assert f"the header has no field '{name}'; {near}use one of name, price\n" in capsys.readouterr().err
 
@@ -108,28 +108,28 @@ def test_no_letters_choose_a_column_without_a_name(command: str, name: str, caps
 def test_a_line_ahead_of_the_header_is_named(ahead: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.csv").write_text(f"{ahead}id;name\n2;b\n1;a\n")
     words = ["sort", "-t", ";", "--field", "id", "a.csv"]
-    assert run(words) == 2
+    assert invoke(words) == 2
     assert f"the header has no field 'id'; {told}: add --header 2, or remove it\n" in capsys.readouterr().err
-    assert run([*words, "--header", "2", "-o", "b.csv"]) == 0
+    assert invoke([*words, "--header", "2", "-o", "b.csv"]) == 0
     assert Path("b.csv").read_text() == f"{ahead}id;name\n1;a\n2;b\n"
 
 
 def test_names_with_blanks_are_quoted(capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.csv").write_text("id, name\n1,a\n")
-    assert run(["sort", "--field", "name", "a.csv"]) == 2
+    assert invoke(["sort", "--field", "name", "a.csv"]) == 2
     assert capsys.readouterr().err.endswith("no field 'name'; did you mean ' name'? use one of id, ' name'\n")
     Path("a.csv").write_text("id\tname\n1\ta\n")
-    assert run(["sort", "--field", "id", "a.csv"]) == 2
+    assert invoke(["sort", "--field", "id", "a.csv"]) == 2
     assert capsys.readouterr().err.endswith(r"it has one, 'id\tname'; -t says what separates them" + "\n")
 
 
 def test_the_number_of_a_doubled_name_keeps_the_header(capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.csv").write_text("id,when,when\n2,mar,b\n1,apr,a\n")
-    assert run(["sort", "--field", "when", "a.csv"]) == 2
+    assert invoke(["sort", "--field", "when", "a.csv"]) == 2
     assert "the header has when more than once; use its number, with --header 1" in capsys.readouterr().err
-    assert run(["sort", "--header", "1", "--field", "2", "a.csv", "-o", "b.csv"]) == 0
+    assert invoke(["sort", "--header", "1", "--field", "2", "a.csv", "-o", "b.csv"]) == 0
     assert Path("b.csv").read_text() == "id,when,when\n1,apr,a\n2,mar,b\n"
-    assert run(["join", "--csv", "-j", "when", "a.csv", "a.csv"]) == 2
+    assert invoke(["join", "--csv", "-j", "when", "a.csv", "a.csv"]) == 2
     assert "use its number, with --header\n" in capsys.readouterr().err
 
 
@@ -147,7 +147,7 @@ def test_a_pipe_has_numbers_and_a_header() -> None:
 def test_names_of_files_from_a_list(command: list[str], words: list[str]) -> None:
     Path("a.csv").write_text("id,name\n-3,c\n1,a\n")
     Path("names").write_bytes(b"a.csv\0a.csv\0")
-    assert run([*command, "--files0-from", "names", *words, "-o", "b.csv"]) == 0
+    assert invoke([*command, "--files0-from", "names", *words, "-o", "b.csv"]) == 0
     assert Path("b.csv").read_text() == "id,name\n-3,c\n-3,c\n1,a\n1,a\n"
 
 
@@ -155,7 +155,7 @@ def test_names_of_files_from_a_list(command: list[str], words: list[str]) -> Non
 def test_a_hint_of_disorder_names_a_key_as_it_was_named(key: str, capfd: pytest.CaptureFixture[str]) -> None:
     """By its number, the header would no longer be known."""
     Path("a.csv").write_text("id,zone\n" + "".join(f"1,{number}\n" for number in range(90, 12, -3)))
-    assert run(["merge", "--csv", "-k", key, "a.csv"]) == 2
+    assert invoke(["merge", "--csv", "-k", key, "a.csv"]) == 2
     assert f"the file is in the order of -k zone:nr: use that for -k {key}\n" in capfd.readouterr().err
-    assert run(["merge", "-q", "--csv", "-k", "zone:nr", "a.csv", "-o", "b.csv"]) == 0
+    assert invoke(["merge", "-q", "--csv", "-k", "zone:nr", "a.csv", "-o", "b.csv"]) == 0
     assert Path("b.csv").read_bytes() == Path("a.csv").read_bytes()

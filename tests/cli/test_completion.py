@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cli.completion import SHELLS
 from gpumerge_cli.cli.options.commands import COMMANDS
 
@@ -161,6 +161,6 @@ def test_zsh(files: Path) -> None:
 
 def test_the_program_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
     for name, made in SHELLS.items():
-        assert run(["--show-completion", name]) == 0
+        assert invoke(["--show-completion", name]) == 0
         assert capsys.readouterr().out == made()
-    assert run(["--show-completion", "tcsh"]) == 2
+    assert invoke(["--show-completion", "tcsh"]) == 2

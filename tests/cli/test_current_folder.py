@@ -24,9 +24,9 @@ def watch(event, arguments):
 sys.path.append(PACKAGE)
 sys.addaudithook(watch)
 import gpumerge_cli.compare.costs as costs
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 costs._COUNTS, costs._REPEAT, costs._WRITTEN = {key: 20_000 for key in costs._COUNTS}, 1, 3_000_000
-code = run(sys.argv[2:])
+code = invoke(sys.argv[2:])
 with open(sys.argv[1], "w") as file:
     json.dump(seen, file)
 sys.exit(code)

@@ -19,7 +19,7 @@ TOLD = "too many open files; raise the limit on open files (ulimit -n)"
 _RUN = """
 import os, resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 held = []
 try:
     while True:
@@ -28,7 +28,7 @@ except OSError:
     pass
 for _ in range(int(sys.argv[1])):
     os.close(held.pop())
-os._exit(run(sys.argv[2:]))
+os._exit(invoke(sys.argv[2:]))
 """
 
 

@@ -56,7 +56,7 @@ def gpumerge(*arguments: str, **keywords: object) -> subprocess.CompletedProcess
 
 @pytest.mark.parametrize("arguments", [[], *([command] for command in COMMANDS)])
 def test_help_goes_to_standard_output(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert door.run([*arguments, "--help"]) == 0
+    assert door.invoke([*arguments, "--help"]) == 0
     captured = capsys.readouterr()
     assert "Usage: gpumerge" in captured.out
     assert captured.err == ""
@@ -65,7 +65,7 @@ def test_help_goes_to_standard_output(arguments: list[str], capsys: pytest.Captu
 
 @pytest.mark.parametrize("command", ["", "merge", "check"])
 def test_help_tells_suffixes_and_exit_codes(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    door.run([*command.split(), "--help"])
+    door.invoke([*command.split(), "--help"])
     text = capsys.readouterr().out
     for width in (8, 16, 32, 64):
         assert f".i{width} " in text
@@ -128,14 +128,14 @@ def test_help_has_examples_first_and_tuning_last() -> None:
     ],
 )
 def test_what_asks_for_help(arguments: list[str], command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert door.run(arguments) == 0
+    assert door.invoke(arguments) == 0
     assert capsys.readouterr().out == help_text(command)
 
 
 def test_h_is_an_order_where_gnu_sort_has_it_for_one(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.txt").write_text("2K\n1M\n")
     for command in ("merge -q", "sort", "check"):
-        assert door.run([*command.split(), "-h", str(tmp_path / "a.txt")]) == 0
+        assert door.invoke([*command.split(), "-h", str(tmp_path / "a.txt")]) == 0
         assert "Usage" not in capfd.readouterr().out
 
 
@@ -158,7 +158,7 @@ def test_each_command_has_its_work() -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from gpumerge_cli.cli.app import run; run(['merge', '--help']); "
+        "import sys; from gpumerge_cli.cli.app import invoke; invoke(['merge', '--help']); "
         "print(sorted({'numpy', 'cupy', 'rich', 'json', 'asyncio'} & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -171,7 +171,7 @@ def test_a_merge_imports_only_what_it_needs(tmp_path: Path) -> None:
     unneeded = {"pydantic", "rich", "json", "tempfile", "statistics", "hashlib", "logging", "csv"}
     unneeded |= {f"gpumerge_cli.{name}" for name in ("cli.bench", "formats.csv_lines", "results.compared", "batch")}
     code = (
-        f"import sys; from gpumerge_cli.cli.app import run; run({words}); "
+        f"import sys; from gpumerge_cli.cli.app import invoke; invoke({words}); "
         f"print(sorted({unneeded} & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -227,17 +227,17 @@ def test_shortened_options_do_what_the_whole_ones_do(
         (["compare", "--without-f", "--output-d=;", "--tot"], "1,z\n2;1;0;total\n"),
         (["merge", "--qui", "--no-che", "--numeric"], "1,x\n1,z\n2,y\n"),
     ):
-        assert door.run([*words, "a", "b"]) == 0
+        assert door.invoke([*words, "a", "b"]) == 0
         assert capfd.readouterr() == (told, "")
     # A word behind an option that takes a value is that value.
-    assert door.run(["join", "-q", "-t,", "-a1", "-oauto", "-e", "--col", "a", "b"]) == 0
+    assert door.invoke(["join", "-q", "-t,", "-a1", "-oauto", "-e", "--col", "a", "b"]) == 0
     assert capfd.readouterr().out == "1,x,z\n2,y,--col\n"
-    assert door.run(["compare", "--output", "x", "--out", "a", "b"]) == 2
+    assert door.invoke(["compare", "--output", "x", "--out", "a", "b"]) == 2
     said = capfd.readouterr().err
     assert said == "gpumerge: --out is ambiguous; write one of --output, --output-delimiter\n"
-    assert door.run(["join", "-q", "--field-sep=,", "--field-separator=;", "a", "b"]) == 2
+    assert door.invoke(["join", "-q", "--field-sep=,", "--field-separator=;", "a", "b"]) == 2
     assert "--field-separator is given twice" in capfd.readouterr().err
-    assert door.run(["merge", "none", "--deb"]) == 2
+    assert door.invoke(["merge", "none", "--deb"]) == 2
     assert "Traceback" in capfd.readouterr().err
 
 
@@ -249,16 +249,16 @@ def test_names_of_files_may_look_like_options(
     Path("--count").write_text("1\n2\n")
     Path("--help").write_text("2\n")
     for command, told in (("merge", "1\n2\n2\n"), ("union", "1\n2\n"), ("symmetric", "1\n")):
-        assert door.run([command, "-q", "--", "--count", "--help"]) == 0
+        assert door.invoke([command, "-q", "--", "--count", "--help"]) == 0
         assert capfd.readouterr() == (told, "")
-    assert door.run(["merge", "-qz", "-o", "--count", "--threads", "1", "--", "--help"]) == 0
+    assert door.invoke(["merge", "-qz", "-o", "--count", "--threads", "1", "--", "--help"]) == 0
     assert Path("--count").read_text() == "2\n\0"
-    assert door.run(["merge", "-q", "--outp", "--count", "--no-check", "--count=after", "--", "--help"]) == 0
+    assert door.invoke(["merge", "-q", "--outp", "--count", "--no-check", "--count=after", "--", "--help"]) == 0
     assert Path("--count").read_text() == "2\t1\n"
     words = deque(["--count", "-qk", "--count", "a"])
     assert [one[1] for one in scan(options.command("merge"), words)] == ["ahead", True, "--count", False]
     monkeypatch.setenv("GPUMERGE_UNIQUE", "1")  # help alone reads no settings
-    assert door.run(["merge", "-q", "--", "--help", "--help"]) == 0
+    assert door.invoke(["merge", "-q", "--", "--help", "--help"]) == 0
     assert capfd.readouterr() == ("2\n", "")
     assert {*map(str, Path().iterdir())} == {"--count", "--help"}
 
@@ -276,13 +276,13 @@ def test_whole_names_of_other_options_are_not_shortened_ones(
     words: list[str], near: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """merge --head takes the first items, and gpumerge --version tells its version."""
-    assert door.run(words) == 2
+    assert door.invoke(words) == 2
     assert f"did you mean {near}?" in capsys.readouterr().err
 
 
 def test_join_takes_head_as_coreutils_does(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a").write_text("z 1\na 2\n")
-    assert door.run(["join", "-q", "--head", str(tmp_path / "a"), str(tmp_path / "a")]) == 0
+    assert door.invoke(["join", "-q", "--head", str(tmp_path / "a"), str(tmp_path / "a")]) == 0
     assert capfd.readouterr().out == "z 1 1\na 2 2\n"
 
 
@@ -303,7 +303,7 @@ def test_join_takes_head_as_coreutils_does(tmp_path: Path, capfd: pytest.Capture
 def test_an_unknown_option_says_which_was_meant(
     arguments: list[str], near: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert door.run(arguments) == 2
+    assert door.invoke(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("gpumerge: there is no option --")
@@ -312,7 +312,7 @@ def test_an_unknown_option_says_which_was_meant(
 
 
 def test_a_field_by_the_name_of_the_old_option_is_told_of_the_new(capsys: pytest.CaptureFixture[str]) -> None:
-    assert door.run(["merge", "--key", "city", "a"]) == 2
+    assert door.invoke(["merge", "--key", "city", "a"]) == 2
     assert "--field takes names" in capsys.readouterr().err
 
 
@@ -375,7 +375,7 @@ def test_version() -> None:
     ],
 )
 def test_wrong_usage_is_one_line(arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert door.run(arguments) == 2
+    assert door.invoke(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("gpumerge: ")

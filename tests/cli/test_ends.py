@@ -42,7 +42,7 @@ def test_every_error_is_one_line(
     error: BaseException, code: int, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(door, "_dispatch", raising(error))
-    assert door.run([]) == code
+    assert door.invoke([]) == code
     assert capsys.readouterr().err == f"gpumerge: {line}\n"
 
 
@@ -58,10 +58,10 @@ def test_what_others_make_of_a_signal_is_told_as_the_signal(
         return 0
 
     monkeypatch.setattr(door, "_dispatch", stopped)
-    assert door.run([]) == 143
+    assert door.invoke([]) == 143
     assert capsys.readouterr().err.startswith("gpumerge: interrupted; ")
     monkeypatch.setattr(door, "_dispatch", raising(ValueError("surprise")))
-    assert door.run([]) == 2  # the signal is not taken for what stops the next run
+    assert door.invoke([]) == 2  # the signal is not taken for what stops the next run
 
 
 def test_no_memory_for_the_way_that_errors_are_told(
@@ -69,7 +69,7 @@ def test_no_memory_for_the_way_that_errors_are_told(
 ) -> None:
     monkeypatch.setattr(door, "_dispatch", raising(MemoryError()))
     monkeypatch.setattr(door, "anything_set", raising(MemoryError()))
-    assert door.run([]) == 2
+    assert door.invoke([]) == 2
     assert "not enough memory" in capsys.readouterr().err
 
 
@@ -77,7 +77,7 @@ def test_debug_shows_the_traceback_and_the_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(door, "_dispatch", raising(InputError("wrong")))
-    assert door.run(["merge", "--debug"]) == 2
+    assert door.invoke(["merge", "--debug"]) == 2
     error = capsys.readouterr().err
     assert error.startswith("Traceback")
     assert error.endswith("\ngpumerge: wrong\n")
@@ -88,7 +88,7 @@ def test_a_closed_pipe_is_silent(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     wrapped.__cause__ = BrokenPipeError()
     for error in (BrokenPipeError(), wrapped):
         monkeypatch.setattr(door, "_dispatch", raising(error))
-        assert door.run([]) == 141
+        assert door.invoke([]) == 141
     assert capsys.readouterr().err == ""
 
 
@@ -147,7 +147,7 @@ def test_what_goes_to_a_closed_standard_output_is_not_lost_in_silence(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", None)
-        code = door.run(arguments)
+        code = door.invoke(arguments)
         assert sys.stdout is None
     assert code == 2
     captured = capsys.readouterr()
@@ -160,7 +160,7 @@ def test_notes_do_not_go_to_standard_output_where_standard_error_is_closed(
 ) -> None:
     (tmp_path / "a.txt").write_text("b\na\n")
     monkeypatch.setattr(sys, "stderr", None)
-    assert door.run(["sort", "--debug", str(tmp_path / "a.txt")]) == 0
+    assert door.invoke(["sort", "--debug", str(tmp_path / "a.txt")]) == 0
     assert capfd.readouterr().out == "a\n_\nb\n_\n"
 
 

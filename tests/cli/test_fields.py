@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cli.batch_jobs import commands
 from tests.record_fields import in_order, joined, python_key
 
@@ -41,12 +41,12 @@ def test_columns(fields: list[str], days: str, sales: Path, capfd: pytest.Captur
     """They imply --csv, names also --header 1."""
     words = [f"--field={field}" for field in fields]
     header = ["--header=1"] if fields[0][0].isdigit() else []
-    assert run(["sort", *words, *header, "sales.csv", "-o", "sorted.csv"]) == 0
+    assert invoke(["sort", *words, *header, "sales.csv", "-o", "sorted.csv"]) == 0
     lines = Path("sorted.csv").read_bytes().splitlines()
     assert lines[0] == SALES.splitlines()[0]
     assert b"".join(line[-1:] for line in lines[1:]).decode() == days
     for command in ("check", "merge -q", "sort -c", "sort -m"):
-        assert run([*command.split(), *words, *header, "sorted.csv"]) == 0
+        assert invoke([*command.split(), *words, *header, "sorted.csv"]) == 0
         if command.endswith(("-q", "-m")):
             assert capfd.readouterr().out.encode() == Path("sorted.csv").read_bytes()
 
@@ -65,7 +65,7 @@ def test_columns(fields: list[str], days: str, sales: Path, capfd: pytest.Captur
 def test_what_is_no_column(
     command: str, field: str, said: str, sales: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run([command, f"--field={field}", "sales.csv"]) == 2
+    assert invoke([command, f"--field={field}", "sales.csv"]) == 2
     assert capsys.readouterr().err == f"gpumerge: {said}\n"
 
 
@@ -86,16 +86,16 @@ def test_letters_behind_any_field_of_a_list(
     """A field with letters may stand anywhere among others without any."""
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text("name,city,amount\nx,Bern,7\nz,Bern,6\ny,Bern,6\n")
-    assert run(["sort", f"--field={field}", "a.csv", "-o", "b.csv"]) == 0
+    assert invoke(["sort", f"--field={field}", "a.csv", "-o", "b.csv"]) == 0
     assert "".join(line[0] for line in Path("b.csv").read_text().splitlines()[1:]) == names
-    assert run(["merge", "-q", f"--field={field}", "b.csv", "-o", "c.csv"]) == 0
-    assert run(["check", f"--field={field}", "c.csv"]) == 0
+    assert invoke(["merge", "-q", f"--field={field}", "b.csv", "-o", "c.csv"]) == 0
+    assert invoke(["check", f"--field={field}", "c.csv"]) == 0
 
 
 @pytest.mark.parametrize("command", ["sort", "merge -q"])
 def test_a_name_implies_the_header(command: str, sales: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for words in (["--csv", "-k", "day:n"], ["--field=day:n"]):
-        assert run([*command.split(), *words, "-s", "sales.csv"]) == (0 if command == "sort" else 2)
+        assert invoke([*command.split(), *words, "-s", "sales.csv"]) == (0 if command == "sort" else 2)
         out = capfd.readouterr().out
         assert command != "sort" or out.splitlines()[0] == 'city,"amount, net",day'
 
@@ -103,7 +103,7 @@ def test_a_name_implies_the_header(command: str, sales: Path, capfd: pytest.Capt
 def test_columns_between_tabs(sales: Path, capfd: pytest.CaptureFixture[str]) -> None:
     Path("a.tsv").write_text("city\tday\nOslo\t3\nRome\t1\n")
     for command in ("sort", "sort -m", "merge -q"):
-        assert run([*command.split(), "--field", "city", "-t", "\\t", "a.tsv"]) == 0
+        assert invoke([*command.split(), "--field", "city", "-t", "\\t", "a.tsv"]) == 0
         assert capfd.readouterr().out == Path("a.tsv").read_text()
 
 
@@ -112,10 +112,10 @@ def test_a_key_of_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     items = np.array([(3, 1.5), (1, 2.5), (2, 0.5)], [("id", "<u4"), ("x", "<f8")])
     np.save("a.npy", items)
     for field, order in (("id", [1, 2, 3]), ("id:r", [3, 2, 1]), ("x", [2, 3, 1])):
-        assert run(["sort", "--field", field, "a.npy", "-o", "s.npy"]) == 0
+        assert invoke(["sort", "--field", field, "a.npy", "-o", "s.npy"]) == 0
         assert np.load("s.npy")["id"].tolist() == order
-        assert run(["check", "--field", field, "s.npy"]) == 0
-        assert run(["merge", "-q", "--field", field, "s.npy", "-o", "m.npy"]) == 0
+        assert invoke(["check", "--field", field, "s.npy"]) == 0
+        assert invoke(["merge", "-q", "--field", field, "s.npy", "-o", "m.npy"]) == 0
         assert np.array_equal(np.load("m.npy"), np.load("s.npy"))
 
 
@@ -123,7 +123,7 @@ def test_records_are_generated_with_one_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run(["generate", "b.npy", "--field", "id,x", "--dtype=[('id','u4'),('x','f8')]"]) == 2
+    assert invoke(["generate", "b.npy", "--field", "id,x", "--dtype=[('id','u4'),('x','f8')]"]) == 2
     told = "gpumerge: --field id,x: records are made with one key; name one field\n"
     assert capsys.readouterr().err == told
     assert not Path("b.npy").exists()
@@ -169,14 +169,14 @@ def test_several_fields_of_records(
         runs.append(run_)
     expected = in_order(runs, fields).tobytes()
     shuffled = write("all", joined(runs))
-    assert run(["sort", *options, shuffled, "-o", f"sorted.{suffix}"]) == 0
+    assert invoke(["sort", *options, shuffled, "-o", f"sorted.{suffix}"]) == 0
     assert read("sorted").tobytes() == expected
     names = [write(f"run{number}", in_order([one], fields)) for number, one in enumerate(runs)]
-    assert run(["merge", "-q", *options, *names, "-o", f"merged.{suffix}"]) == 0
+    assert invoke(["merge", "-q", *options, *names, "-o", f"merged.{suffix}"]) == 0
     assert read("merged").tobytes() == expected
-    assert run(["check", *options, f"merged.{suffix}"]) == 0
-    assert run(["check", *options, shuffled]) == 1
-    assert run(["merge", "-q", "--unique", *options, *names, "-o", f"unique.{suffix}"]) == 0
+    assert invoke(["check", *options, f"merged.{suffix}"]) == 0
+    assert invoke(["check", *options, shuffled]) == 1
+    assert invoke(["merge", "-q", "--unique", *options, *names, "-o", f"unique.{suffix}"]) == 0
     keys = [python_key(item, fields) for item in read("merged")]
     assert len(read("unique")) == sum(number == 0 or key != keys[number - 1] for number, key in enumerate(keys))
 
@@ -215,7 +215,7 @@ def test_a_disorder_of_records_names_the_field(
     monkeypatch.chdir(tmp_path)
     np.save("a.npy", np.array(items, [("city", "S4"), ("id", "<i4")]))
     for words in (["check"], ["merge", "-o", "b.npy"]):
-        assert run([*words, f"--field={field}", "--backend=cpu", "a.npy"]) == (1 if words == ["check"] else 2)
+        assert invoke([*words, f"--field={field}", "--backend=cpu", "a.npy"]) == (1 if words == ["check"] else 2)
         assert capsys.readouterr().err == f"gpumerge: a.npy{told}\n"
 
 
@@ -239,7 +239,7 @@ def test_a_disorder_by_columns_names_the_field(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text("city,day\nRome,10\nRome,2\n")
-    assert run(["check", f"--field={field}", "--header=1", "--backend=cpu", "a.csv"]) == 1
+    assert invoke(["check", f"--field={field}", "--header=1", "--backend=cpu", "a.csv"]) == 1
     assert capsys.readouterr().err == f"gpumerge: a.csv:3: disorder: {told}\n"
 
 
@@ -275,7 +275,7 @@ def test_names_that_are_not_there_or_mean_two_things(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text(f"{header}\n1,2\n")
-    assert run(["check", f"--field={field}", "a.csv"]) == 2
+    assert invoke(["check", f"--field={field}", "a.csv"]) == 2
     assert capsys.readouterr().err == f"gpumerge: {told}\n"
 
 
@@ -295,7 +295,7 @@ def test_names_that_are_not_there_or_mean_two_things(
     ],
 )
 def test_values_that_are_mistyped(words: str, near: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(words.split()) in (1, 2)
+    assert invoke(words.split()) in (1, 2)
     assert f"; did you mean {near}? use " in capsys.readouterr().err
 
 
@@ -303,7 +303,7 @@ def test_a_header_of_one_column_makes_one_think_of_the_separator(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.csv").write_text("city;day\nOslo;1\n")
-    assert run(["merge", "--field=day", str(tmp_path / "a.csv")]) == 2
+    assert invoke(["merge", "--field=day", str(tmp_path / "a.csv")]) == 2
     said = "the header has no field 'day'; it has one, 'city;day'; -t says what separates them"
     assert capsys.readouterr().err == f"gpumerge: --field day: {said}\n"
 
@@ -324,13 +324,13 @@ def test_keys_come_in_the_order_of_the_command_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text("a,b,c\n1,z,0\n2,y,0\n2,x,0\n3,w,0\n")
-    assert run(["sort", *words.split(), "a.csv", "-o", "b.csv"]) == 0
+    assert invoke(["sort", *words.split(), "a.csv", "-o", "b.csv"]) == 0
     rows = Path("b.csv").read_text().splitlines()[1:]
     assert [row.replace(",", "")[:2] for row in rows] == lines.split()
-    assert run(["check", *words.split(), "b.csv"]) == 0
-    assert run(["merge", "-q", *words.split(), "b.csv", "-o", "c.csv"]) == 0
+    assert invoke(["check", *words.split(), "b.csv"]) == 0
+    assert invoke(["merge", "-q", *words.split(), "b.csv", "-o", "c.csv"]) == 0
     assert Path("c.csv").read_bytes() == Path("b.csv").read_bytes()
-    assert run(["check", *words.replace("--csv", "--csv -k c").split(), "b.csv"]) == 0
+    assert invoke(["check", *words.replace("--csv", "--csv -k c").split(), "b.csv"]) == 0
 
 
 def test_keys_whose_order_is_not_known(
@@ -341,12 +341,12 @@ def test_keys_whose_order_is_not_known(
     Path("a.csv").write_text("a,b\n1,z\n")
     monkeypatch.setenv("GPUMERGE_KEY", "2")
     monkeypatch.setenv("GPUMERGE_FIELD", "a:n")
-    assert run(["merge", "-q", "a.csv"]) == 2
+    assert invoke(["merge", "-q", "a.csv"]) == 2
     told = "-k and --field: which of them goes first is not known; write both on the command line"
     assert told in capsys.readouterr().err
-    assert run(["merge", "-q", "--field=a:n", "-k2", "a.csv", "-o", "b.csv"]) == 0
+    assert invoke(["merge", "-q", "--field=a:n", "-k2", "a.csv", "-o", "b.csv"]) == 0
     monkeypatch.delenv("GPUMERGE_FIELD")
-    assert run(["merge", "-q", "--csv", "a.csv", "-o", "b.csv"]) == 0
+    assert invoke(["merge", "-q", "--csv", "a.csv", "-o", "b.csv"]) == 0
     monkeypatch.delenv("GPUMERGE_KEY")
     for operation in ("merge", "sort"):
         job = (
@@ -354,7 +354,7 @@ def test_keys_whose_order_is_not_known(
         )
         Path("jobs.toml").write_text(job)
         capsys.readouterr()
-        assert run(["batch", "jobs.toml"]) == 2
+        assert invoke(["batch", "jobs.toml"]) == 2
         assert "key and field: which of them goes first is not known" in capsys.readouterr().err
 
 
@@ -366,17 +366,17 @@ def test_keys_of_the_command_line_and_of_jobs_replace_those_of_settings(
     Path("a.txt").write_text("x 2\ny 10\n")
     Path("a.bed").write_bytes(Path("a.txt").read_bytes())
     for words in (["-k2,2n", "a.txt"], ["-k2,2n", "--format=text", "a.bed"]):
-        assert run(["merge", "-q", *words, "-o", "b.txt"]) == 0, capsys.readouterr().err
+        assert invoke(["merge", "-q", *words, "-o", "b.txt"]) == 0, capsys.readouterr().err
         assert Path("b.txt").read_bytes() == Path("a.txt").read_bytes()
     Path("jobs.toml").write_text('[[job]]\noperation = "merge"\ninputs = ["a.txt"]\nkey = ["2,2n"]\noutput = "c.txt"\n')
     commands.cache_clear()
-    assert run(["batch", "-q", "jobs.toml"]) == 0, capsys.readouterr().err
+    assert invoke(["batch", "-q", "jobs.toml"]) == 0, capsys.readouterr().err
     commands.cache_clear()
     assert Path("c.txt").read_bytes() == Path("a.txt").read_bytes()
     Path("gpumerge.toml").unlink()
     monkeypatch.setenv("GPUMERGE_KEY", "1,1")
     Path("a.csv").write_text("a,b\n2,y\n10,x\n")
-    assert run(["merge", "-q", "--field=a:n", "a.csv", "-o", "b.csv"]) == 0, capsys.readouterr().err
+    assert invoke(["merge", "-q", "--field=a:n", "a.csv", "-o", "b.csv"]) == 0, capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -390,7 +390,7 @@ def test_names_are_those_of_the_first_header_that_there_is(
         Path(name).write_text("" if name.startswith("empty") else "id,x\n1,2\n10,1\n")
     for words in (["merge", "-q"], ["sort"], ["merge", "-q", "--csv"]):
         key = ["-k", "id:n"] if "--csv" in words else ["--field=id:n"]
-        assert run([*words, *key, *names, "-o", "out.csv"]) == 0
+        assert invoke([*words, *key, *names, "-o", "out.csv"]) == 0
         assert Path("out.csv").read_text() == "id,x\n1,2\n10,1\n"
 
 
@@ -405,7 +405,7 @@ def test_files_that_are_all_empty_have_fields_of_any_name(
     for name in ("a.csv", "b.csv"):
         Path(name).write_bytes(mark)
     outputs = ["-o", "out{part}.csv"] if "--parts" in command else []
-    assert run([*command.split(), *key.split(), *outputs, "a.csv", "b.csv"]) == 0, capfd.readouterr().err
+    assert invoke([*command.split(), *key.split(), *outputs, "a.csv", "b.csv"]) == 0, capfd.readouterr().err
     assert capfd.readouterr().out in ("", mark.decode())
     assert [(sales / f"out{part}.csv").read_bytes() for part in ("0", "1") if outputs] == (
         [mark] * 2 if outputs else []
@@ -416,21 +416,21 @@ def test_an_empty_device_and_an_empty_compressed_file_have_fields_of_any_name(
     sales: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     Path("a.csv.gz").write_bytes(gzip.compress(b""))
-    assert run(["merge", "-q", "--field=id", "/dev/null", "a.csv.gz"]) == 0
+    assert invoke(["merge", "-q", "--field=id", "/dev/null", "a.csv.gz"]) == 0
     assert capfd.readouterr().out == ""
     Path("b.csv").write_text("id\n2\n10\n")
-    assert run(["merge", "-q", "--field=id:n", "/dev/null", "a.csv.gz", "b.csv"]) == 0
+    assert invoke(["merge", "-q", "--field=id:n", "/dev/null", "a.csv.gz", "b.csv"]) == 0
     assert capfd.readouterr().out == "id\n2\n10\n"
 
 
 def test_ranks_in_files_that_are_all_empty(sales: Path, capfd: pytest.CaptureFixture[str]) -> None:
     Path("a.csv").write_bytes(b"")
-    assert run(["rank", "--field=id", "--split", "2", "a.csv", "a.csv"]) == 0, capfd.readouterr().err
+    assert invoke(["rank", "--field=id", "--split", "2", "a.csv", "a.csv"]) == 0, capfd.readouterr().err
 
 
 def test_a_name_beside_a_pipe_is_looked_up_in_no_empty_file(sales: Path, capfd: pytest.CaptureFixture[str]) -> None:
     Path("a.csv").write_bytes(b"")
-    assert run(["merge", "--field=id", "a.csv", "-"]) == 2
+    assert invoke(["merge", "--field=id", "a.csv", "-"]) == 2
     assert "--field NAME: there is no header to find it in; name a regular file" in capfd.readouterr().err
 
 
@@ -450,7 +450,7 @@ def test_a_name_beside_a_pipe_is_looked_up_in_no_empty_file(sales: Path, capfd: 
     ],
 )
 def test_options_that_are_like_another(words: str, near: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*words.split(), "a"]) == 2
+    assert invoke([*words.split(), "a"]) == 2
     said = capsys.readouterr().err
     assert (f"did you mean {near}?" in said) if near else ("did you mean" not in said)
 
@@ -459,7 +459,7 @@ def test_settings_that_are_like_another(monkeypatch: pytest.MonkeyPatch, capsys:
     """The prefix GPUMERGE_, which all settings share, does not make two names alike."""
     for name, near in (("GPUMERGE_THREDS", "GPUMERGE_THREADS"), ("GPUMERGE_XYZ", "")):
         monkeypatch.setenv(name, "1")
-        assert run(["info"]) == 2
+        assert invoke(["info"]) == 2
         said = capsys.readouterr().err
         assert (f"did you mean {near}?" in said) if near else ("did you mean" not in said)
         monkeypatch.delenv(name)
@@ -467,7 +467,7 @@ def test_settings_that_are_like_another(monkeypatch: pytest.MonkeyPatch, capsys:
 
 def test_a_job_with_a_mistyped_operation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "jobs.toml").write_text('[[job]]\noperatoin = "merge"\ninputs = ["a"]\noutput = "b"\n')
-    assert run(["batch", str(tmp_path / "jobs.toml")]) == 2
+    assert invoke(["batch", str(tmp_path / "jobs.toml")]) == 2
     assert "there is no key operatoin; did you mean operation?" in capsys.readouterr().err
 
 
@@ -478,11 +478,11 @@ def test_options_for_text_make_text_of_any_suffix(
     lines = b"##x\n#CHROM\tPOS\n1\t5\n2\t3\n"
     (tmp_path / "a.vcf").write_bytes(lines)
     options = [*told, "--field", "#CHROM:V,POS:n", "-t", r"\t", "--header", "2"]
-    assert run(["merge", "-q", *options, str(tmp_path / "a.vcf"), str(tmp_path / "a.vcf")]) == 0
+    assert invoke(["merge", "-q", *options, str(tmp_path / "a.vcf"), str(tmp_path / "a.vcf")]) == 0
     assert capfd.readouterr().out.encode() == b"##x\n#CHROM\tPOS\n1\t5\n1\t5\n2\t3\n2\t3\n"
 
 
 def test_a_file_without_a_known_suffix_may_hold_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.vcf").write_bytes(b"id\n1\n")
-    assert run(["merge", "--field", "id", str(tmp_path / "a.vcf")]) == 2
-    assert "say --csv, or another --format, if its lines have columns" in capsys.readouterr().err
+    assert invoke(["merge", "--field", "id", str(tmp_path / "a.vcf")]) == 2
+    assert "use --csv, or another --format, if its lines have columns" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_options_with_two_values(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a").write_text("1\n")
-    assert run(words.split()) == 2
+    assert invoke(words.split()) == 2
     told = capsys.readouterr().err
     assert " is given twice, as " in told
     assert " out\n" in told
@@ -33,5 +33,5 @@ def test_options_that_say_the_same_twice(words: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("1\n")
     out = str(tmp_path / "o.txt")
     again = ["--threads=2", "--backend=cpu", "-o", out] * 2
-    assert run([*words.split(), *again, str(tmp_path / "a.txt")]) == 0
+    assert invoke([*words.split(), *again, str(tmp_path / "a.txt")]) == 0
     assert Path(out).read_text() == "1\n"

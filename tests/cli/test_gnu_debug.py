@@ -82,7 +82,7 @@ def test_the_command(arguments: list[str], tmp_path: Path, capfdbinary: pytest.C
     data = b"b  10 x\na\t2\n\n  c -3.5K\njan,0x1fz\nb 7\nFeb,nan(3)q,1e9\n\xe9\t\x80\0x\nb"
     (tmp_path / "f").write_bytes(data)
     out, notes = theirs([*map(os.fsencode, arguments)], data)
-    assert door.run(["sort", "--debug", "--backend=cpu", *arguments, str(tmp_path / "f")]) == 0
+    assert door.invoke(["sort", "--debug", "--backend=cpu", *arguments, str(tmp_path / "f")]) == 0
     captured = capfdbinary.readouterr()
     assert captured.out == out
     assert captured.err.decode().splitlines() == [f"gpumerge: {note}" for note in notes]
@@ -91,13 +91,13 @@ def test_the_command(arguments: list[str], tmp_path: Path, capfdbinary: pytest.C
 @pytest.mark.parametrize("arguments", [["-c"], ["-C"], ["-o", "x"], ["--csv"]])
 def test_what_it_does_not_go_with(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "f").write_bytes(b"a\n")
-    assert door.run(["sort", "--debug", *arguments, str(tmp_path / "f")]) == 2
+    assert door.invoke(["sort", "--debug", *arguments, str(tmp_path / "f")]) == 2
     assert "--debug" in capsys.readouterr().err
 
 
 def test_tracebacks_have_another_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for option, shown in (("--debug", False), ("--traceback", True)):
-        assert door.run(["sort", option, str(tmp_path / "missing")]) == 2
+        assert door.invoke(["sort", option, str(tmp_path / "missing")]) == 2
         assert ("Traceback" in capsys.readouterr().err) is shown
 
 

@@ -7,7 +7,7 @@ import resource
 
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort
 from gpumerge_cli.cli.gnu_values import SATURATED
 from gpumerge_cli.cli.keyspec import is_random
@@ -374,6 +374,6 @@ def test_memory_is_read_alike_in_every_command(name: str, written: str) -> None:
 @pytest.mark.parametrize("words", ["-S 1x", "-S1x", "--memory 1x", "--memory=1x", "-q -S 1x"])
 @pytest.mark.parametrize("name", ["merge", "check", "sort"])
 def test_messages_name_the_option_as_it_is_written(name: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([name, *words.split(), "a"]) == 2
+    assert invoke([name, *words.split(), "a"]) == 2
     written = "--memory" if "--memory" in words else "-S"
     assert capsys.readouterr().err.startswith(f"gpumerge: {written}: invalid size '1x'")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 
 Captured = pytest.CaptureFixture[str]
 
@@ -20,9 +20,9 @@ Captured = pytest.CaptureFixture[str]
 @pytest.mark.parametrize("count", [0, 1, 4, 9, 10, 1 << 40])
 def test_heads_and_tails_of_numbers(two: np.ndarray[Any, Any], count: int, backend: str, capfdbinary: Any) -> None:
     for option, expected in (("--head", two[:count]), ("--tail", two[max(0, 9 - count) :])):
-        assert run(["merge", "-q", "a.i32", "b.i32", option, str(count), "--backend", backend]) == 0
+        assert invoke(["merge", "-q", "a.i32", "b.i32", option, str(count), "--backend", backend]) == 0
         assert capfdbinary.readouterr().out == expected.tobytes()
-    assert run(["merge", "-q", "a.i32", "b.i32", "--head", "7", "--parts", "2", "-o", "p{part}.i32"]) == 0
+    assert invoke(["merge", "-q", "a.i32", "b.i32", "--head", "7", "--parts", "2", "-o", "p{part}.i32"]) == 0
     parts = [np.fromfile(f"p{number}.i32", np.int32) for number in range(2)]
     assert [len(part) for part in parts] == [3, 4]
     assert np.concatenate(parts).tolist() == two[:7].tolist()
@@ -68,7 +68,7 @@ def test_heads_and_tails_of_lines_are_those_of_sort(tmp_path: Path, rng: np.rand
             ]
             to_file = random_.random() < 0.5
             output = tmp_path / "out.txt"
-            assert run([*words, *(["-o", str(output)] if to_file else [])]) == 0, words
+            assert invoke([*words, *(["-o", str(output)] if to_file else [])]) == 0, words
             found = output.read_bytes() if to_file else capfdbinary.readouterr().out
             assert found == b"".join(expected), words
 
@@ -88,7 +88,7 @@ def gnu(words: list[str]) -> bytes:
     ],
 )
 def test_heads_that_cannot_be(two: np.ndarray[Any, Any], capfd: Captured, words: list[str], said: str) -> None:
-    assert run(["merge", "a.i32", "b.i32", *words]) == 2
+    assert invoke(["merge", "a.i32", "b.i32", *words]) == 2
     error = capfd.readouterr().err
     assert error.startswith(f"gpumerge: {said}")
     assert error.count("\n") == 1
@@ -96,7 +96,7 @@ def test_heads_that_cannot_be(two: np.ndarray[Any, Any], capfd: Captured, words:
 
 def test_disorder_where_items_are_read(tmp_path: Path, capfd: Captured) -> None:
     np.array([5, 4, 3, 9], np.int32).tofile(tmp_path / "a.i32")
-    assert run(["merge", "-q", str(tmp_path / "a.i32"), "--head", "2", "-o", str(tmp_path / "out.i32")]) == 2
+    assert invoke(["merge", "-q", str(tmp_path / "a.i32"), "--head", "2", "-o", str(tmp_path / "out.i32")]) == 2
     assert "a.i32@1: disorder" in capfd.readouterr().err
     assert not (tmp_path / "out.i32").exists()
 
@@ -106,6 +106,6 @@ def test_heads_in_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two: np.
         '[[job]]\noperation = "merge"\ninputs = ["a.i32", "b.i32"]\noutput = "few.i32"\nhead = 3\n'
         '[[job]]\noperation = "merge"\ninputs = ["a.i32", "b.i32"]\noutput = "last.i32"\ntail = 2\n'
     )
-    assert run(["batch", "-q", "jobs.toml"]) == 0
+    assert invoke(["batch", "-q", "jobs.toml"]) == 0
     assert np.fromfile("few.i32", np.int32).tolist() == [1, 2, 3]
     assert np.fromfile("last.i32", np.int32).tolist() == [7, 9]

@@ -20,7 +20,7 @@ def _told(capfd: pytest.CaptureFixture[str], tmp_path: Path, files: dict[str, by
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
     names = [str(tmp_path / name) for name in files]
-    assert app.run(["merge", "-q", "--backend", "cpu", *options, *names, "-o", str(tmp_path / "out")]) == 2
+    assert app.invoke(["merge", "-q", "--backend", "cpu", *options, *names, "-o", str(tmp_path / "out")]) == 2
     return capfd.readouterr().err
 
 
@@ -29,7 +29,7 @@ def test_a_table_is_named_by_its_header(tmp_path: Path, capfd: pytest.CaptureFix
     assert _told(capfd, tmp_path, files).endswith("line 1 is a header: use --field id:n\n")
     tabs = {name.replace("csv", "tsv"): data.replace(b",", b"\t") for name, data in files.items()}
     assert _told(capfd, tmp_path, tabs).endswith(r"line 1 is a header: use --field id:n -t '\t'" + "\n")
-    assert app.run(["merge", "-q", "--field", "id:n", "-t", r"\t", *(str(tmp_path / name) for name in tabs)]) == 0
+    assert app.invoke(["merge", "-q", "--field", "id:n", "-t", r"\t", *(str(tmp_path / name) for name in tabs)]) == 0
     assert capfd.readouterr().out == "id\tname\n0\ta\n1\tb\n2\tc\n3\td\n"
 
 
@@ -64,7 +64,7 @@ def _warned(caplog: pytest.LogCaptureFixture, tmp_path: Path, files: dict[str, b
         (tmp_path / name).write_bytes(data)
     names = [str(tmp_path / name) for name in files]
     caplog.clear()
-    assert app.run(["merge", "-q", "--backend", "cpu", *options.split(), *names, "-o", str(tmp_path / "out")]) == 0
+    assert app.invoke(["merge", "-q", "--backend", "cpu", *options.split(), *names, "-o", str(tmp_path / "out")]) == 0
     return "".join(f"{message}\n" for message in caplog.messages)
 
 
@@ -136,11 +136,11 @@ def test_a_join_tells_of_headers(options: str, tmp_path: Path, caplog: pytest.Lo
         (tmp_path / name).write_bytes(data)
     names = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
     words = ["join", "-q", *options.split(), *names, "--output", str(tmp_path / "out")]
-    assert app.run(words) == (2 if options == "--csv -j1" else 0)
+    assert app.invoke(words) == (2 if options == "--csv -j1" else 0)
     told = "".join(caplog.messages)
     assert told.endswith("do; if it is a header, add --header") is (options != "--csv -j1")
     caplog.clear()
-    assert app.run([*words, "--header"]) == 0
+    assert app.invoke([*words, "--header"]) == 0
     assert caplog.messages == []
     assert b"".join((tmp_path / "out").read_bytes().split()).endswith(b"town0,a,b")
 
@@ -169,13 +169,13 @@ def test_a_header_that_is_in_order_is_told(
         Path(name).write_bytes(head + b"\n" + its)
     words = [command, *options.split(), *names, "-o", str(tmp_path / "out")]
     words += ["--at", "0"] if command == "rank" else ["-q"]
-    assert app.run(words) == 0
+    assert app.invoke(words) == 0
     assert [message.rpartition(", is like ")[2] for message in caplog.messages] == [
         f"a header of the {word}s after it, and counts as one of them; if it is one, add --header 1"
         for word in ("record" if "--csv" in options else "line",)
     ]
     caplog.clear()
-    assert app.run([*words, "--header", "1"]) == 0
+    assert app.invoke([*words, "--header", "1"]) == 0
     assert caplog.messages == []
 
 
@@ -189,11 +189,11 @@ def test_digits_in_a_name_leave_a_header_a_header(
         (tmp_path / file).write_text(data)
     names = [str(tmp_path / file) for file in files]
     for options in ("-t, -k1,1", "--csv -k1") if command != "join" else ("-t,", "--csv"):
-        app.run([command, *options.split(), *names])
+        app.invoke([command, *options.split(), *names])
         option = "--header;" if command == "join" else "--header 1 or --field NAME;"
         assert f"if line 1 is a header, add {option} else sort it first" in capfd.readouterr().err
     if command != "join":
-        app.run([command, *names])
+        app.invoke([command, *names])
         assert "use --field " in capfd.readouterr().err
 
 
@@ -206,9 +206,9 @@ def test_columns_of_compare_get_no_hint_that_it_refuses(tmp_path: Path, capfd: p
     names = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
     for number, name in enumerate(names):
         Path(name).write_text(f"id,n\n1,a\n{number + 3},b\n")
-    assert app.run(["compare", *names]) == 2
+    assert app.invoke(["compare", *names]) == 2
     assert capfd.readouterr().err.endswith("; if line 1 is a header, add --header 1; else sort it first\n")
-    assert app.run(["compare", "--header", "1", *names]) == 0
+    assert app.invoke(["compare", "--header", "1", *names]) == 0
     assert capfd.readouterr().out == "id,n\n\t\t1,a\n3,b\n\t4,b\n"
 
 
@@ -277,7 +277,7 @@ def test_no_order_is_proposed_that_numbers_have_by_chance(
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
     names = [str(tmp_path / name) for name in files]
-    app.run(["merge", "-q", "--backend", "cpu", *options.split(), *names, "-o", str(tmp_path / "out")])
+    app.invoke(["merge", "-q", "--backend", "cpu", *options.split(), *names, "-o", str(tmp_path / "out")])
     told = capfd.readouterr().err
     assert " add -" not in told
     assert "use that for" not in told
@@ -302,7 +302,7 @@ def test_a_key_of_words_becomes_no_number(tmp_path: Path, capfd: pytest.CaptureF
 def test_a_join_asks_whether_there_is_a_header(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("id,y\n10,k\n3,l\n")
-    assert app.run(["join", "-t", ",", str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]) == 2
+    assert app.invoke(["join", "-t", ",", str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]) == 2
     assert "if line 1 is a header, add --header; else sort it first" in capfd.readouterr().err
 
 
@@ -392,7 +392,7 @@ def test_a_check_proposes_an_order_if_all_inputs_have_it(
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
     for names in (list(files), list(files)[::-1]):
-        assert app.run(["check", "-q", *(str(tmp_path / name) for name in names)]) == 1
+        assert app.invoke(["check", "-q", *(str(tmp_path / name) for name in names)]) == 1
         (told,) = (line for line in capfd.readouterr().err.splitlines() if "a.txt:2: disorder: '10' comes" in line)
         assert told.endswith("; the file is in -n order: add -n") == proposed
 
@@ -412,6 +412,6 @@ def test_a_check_of_a_pipe_that_is_read_already_proposes_nothing(tmp_path: Path)
 def test_a_check_warns_once_of_a_file_that_is_looked_at_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "a.txt").write_bytes(b"x 9\nx 10\n")
     (tmp_path / "b.txt").write_bytes(b"x a\nx b\n")
-    assert app.run(["check", "-k", "2,2nr", "-q", *(str(tmp_path / name) for name in ("a.txt", "b.txt"))]) == 1
+    assert app.invoke(["check", "-k", "2,2nr", "-q", *(str(tmp_path / name) for name in ("a.txt", "b.txt"))]) == 1
     (told,) = [record.getMessage() for record in caplog.records]
     assert "b.txt: warning: its first lines have no number in their keys" in told

@@ -38,7 +38,7 @@ def joined(folder: Path, *arguments: str, a: bytes, b: bytes) -> bytes:
     (folder / "a").write_bytes(a)
     (folder / "b").write_bytes(b)
     out = folder / "out"
-    assert door.run(["join", "-q", *arguments, str(folder / "a"), str(folder / "b"), "--output", str(out)]) == 0
+    assert door.invoke(["join", "-q", *arguments, str(folder / "a"), str(folder / "b"), "--output", str(out)]) == 0
     return out.read_bytes()
 
 
@@ -47,7 +47,7 @@ def refusal(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str, a
     (folder / "a").write_bytes(a)
     (folder / "b").write_bytes(b)
     out = folder / "out"
-    assert door.run(["join", *arguments, str(folder / "a"), str(folder / "b"), "--output", str(out)]) == 2
+    assert door.invoke(["join", *arguments, str(folder / "a"), str(folder / "b"), "--output", str(out)]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert not out.exists()
@@ -109,7 +109,7 @@ def test_options_that_are_given_twice(words: str, tmp_path: Path, capsys: pytest
     line = [*shlex.split(words), str(tmp_path / "a"), str(tmp_path / "b")]
     environment = os.environ | {"LC_ALL": "C"}
     theirs = subprocess.run(["join", *line], capture_output=True, env=environment, check=False)
-    code = door.run(["join", "-q", *line, "--output", str(tmp_path / "out")])
+    code = door.invoke(["join", "-q", *line, "--output", str(tmp_path / "out")])
     assert bool(code) is bool(theirs.returncode)
     if code:
         assert re.search(r"is given twice|name different fields", capsys.readouterr().err)
@@ -142,14 +142,14 @@ def test_the_report_counts_what_is_written(
             (tmp_path / name).write_text("h\n" + "\n".join(f"{key} {'x' * 30}" for key in keys) + end)
         out, told = tmp_path / "out", tmp_path / "told.json"
         words = [str(tmp_path / "a"), str(tmp_path / "b"), "--output", str(out), "--report", str(told), "-S", memory]
-        assert door.run(["join", *words, "--header", "--type", kind, "--threads", "2"]) == 0
+        assert door.invoke(["join", *words, "--header", "--type", kind, "--threads", "2"]) == 0
         lines = out.read_bytes().count(b"\n") - 1
         report = json.loads(told.read_text())
         assert (report["items"], report["joined"], report["dropped"]) == (6000, lines, 0)
         assert capsys.readouterr().err.startswith(f"joined 6,000 items to {lines:,}, ")
-    assert door.run(["join", *words, "--header", "--type", kind, "--verbose"]) == 0
+    assert door.invoke(["join", *words, "--header", "--type", kind, "--verbose"]) == 0
     assert f"{lines:,} item" in capsys.readouterr().err
-    assert door.run(["merge", str(tmp_path / "a"), "-q", "--header=1", "-o", str(out), "--report", str(told)]) == 0
+    assert door.invoke(["merge", str(tmp_path / "a"), "-q", "--header=1", "-o", str(out), "--report", str(told)]) == 0
     assert json.loads(told.read_text())["joined"] is None
 
 
@@ -317,7 +317,7 @@ def test_disorder_names_the_sort_that_mends_it(
 ) -> None:
     assert f"; sort it first: {way_out}\n" in refusal(tmp_path, capsys, *options, a=lines, b=lines)
     command = [*shlex.split(way_out)[1:], str(tmp_path / "a"), "-o", str(tmp_path / "a")]
-    assert door.run(command) == 0
+    assert door.invoke(command) == 0
     assert joined(tmp_path, "-q", *options, a=(tmp_path / "a").read_bytes(), b=(tmp_path / "a").read_bytes())
 
 
@@ -338,7 +338,7 @@ def test_files_sorted_as_is_shown_can_be_joined(shown: list[str], tmp_path: Path
     for name, sort in zip("ab", shown[1:], strict=True):
         lines = ["".join(f"{chance.choice(words)}{between}" for _ in range(3)) + "\n" for _ in range(200)]
         (tmp_path / name).write_text("".join(lines))
-        assert door.run([*shlex.split(sort), str(tmp_path / name), "-o", str(tmp_path / name)]) == 0
+        assert door.invoke([*shlex.split(sort), str(tmp_path / name), "-o", str(tmp_path / name)]) == 0
     a, b = ((tmp_path / name).read_bytes() for name in "ab")
     assert joined(tmp_path, *shlex.split(shown[0])[1:-2], a=a, b=b)
 
@@ -381,9 +381,9 @@ def test_what_cannot_be(arguments: list[str], said: str, tmp_path: Path, capsys:
 
 
 def test_it_takes_two_files_of_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert door.run(["join", str(tmp_path / "a")]) == 2
+    assert door.invoke(["join", str(tmp_path / "a")]) == 2
     (tmp_path / "a.i32").write_bytes(bytes(8))
-    assert door.run(["join", str(tmp_path / "a.i32"), str(tmp_path / "a.i32")]) == 2
+    assert door.invoke(["join", str(tmp_path / "a.i32"), str(tmp_path / "a.i32")]) == 2
     assert capsys.readouterr().err.count("\n") == 2
 
 
@@ -395,7 +395,7 @@ def test_standard_input_and_output_and_an_input_as_the_output(tmp_path: Path) ->
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(command, input=b"a 1\nb 2\n", capture_output=True, env=environment, check=False)
     assert (done.returncode, done.stdout) == (0, b"b 2 3\n")
-    assert door.run(["join", "-q", str(tmp_path / "a"), str(tmp_path / "b"), "--output", str(tmp_path / "b")]) == 0
+    assert door.invoke(["join", "-q", str(tmp_path / "a"), str(tmp_path / "b"), "--output", str(tmp_path / "b")]) == 0
     assert (tmp_path / "b").read_bytes() == b"b 2 3\n"
 
 
@@ -406,7 +406,7 @@ def test_a_job_of_a_batch(tmp_path: Path) -> None:
         '[[job]]\nname = "j"\noperation = "join"\ninputs = ["a", "b"]\noutput = "out.csv"\n'
         'csv = true\nkey = "n"\nnumeric-sort = true\nunpaired = ["1"]\ncolumns = ["auto"]\n'
     )
-    assert door.run(["batch", "-q", str(tmp_path / "jobs.toml")]) == 0
+    assert door.invoke(["batch", "-q", str(tmp_path / "jobs.toml")]) == 0
     assert (tmp_path / "out.csv").read_bytes() == b"n,x,y\n9,1,\n10,2,3\n"
 
 
@@ -451,7 +451,7 @@ def test_a_header_names_the_columns_that_are_written(
 ) -> None:
     (tmp_path / "a").write_text("id n\n1 x\n2 y\n")
     (tmp_path / "b").write_text("id m\n1 z\n")
-    assert door.run(["join", "-q", "--header", *words, str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert door.invoke(["join", "-q", "--header", *words, str(tmp_path / "a"), str(tmp_path / "b")]) == 0
     assert capfd.readouterr().out.splitlines()[0] == head
 
 

@@ -19,7 +19,7 @@ _PAIRS, _ONLY_A, _ONLY_B, _PAIRED_A = 1, 2, 4, 8
 
 
 def run(*arguments: str) -> int:
-    return door.run(["join", "-q", *arguments])
+    return door.invoke(["join", "-q", *arguments])
 
 
 def joined(a: Sequence[Any], b: Sequence[Any], shows: int) -> list[tuple[Any, Any]]:
@@ -199,10 +199,10 @@ def test_groups_of_records_beyond_the_memory(counts: tuple[int, int], tmp_path: 
 
 def test_the_rules_pickle() -> None:
 
-    from gpumerge_cli.order.kinds import Fields, Records
+    from gpumerge_cli.order.kinds import FieldsOrder, RecordOrder
     from gpumerge_cli.order.record_joins import RecordJoin
 
-    key = Fields.by([Records.of_key(16, 4, np.dtype(">i4"), descending=True), Records.of_key(16, 8, 8)])
+    key = FieldsOrder.by([RecordOrder.of_key(16, 4, np.dtype(">i4"), descending=True), RecordOrder.of_key(16, 8, 8)])
     join = RecordJoin(3, b"\xff", (key, key))
     assert pickle.loads(pickle.dumps(join)) == join
 
@@ -223,7 +223,7 @@ def test_what_cannot_be(options: list[str], said: str, tmp_path: Path, capsys: p
     np.save(tmp_path / "a.npy", np.zeros(3, [("id", "<i4"), ("v", "<i4")]))
     np.save(tmp_path / "b.npy", np.zeros(3, [("id", "<i8"), ("v", "<i4")]))
     out = tmp_path / "out.npy"
-    assert door.run(["join", *options, str(tmp_path / "a.npy"), str(tmp_path / "b.npy"), "--output", str(out)]) == 2
+    assert door.invoke(["join", *options, str(tmp_path / "a.npy"), str(tmp_path / "b.npy"), "--output", str(out)]) == 2
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cli.examples import EXAMPLES
 from gpumerge_cli.cli.manual import pages
 from gpumerge_cli.cli.options.commands import COMMANDS, NAMES, options_of
@@ -58,8 +58,8 @@ def test_the_package_ships_every_man_page() -> None:
 def test_words_that_completions_offer_are_taken(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     (words,) = (row.choices for row in options_of("sort") if row.name == option)
     for word in words:
-        assert run(["sort", f"--{option}={word}", "--help"]) == 0
-    assert run(["sort", f"--{option}=no-such-word", "/dev/null"]) in (1, 2)
+        assert invoke(["sort", f"--{option}={word}", "--help"]) == 0
+    assert invoke(["sort", f"--{option}=no-such-word", "/dev/null"]) in (1, 2)
     error = capsys.readouterr().err
     assert all(word in error for word in words)
 

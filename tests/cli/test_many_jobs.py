@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 
 
 def test_of_a_thousand_mistakes_the_first_are_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -17,7 +17,7 @@ def test_of_a_thousand_mistakes_the_first_are_told(tmp_path: Path, capfd: pytest
     (tmp_path / "a.txt").write_text("1\n")
     path = tmp_path / "jobs.toml"
     path.write_text(job * 1000)
-    assert run(["batch", str(path)]) == 2
+    assert invoke(["batch", str(path)]) == 2
     *told, last = capfd.readouterr().err.splitlines()
     assert told == [f"gpumerge: {path}:{3 + 5 * at}: there is no key uniqe; did you mean unique?" for at in range(20)]
     assert last == f"gpumerge: {path}: 1000 mistakes, 980 of them not shown; correct them; no job was run"
@@ -38,7 +38,7 @@ def test_a_batch_reads_the_folder_of_its_outputs_once(tmp_path: Path, monkeypatc
         return really(place)
 
     monkeypatch.setattr(os, "scandir", scandir)
-    assert run(["batch", "-q", str(tmp_path / "jobs.toml")]) == 0
+    assert invoke(["batch", "-q", str(tmp_path / "jobs.toml")]) == 0
     assert read.count(str(tmp_path / "out")) == 1
     assert sorted(os.listdir(tmp_path / "out")) == sorted(f"{number}.txt" for number in range(1, 51))
 
@@ -60,5 +60,5 @@ def test_jobs_with_the_same_options_read_their_own_files(
         text += "numeric-sort = true\n" * numeric + "reverse = true\n" * reverse
         text += ("unique = true\n" if operation == "merge" else "distinct = true\n") * once
     (tmp_path / "jobs.toml").write_text(text)
-    assert run(["batch", "-q", str(tmp_path / "jobs.toml")]) == 0, capfd.readouterr().err
+    assert invoke(["batch", "-q", str(tmp_path / "jobs.toml")]) == 0, capfd.readouterr().err
     assert {name: (tmp_path / name).read_text() for name in expected} == expected

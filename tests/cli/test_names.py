@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cli.options.commands import COMMANDS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -124,10 +124,10 @@ def test_copies_of_inputs_go_to_the_folders_that_are_named(
         return made(*arguments, dir=dir, **named)
 
     monkeypatch.setattr(tempfile, "TemporaryFile", recorded)
-    assert run([*words.split(), "-T", "spool"]) == 0
+    assert invoke([*words.split(), "-T", "spool"]) == 0
     assert folders
     assert {os.path.realpath(folder) for folder in folders} == {str(tmp_path / "spool")}
-    assert run([*words.split(), "--temporary-directory=nowhere"]) == 2
+    assert invoke([*words.split(), "--temporary-directory=nowhere"]) == 2
     assert "nowhere)" in capsys.readouterr().err
 
 
@@ -140,7 +140,7 @@ def test_a_batch_has_fsync_for_its_jobs(
     jobs = [job.format("merge", 'output = "b"\n'), job.format("sort", 'output = "c"\n'), job.format("check", "")]
     jobs += [job.format(name, f'output = "{name}"\nfsync = false\n') for name in ("merge", "sort")]
     Path("jobs.toml").write_text("".join(jobs))
-    assert run(["batch", "--dry-run", "--fsync", "jobs.toml"]) == 0
+    assert invoke(["batch", "--dry-run", "--fsync", "jobs.toml"]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert ["--fsync" in line for line in shown] == [True, True, False, False, False]
 
@@ -148,7 +148,7 @@ def test_a_batch_has_fsync_for_its_jobs(
 def test_bench_verbose_shows_its_table_beside_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = "bench --backend=cpu --kernels=path --dtypes=int32 --sizes=1000 --shapes=uniform --runs=2 --repeat=1"
     for more, is_shown in (([], False), (["-v"], True), (["-v", "-q"], False)):
-        assert run([*words.split(), "-o", str(tmp_path / "r.json"), *more]) == 0
+        assert invoke([*words.split(), "-o", str(tmp_path / "r.json"), *more]) == 0
         captured = capsys.readouterr()
         assert captured.out == ""
         assert ("1 case on cpu" in captured.err) == is_shown

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cli.conflicts import check_conflicts
 from gpumerge_cli.cli.keyspec import LETTERS
 from gpumerge_cli.cli.options import groups, typed
@@ -199,7 +199,7 @@ def test_a_flag_that_is_taken_back_goes_with_all() -> None:
     ],
 )
 def test_messages(words: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(words.split()) == 2
+    assert invoke(words.split()) == 2
     assert told in capsys.readouterr().err
 
 

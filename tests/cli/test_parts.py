@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("words", [["merge", "a.txt", "b.txt"], ["sort", "b.txt", "a.txt"], ["sort", "-m", "a.txt"]])
 def test_parts_are_told(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*words, "--parts", "3", "-o", "p{part}.txt", "-v", "--report", "r.json"]) == 0
+    assert invoke([*words, "--parts", "3", "-o", "p{part}.txt", "-v", "--report", "r.json"]) == 0
     told = capsys.readouterr()
     items = 150 if "-m" in words else 300
     assert told.out == ""
@@ -58,7 +58,7 @@ MERGE, SORT, RUNS = ["merge", "a.txt"], ["sort", "a.txt"], ["sort", "-m", "a.txt
             ["-o", "p{part}"],
             "p{part}: {part} stands for the number of a part, but the output has no parts; add --parts",
         ),
-        (["--parts", "2", "-o", "pipe{part}"], "pipe1: it is a pipe or a device, which is no part; name files"),
+        (["--parts", "2", "-o", "pipe{part}"], "pipe1: a part cannot be a pipe or a device; name files"),
         (["--parts", "2", "-o", "/dev/fd/{part}"], "/dev/fd/0: it is a pipe or a device"),
         (["--parts", "2", "-o", "no/{part}"], "no/0: no such file or directory"),
         (["--parts", "2", "-o", "p{part}.i32"], "p0.i32: lines of text cannot be written as .i32"),
@@ -88,7 +88,7 @@ def test_what_does_not_go_with_parts(words: list[str], told: str, capsys: pytest
 
 def refused(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(os.listdir())
-    assert run(words) == 2
+    assert invoke(words) == 2
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("gpumerge: ")

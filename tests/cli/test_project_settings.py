@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cli.options.commands import COMMANDS, options_of
 from gpumerge_cli.cli.settings import Settings
 from gpumerge_cli.errors import UsageError
@@ -81,7 +81,7 @@ def test_numbers_of_thousands_of_digits_are_told_in_own_words(
 ) -> None:
     digits = "9" * 5000
     place(f"# one\nthreads = {digits}\n# three")
-    assert run(["merge", "a", "b"]) == 2
+    assert invoke(["merge", "a", "b"]) == 2
     error = capsys.readouterr().err
     assert error.endswith("""gpumerge.toml:2: a number in it has thousands of digits; \
 write for example threads = 4 or memory = "2G"\n""")
@@ -89,7 +89,7 @@ write for example threads = 4 or memory = "2G"\n""")
     jobs = tmp_path / "jobs"
     jobs.write_text(f'{{"inputs": ["a"], "output": "b", "threads": {digits}}}\n')
     for command in (["merge", "a", "b", "--head", digits], ["rank", "a", "--at", digits], ["batch", str(jobs)]):
-        assert run(command) == 2
+        assert invoke(command) == 2
         error = capsys.readouterr().err
         assert "digits" in error
         assert "sys." not in error

@@ -44,7 +44,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     """The line that refuses the command line `words`. No file may have changed."""
     before = contents(Path())
-    assert door.run([words[0], *CPU, *words[1:]]) == 2, words
+    assert door.invoke([words[0], *CPU, *words[1:]]) == 2, words
     assert contents(Path()) == before
     said = capsys.readouterr()
     assert said.out == ""
@@ -60,7 +60,7 @@ def test_binary_files_are_not_sorted_as_lines(
     option: str, name: str, mode: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = refused(["sort", *mode, option, name, "-o", name], capsys)
-    assert f"{name} is binary: how lines compare means nothing to it; " in told
+    assert f"{name} is binary: options that compare lines do not apply; " in told
     assert "--format text" in told
 
 
@@ -80,12 +80,12 @@ def test_compressed_data_are_no_lines(kind: str, capsys: pytest.CaptureFixture[s
         told = refused(words, capsys)
         assert f"l.txt: it holds {kind} data, not lines of text; decompress it first" in told
     assert f"it holds {kind} data" in refused(["sort", "--csv", "--header", "1", "-k", "id:n", "l.txt"], capsys)
-    assert door.run(["sort", "--format", "text", *CPU, "l.txt", "-o", "o.txt"]) == 0
+    assert door.invoke(["sort", "--format", "text", *CPU, "l.txt", "-o", "o.txt"]) == 0
 
 
 def test_gzip_files_that_sort_was_not_told_of(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["sort", "-n", "l.gz", "-o", "l.gz"], ["sort", "-c", "l.gz"], ["sort", "-m", "l.gz", "text.txt"]):
-        assert "l.gz: it holds gzip data, not lines of text; say --compressed" in refused(words, capsys)
+        assert "l.gz: it holds gzip data, not lines of text; use --compressed" in refused(words, capsys)
 
 
 def test_compressed_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,7 +139,7 @@ def test_a_name_that_two_fields_have_is_no_key(command: str, capsys: pytest.Capt
 @pytest.mark.parametrize("start", [b"BZh9 bus", b"\x1f\x8b", b"(\xb5", b"\xfd7zX", b"\x1f\x8b\nx", b"PAR1,2", b"PKzip"])
 def test_lines_that_only_begin_a_little_like_that(start: bytes) -> None:
     Path("l").write_bytes(start + b"\na\n")
-    assert door.run(["sort", *CPU, "l", "-o", "o"]) == 0
+    assert door.invoke(["sort", *CPU, "l", "-o", "o"]) == 0
     assert sorted(Path("o").read_bytes().split(b"\n")) == sorted((start + b"\na\n").split(b"\n"))
 
 
@@ -167,7 +167,7 @@ def test_headers_that_say_the_same(header: bytes) -> None:
     rows = b"0,a\r\n" if b"\r" in header else b"0,a\n"
     Path("q.csv").write_bytes(header + rows if header else b"")
     words = ["sort", *CPU, "--csv", "--header", "1", "-k", "id:n", "p.csv", "q.csv", "-o", "o.csv"]
-    assert door.run(words) == 0
+    assert door.invoke(words) == 0
     assert Path("o.csv").read_bytes() == b"id,v\n" + (rows if header else b"") + b"1,y\n2,x\n"
 
 
@@ -223,27 +223,27 @@ def test_lines_are_merged_to_no_name_that_says_otherwise(capsys: pytest.CaptureF
     ],
 )
 def test_outputs_that_options_or_their_kind_speak_for(words: list[str]) -> None:
-    assert door.run(["sort", *CPU, *words]) == 0
+    assert door.invoke(["sort", *CPU, *words]) == 0
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("merge a.i32 --csv", "a.i32 is binary: --csv is for text; leave --csv out, or --format text"),
-        ("merge a.i32 --header 1", "a.i32 is binary: --header is for text; leave --header out, or --format text"),
+        ("merge a.i32 --csv", "a.i32 is binary: --csv applies to text; leave --csv out, or --format text"),
+        ("merge a.i32 --header 1", "a.i32 is binary: --header applies to text; leave --header out, or --format text"),
         *(
             (
                 f"{command} a.dat",
-                "a.dat: it holds bytes 0, so it is no CSV, and the type of its records is not known; "
-                "say --dtype with their fields, if it holds records",
+                "a.dat: it holds bytes 0, so it is not CSV, and the type of its records is not known; "
+                "use --dtype with their fields, if it holds records",
             )
             for command in ("sort --field pos.x,name", "sort --field 2", "check --format text --field k")
         ),
         *(
             (
                 f"{command} {name}",
-                f"{name}: it holds bytes 0, so it is no CSV, and the type of its records is not known; "
-                "say --dtype with their fields, if it holds records",
+                f"{name}: it holds bytes 0, so it is not CSV, and the type of its records is not known; "
+                "use --dtype with their fields, if it holds records",
             )
             for command, name in (
                 ("sort --field word good.csv", "a.dat"),
@@ -271,5 +271,5 @@ def test_the_way_out_is_about_what_was_asked(
     Path("a.dat").write_bytes(np.arange(99).tobytes())
     Path("good.csv").write_text("word,number\na,1\n")
     Path("packed.csv.gz").write_bytes(gzip.compress(Path("a.dat").read_bytes()))
-    assert door.run(words.split()) == 2
+    assert door.invoke(words.split()) == 2
     assert capsys.readouterr().err == f"gpumerge: {told}\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.secret_values import conceal, concealed, start_concealing
 
 HIDDEN = "hunter2"
@@ -48,7 +48,7 @@ def test_errors_do_not_show_values_of_settings(
     if "big" in words:
         Path("big").write_text("a line\n" * 500_000)
     monkeypatch.setenv(variable, value)
-    assert run([*words, *debug]) == 2
+    assert invoke([*words, *debug]) == 2
     error = capsys.readouterr().err
     assert HIDDEN not in error
     assert told in error.splitlines()[-1]
@@ -71,7 +71,7 @@ def test_jobs_do_not_show_values_in_paths(
     if wrong == "files0-from":
         del job["inputs"]
     (folder / "jobs.jsonl").write_text(json.dumps(job | {wrong: "${SECRET}/o.json"}))
-    assert run(["batch", "jobs/jobs.jsonl", *debug]) == 2
+    assert invoke(["batch", "jobs/jobs.jsonl", *debug]) == 2
     error = capsys.readouterr().err
     assert HIDDEN not in error
     assert "${SECRET}" in error
@@ -85,7 +85,7 @@ def test_a_job_that_fails_as_it_runs_shows_no_value(
     Path(f"pre{HIDDEN}post").write_text("b\na\n")
     job = {"name": "j", "operation": "merge", "inputs": ["./pre${SECRET}post"], "output": "out.txt"}
     Path("jobs.jsonl").write_text(json.dumps(job))
-    assert run(["batch", "jobs.jsonl", "--debug", "--report", "r.jsonl"]) == 2
+    assert invoke(["batch", "jobs.jsonl", "--debug", "--report", "r.jsonl"]) == 2
     error = capsys.readouterr().err
     assert "Traceback" in error
     assert "pre${SECRET}post:2: " in error
@@ -137,8 +137,8 @@ def test_words_of_the_command_line_stay(
 ) -> None:
     monkeypatch.setenv("GPUMERGE_TEMPORARY_DIRECTORY", str(tmp_path))
     missing = str(tmp_path / "missing.txt")
-    assert run(["merge", missing]) == 2
+    assert invoke(["merge", missing]) == 2
     assert capsys.readouterr().err == f"gpumerge: {missing}: no such file or directory; check the name\n"
     monkeypatch.delenv("GPUMERGE_TEMPORARY_DIRECTORY")
-    assert run(["merge", f"{tmp_path}/other.txt"]) == 2
+    assert invoke(["merge", f"{tmp_path}/other.txt"]) == 2
     assert "TEMPORARY" not in capsys.readouterr().err

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from tests import against_comm
 
 
@@ -56,7 +56,7 @@ def names(tmp_path: Path) -> list[str]:
 )
 def test_keys_say_which_lines_are_equal(words: list[str], wanted: str, names: list[str], tmp_path: Path) -> None:
     command, *options = words
-    assert run([command, *options, *names[:2], "-q", "-o", str(tmp_path / "out")]) == 0
+    assert invoke([command, *options, *names[:2], "-q", "-o", str(tmp_path / "out")]) == 0
     assert (tmp_path / "out").read_text().replace("\n", "|") == wanted
 
 
@@ -104,7 +104,7 @@ def test_what_is_refused(
 ) -> None:
     files = dict(zip(("a", "b", "n"), names, strict=True))
     output = str(tmp_path / "out")
-    assert run([*(word.format(**files) for word in words), *([] if "--compare" in words else ["-o", output])]) == 2
+    assert invoke([*(word.format(**files) for word in words), *([] if "--compare" in words else ["-o", output])]) == 2
     error = capsys.readouterr().err
     assert told.format(**files) in error
     assert error.count("\n") == 1
@@ -114,7 +114,7 @@ def test_what_is_refused(
 @pytest.mark.parametrize("command", ["union", "intersect", "difference", "symmetric", "compare"])
 def test_disorder_is_told(command: str, names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bad.txt").write_text("b\na\n")
-    assert run([command, names[0], str(tmp_path / "bad.txt"), "-o", str(tmp_path / "out")]) == 2
+    assert invoke([command, names[0], str(tmp_path / "bad.txt"), "-o", str(tmp_path / "out")]) == 2
     assert "bad.txt:2: disorder: 'a' comes after 'b'" in capsys.readouterr().err
 
 
@@ -122,7 +122,7 @@ def test_disorder_is_told(command: str, names: list[str], tmp_path: Path, capsys
 def test_a_comparison_is_reported_as_one(columns: list[str], names: list[str], tmp_path: Path) -> None:
     told, page = tmp_path / "report.json", tmp_path / "report.md"
     for report in (told, page):
-        assert run(["compare", *columns, *names[:2], "-o", str(tmp_path / "out"), "--report", str(report)]) == 0
+        assert invoke(["compare", *columns, *names[:2], "-o", str(tmp_path / "out"), "--report", str(report)]) == 0
     assert json.loads(told.read_text())["kind"] == "compare"
     assert " items that share a line with equal ones, or are in no column that is shown" in page.read_text()
 
@@ -132,11 +132,11 @@ def test_inputs_are_named_in_the_order_in_which_they_were_given(
     columns: str, names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report, out = tmp_path / "report.json", str(tmp_path / "out")
-    assert run(["compare", columns, *names[:2], "-o", out, "--report", str(report)]) == 0
+    assert invoke(["compare", columns, *names[:2], "-o", out, "--report", str(report)]) == 0
     told = [(one["name"], one["items"], one["nbytes"]) for one in json.loads(report.read_text())["inputs"]]
     assert told == [(names[0], 4, 12), (names[1], 3, 8)]
     missing = [str(tmp_path / name) for name in ("first", "second")]
-    assert run(["compare", columns, *missing, "-o", out]) == 2
+    assert invoke(["compare", columns, *missing, "-o", out]) == 2
     assert f"{missing[0]}: " in capsys.readouterr().err
 
 
@@ -150,16 +150,16 @@ def test_a_job_counts_by_a_switch_and_is_done_again_without_its_counts(
         '[[job]]\nname = "apart"\noperation = "union"\ncount-to = "apart.u64"\nreport = "apart.json"\n'
     )
     command = ["batch", str(tmp_path / "jobs.toml"), "--joblog", str(tmp_path / "log")]
-    assert run(command) == 0
+    assert invoke(command) == 0
     lines = "".join((tmp_path / name).read_text() for name in ("a.txt", "b.txt")).splitlines()
     counted = [line.split(maxsplit=1) for line in (tmp_path / "ahead.out").read_text().splitlines()]
     assert {line: int(count) for count, line in counted} == Counter(lines)
     assert (tmp_path / "all.out").read_text().splitlines() == sorted(lines)
     (tmp_path / "apart.json").unlink()
-    assert run([*command, "--resume"]) == 0
+    assert invoke([*command, "--resume"]) == 0
     assert "3 skipped" in capfd.readouterr().err
     (tmp_path / "apart.u64").unlink()
-    assert run([*command, "--resume"]) == 0
+    assert invoke([*command, "--resume"]) == 0
     assert "1 done, 2 skipped" in capfd.readouterr().err
     assert (tmp_path / "apart.u64").exists()
 
@@ -173,7 +173,7 @@ def test_jobs_of_a_batch(names: list[str], tmp_path: Path) -> None:
         '[[job]]\nname = "sorted"\noperation = "sort"\ncount = "ahead"\nunique = true\n'
         '[[job]]\nname = "apart"\noperation = "union"\ncount-to = "{job}.u64"\n'
     )
-    assert run(["batch", str(tmp_path / "jobs.toml"), "-q"]) == 0
+    assert invoke(["batch", str(tmp_path / "jobs.toml"), "-q"]) == 0
     assert (tmp_path / "both.out").read_text() == "a 1\nd\n"
     assert (tmp_path / "some.out").read_text() == "a 1\t3\nb\t1\nc\t1\nd\t2\n"
     assert np.fromfile(tmp_path / "apart.u64", "<u8").tolist() == [2, 1, 1, 1]
@@ -191,7 +191,7 @@ def test_a_batch_judges_places_of_counts_ahead(
     ):
         one, other = f'output = "0.out"\ncount-to = "{first}"\n', f'output = "1.out"\ncount-to = "{second}"\n'
         (tmp_path / "jobs.toml").write_text(job + one + job + other)
-        assert run(["batch", str(tmp_path / "jobs.toml"), "-q"]) == 2
+        assert invoke(["batch", str(tmp_path / "jobs.toml"), "-q"]) == 2
         assert told in capsys.readouterr().err
         assert not list(tmp_path.glob("*.out"))
 
@@ -205,29 +205,29 @@ def test_sorted_lines_are_counted_in_memory_and_spilled(memory: str | None, tmp_
     counts = Counter(lines)
     wanted = "".join(f"{counts[line]:7} {line}\n" for line in sorted(counts))
     words = ["sort", "--count", str(tmp_path / "in.txt"), *(["-S", memory] if memory else [])]
-    assert run([*words, "-o", str(tmp_path / "out")]) == 0
+    assert invoke([*words, "-o", str(tmp_path / "out")]) == 0
     assert (tmp_path / "out").read_text() == wanted
-    assert run([*words, "--parts", "3", "-o", str(tmp_path / "{part}.out")]) == 0
+    assert invoke([*words, "--parts", "3", "-o", str(tmp_path / "{part}.out")]) == 0
     assert "".join((tmp_path / f"{part}.out").read_text() for part in range(3)) == wanted
 
 
 @pytest.mark.parametrize("command", ["merge", "sort", "union"])
 def test_counts_in_a_file_of_their_own(command: str, names: list[str], tmp_path: Path) -> None:
     words = ["-u"] * (command == "sort") + ["-k1,1", "--count-to", str(tmp_path / "counts.npy")]
-    assert run([command, *words, *names[:2], "-q", "-o", str(tmp_path / "out")]) == 0
+    assert invoke([command, *words, *names[:2], "-q", "-o", str(tmp_path / "out")]) == 0
     assert (tmp_path / "out").read_text() == "a 1\nb\nc\nd\n"
     wanted = [2, 1, 1, 1] if command == "union" else [3, 1, 1, 2]
     assert np.load(tmp_path / "counts.npy").tolist() == wanted
 
 
 def test_counts_and_output_cannot_both_be_standard_output(names: list[str], capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["merge", "--count-to", "-", names[0]]) == 2
+    assert invoke(["merge", "--count-to", "-", names[0]]) == 2
     assert "the output and its counts would go to one place" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("option", ["-c", "-C", "--debug"])
 def test_checks_count_nothing(option: str, names: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["sort", "--count", option, names[0]]) == 2
+    assert invoke(["sort", "--count", option, names[0]]) == 2
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.endswith(f"gpumerge: --count is for sorts and merges alone; leave {option} out\n")

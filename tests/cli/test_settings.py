@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cli.effective import effective_settings
 from gpumerge_cli.cli.options.commands import COMMANDS, options_of
 from gpumerge_cli.cli.settings import Settings, variable_name
@@ -47,23 +47,23 @@ def test_settings_reach_commands_and_flags_win(place: Callable[..., None], capfd
     place("[merge]\nnumeric-sort = true\nbackend = 'cpu'\n", GPUMERGE_REVERSE="yes", GPUMERGE_QUIET="1")
     Path("a.txt").write_text("10\n9\n")
     Path("b.txt").write_text("11\n2\n")
-    assert run(["merge", "a.txt", "b.txt"]) == 0
+    assert invoke(["merge", "a.txt", "b.txt"]) == 0
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("11\n10\n9\n2\n", "")
-    assert run(["merge", "a.txt", "b.txt", "--backend", "gpu", "--device", "99"]) == 2
+    assert invoke(["merge", "a.txt", "b.txt", "--backend", "gpu", "--device", "99"]) == 2
     assert "gpu" in capfd.readouterr().err.lower()
 
 
 def test_switches_can_be_taken_back(place: Callable[..., None], capfd: pytest.CaptureFixture[str]) -> None:
     place(GPUMERGE_MERGE_UNIQUE="1", GPUMERGE_REVERSE="1", GPUMERGE_QUIET="1", GPUMERGE_DEBUG="1")
     Path("a.txt").write_text("1\n1\n2\n")
-    assert run(["merge", "a.txt", "--no-unique", "--no-reverse"]) == 0
+    assert invoke(["merge", "a.txt", "--no-unique", "--no-reverse"]) == 0
     assert capfd.readouterr().out == "1\n1\n2\n"
-    assert run(["merge", "none.txt", "--no-debug"]) == 2
+    assert invoke(["merge", "none.txt", "--no-debug"]) == 2
     assert capfd.readouterr().err.count("\n") == 1
     job = {"operation": "merge", "inputs": ["a.txt"], "output": "out.txt", "unique": False, "reverse": False}
     Path("jobs.jsonl").write_text(json.dumps(job))
-    assert run(["batch", "jobs.jsonl"]) == 0
+    assert invoke(["batch", "jobs.jsonl"]) == 0
     assert Path("out.txt").read_text() == "1\n1\n2\n"
 
 
@@ -81,7 +81,7 @@ def test_what_means_something_else_in_a_command_is_set_for_it_alone(place: Calla
 
 def test_a_flag_hides_what_is_wrong_with_a_setting(place: Callable[..., None]) -> None:
     place(GPUMERGE_GENERATE_COUNT="many", GPUMERGE_GENERATE_SEED="x")
-    assert run(["generate", "a.txt", "--count", "3", "--seed", "1"]) == 0
+    assert invoke(["generate", "a.txt", "--count", "3", "--seed", "1"]) == 0
     assert len(Path("a.txt").read_text().splitlines()) == 3
 
 
@@ -163,7 +163,7 @@ def test_what_cannot_be_is_one_line_that_says_where(
     Path("a").write_text("")
     if arguments == ["info"]:
         arguments = ["info", "--config"]
-    assert run(arguments) == 2
+    assert invoke(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("gpumerge: ")
@@ -190,7 +190,7 @@ def test_a_variables_value_is_not_shown(
 ) -> None:
     place(**{name: value})
     Path("a").write_text("")
-    assert run([command, "a"]) == 2
+    assert invoke([command, "a"]) == 2
     told = capsys.readouterr().err
     assert told.count("\n") == 1
     assert name in told
@@ -202,12 +202,12 @@ def test_settings_yield_to_what_they_do_not_go_with(
 ) -> None:
     place("[merge]\nquiet = true\nbackend = 'cpu'", user="repeat = 1\n[merge]\nreport = 'r.json'\noutput = 'out.txt'")
     Path("a.txt").write_text("a\n")
-    assert run(["merge", "a.txt", "a.txt", "--plan"]) == 0
+    assert invoke(["merge", "a.txt", "a.txt", "--plan"]) == 0
     assert json.loads(capfd.readouterr().out)["chunks"]
-    assert run(["merge", "a.txt", "a.txt", "--compare"]) == 0
+    assert invoke(["merge", "a.txt", "a.txt", "--compare"]) == 0
     assert json.loads(Path("../../home/gpumerge/r.json").read_text())["repeat"] == 1
     assert not Path("../../home/gpumerge/out.txt").exists()
-    assert run(["merge", "a.txt", "a.txt"]) == 0
+    assert invoke(["merge", "a.txt", "a.txt"]) == 0
     assert Path("../../home/gpumerge/out.txt").read_text() == "a\na\n"
 
 
@@ -218,15 +218,15 @@ def test_settings_hold_for_jobs_that_do_not_say_otherwise(
     Path("a.txt").write_text("9\n10\n")
     job = {"name": "m", "operation": "merge", "inputs": ["a.txt", "a.txt"], "output": "out.txt", "report": "r.json"}
     Path("jobs.jsonl").write_text(json.dumps(job))
-    assert run(["batch", "jobs.jsonl", "--quiet"]) == 0
+    assert invoke(["batch", "jobs.jsonl", "--quiet"]) == 0
     assert Path("out.txt").read_text() == "9\n9\n10\n10\n"
     assert json.loads(Path("r.json").read_text())["backend"] == "cpu"
     place(GPUMERGE_BACKEND="gpu")
     Path("jobs.jsonl").write_text(json.dumps({**job, "backend": "cpu"}))
-    assert run(["batch", "jobs.jsonl", "--quiet"]) == 0
+    assert invoke(["batch", "jobs.jsonl", "--quiet"]) == 0
     assert json.loads(Path("r.json").read_text())["backend"] == "cpu"
     place(GPUMERGE_MERGE_KERNEL="quick")
-    assert run(["batch", "jobs.jsonl", "--quiet"]) == 2
+    assert invoke(["batch", "jobs.jsonl", "--quiet"]) == 2
     error = capsys.readouterr().err
     assert "jobs.jsonl:1: GPUMERGE_MERGE_KERNEL: " in error
 
@@ -248,7 +248,7 @@ def test_an_error_names_the_setting_of_its_own_job(
     Path("a.i32").write_bytes(bytes(4))
     every = {"operation": "merge", "inputs": ["a.txt"], "output": "{job}.out"}
     Path("jobs.jsonl").write_text("".join(f"{json.dumps(every | job)}\n" for job in jobs))
-    assert run(["batch", "jobs.jsonl"]) == 2
+    assert invoke(["batch", "jobs.jsonl"]) == 2
     toml = Path.cwd().parent / "gpumerge.toml"
     assert capsys.readouterr().err.startswith(f"gpumerge: {error.format(toml=toml)}")
 
@@ -261,7 +261,7 @@ def test_a_job_is_another_one_where_settings_changed(
     job = {"name": "m", "operation": "merge", "inputs": ["a.txt"], "output": "out.txt", "numeric-sort": True}
     Path("jobs.jsonl").write_text(json.dumps(job))
     command = ["batch", "jobs.jsonl", "--joblog", "log", "--resume"]
-    assert run([*command, "--dry-run"]) == 0
+    assert invoke([*command, "--dry-run"]) == 0
     here = os.getcwd()
     assert capfd.readouterr().out == (
         f"gpumerge merge --no-check --random-source={here}/a.txt --unique --backend=cpu --numeric-sort "
@@ -273,16 +273,16 @@ def test_a_job_is_another_one_where_settings_changed(
         ({"GPUMERGE_UNIQUE": "0"}, "1 done", "2\n2\n10\n"),
     ):
         place(**variables)
-        assert run(command) == 0
+        assert invoke(command) == 0
         assert (Path("out.txt").read_text(), state in capfd.readouterr().err) == (expected, True)
 
 
 def test_help_needs_no_settings(place: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
-    run(["merge", "--help"])
+    invoke(["merge", "--help"])
     before = capsys.readouterr().out
     place("this is no TOML", GPUMERGE_KERNEL="basic")
     for command in ("merge", "sort"):
-        assert run([command, "--help"]) == 0
+        assert invoke([command, "--help"]) == 0
     assert capsys.readouterr().out.startswith(before)
 
 
@@ -292,7 +292,7 @@ def test_an_empty_place_is_not_the_files_folder(
 ) -> None:
     place(user=f"[{command}]\n{name} = ''")
     Path("a").write_text("1\n")
-    assert run([command, "a"]) == 2
+    assert invoke([command, "a"]) == 2
     told = capfd.readouterr().err
     assert told.endswith(f"config.toml:2: {name} is empty; name a place, or leave the setting out\n")
     assert told.count("\n") == 1
@@ -320,7 +320,7 @@ def test_only_what_changes_no_output_reaches_sort(
         GPUMERGE_OUTPUT="out.txt",
     )
     Path("a").write_text("b 1\na 2\n10 3\n9 0\n")
-    assert run(["sort", "a"]) == 0
+    assert invoke(["sort", "a"]) == 0
     assert capfd.readouterr().out == "10 3\n9 0\na 2\nb 1\n"
     assert not Path("out.txt").exists()
 
@@ -328,7 +328,7 @@ def test_only_what_changes_no_output_reaches_sort(
 def test_sorts_settings_are_what_it_runs_with(place: Callable[..., None], capfd: pytest.CaptureFixture[str]) -> None:
     place(GPUMERGE_MEMORY="64M", GPUMERGE_THREADS="1", GPUMERGE_SORT_REPORT="r.json", GPUMERGE_BACKEND="cpu")
     Path("a").write_text("b\na\n")
-    assert run(["sort", "a"]) == 0
+    assert invoke(["sort", "a"]) == 0
     assert capfd.readouterr().out == "a\nb\n"
     assert json.loads(Path("r.json").read_text())["backend"] == "cpu"
 
@@ -369,7 +369,7 @@ def test_no_variable_means_two_things() -> None:
 
 def test_info_shows_what_came_from_where(place: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     place("[merge]\nquiet = true", user="kernel = 'tiled'", GPUMERGE_THREADS="3", GPUMERGE_MEMORY="1G")
-    assert run(["info", "--config", "--json"]) == 0
+    assert invoke(["info", "--config", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     rows = {(row["setting"], row["from"].rpartition("/")[2]): row for row in told["settings"]}
     assert rows["quiet", "gpumerge.toml:2"]["value"] == "true"
@@ -383,7 +383,7 @@ def test_info_shows_what_came_from_where(place: Callable[..., None], capsys: pyt
     assert rows["memory", "GPUMERGE_MEMORY"]["value"] in ("1G", f"{1 << 30}b")
     settable = {(c.name, o.name) for c in COMMANDS for o in c.options if o.settable}
     assert {(name, row["setting"]) for row in told["settings"] for name in row["commands"]} == settable
-    assert run(["info", "--config"]) == 0
+    assert invoke(["info", "--config"]) == 0
     table = capsys.readouterr().out
     assert "GPUMERGE_THREADS" in table
     assert "/project/gpumerge.toml" in table
@@ -394,7 +394,7 @@ def test_each_setting_stands_on_a_line_whole_in_80_columns(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     place(GPUMERGE_PATH_BLOCK_SIZE="64", GPUMERGE_CHECK_IGNORE_LEADING_BLANKS="1")
-    assert run(["info", "--config"]) == 0
+    assert invoke(["info", "--config"]) == 0
     table = capsys.readouterr().out
     lines = table.splitlines()[3:]
     facts = effective_settings(Settings())["settings"]
@@ -410,5 +410,5 @@ def test_each_setting_stands_on_a_line_whole_in_80_columns(
 def test_debug_can_be_set(place: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     place(GPUMERGE_DEBUG="1")
     for command in ("check", "sort"):
-        assert run([command, "missing.txt"]) == 2
+        assert invoke([command, "missing.txt"]) == 2
         assert capsys.readouterr().err.startswith("Traceback")

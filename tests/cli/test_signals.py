@@ -181,7 +181,7 @@ def test_no_handler_of_errors_takes_a_signal_for_one() -> None:
 
 def test_handlers_are_put_back() -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
-    door.run(["--help"])
+    door.invoke(["--help"])
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
 
 
@@ -189,8 +189,8 @@ def test_a_signal_after_the_end_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a\n")
     program = (
         "import os, signal\n"
-        "from gpumerge_cli.cli.app import run\n"
-        "code = run(['merge', 'a.txt', '-o', 'out.txt', '-q'], last=True)\n"
+        "from gpumerge_cli.cli.app import invoke\n"
+        "code = invoke(['merge', 'a.txt', '-o', 'out.txt', '-q'], last=True)\n"
         "for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):\n"
         "    os.kill(os.getpid(), number)\n"
         "print(code)\n"

@@ -60,15 +60,15 @@ def test_what_was_once_wrong(arguments: list[str], given: bytes, expected: bytes
 
 def test_a_header_names_fields_in_any_letters(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     (tmp_path / "u.csv").write_bytes("\ufeffname,größe\na,2\nb,1\n".encode())
-    assert door.run(["sort", "--csv", "--header=1", "-k", "größe:n", str(tmp_path / "u.csv")]) == 0
+    assert door.invoke(["sort", "--csv", "--header=1", "-k", "größe:n", str(tmp_path / "u.csv")]) == 0
     assert capfdbinary.readouterr().out == "\ufeffname,größe\nb,1\na,2\n".encode()
 
 
 def test_binary_items_take_the_options_that_mean_something(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.array([3, -1, 2, 2], np.int32).tofile(tmp_path / "a.i32")
-    assert door.run(["sort", "-u", "-r", str(tmp_path / "a.i32"), "-o", str(tmp_path / "b.i32")]) == 0
+    assert door.invoke(["sort", "-u", "-r", str(tmp_path / "a.i32"), "-o", str(tmp_path / "b.i32")]) == 0
     assert np.fromfile(tmp_path / "b.i32", np.int32).tolist() == [3, 2, -1]
-    assert door.run(["sort", "-m", str(tmp_path / "a.i32"), "-o", str(tmp_path / "b.i32")]) == 2
+    assert door.invoke(["sort", "-m", str(tmp_path / "a.i32"), "-o", str(tmp_path / "b.i32")]) == 2
     assert "a.i32@1: disorder: -1 comes after 3" in capsys.readouterr().err
 
 
@@ -77,9 +77,9 @@ def test_binary_items_have_no_header_and_say_where_they_fall(
 ) -> None:
     np.array([1, 3, 2], np.int32).tofile(tmp_path / "a.i32")
     for wrong in ("--header=1", "--csv"):
-        assert door.run(["sort", "--backend=cpu", wrong, str(tmp_path / "a.i32")]) == 2
+        assert door.invoke(["sort", "--backend=cpu", wrong, str(tmp_path / "a.i32")]) == 2
         assert "leave --header and --csv out" in capsys.readouterr().err
-    assert door.run(["sort", "--backend=cpu", "-c", str(tmp_path / "a.i32")]) == 1
+    assert door.invoke(["sort", "--backend=cpu", "-c", str(tmp_path / "a.i32")]) == 1
     said = capsys.readouterr().err
     assert "a.i32@2" in said
     assert "2" in said.split("a.i32@2", 1)[1]
@@ -88,7 +88,7 @@ def test_binary_items_have_no_header_and_say_where_they_fall(
 def test_a_dash_is_a_files_name_to_o(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a").write_bytes(b"b\na\n")
-    assert door.run(["sort", "a", "-o", "-"]) == 0
+    assert door.invoke(["sort", "a", "-o", "-"]) == 0
     assert (tmp_path / "-").read_bytes() == b"a\nb\n"
 
 
@@ -100,7 +100,7 @@ def test_a_dash_is_a_files_name_to_o(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_names_say_nothing_of_lines(arguments: list[str], name: str, out: str, tmp_path: Path) -> None:
     given = tmp_path / name
     given.write_bytes(b"1\n2\n10\n" if "-m" in arguments else b"2\n10\n1\n")
-    assert door.run(["sort", *arguments, str(given), "-o", str(tmp_path / out)]) == 0
+    assert door.invoke(["sort", *arguments, str(given), "-o", str(tmp_path / out)]) == 0
     expected = subprocess.run(["sort", *arguments, given], capture_output=True, check=True, env={"LC_ALL": "C"}).stdout
     assert (tmp_path / out).read_bytes() == expected
 
@@ -109,9 +109,9 @@ def test_compressed_files_where_that_is_said(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "a.gz", "wb") as file:
         file.write(b"n\n2\n10\n1\n")
     arguments = ["--compressed", "--csv", "--header=1", "-k", "n:nr", str(tmp_path / "a.gz")]
-    assert door.run(["sort", *arguments, "-o", str(tmp_path / "b.gz")]) == 0
+    assert door.invoke(["sort", *arguments, "-o", str(tmp_path / "b.gz")]) == 0
     assert gzip.decompress((tmp_path / "b.gz").read_bytes()) == b"n\n10\n2\n1\n"
-    assert door.run(["sort", "--compressed", "-c", "-k", "n:nr", "--csv", "--header=1", str(tmp_path / "b.gz")]) == 0
+    assert door.invoke(["sort", "--compressed", "-c", "-k", "n:nr", "--csv", "--header=1", str(tmp_path / "b.gz")]) == 0
 
 
 @pytest.mark.parametrize("key", ["2:nr", "n:nr", "2nr,2", "2 n:nr", "2024:nr"])
@@ -120,13 +120,13 @@ def test_csv_keys_by_number_and_by_name(key: str, tmp_path: Path, capfdbinary: p
     (tmp_path / "a.csv").write_bytes(b'name,%s\n"x, y",9\n"two\nlines","10"\n' % name)
     header = "--header=1"
     if key == "2024:nr":  # a number always counts
-        assert door.run(["sort", "--csv", header, "-k", key, "-s", str(tmp_path / "a.csv")]) == 0
+        assert door.invoke(["sort", "--csv", header, "-k", key, "-s", str(tmp_path / "a.csv")]) == 0
         assert capfdbinary.readouterr().out == (tmp_path / "a.csv").read_bytes()
         return
-    assert door.run(["sort", "--csv", header, "-k", key, str(tmp_path / "a.csv")]) == 0
+    assert door.invoke(["sort", "--csv", header, "-k", key, str(tmp_path / "a.csv")]) == 0
     assert capfdbinary.readouterr().out == b'name,%s\n"two\nlines","10"\n"x, y",9\n' % name
     for command in (["check"], ["merge", "-q"]):
-        assert door.run([*command, "--csv", header, "-k", key.replace("r", ""), str(tmp_path / "a.csv")]) == 0
+        assert door.invoke([*command, "--csv", header, "-k", key.replace("r", ""), str(tmp_path / "a.csv")]) == 0
         capfdbinary.readouterr()
 
 
@@ -147,7 +147,7 @@ def test_reports_have_the_order_of_csv_as_it_was_said(
     files = [str(tmp_path / "a.csv"), "-o", str(tmp_path / "o.csv"), "--report", str(tmp_path / "r.json")]
     ties = [] if "-s" in options else ["--last-resort"]
     for command in (["sort"], ["merge", "--stats", *ties]):
-        assert door.run([*command, "--csv", *options, *files]) == 0
+        assert door.invoke([*command, "--csv", *options, *files]) == 0
         assert json.loads((tmp_path / "r.json").read_text())["order"] == order
     assert f", {order}\n" in capsys.readouterr().err
 
@@ -155,7 +155,7 @@ def test_reports_have_the_order_of_csv_as_it_was_said(
 @pytest.mark.parametrize("key", ["2:nr", "n", "1:x", "0:n"])
 def test_csv_keys_without_a_header(key: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     (tmp_path / "a.csv").write_bytes(b'b,9\na,"10"\n')
-    assert door.run(["sort", "--csv", "-k", key, str(tmp_path / "a.csv")]) == (0 if key == "2:nr" else 2)
+    assert door.invoke(["sort", "--csv", "-k", key, str(tmp_path / "a.csv")]) == (0 if key == "2:nr" else 2)
     assert capfdbinary.readouterr().out == (b'a,"10"\nb,9\n' if key == "2:nr" else b"")
 
 
@@ -196,19 +196,19 @@ def test_a_key_by_name_implies_the_header(
     text: bytes, key: str, expected: bytes | None, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     (tmp_path / "a.csv").write_bytes(text)
-    assert door.run(["sort", "--csv", "-k", key, str(tmp_path / "a.csv"), "-o", str(tmp_path / "b.csv")]) == 0
+    assert door.invoke(["sort", "--csv", "-k", key, str(tmp_path / "a.csv"), "-o", str(tmp_path / "b.csv")]) == 0
     out = (tmp_path / "b.csv").read_bytes()
     if expected is None:
         head, first, second = text.splitlines(keepends=True)
         expected = head + second + first
     assert out == expected
     for command in (["check"], ["merge", "-q"], ["sort", "-c"]):
-        assert door.run([*command, "--csv", "-k", key, str(tmp_path / "b.csv")]) == 0
+        assert door.invoke([*command, "--csv", "-k", key, str(tmp_path / "b.csv")]) == 0
     capfdbinary.readouterr()
 
 
 def test_a_tab_may_be_written_as_in_c(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     (tmp_path / "a.tsv").write_bytes(b"a b\t2\nc\t1\n")
     for words in (["sort"], ["sort", "--csv"]):
-        assert door.run([*words, "-t", r"\t", "-k2,2n", str(tmp_path / "a.tsv")]) == 0
+        assert door.invoke([*words, "-t", r"\t", "-k2,2n", str(tmp_path / "a.tsv")]) == 0
         assert capfdbinary.readouterr().out == b"c\t1\na b\t2\n"

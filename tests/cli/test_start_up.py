@@ -28,8 +28,8 @@ WAYS = {
 }
 ASK = """
 import sys
-from gpumerge_cli.cli.app import run
-code = run(sys.argv[2:])
+from gpumerge_cli.cli.app import invoke
+code = invoke(sys.argv[2:])
 print(code, *(name for name in sys.argv[1].split(",") if name in sys.modules), file=sys.stderr)
 """
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cli.options.commands import COMMANDS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -42,23 +42,23 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_equal_keys_keep_the_order_of_the_files(
     words: str, wanted: str, stable: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert run([*words.split(), *stable]) == 0
+    assert invoke([*words.split(), *stable]) == 0
     assert capfd.readouterr().out.split() == ["t,who", *wanted.split()]
 
 
 def test_a_check_asks_for_the_order_of_the_key_alone(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "--field", "t:n", "loose.csv"]) == 0
-    assert run(["check", "--field", "t:n", "--last-resort", "loose.csv"]) == 1
+    assert invoke(["check", "--field", "t:n", "loose.csv"]) == 0
+    assert invoke(["check", "--field", "t:n", "--last-resort", "loose.csv"]) == 1
     told = "with equal keys; the file is in the order of its keys: leave --last-resort out\n"
     assert told in capfd.readouterr().err
     # The command sort stays that of GNU.
-    assert run(["sort", "-c", "--field", "t:n", "loose.csv"]) == 1
-    assert run(["sort", "-c", "-s", "--field", "t:n", "loose.csv"]) == 0
+    assert invoke(["sort", "-c", "--field", "t:n", "loose.csv"]) == 1
+    assert invoke(["sort", "-c", "-s", "--field", "t:n", "loose.csv"]) == 0
 
 
 def test_a_merge_by_sort_proposes_its_own_option(capfd: pytest.CaptureFixture[str]) -> None:
     Path("loose.txt").write_text("1 b\n1 a\n")
-    assert run(["sort", "-m", "--count", "-n", "loose.txt"]) == 2
+    assert invoke(["sort", "-m", "--count", "-n", "loose.txt"]) == 2
     assert capfd.readouterr().err.endswith("the file is in the order of its keys: add -s\n")
 
 
@@ -66,11 +66,11 @@ def test_jobs_and_settings_have_the_option(monkeypatch: pytest.MonkeyPatch) -> N
     inputs = {"operation": "merge", "inputs": ["new.csv", "old.csv"], "field": ["t:n"]}
     jobs = [{**inputs, "output": "a.csv"}, {**inputs, "output": "b.csv", "last-resort": True}]
     Path("jobs.jsonl").write_text("".join(json.dumps(job) + "\n" for job in jobs))
-    assert run(["batch", "-q", "jobs.jsonl"]) == 0
+    assert invoke(["batch", "-q", "jobs.jsonl"]) == 0
     assert Path("a.csv").read_text().split() == ["t,who", "1,zoe", "1,bob", "2,yan", "2,ann"]
     assert Path("b.csv").read_text().split() == ["t,who", "1,bob", "1,zoe", "2,ann", "2,yan"]
     monkeypatch.setenv("GPUMERGE_MERGE_LAST_RESORT", "true")
-    assert run(["merge", "-q", "--field", "t:n", "new.csv", "old.csv", "-o", "c.csv"]) == 0
+    assert invoke(["merge", "-q", "--field", "t:n", "new.csv", "old.csv", "-o", "c.csv"]) == 0
     assert Path("c.csv").read_bytes() == Path("b.csv").read_bytes()
 
 
@@ -88,7 +88,7 @@ def test_a_merge_is_that_of_gnu_sort(options: list[str], rng: np.random.Generato
             Path(name).write_text("".join(lines))
             gnu(*options, *stable, "-o", name, name)
         asked = [] if stable else ["--last-resort"]
-        assert run(["merge", "-q", *options, *asked, *names, "-o", "out.txt"]) == 0, seed
+        assert invoke(["merge", "-q", *options, *asked, *names, "-o", "out.txt"]) == 0, seed
         assert Path("out.txt").read_bytes() == gnu("-m", *options, *stable, *names), seed
 
 
@@ -111,7 +111,7 @@ def test_the_recipe_for_logs_holds_at_the_end_of_a_month_and_of_a_year() -> None
     lines = [f'10.0.0.{len(times) - at} - - [{time} +0000] "GET /{at}"\n' for at, time in enumerate(times)]
     Path("web1.log").write_text("".join([*lines[::2], lines[-1].replace("GET", "PUT")]))
     Path("web2.log").write_text("".join(lines[1::2]))
-    assert run([*shlex.split(recipe), "-q"]) == 0
+    assert invoke([*shlex.split(recipe), "-q"]) == 0
     assert Path("web.log").read_text() == "".join([*lines, lines[-1].replace("GET", "PUT")])
 
 
@@ -122,10 +122,10 @@ def test_keys_that_no_line_has_are_told(tmp_path: Path, caplog: pytest.LogCaptur
     files = [str(tmp_path / name) for name in "ab"]
     told = "its first lines have an empty key, and so compare equal; check -t and the number of the field"
     for arguments in (["merge", "-t,", "-k2,2n"], ["union", "-t,", "-k2,2n"], ["check", "-k5,5"]):
-        run([*arguments, *files])
+        invoke([*arguments, *files])
         assert told in caplog.text
         caplog.clear()
-    run(["merge", "-t;", "-k1,1", *files])
+    invoke(["merge", "-t;", "-k1,1", *files])
     assert told not in caplog.text
 
 
@@ -161,7 +161,7 @@ def test_keys_without_the_number_that_is_asked_for_are_told(
     """All lines compare equal then, so files come one after the other, and -u writes one line."""
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text(data)
-    assert run([*arguments, str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]) == 0
+    assert invoke([*arguments, str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]) == 0
     assert told in caplog.text
     assert ("warning" in caplog.text) == bool(told)
 
@@ -170,9 +170,9 @@ def test_a_join_looks_for_the_keys_of_each_file(tmp_path: Path, caplog: pytest.L
     (tmp_path / "a").write_text("x y 1\nx y 2\n")
     (tmp_path / "b").write_text("1 x\n2 y\n")
     for options in ((), ("--csv", "-t", " ")):
-        assert run(["join", "-1", "3", "-2", "1n", *options, str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+        assert invoke(["join", "-1", "3", "-2", "1n", *options, str(tmp_path / "a"), str(tmp_path / "b")]) == 0
         assert "warning" not in caplog.text
-    assert run(["join", "-1", "3", "-2", "2n", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert invoke(["join", "-1", "3", "-2", "2n", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
     assert f"{tmp_path / 'b'}: warning: its first lines have {NO_NUMBER}" in caplog.text
 
 
@@ -185,12 +185,12 @@ def test_commands_with_keys_take_both_options_for_ties() -> None:
 
 @pytest.mark.parametrize("options", [[], ["-s"], ["--stable"], ["--last-resort"], ["-s", "--last-resort"]])
 def test_a_join_compares_keys_alone(options: list[str], capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["join", "-q", "--csv", "--field", "t:n", *options, "loose.csv", "other.csv"]) == 0
+    assert invoke(["join", "-q", "--csv", "--field", "t:n", *options, "loose.csv", "other.csv"]) == 0
     assert capfd.readouterr().out == "t,who,who\n1,bob,dan\n1,ann,dan\n"
 
 
 def test_sort_breaks_ties_by_all_bytes(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["sort", "--field", "t:n", "--last-resort", "loose.csv"]) == 0
+    assert invoke(["sort", "--field", "t:n", "--last-resort", "loose.csv"]) == 0
     assert capfd.readouterr().out == "t,who\n1,ann\n1,bob\n2,cy\n"
-    assert run(["sort", "--field", "t:n", "--last-resort", "-s", "loose.csv"]) == 2
+    assert invoke(["sort", "--field", "t:n", "--last-resort", "-s", "loose.csv"]) == 2
     assert "-s and --last-resort contradict each other" in capfd.readouterr().err

@@ -41,7 +41,7 @@ def _written(folder: Path, encoding: str) -> list[str]:
 
 
 def _refused(command: list[str], names: list[str], name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert app.run([*command, "--backend", "cpu", *names]) == 2
+    assert app.invoke([*command, "--backend", "cpu", *names]) == 2
     out, told = capfd.readouterr()
     assert out == ""
     assert f"a.csv: it holds {name} text" in told
@@ -72,7 +72,7 @@ def test_a_format_that_is_said_takes_lines_as_they_are(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     (tmp_path / "a").write_bytes(b"\xff\xfe first\n")
-    assert app.run(["merge", "-q", "--backend", "cpu", "--format", "text", str(tmp_path / "a")]) == 0
+    assert app.invoke(["merge", "-q", "--backend", "cpu", "--format", "text", str(tmp_path / "a")]) == 0
     assert capfdbinary.readouterr().out == b"\xff\xfe first\n"
-    assert app.run(["sort", "-q", "--backend", "cpu", str(tmp_path / "a")]) == 0  # as GNU sort
+    assert app.invoke(["sort", "-q", "--backend", "cpu", str(tmp_path / "a")]) == 0  # as GNU sort
     assert capfdbinary.readouterr().out == b"\xff\xfe first\n"

@@ -220,7 +220,7 @@ def test_a_run_that_is_stopped_waits_for_no_worker(cluster: Connection, monkeypa
 def test_dask_is_imported_only_for_a_cluster(tmp_path: Path) -> None:
     np.arange(10, dtype=np.int32).tofile(tmp_path / "a.i32")
     code = (
-        "import sys; from gpumerge_cli.cli.app import run; code = run(sys.argv[1:]); "
+        "import sys; from gpumerge_cli.cli.app import invoke; code = invoke(sys.argv[1:]); "
         "assert not any(name.split('.')[0] in ('dask', 'distributed') for name in sys.modules); sys.exit(code)"
     )
     words = ["merge", str(tmp_path / "a.i32"), "-o", str(tmp_path / "b.i32"), "-q"]

@@ -91,7 +91,7 @@ class Here(Cluster):
     def pool(self, shipment: Shipment, resources: object) -> Troubled:
         return Troubled(shipment, self.chance, self.lost)
 
-    def fit(self, packed: object) -> Any:
+    def eligible(self, packed: object) -> Any:
         """There are no workers that could cut."""
         return SimpleNamespace(client=None, threads=dict)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
-from gpumerge_cli.backends.variants.lookup import LADDER, RUNGS, asked_for, named
+from gpumerge_cli.backends.variants.lookup import LADDER, RUNGS, requested_variant, variant_named
 from gpumerge_cli.compare.contest import Effort, with_ratios
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.run import compare_kernels
@@ -83,10 +83,10 @@ class FakeBackend(ReferenceBackend):
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2) -> LaunchPolicy:
         if request.block_size and request.block_size > 1024:
             raise UsageError(f"--block-size {request.block_size}: at most 1024")
-        if request.tile_size and "tile_size" not in asked_for(replace(request, tile_size=None)).options:
+        if request.tile_size and "tile_size" not in requested_variant(replace(request, tile_size=None)).options:
             raise UsageError(f"--tile-size: the {request.kernel} kernel stages no tile")
         policy = super().resolve(request, order)
-        load = request.tile_load or "full" if named(policy.kernel).loads else None
+        load = request.tile_load or "full" if variant_named(policy.kernel).loads else None
         return replace(policy, block_size=request.block_size or 128, tile_size=request.tile_size or 0, tile_load=load)
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> ReferenceWorkspace:
@@ -123,7 +123,9 @@ def test_a_wrong_variant_is_shown_as_wrong_and_not_timed(wrong: str) -> None:
         assert row.right is not row.name.startswith(wrong)
         assert bool(row.seconds) is row.right
         assert bool(row.problem) is not row.right
-    assert len([policy for policy in backend.merged if policy.kernel == wrong]) == (len(named(wrong).loads) or 1)
+    assert len([policy for policy in backend.merged if policy.kernel == wrong]) == (
+        len(variant_named(wrong).loads) or 1
+    )
 
 
 def test_a_variant_that_leaves_the_output_of_the_one_before_is_caught() -> None:

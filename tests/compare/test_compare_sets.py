@@ -13,7 +13,7 @@ import pytest
 
 from gpumerge_cli.backends.compared import ComparedBackend
 from gpumerge_cli.backends.select import host
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.compare.contest import Effort
 from gpumerge_cli.compare.run import compare_sets
 from gpumerge_cli.compare.set_oracle import SetOracle
@@ -182,7 +182,7 @@ def test_the_command_shows_a_table_and_writes_reports(
     report = tmp_path / f"report{suffix}"
     two = [str(tmp_path / f"{file}.i32") for file in "ab"]
     words = [name, *two, "--compare", "--repeat", "2", "--report", str(report), *["--distinct"] * distinct]
-    assert run(words) == 0
+    assert invoke(words) == 0
     captured = capfd.readouterr()
     assert captured.out == ""
     for text in ("walk", "numpy", "library", "copy", "median of 2"):
@@ -193,7 +193,7 @@ def test_the_command_shows_a_table_and_writes_reports(
         assert (told["kind"], told["command"]) == ("compare", f"{name} --distinct" if distinct else name)
     if suffix == ".md":
         assert report.read_text().startswith(f"# gpumerge {name}{' --distinct' if distinct else ''} --compare\n")
-    assert run([*words, "-q"]) == 0
+    assert invoke([*words, "-q"]) == 0
     assert capfd.readouterr().err == ""
 
 
@@ -210,7 +210,7 @@ def test_the_command_shows_a_table_and_writes_reports(
 def test_what_is_refused(more: list[str], told: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.txt").write_text("1\n2\n")
     file = str(tmp_path / "a.txt")
-    assert run(["union", file, file, "--compare", *more]) == 2
+    assert invoke(["union", file, file, "--compare", *more]) == 2
     error = capfd.readouterr().err
     assert told in error
     assert error.count("\n") == 1
@@ -218,7 +218,7 @@ def test_what_is_refused(more: list[str], told: str, tmp_path: Path, capfd: pyte
 
 def test_repeats_need_a_comparison_and_disorder_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.txt").write_text("b\na\n")
-    assert run(["union", str(tmp_path / "a.txt"), "--repeat", "2"]) == 2
+    assert invoke(["union", str(tmp_path / "a.txt"), "--repeat", "2"]) == 2
     assert "--repeat is for comparisons; add --compare" in capfd.readouterr().err
-    assert run(["union", str(tmp_path / "a.txt"), "--compare"]) == 2
+    assert invoke(["union", str(tmp_path / "a.txt"), "--compare"]) == 2
     assert "a.txt:2: disorder: 'a' comes after 'b'" in capfd.readouterr().err

@@ -20,7 +20,7 @@ from gpumerge_cli.compare.run import compare_sorts
 from gpumerge_cli.engine.load import load_runs
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.launch import MOST_RECURSED, SortPolicy, SortRequest
+from gpumerge_cli.launch import MAX_RECURSIVE_ITEMS, SortPolicy, SortRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.results.compared import Measured
 from tests.jobs_of import merge_job, sort_job
@@ -102,7 +102,7 @@ def test_a_wrong_output_is_told(rng: np.random.Generator, tmp_path: Path, monkey
 
 
 def test_more_lines_than_recursion_takes(tmp_path: Path) -> None:
-    (tmp_path / "lines").write_bytes(b"a\n" * (MOST_RECURSED + 1))
+    (tmp_path / "lines").write_bytes(b"a\n" * (MAX_RECURSIVE_ITEMS + 1))
     job = merge_job((str(tmp_path / "lines"),), items=Items("text"), check=False)
     report = compare_sorts(load_runs(job), cpu.create(), SortRequest(), Effort(1))
     assert "recursive" not in [row.name for row in report.rows]
@@ -111,18 +111,18 @@ def test_more_lines_than_recursion_takes(tmp_path: Path) -> None:
 
 def test_the_command(rng: np.random.Generator, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = made(tmp_path, rng)
-    assert door.run(["sort", "--compare", "--backend=cpu", name, "--report", str(tmp_path / "r.json")]) == 0
+    assert door.invoke(["sort", "--compare", "--backend=cpu", name, "--report", str(tmp_path / "r.json")]) == 0
     assert "bottom-up" in capsys.readouterr().err
     rows = json.loads((tmp_path / "r.json").read_text())["rows"]
     assert all(row["whole"] > 0 for row in rows)
     once = ["sort", "--compare", "--repeat=1", "--backend=cpu", name, "--report", str(tmp_path / "r.json")]
-    assert door.run(once) == 0
+    assert door.invoke(once) == 0
     assert {len(row["seconds"]) for row in json.loads((tmp_path / "r.json").read_text())["rows"]} == {1}
     for wrong in (["--repeat=3"], ["--compare", "--repeat=0"]):
         capsys.readouterr()
-        assert door.run(["sort", *wrong, name]) == 2
+        assert door.invoke(["sort", *wrong, name]) == 2
         assert "--repeat" in capsys.readouterr().err
-    assert door.run(["sort", "--compare", "-o", "x", name]) == 2
+    assert door.invoke(["sort", "--compare", "-o", "x", name]) == 2
     assert "--compare sorts and writes no output" in capsys.readouterr().err
     (tmp_path / "none.i32").write_bytes(b"")
     loaded = load_runs(merge_job((str(tmp_path / "none.i32"),), check=False))

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import Lines, Order
+from gpumerge_cli.order.kinds import Order, TextOrder
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.cpu import harness
 from tests.cpu.harness import DONE, SinkSpec, memory_source, spec_of
@@ -31,7 +31,7 @@ Items = list[list[bytes]]
 
 
 def merged(order: Order, items: Items, *, unique: bool = False) -> bytes:
-    trim = int(isinstance(order, Lines))
+    trim = int(isinstance(order, TextOrder))
     rows = sorted((item for run in items for item in run), key=lambda item: item_key(order, item[: len(item) - trim]))
     if unique:
         keys = [item_key(order, item[: len(item) - trim]) for item in rows]

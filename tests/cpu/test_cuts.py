@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.order.kinds import Lines, Order
+from gpumerge_cli.order.kinds import Order, TextOrder
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.cpu import harness
 from tests.cpu.cutting import PlainCutter, SortedRun
@@ -37,7 +37,7 @@ def check_cuts(
 ) -> None:  # fmt: skip
     """Compare the cuts with the order of all (key, input, position). slack: how far from its target a cut may lie."""
     starts = positions_of(items)
-    trim = 1 if isinstance(order, Lines) else 0
+    trim = 1 if isinstance(order, TextOrder) else 0
     merged = sorted(
         (item_key(order, item[: len(item) - trim]), run, number)
         for run, of_run in enumerate(items)
@@ -103,7 +103,7 @@ def test_many_targets_within_one_item(library: ctypes.CDLL, rng: np.random.Gener
 
 
 def check_same_as_plain(library: ctypes.CDLL, order: Order, items: list[list[bytes]], targets: list[int]) -> None:
-    trim = 1 if isinstance(order, Lines) else 0
+    trim = 1 if isinstance(order, TextOrder) else 0
     keys = [[item_key(order, item[: len(item) - trim]) for item in run] for run in items]
     plain = PlainCutter([SortedRun(*run) for run in zip(keys, positions_of(items), strict=True)]).cut(targets)
     specs = [memory_source(b"".join(run)) for run in items]

@@ -18,7 +18,7 @@ from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.native import joins, sources, specs
 from gpumerge_cli.native.calls import Disordered
 from gpumerge_cli.native.joins import Joins, JoinWorker
-from gpumerge_cli.native.library import load
+from gpumerge_cli.native.library import load_library
 from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRS, TYPES, Join
 from gpumerge_cli.order.record_joins import RecordJoin, joined_type, parts_of, turned_alike
 from gpumerge_cli.order.rules import LineOrder
@@ -33,7 +33,7 @@ SIDE = 500 if os.environ.get("GPUMERGE_TEST_FEW") else 2000
 def _library_under_test() -> Iterator[None]:
     """Joins use the library that is tested, which may be one that a sanitizer watches."""
     path = libraries.path()
-    loaded = load(path.parent, path.stem.removeprefix("gpumerge-"))
+    loaded = load_library(path.parent, path.stem.removeprefix("gpumerge-"))
     with pytest.MonkeyPatch.context() as patched:
         for module in (joins, sources, specs):
             patched.setattr(module, "library", lambda: loaded)

@@ -25,12 +25,12 @@ x86_64 = pytest.mark.skipif(loader.LEVELS[0] != "x86-64-v2", reason="levels are 
 @x86_64
 def test_a_processor_has_the_levels_whose_flags_it_has() -> None:
     v2, v3, v4 = (frozenset(FLAGS[level].split()) for level in ("v2", "v3", "v4"))
-    assert loader.levels_of(v2 | v3 | v4) == loader.LEVELS
-    assert loader.levels_of(v2 | v3) == loader.LEVELS[:2]
-    assert loader.levels_of(v2 | v4) == loader.LEVELS[:1]
-    assert loader.levels_of(v3 | v4) == ()
+    assert loader.levels_of_flags(v2 | v3 | v4) == loader.LEVELS
+    assert loader.levels_of_flags(v2 | v3) == loader.LEVELS[:2]
+    assert loader.levels_of_flags(v2 | v4) == loader.LEVELS[:1]
+    assert loader.levels_of_flags(v3 | v4) == ()
     for missing in v3:
-        assert loader.levels_of((v2 | v3 | v4) - {missing}) == loader.LEVELS[:1]
+        assert loader.levels_of_flags((v2 | v3 | v4) - {missing}) == loader.LEVELS[:1]
 
 
 @x86_64
@@ -52,14 +52,16 @@ def test_the_best_level_that_is_there_is_taken(tmp_path: Path, monkeypatch: pyte
 def test_a_level_that_cannot_be_forced_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loader, "processor_levels", lambda: loader.LEVELS[:2])
     monkeypatch.setenv(loader.VARIABLE, "v5")
-    with pytest.raises(UsageError, match="it names no level; use one of x86-64-v2, x86-64-v3, x86-64-v4"):
+    with pytest.raises(UsageError, match="it is not a level; use one of x86-64-v2, x86-64-v3, x86-64-v4"):
         loader.chosen_level(tmp_path)
     monkeypatch.setenv(loader.VARIABLE, "v4")
-    with pytest.raises(UsageError, match="this processor has not what x86-64-v4 takes; use x86-64-v3 at most"):
+    with pytest.raises(
+        UsageError, match="this processor lacks instructions that x86-64-v4 needs; use x86-64-v3 at most"
+    ):
         loader.chosen_level(tmp_path)
     monkeypatch.delenv(loader.VARIABLE)
     monkeypatch.setattr(loader, "processor_levels", lambda: ())
-    with pytest.raises(DeviceError, match="x86-64-v2, the least level"):
+    with pytest.raises(DeviceError, match="x86-64-v2, the lowest level"):
         loader.chosen_level(tmp_path)
 
 
@@ -67,16 +69,16 @@ def test_a_library_that_does_not_fit_is_told_with_the_way_out(tmp_path: Path, mo
     level = loader.LEVELS[0]
     path = tmp_path / f"gpumerge-{level}.so"
     with pytest.raises(DeviceError, match="is missing from this installation; reinstall gpumerge"):
-        loader.load(tmp_path, level)
+        loader.load_library(tmp_path, level)
     path.write_bytes(b"\x7fELF of another kind")
     with pytest.raises(DeviceError, match=r"cannot be loaded: .*; reinstall gpumerge"):
-        loader.load(tmp_path, level)
+        loader.load_library(tmp_path, level)
     real = next((loader.entries_file().parents[2] / "gpumerge_cli" / "lib").glob("*.so"))
     path.unlink()
     path.write_bytes(real.read_bytes())
     monkeypatch.setattr(loader, "__version__", "99.0")
     with pytest.raises(DeviceError, match=r"is of version .*, the program of 99\.0-.*; reinstall gpumerge"):
-        loader.load(tmp_path, level)
+        loader.load_library(tmp_path, level)
 
 
 @pytest.mark.parametrize("name", loader.SHARED_HEADERS)
@@ -88,11 +90,11 @@ def test_a_library_of_other_numbers_is_told(name: str, tmp_path: Path, monkeypat
         (tmp_path / each).write_bytes((kernels / each).read_bytes())
     level, libraries = loader.chosen_level(kernels.parent / "gpumerge_cli" / "lib"), kernels.parent / "gpumerge_cli/lib"
     monkeypatch.setattr(loader, "entries_file", lambda: tmp_path / "cpu" / "entries.h")
-    loader.load(libraries, level)
+    loader.load_library(libraries, level)
     with (tmp_path / name).open("a", encoding="utf-8") as header:
         header.write("\n")
     with pytest.raises(DeviceError, match="is of version"):
-        loader.load(libraries, level)
+        loader.load_library(libraries, level)
 
 
 def test_the_build_and_the_program_know_the_same_headers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +112,7 @@ def test_the_command_ends_with_one_line(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env=told, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert (
-        done.stderr == "gpumerge: GPUMERGE_CPU_LEVEL: it names no level; use one of x86-64-v2, x86-64-v3, x86-64-v4\n"
+        done.stderr == "gpumerge: GPUMERGE_CPU_LEVEL: it is not a level; use one of x86-64-v2, x86-64-v3, x86-64-v4\n"
     )
 
 

@@ -292,8 +292,8 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
     monkeypatch.setattr(text, "current_stream", lambda: 1)
     monkeypatch.setattr(text, "TextKernels", lambda kernels: FakeText(kernels.order))
     monkeypatch.setattr(backend, "kernels_of", FakeKernels)
-    monkeypatch.setattr(backend, "_begin", lambda *arguments, **options: None)
-    monkeypatch.setattr(backend.device, "info", lambda device: DeviceInfo("gpu", "a GPU in name only"))
+    monkeypatch.setattr(backend, "_compile_ahead", lambda *arguments, **options: None)
+    monkeypatch.setattr(backend.device, "device_info", lambda device: DeviceInfo("gpu", "a GPU in name only"))
 
     def create(device: Any = 0) -> Any:
         made = object.__new__(backend.GpuBackend)

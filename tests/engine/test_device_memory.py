@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.base import Backend, Pace, Workspace
+from gpumerge_cli.backends.base import Backend, ChunkSizes, Workspace
 from gpumerge_cli.backends.cpu import access as cpu
-from gpumerge_cli.backends.select import Choice, Device
+from gpumerge_cli.backends.select import Choice, ChosenGpu
 from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.memory import chunk_bytes_for
@@ -62,7 +62,7 @@ class _Small:
 def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], _Small]:
     def make(most: int) -> _Small:
         device = _Small(most)
-        choice = Choice(None, (Device("gpu 0", lambda: device),), "a test")  # type: ignore[arg-type,return-value]
+        choice = Choice(None, (ChosenGpu("gpu 0", lambda: device),), "a test")  # type: ignore[arg-type,return-value]
         monkeypatch.setattr(engine_local, "choose", lambda *arguments, **options: choice)
         return device
 
@@ -128,12 +128,12 @@ def test_one_long_line_is_not_cut(small: Callable[[int], _Small], write: Write, 
 
 
 def test_device_memory_bounds_the_chunks() -> None:
-    pace = Pace(16 << 20, 16 << 20, 4, 2.0, 3.0)
-    free = chunk_bytes_for(pace, 1 << 34, 2, 4, 1 << 34)
-    bound = chunk_bytes_for(pace, 1 << 34, 2, 4, 1 << 34, 64 << 20)
+    sizes = ChunkSizes(16 << 20, 16 << 20, 4, 2.0, 3.0)
+    free = chunk_bytes_for(sizes, 1 << 34, 2, 4, 1 << 34)
+    bound = chunk_bytes_for(sizes, 1 << 34, 2, 4, 1 << 34, 64 << 20)
     assert free == 16 << 20
     assert 4 * 3.0 * bound <= 64 << 20
-    host_only = Pace(16 << 20, 16 << 20, 4, 2.0)
+    host_only = ChunkSizes(16 << 20, 16 << 20, 4, 2.0)
     assert chunk_bytes_for(host_only, 1 << 34, 2, 4, 1 << 34, 1) == 16 << 20
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpumerge_cli.cli.app import run as door
+from gpumerge_cli.cli.app import invoke as door
 from gpumerge_cli.engine import heads
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import run_pass

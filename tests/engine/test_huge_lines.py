@@ -39,12 +39,12 @@ def test_lines_of_25_megabytes(backend: Backend, tmp_path: Path, options: list[s
         lines.reverse()
     where = [f"--backend={backend.name}", "-T", str(tmp_path)]
     expected = b"".join(line + b"\n" for line in lines)
-    assert door.run(["sort", *where, *options, str(tmp_path / "a"), "-o", str(tmp_path / "b")]) == 0
+    assert door.invoke(["sort", *where, *options, str(tmp_path / "a"), "-o", str(tmp_path / "b")]) == 0
     assert (tmp_path / "b").read_bytes() == expected
     order = [option for option in options if option[1] in "kr"]
-    assert door.run(["sort", "-c", *where, *order, str(tmp_path / "b")]) == 0
-    assert door.run(["sort", "-c", *where, *order, str(tmp_path / "a")]) == 1
-    assert door.run(["sort", "-m", *where, *options, str(tmp_path / "b"), "-o", str(tmp_path / "c")]) == 0
+    assert door.invoke(["sort", "-c", *where, *order, str(tmp_path / "b")]) == 0
+    assert door.invoke(["sort", "-c", *where, *order, str(tmp_path / "a")]) == 1
+    assert door.invoke(["sort", "-m", *where, *options, str(tmp_path / "b"), "-o", str(tmp_path / "c")]) == 0
     assert (tmp_path / "c").read_bytes() == expected
 
 
@@ -73,7 +73,7 @@ def test_a_long_line_is_held_once_and_moved_once(
     count("receive")
     count("download")
     where = ["sort", "--backend=cpu", *options, "-T", str(tmp_path), str(tmp_path / "a"), "-o", str(tmp_path / "b")]
-    assert door.run(where) == 0
+    assert door.invoke(where) == 0
     assert (tmp_path / "b").read_bytes() == expected
     assert len(expected) <= moved < 2 * len(expected)
     assert peak_of(where) < 1.5 * size + (200 << 20)
@@ -82,8 +82,8 @@ def test_a_long_line_is_held_once_and_moved_once(
 def peak_of(arguments: list[str]) -> int:
     """The most bytes of memory that a process of its own takes."""
     program = (
-        "import sys; from gpumerge_cli.cli.app import run; from gpumerge_cli.engine.resources import peak_memory; "
-        "assert run(sys.argv[1:]) == 0; print(peak_memory())"
+        "import sys; from gpumerge_cli.cli.app import invoke; from gpumerge_cli.engine.resources import peak_memory; "
+        "assert invoke(sys.argv[1:]) == 0; print(peak_memory())"
     )
     done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, check=True)
     return int(done.stdout)
@@ -154,7 +154,9 @@ def test_a_line_of_two_gigabytes(tmp_path: Path, size: int) -> None:
         for _ in range(size // MB):
             file.write(b"m" * MB)
         file.write(b" end\na\n")
-    assert door.run(["sort", "--backend=cpu", str(tmp_path / "a"), "-T", str(tmp_path), "-o", str(tmp_path / "b")]) == 0
+    assert (
+        door.invoke(["sort", "--backend=cpu", str(tmp_path / "a"), "-T", str(tmp_path), "-o", str(tmp_path / "b")]) == 0
+    )
     assert (tmp_path / "a").stat().st_size == (tmp_path / "b").stat().st_size
     with open(tmp_path / "b", "rb") as file:
         assert file.read(12) == b"a\n" + b"m" * 10

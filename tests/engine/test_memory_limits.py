@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from tests.engine.test_huge_lines import peak_of
 
 MB = 1 << 20
@@ -60,7 +60,7 @@ def test_huge_records_stay_within_the_limit_or_are_refused(
     assert command == "check" or out.read_bytes() == data
     capfd.readouterr()
     out.unlink(missing_ok=True)
-    assert run([*where, "-S50M"]) == 2
+    assert invoke([*where, "-S50M"]) == 2
     message = capfd.readouterr().err
     what = "an item has 21.0 MB, and 4 of them exceed the memory of 52.4 MB"
     assert message == f"gpumerge: {name}: {what}; allow 80M with -S\n"
@@ -71,5 +71,5 @@ def test_a_rank_of_huge_records_is_within_the_limit(tmp_path: Path, capfd: pytes
     name = tmp_path / "a.bin"
     with open(name, "wb") as file:
         file.truncate(60 * MB)
-    assert run(["rank", "--at=1", f"--record-size={20 * MB}", "--key-size=8", "-S50M", str(name)]) == 2
+    assert invoke(["rank", "--at=1", f"--record-size={20 * MB}", "--key-size=8", "-S50M", str(name)]) == 2
     assert "4 of them exceed the memory of 52.4 MB" in capfd.readouterr().err

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.backends.cpu import workspace
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.engine import local_sorts, parts
 from gpumerge_cli.engine.parts import by_lines, lines_that_begin, nearest_line_edge
 
@@ -73,14 +73,14 @@ def test_csv_beyond_a_part(longest: int, options: list[str], tmp_path: Path, rng
     rows = [f'"{"y" * int(rng.integers(30, longest))}\n,",{number}\n' for number in range(300)]
     (tmp_path / "in").write_text("".join(rows[number] for number in rng.permutation(300)))
     out = tmp_path / "out"
-    assert run(["sort", "--csv", "-k2n", *options, str(tmp_path / "in"), "-o", str(out)]) == 0
+    assert invoke(["sort", "--csv", "-k2n", *options, str(tmp_path / "in"), "-o", str(out)]) == 0
     assert out.read_text() == "".join(rows)
 
 
 @pytest.mark.usefixtures("small_parts")
 def test_one_long_record_of_csv(tmp_path: Path) -> None:
     (tmp_path / "in").write_text("b,2\n" + "y" * 50_000 + ",1\n")
-    assert run(["sort", "--csv", "-k2n", str(tmp_path / "in"), "-o", str(tmp_path / "out")]) == 0
+    assert invoke(["sort", "--csv", "-k2n", str(tmp_path / "in"), "-o", str(tmp_path / "out")]) == 0
     assert (tmp_path / "out").read_text() == "y" * 50_000 + ",1\nb,2\n"
 
 
@@ -90,7 +90,7 @@ def test_underlined_lines_beyond_a_part(
 ) -> None:
     lines = [f"{number:04}{'y' * int(rng.integers(30, 200))}" for number in range(300)]
     (tmp_path / "in").write_text("".join(f"{lines[number]}\n" for number in rng.permutation(300)))
-    assert run(["sort", "--debug", "-s", "-k1", "--parallel=2", str(tmp_path / "in")]) == 0
+    assert invoke(["sort", "--debug", "-s", "-k1", "--parallel=2", str(tmp_path / "in")]) == 0
     assert capfd.readouterr().out == "".join(f"{line}\n{'_' * len(line)}\n" for line in lines)
 
 
@@ -98,5 +98,5 @@ def test_underlined_lines_beyond_a_part(
 def test_equal_lines_longer_than_a_part_out_of_order(tmp_path: Path) -> None:
     long = "y" * 50_000
     (tmp_path / "a").write_text(f"{long}\n{long}\nx\nx\n{long}\n")
-    assert run(["sort", "-m", "-u", "-S1b", str(tmp_path / "a"), "-o", str(tmp_path / "out")]) == 0
+    assert invoke(["sort", "-m", "-u", "-S1b", str(tmp_path / "a"), "-o", str(tmp_path / "out")]) == 0
     assert (tmp_path / "out").read_text() == f"{long}\nx\n{long}\n"

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpumerge_cli.backends.base import Backend, Pace
+from gpumerge_cli.backends.base import Backend, ChunkSizes
 from gpumerge_cli.engine import memory as budget
 from gpumerge_cli.engine import resources
 from gpumerge_cli.engine.inputs import open_inputs
@@ -37,26 +37,26 @@ Write = Callable[[str, Any], str]
     memory=st.integers(1, 1 << 40),
 )
 def test_workspaces_fit_the_memory(nbytes: int, inputs: int, workers: int, memory: int) -> None:
-    pace = Pace(2 << 20, 1 << 20, 0, 4.0)
-    chunk = chunk_bytes_for(pace, nbytes, inputs, workers, memory)
+    sizes = ChunkSizes(2 << 20, 1 << 20, 0, 4.0)
+    chunk = chunk_bytes_for(sizes, nbytes, inputs, workers, memory)
     least = max(budget._LEAST_CHUNK, inputs * budget._LEAST_ITEMS)
     assert chunk >= least
     if chunk > least:
-        assert workers * pace.footprint * chunk <= memory
+        assert workers * sizes.footprint * chunk <= memory
 
 
 def test_workers_follow_the_pace_and_the_wish() -> None:
-    def workers(pace: Pace, threads: int | None, inputs: int = 2, memory: int = 1 << 30) -> int:
-        return chunk_budget(pace, 1 << 30, inputs, threads, memory).workers
+    def workers(sizes: ChunkSizes, threads: int | None, inputs: int = 2, memory: int = 1 << 30) -> int:
+        return chunk_budget(sizes, 1 << 30, inputs, threads, memory).workers
 
-    assert workers(Pace(1, 1, 1, 1.0), None) == 1
-    assert workers(Pace(1, 1, 0, 1.0), None) == resources.cores() + 1
-    assert workers(Pace(1, 1, 1000, 1.0), None) == resources.cores() + 1
-    assert workers(Pace(1, 1, 1, 1.0), 7) == 7
+    assert workers(ChunkSizes(1, 1, 1, 1.0), None) == 1
+    assert workers(ChunkSizes(1, 1, 0, 1.0), None) == resources.cores() + 1
+    assert workers(ChunkSizes(1, 1, 1000, 1.0), None) == resources.cores() + 1
+    assert workers(ChunkSizes(1, 1, 1, 1.0), 7) == 7
     # Little memory goes to few chunks that are worth cutting, rather than to many small ones.
-    assert workers(Pace(2 << 20, 1 << 20, 0, 4.0), None, memory=1 << 20) == 1
-    assert workers(Pace(2 << 20, 1 << 20, 0, 4.0), None, inputs=1000, memory=64 << 20) == 1
-    assert workers(Pace(2 << 20, 1 << 20, 0, 4.0), 3, memory=1 << 20) == 3
+    assert workers(ChunkSizes(2 << 20, 1 << 20, 0, 4.0), None, memory=1 << 20) == 1
+    assert workers(ChunkSizes(2 << 20, 1 << 20, 0, 4.0), None, inputs=1000, memory=64 << 20) == 1
+    assert workers(ChunkSizes(2 << 20, 1 << 20, 0, 4.0), 3, memory=1 << 20) == 3
 
 
 def test_a_quarter_of_the_memory_is_some() -> None:
@@ -65,7 +65,7 @@ def test_a_quarter_of_the_memory_is_some() -> None:
 
 @pytest.mark.parametrize("order", [Order.of("int32"), Order.lines()])
 def test_every_backend_says_its_pace(backend: Backend, order: Order) -> None:
-    few, many = backend.pace(order, 2, 8.0), backend.pace(order, 100, 8.0)
+    few, many = backend.chunk_sizes(order, 2, 8.0), backend.chunk_sizes(order, 100, 8.0)
     assert 0 < few.least <= few.chunk
     assert few.footprint <= many.footprint
 
@@ -129,7 +129,7 @@ def test_an_empty_file_says_nothing_of_the_length_of_lines(tmp_path: Path) -> No
 
 def test_fewer_workers_hold_large_items_of_several_inputs() -> None:
     def workers(item: int, inputs: int, memory: int) -> int:
-        return chunk_budget(Pace(1, 1, 0, 1.0), 1 << 40, inputs, 8, memory, item=item).workers
+        return chunk_budget(ChunkSizes(1, 1, 0, 1.0), 1 << 40, inputs, 8, memory, item=item).workers
 
     item = 5 << 20
     assert workers(item, 1, 80 << 20) == 4  # four copies each

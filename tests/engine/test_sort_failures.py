@@ -134,7 +134,7 @@ def test_any_write_of_a_run_fails(
 ) -> None:
     monkeypatch.setattr(local_sorts, "LEAST_PIECE", 64 << 10)
     monkeypatch.setattr(spool, "os", _FullAfter(calls, number))
-    assert door.run(["sort", "--backend=cpu", "-S1M", *more, *place.arguments]) == 2
+    assert door.invoke(["sort", "--backend=cpu", "-S1M", *more, *place.arguments]) == 2
     stderr = capsys.readouterr().err
     assert stderr.count("\n") == 1
     assert os.strerror(number).lower() in stderr.lower()
@@ -172,7 +172,7 @@ def test_an_error_while_runs_are_merged(
 
     monkeypatch.setattr(run_files.SpilledFile, "__init__", kept)
     monkeypatch.setattr(CpuChunkWorker, "run", fail)
-    assert door.run(["sort", "--backend=cpu", "-S1M", *place.arguments]) == 2
+    assert door.invoke(["sort", "--backend=cpu", "-S1M", *place.arguments]) == 2
     assert len(spilled) > 1
     assert capsys.readouterr().err.endswith("a temporary file has become shorter\n")
     place.assert_untouched()
@@ -208,7 +208,7 @@ def test_it_is_stopped_at_random_moments(place: Place, number: signal.Signals, m
             assert len(place.beside()) <= (number == signal.SIGKILL)
         place.output.write_bytes(EARLIER)
     if place.beside():
-        assert door.run(["sort", "--backend=cpu", *place.arguments]) == 0
+        assert door.invoke(["sort", "--backend=cpu", *place.arguments]) == 0
         assert place.output.read_bytes() == whole
         assert place.beside() == []
 
@@ -226,7 +226,7 @@ def test_no_signal_can_come_where_compiled_code_calls_python(
 
     monkeypatch.setattr(Sources, "_read", watched)
     command = ["sort", "--backend=cpu", "-S1M", "--compress-program=builtin", "--parallel=1", *place.arguments]
-    assert door.run(command) == 0, capsys.readouterr().err
+    assert door.invoke(command) == 0, capsys.readouterr().err
     assert readers
     assert threading.main_thread() not in readers
 

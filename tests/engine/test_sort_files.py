@@ -118,7 +118,7 @@ def test_a_device_without_room_for_all_sorts_pieces(
     keys.tofile(tmp_path / "a.u32")
     for most, chunks in ((0, False), (1 << 20, True)):
         device = _NoRoom(most)
-        monkeypatch.setattr(engine_local, "one_of", lambda *_, device=device, **__: Selected(device, "a test"))
+        monkeypatch.setattr(engine_local, "select_for_sort", lambda *_, device=device, **__: Selected(device, "a test"))
         progress: list[int] = []
         job = sort_job((str(tmp_path / "a.u32"),), str(tmp_path / "o.u32"))
         report = run(job, advance=lambda done, _, progress=progress: progress.append(done))  # type: ignore[misc]

@@ -16,7 +16,7 @@ from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import Splits
-from gpumerge_cli.backends.variants.lookup import named
+from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.explain.items import TracedRun
@@ -148,7 +148,7 @@ def test_a_gpu_cuts_by_its_own_policy(choice: Literal["auto", "gpu"], monkeypatc
             return resolve(request, order, DeviceLimits(1024, 100_000, 8))
 
         def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
-            return named(policy.kernel).gpu.splits(policy, total)
+            return variant_named(policy.kernel).gpu.splits(policy, total)
 
     monkeypatch.setattr(select, "select", lambda *arguments, **options: select.Selected(Gpu(), "it is there"))
     shape = launch_shape(Resources(choice), LaunchRequest(), INT32, 10**5, 1)

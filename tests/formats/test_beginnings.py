@@ -15,7 +15,7 @@ from gpumerge_cli.formats.beginnings import doubt_of, refuse_binary
 from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.foreign import FOREIGN
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.formats.kinds.lookup import all_formats, dtype_of, format_names, format_of, is_binary
+from gpumerge_cli.formats.kinds.lookup import all_formats, dtype_of, format_names, format_of_suffix, is_binary
 from gpumerge_cli.formats.registry import layout_of
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
@@ -91,7 +91,7 @@ def test_what_the_formats_are() -> None:
     assert dtype_of(".f32") == "float32"
     assert dtype_of(".npy") == dtype_of(".xyz") == ""
     assert [is_binary(suffix) for suffix in (".i32", ".npy", ".txt", "", ".xyz")] == [True, True, False, False, False]
-    assert format_of(".xyz") is None
+    assert format_of_suffix(".xyz") is None
 
 
 @pytest.mark.parametrize(

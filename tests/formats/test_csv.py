@@ -19,7 +19,7 @@ from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats import csv_parser, csv_quotes
 from gpumerge_cli.formats.csv_lines import order_of_fields, order_within_fields, records_of, same_fields
-from gpumerge_cli.formats.csv_quotes import CsvShape, shape_of
+from gpumerge_cli.formats.csv_quotes import CsvShape, csv_shape_of
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
@@ -168,7 +168,7 @@ def test_blocks_without_quotes_are_taken_to_pieces_alike(
 def test_what_the_quotes_of_a_file_are_like(write: Write, text: bytes, shape: CsvShape) -> None:
     for ahead in (b"", b"x" * 61 + b"\n", b"x" * 63 + b"\n", b"y\n" * 200_000):
         file = SeekableInput(write("a.csv", ahead + text if not text.startswith(csv_quotes.BOM) else text))
-        found = shape_of(file, ord(","))
+        found = csv_shape_of(file, ord(","))
         assert found == shape or (not shape.proper and not found.proper)
         file.close()
 
@@ -222,5 +222,5 @@ def test_headers_are_the_same_however_they_are_quoted() -> None:
 
 @pytest.mark.parametrize("separator", [0, 10, 13, 34])
 def test_bytes_that_separate_no_fields(separator: int) -> None:
-    with pytest.raises(UsageError, match="separate no fields; use another byte with -t"):
+    with pytest.raises(UsageError, match="cannot separate fields; use another byte with -t"):
         order_within_fields(LineOrder(separator=separator))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats import csv_parser
 from gpumerge_cli.formats.csv_lines import without_fields
@@ -49,8 +49,8 @@ DATA = b'name,amount\n"b, or c",2\na,10\n"d\ne",1\n'
 def test_the_format_by_its_name_or_option(command: str, csv: list[str], tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(DATA)
     out = str(tmp_path / "out.csv")
-    assert run(["sort", *csv, "-k", "amount:n", str(tmp_path / "in.csv"), "-o", out]) == 0
-    assert run([command, *csv, "-k", "amount:n", out, "-o", out]) == 0
+    assert invoke(["sort", *csv, "-k", "amount:n", str(tmp_path / "in.csv"), "-o", out]) == 0
+    assert invoke([command, *csv, "-k", "amount:n", out, "-o", out]) == 0
     assert Path(out).read_bytes() == b'name,amount\n"d\ne",1\n"b, or c",2\na,10\n'
 
 
@@ -58,8 +58,8 @@ def test_the_option_beside_another_format(tmp_path: Path, capfd: pytest.CaptureF
     (tmp_path / "in.i32").write_bytes(bytes(4))
     name = str(tmp_path / "in.i32")
     for words in (["--format", "raw"], []):
-        assert run(["merge", "--csv", *words, name, "-o", str(tmp_path / "out.i32")]) == 2
-        told = f"gpumerge: {name} is binary: --csv is for text; leave --csv out, or --format text\n"
+        assert invoke(["merge", "--csv", *words, name, "-o", str(tmp_path / "out.i32")]) == 2
+        told = f"gpumerge: {name} is binary: --csv applies to text; leave --csv out, or --format text\n"
         assert capfd.readouterr().err == told
 
 
@@ -68,6 +68,6 @@ def test_files_of_another_beginning(start: bytes, tmp_path: Path, capfd: pytest.
     """--csv asks for CSV, and --format says that it is: such a file is taken as it is then."""
     (tmp_path / "in").write_bytes(start + b",1\n")
     words = ["-k", "2n", str(tmp_path / "in"), "-o", str(tmp_path / "out")]
-    assert run(["merge", "--csv", *words]) == 2
+    assert invoke(["merge", "--csv", *words]) == 2
     assert "data, not lines of text" in capfd.readouterr().err
-    assert run(["merge", "--format", "csv", *words]) == 0
+    assert invoke(["merge", "--format", "csv", *words]) == 0

@@ -17,7 +17,7 @@ from gpumerge_cli.engine.inputs import layout_and_order
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 from gpumerge_cli.formats.fixed_source import FixedSource
-from gpumerge_cli.formats.format import FORMATS, Format, Layout, register
+from gpumerge_cli.formats.format import FORMATS, Format, Layout, register_format
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import format_names, is_binary
@@ -52,7 +52,7 @@ class Other(Counted):
 @pytest.fixture
 def counted() -> Iterator[Format]:
     made = Counted()
-    register(made)
+    register_format(made)
     yield made
     del FORMATS["counted"]
 
@@ -88,7 +88,7 @@ def test_help_lists_the_suffixes_of_all_formats() -> None:
 
 def test_its_contradictions_are_told(counted: Format, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(written([1]))
-    with pytest.raises(InputError, match=r"it holds \.cnt data, not lines of text; say --format counted"):
+    with pytest.raises(InputError, match=r"it holds \.cnt data, not lines of text; use --format counted"):
         run(merge_job((str(tmp_path / "a.txt"),), str(tmp_path / "out.txt")))
     (tmp_path / "b.txt").write_bytes(b"1\n")
     with pytest.raises(OutputError, match=r"lines of text cannot be written as \.cnt"):
@@ -99,15 +99,15 @@ def test_its_contradictions_are_told(counted: Format, tmp_path: Path) -> None:
     run(job)
     assert (tmp_path / "out").read_bytes() == written([1])
     with pytest.raises(AssertionError):
-        register(Other())
+        register_format(Other())
 
 
 @pytest.mark.parametrize(
     ("inputs", "output", "told"),
     [
-        ("i32", "y.unknown", "its suffix says nothing, the items are int32; name it .i32, or say --dtype int32"),
-        ("npy", "y.dat", "its suffix says nothing, the items are int32; name it .npy, or say --format npy"),
-        ("npy", "y.dat.gz", "its suffix says nothing, the items are int32; name it .npy, or say --format npy"),
+        ("i32", "y.unknown", "its suffix says nothing, the items are int32; name it .i32, or use --dtype int32"),
+        ("npy", "y.dat", "its suffix says nothing, the items are int32; name it .npy, or use --format npy"),
+        ("npy", "y.dat.gz", "its suffix says nothing, the items are int32; name it .npy, or use --format npy"),
         ("npy", "y.tgz", "its suffix says a tar archive, the items are int32; name it .npy"),
         ("txt", "y.tgz", "its suffix says a tar archive, the items are lines of text; name it .txt"),
         ("txt", "y.TBZ2", "its suffix says a tar archive, the items are lines of text; name it .txt"),

@@ -36,7 +36,7 @@ def test_structured_dtypes_in_numpys_spellings(text: str) -> None:
     ["[", "[('a','zz')]", "[('a',)]", "[(1,2,3,4)]", "[('a','u4'),('a','u4')]", "[open('x')]", "," * 9999],
 )
 def test_what_is_no_structured_dtype(text: str) -> None:
-    with pytest.raises(UsageError, match="is no structured dtype; write for example u4,f8"):
+    with pytest.raises(UsageError, match="is not a structured dtype; write for example u4,f8"):
         parse_dtype(text)
 
 
@@ -85,7 +85,7 @@ def test_options_fit_together_or_say_why(
         assert "\n" not in str(wrong)
         assert wrong.way_out or "records have" in wrong.what
         return
-    assert bool(request.said) <= bool(order.record)
+    assert bool(request.first_option) <= bool(order.record)
     if order.record:
         assert not numeric
         assert order.record == chosen.dtype.itemsize
@@ -138,7 +138,7 @@ def test_a_source_of_records_by_position(write: Write) -> None:
         assert source.item_before(7 * number + 7) == record
         assert source.item_start(7 * number - 3) == 7 * number
         assert source.item_end(7 * number) == 7 * number + 7
-        assert source.place(7 * number) == f"{path}@{number}"
+        assert source.location(7 * number) == f"{path}@{number}"
     out = np.empty(70, np.uint8)
     source.read_into(14, out)
     assert out.tobytes() == b"".join(records[2:12])

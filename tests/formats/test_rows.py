@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpumerge_cli.cli.app import run as run_command
+from gpumerge_cli.cli.app import invoke as run_command
 from gpumerge_cli.engine.job import Destination, Job, Operation, Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DisorderError, InputError, OutputError, UsageError
-from gpumerge_cli.formats.format import FORMATS, Column, register
+from gpumerge_cli.formats.format import FORMATS, Column, register_format
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import format_named
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.formats.rows import lines_of, values_of
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.rows import RowKey, escaped, image_of, text_of, unescaped
+from gpumerge_cli.order.rows import RowKey, escaped, image_of, unescaped, value_text
 from tests.formats.groups import Groups, GroupsTable, rows_of, written
 from tests.jobs_of import merge_job, sort_job
 
@@ -33,7 +33,7 @@ Row = tuple[Any, ...]
 
 @pytest.fixture(autouse=True)
 def groups() -> Iterator[None]:
-    register(Groups())
+    register_format(Groups())
     yield
     del FORMATS["groups"]
 
@@ -153,7 +153,7 @@ def test_the_command_line_takes_a_new_format(tmp_path: Path, capfd: pytest.Captu
         (by("price,price"), "o.grp", "price is named twice"),
         (Items(records=RecordRequest(width=4)), "o.grp", "its columns have their own types and places"),
         (by("price"), "o.txt", "rows cannot be written as .txt; name it .grp"),
-        (by("price"), "o.dat", "its suffix does not say a format of rows; name it .grp, or say --format groups"),
+        (by("price"), "o.dat", "its suffix does not say a format of rows; name it .grp, or use --format groups"),
         (by("price"), "o.grp.gz", "an output of rows is not compressed as a whole"),
         (by("price", header_lines=1), "o.grp", "not lines"),
     ],
@@ -204,7 +204,7 @@ def test_images_compare_as_values_do(type: str, values: list[Any]) -> None:
     told = [
         "null" if v is None else v.decode(errors="backslashreplace") if type == "bytes" else repr(v) for v in values
     ]
-    assert [text_of(type, unescaped(image)) for image in images] == told
+    assert [value_text(type, unescaped(image)) for image in images] == told
 
 
 def test_minus_zero_and_zero_are_equal_keys() -> None:

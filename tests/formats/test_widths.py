@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cli.job_parts import items_of
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.groups import OrderOptions
 from gpumerge_cli.cli.values import make_options
 from gpumerge_cli.formats.beginnings import refuse_binary
-from gpumerge_cli.formats.format import FORMATS, register
+from gpumerge_cli.formats.format import FORMATS, register_format
 from tests.formats.widths import FixedWidth
 
 HEAD = "#id:3 name:5 amount:4\n"
@@ -28,7 +28,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     Path("a.fwf").write_text(A)
     Path("b.fwf").write_text(B)
-    register(FixedWidth())
+    register_format(FixedWidth())
     yield
     del FORMATS["fwf"]
 
@@ -56,23 +56,23 @@ def lines(name: str) -> list[str]:
 )
 def test_lines_are_sorted_merged_and_checked_by_its_columns(words: str, names: str) -> None:
     options = words.split()
-    assert run(["sort", *options, "a.fwf", "b.fwf", "-o", "out.fwf"]) == 0
+    assert invoke(["sort", *options, "a.fwf", "b.fwf", "-o", "out.fwf"]) == 0
     assert lines("out.fwf") == names.split()
     stable = ["--last-resort" if option == "-s" else option for option in options]
-    assert run(["check", *stable, "out.fwf"]) == 0
-    assert run(["merge", "-q", *stable, "out.fwf", "-o", "again.fwf"]) == 0
+    assert invoke(["check", *stable, "out.fwf"]) == 0
+    assert invoke(["merge", "-q", *stable, "out.fwf", "-o", "again.fwf"]) == 0
     assert Path("again.fwf").read_bytes() == Path("out.fwf").read_bytes()
     for file in "ab":
-        assert run(["sort", *options, f"{file}.fwf", "-o", f"{file}.fwf"]) == 0
+        assert invoke(["sort", *options, f"{file}.fwf", "-o", f"{file}.fwf"]) == 0
         Path(f"{file}.fwf.gz").write_bytes(gzip.compress(Path(f"{file}.fwf").read_bytes()))
-    assert run(["merge", "-q", *stable, "a.fwf.gz", "b.fwf.gz", "-o", "merged.fwf"]) == 0
+    assert invoke(["merge", "-q", *stable, "a.fwf.gz", "b.fwf.gz", "-o", "merged.fwf"]) == 0
     assert lines("merged.fwf") == names.split()
 
 
 def test_a_file_out_of_order_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "--field", "amount:n", "a.fwf"]) == 1
+    assert invoke(["check", "--field", "amount:n", "a.fwf"]) == 1
     assert "a.fwf:3: disorder" in capsys.readouterr().err
-    assert run(["check", "--field", "id:n", "a.fwf"]) == 0
+    assert invoke(["check", "--field", "id:n", "a.fwf"]) == 0
 
 
 def test_an_option_says_the_format_and_its_keys_may_be_names() -> None:
@@ -81,14 +81,14 @@ def test_an_option_says_the_format_and_its_keys_may_be_names() -> None:
     options = make_options(command("merge"), values, {"format", "key"}, ("key",))
     assert isinstance(options, OrderOptions)
     items = items_of(options, ("a.data",))
-    assert (items.format, items.certainty, items.header_lines) == ("fwf", "said", 1)
+    assert (items.format, items.certainty, items.header_lines) == ("fwf", "named", 1)
     assert items.lines is not None
-    assert [key.said for key in items.lines.keys] == ["-k amount:n"]
+    assert [key.option_text for key in items.lines.keys] == ["-k amount:n"]
 
 
 def test_an_empty_file_has_no_columns() -> None:
     Path("empty.fwf").touch()
-    assert run(["merge", "-q", "--field", "amount:n", "empty.fwf", "b.fwf", "-o", "out.fwf"]) == 0
+    assert invoke(["merge", "-q", "--field", "amount:n", "empty.fwf", "b.fwf", "-o", "out.fwf"]) == 0
     assert lines("out.fwf") == ["apple"]
 
 
@@ -108,7 +108,10 @@ def test_it_is_no_binary_data() -> None:
         ("merge a.fwf bad.fwf", "bad.fwf:1: its first line '#id:x' does not say columns; write it as #id:8 name:12"),
         ("merge --field id bad.fwf", "bad.fwf:1: its first line '#id:x' does not say columns"),
         ("merge --field id a.fwf other.fwf", "other.fwf:1: its header '#id:4' differs from that of a.fwf"),
-        ("merge a.fwf a.txt", "a.txt holds text, but a.fwf holds text of fixed width; convert one of them, or say the"),
+        (
+            "merge a.fwf a.txt",
+            "a.txt holds text, but a.fwf holds text of fixed width; convert one of them, or name",
+        ),
         ("merge --field id a.txt a.fwf", "a.fwf holds text of fixed width, but a.txt holds text; convert one of them"),
         ("sort --field id a.txt a.fwf", "a.fwf holds text of fixed width, but a.txt holds text; convert one of them"),
         ("join -j id a.fwf b.fwf", "a.fwf holds text of fixed width; join lines, records or numbers"),
@@ -120,7 +123,7 @@ def test_mistakes_are_one_line(words: str, told: str, capsys: pytest.CaptureFixt
     Path("bad.fwf").write_text("#id:x\n1\n")
     Path("other.fwf").write_text("#id:4\n1\n")
     arguments = words.split()
-    assert run([arguments[0], "--output", "out.fwf", *arguments[1:]]) == 2
+    assert invoke([arguments[0], "--output", "out.fwf", *arguments[1:]]) == 2
     said = capsys.readouterr().err
     assert told in said
     assert said.count("\n") == 1
@@ -131,5 +134,5 @@ def test_csv_beside_its_name_is_a_contradiction() -> None:
     from gpumerge_cli.cli.fields import chosen_format
     from gpumerge_cli.errors import UsageError
 
-    with pytest.raises(UsageError, match="--csv and --format fwf say two formats; leave one of them out"):
+    with pytest.raises(UsageError, match="--csv and --format fwf name two formats; leave one of them out"):
         chosen_format("fwf", ("a.fwf",), columns_of="csv")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.format import Column, Format, Layout, Prepared, Written
+from gpumerge_cli.formats.format import Column, Format, Layout, PreparedSources, Written
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
@@ -32,22 +32,24 @@ class FixedWidth(Format):
     joins = False
     names_in_header = True
 
-    def judge(self, items: Items) -> None:
+    def check_items(self, items: Items) -> None:
         order = items.line_order
         if order.separator is not None or order.terminator == NUL or items.header_lines > 1:
             what = "columns of fixed width have no separators, and one line of header"
             raise UsageError(what, way_out="leave -t, -z and --header out")
 
-    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> LineSource:
+    def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> LineSource:
         return LineSource(file, layout.items.terminator, 1, marked=True)
 
-    def prepared(self, sources: Sequence[Source], layout: Layout, told: Callable[[int, float], None]) -> Prepared:
+    def prepared(
+        self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
+    ) -> PreparedSources:
         order, headers = layout.items.line_order, []
         for source in sources:
             assert isinstance(source, LineSource), "open makes no others"
             headers += [_widths(source.header, source.name)] if source.header else []
         order = _at_places(order, headers[0]) if headers else order
-        return Prepared(tuple(sources), Order.lines(order), Written(layout.items.shown))
+        return PreparedSources(tuple(sources), Order.lines(order), Written(layout.items.shown))
 
     def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
         file = open_input(name, plain=items.plain)
@@ -75,10 +77,10 @@ def _at_places(order: LineOrder, widths: Widths) -> LineOrder:
 
 def _at_place(key: LineKey, widths: Widths) -> LineKey:
     if key.start_char or key.end_char or key.end_field != key.start_field:
-        raise UsageError(f"{key.said}: a key is a whole column", way_out="name columns with --field")
+        raise UsageError(f"{key.option_text}: a key is a whole column", way_out="name columns with --field")
     if key.skip_start or key.skip_end:
-        raise UsageError(f"{key.said}: b skips no blanks of a column at a fixed place", way_out="leave b out")
+        raise UsageError(f"{key.option_text}: b skips no blanks of a column at a fixed place", way_out="leave b out")
     if key.start_field >= len(widths):
-        raise UsageError(f"{key.said}: there are {len(widths)} columns", way_out="name one of them")
+        raise UsageError(f"{key.option_text}: there are {len(widths)} columns", way_out="name one of them")
     start = sum(width for _, width in widths[: key.start_field])
     return replace(key, start_field=0, start_char=start, end_field=0, end_char=start + widths[key.start_field][1])

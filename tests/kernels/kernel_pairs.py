@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.order.kinds import Fields, Order
+from gpumerge_cli.order.kinds import FieldsOrder, Order
 from tests.linekeys import key_of
 
 Run = np.ndarray[Any, Any]
@@ -93,7 +93,7 @@ def record_pairs(order: Order, seed: int) -> Iterator[tuple[str, Run, Run]]:
     pairs = [("mixed", 40, 37), ("a_tiny", 1, 30), ("b_tiny", 30, 1), ("a_empty", 0, 9), ("both_empty", 0, 0)]
     for name, m, n in pairs:
         records = random.integers(0, 256, (m + n, order.record), dtype=np.uint8)
-        for part in order.parts if isinstance(order, Fields) else [order]:
+        for part in order.parts if isinstance(order, FieldsOrder) else [order]:
             key = records[:, part.offset : part.offset + part.width]
             key[:, : -2 if part.width > 2 else 0] = 0x80  # so that most prefixes are equal
             key &= 0x81

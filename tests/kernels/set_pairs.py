@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.order.equals import SETS, Equals
-from gpumerge_cli.order.kinds import Fields, Order
+from gpumerge_cli.order.kinds import FieldsOrder, Order
 from tests.linekeys import key_of
 from tests.strategies import special_values
 
@@ -100,7 +100,7 @@ def lines(order: Order, numbers: Run, random: np.random.Generator) -> list[bytes
 def records(order: Order, numbers: Run, random: np.random.Generator) -> list[bytes]:
     """Sorted records, one for each of some numbers from 0 to 255, which is the last byte of each field of their key."""
     made = random.integers(0, 256, (len(numbers), order.record), np.uint8)
-    for part in order.parts if isinstance(order, Fields) else [order]:
+    for part in order.parts if isinstance(order, FieldsOrder) else [order]:
         key = made[:, part.offset : part.offset + part.width]
         key[:] = 7
         key[:, -1] = numbers

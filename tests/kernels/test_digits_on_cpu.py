@@ -13,7 +13,7 @@ from sort_inputs import key_inputs, record_inputs, stable, stable_records
 
 from gpumerge_cli.backends.gpu.sort_policy import pair_order
 from gpumerge_cli.backends.gpu.source import digit_macros, flatten, moves_rows, order_macros, shape_macros
-from gpumerge_cli.order.kinds import Keys, Order
+from gpumerge_cli.order.kinds import KeyOrder, Order
 
 pytestmark = pytest.mark.thorough
 BLOCK, ITEMS = 64, 2
@@ -45,19 +45,19 @@ class Digits(Variant):
 
 
 VARIANTS = [
-    Digits(Keys("int", 4)),
-    Digits(Keys("uint", 1)),
-    Digits(Keys("int", 2, True), wide=True),
-    Digits(Keys("float", 4)),
-    Digits(Keys("float", 2, True)),
-    Digits(Keys("float", 8, True), wide=True),
+    Digits(KeyOrder("int", 4)),
+    Digits(KeyOrder("uint", 1)),
+    Digits(KeyOrder("int", 2, True), wide=True),
+    Digits(KeyOrder("float", 4)),
+    Digits(KeyOrder("float", 2, True)),
+    Digits(KeyOrder("float", 8, True), wide=True),
     Digits(Order.records(12, 1, np.dtype("i8"))),
     Digits(Order.records(4, 1, 3)),
     Digits(Order.records(33, 2, 5)),
-    Digits(Keys("int", 4), value=PLACES),
-    Digits(Keys("float", 8), value=8),
-    Digits(Keys("uint", 1, True), value=4),
-    Digits(Keys("float", 2), value=8, wide=True),
+    Digits(KeyOrder("int", 4), value=PLACES),
+    Digits(KeyOrder("float", 8), value=8),
+    Digits(KeyOrder("uint", 1, True), value=4),
+    Digits(KeyOrder("float", 2), value=8, wide=True),
 ]
 SIZES = (1, TILE - 1, TILE, TILE + 1, 3 * TILE, 6 * TILE + 5)
 
@@ -91,7 +91,7 @@ def inputs_of(number: int, variant: Digits, count: int) -> Iterator[tuple[bytes,
         rows = random.integers(0, 1 << 8 * order.width, (count, 2), dtype=np.uint64)
         rows[:, 0] &= random.choice(np.array([0x3, 0xFFFF00FFFF], np.uint64), 1)
         yield rows.tobytes(), b"", rows[np.argsort(rows[:, 0], kind="stable")].tobytes()
-    elif not isinstance(order, Keys):
+    elif not isinstance(order, KeyOrder):
         for _, records in record_inputs(order, count, seed=number):
             yield records.tobytes(), b"", stable_records(order, records).tobytes()
     else:
@@ -163,7 +163,7 @@ def test_every_missing_barrier_is_noticed(file: str, tmp_path_factory: pytest.Te
             place = barriers(text)[which]
             return text[: place.start()] + text[place.end() :]
 
-        return Digits(Keys("uint", 2), change=change)
+        return Digits(KeyOrder("uint", 2), change=change)
 
     # Only sets call sums_of.
     text = flatten(file)

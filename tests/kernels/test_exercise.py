@@ -53,7 +53,7 @@ def test_the_work_is_right_by_the_reference(monkeypatch: pytest.MonkeyPatch, rng
 def test_older_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that asks for a device's limits gets those of an older one."""
     monkeypatch.setattr(device, "limits", lambda of: TUNED_ON)
-    monkeypatch.setattr(module, "begin", lambda *unit: pytest.fail("it is compiled for a device that is not there"))
+    monkeypatch.setattr(module, "begin_compiling", lambda *unit: pytest.fail("compiled for a missing device"))
     told = []
     monkeypatch.setattr(exercise, "main", lambda work: told.append((work, device.limits(None))))
     exercise_older.main()

@@ -11,18 +11,18 @@ import pytest
 from kernel_pairs import in_order, key_pairs, special_floats
 from kernel_shim import Case, Program, Variant, a_sixth_of, barriers, function_around, merged, without_barrier
 
-from gpumerge_cli.order.kinds import Keys, Order
+from gpumerge_cli.order.kinds import KeyOrder, Order
 
 FLOATS = [
-    Variant(Keys("float", 4), 4, 3, on_path=True),
-    Variant(Keys("float", 8, True), 3, 5, bulk=1, on_path=True),
-    Variant(Keys("float", 4), 9, 2, 8, partition=(8, 3, 3), on_path=True),
+    Variant(KeyOrder("float", 4), 4, 3, on_path=True),
+    Variant(KeyOrder("float", 8, True), 3, 5, bulk=1, on_path=True),
+    Variant(KeyOrder("float", 4), 9, 2, 8, partition=(8, 3, 3), on_path=True),
 ]
 NARROW = [
-    Variant(Keys("uint", 1), 4, 4, bulk=1, on_path=True),
-    Variant(Keys("int", 2, True), 5, 4, bulk=1, on_path=True),
-    Variant(Keys("int", 1), 8, 4, 4, 1, (4, 4, 2), on_path=True),
-    Variant(Keys("uint", 2), 40, 2, bulk=1, on_path=True),
+    Variant(KeyOrder("uint", 1), 4, 4, bulk=1, on_path=True),
+    Variant(KeyOrder("int", 2, True), 5, 4, bulk=1, on_path=True),
+    Variant(KeyOrder("int", 1), 8, 4, 4, 1, (4, 4, 2), on_path=True),
+    Variant(KeyOrder("uint", 2), 40, 2, bulk=1, on_path=True),
 ]
 NO_NAN = "return last == last;"
 BY_NUMBER = "return DESCENDING ? x < y : y < x;"
@@ -103,7 +103,7 @@ def test_values_without_a_race(tmp_path_factory: pytest.TempPathFactory, rng: np
 def test_every_missing_barrier_of_values_is_noticed(
     tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generator
 ) -> None:
-    order = Keys("uint", 1)
+    order = KeyOrder("uint", 1)
     ours = [which for which in range(barriers("values")) if function_around("values", which) != "load"]
     mutants = [Variant(order, 4, 4, on_path=True, change=without_barrier("values", which)) for which in ours]
     program = Program(mutants, "thread", tmp_path_factory.mktemp("mutants"))

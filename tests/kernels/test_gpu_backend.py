@@ -16,7 +16,7 @@ from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES, Keys, Order
+from gpumerge_cli.order.kinds import DTYPES, KeyOrder, Order
 from gpumerge_cli.order.rules import LineOrder
 from tests.line_orders import LINE_ORDERS
 from tests.line_prefix import prefix
@@ -87,7 +87,7 @@ def test_merges_arrays_in_place_at_any_alignment(gpu: GpuBackend, dtype: str) ->
 def test_refuses_arrays_that_do_not_fit(gpu: GpuBackend) -> None:
     import cupy
 
-    order = Keys("int", 4)
+    order = KeyOrder("int", 4)
     policy = gpu.resolve(LaunchRequest(), order)
     memory = cupy.zeros(20, cupy.int32)
     with pytest.raises(UsageError, match="out overlaps"):
@@ -174,7 +174,7 @@ def test_many_lines(gpu: GpuBackend) -> None:
 def test_finds_the_first_disorder(gpu: GpuBackend) -> None:
     import cupy
 
-    order = Keys("int", 4)
+    order = KeyOrder("int", 4)
     good, bad = np.arange(3000, dtype=np.int32), np.arange(3000, dtype=np.int32)
     bad[[1234, 2000]] = -1
     workspace = gpu.workspace(order, 0)
@@ -192,7 +192,7 @@ def test_finds_the_first_disorder(gpu: GpuBackend) -> None:
 
 
 def test_nothing_to_merge(gpu: GpuBackend) -> None:
-    for order in (Keys("int", 4), Order.lines()):
+    for order in (KeyOrder("int", 4), Order.lines()):
         workspace = gpu.workspace(order, 100)
         fill(workspace, [b"", b""])
         assert workspace.disorder() is None
@@ -254,7 +254,7 @@ def test_cccl_does_not_run_on_nans(gpu: GpuBackend) -> None:
 
 
 def test_spans_and_time(gpu: GpuBackend) -> None:
-    order = Keys("int", 4)
+    order = KeyOrder("int", 4)
     run = np.arange(1 << 16, dtype=np.int32).tobytes()
     workspace = gpu.workspace(order, 0)
     began = time.perf_counter()
@@ -274,17 +274,17 @@ def test_spans_and_time(gpu: GpuBackend) -> None:
 
 
 def test_out_of_memory_is_one_clear_line(gpu: GpuBackend) -> None:
-    workspace = gpu.workspace(Keys("int", 4), 1 << 50)
+    workspace = gpu.workspace(KeyOrder("int", 4), 1 << 50)
     with pytest.raises(DeviceError, match=r"no 1\.13 PB of host memory can be pinned"):
         workspace.staging(8)
-    order = Keys("int", 4)
+    order = KeyOrder("int", 4)
     with pytest.raises(DeviceError, match="the GPU is out of memory"):
         gpu.workspace(order, 1 << 50).upload([0])
 
 
 def test_shapes_with_much_shared_memory_follow_each_other(gpu: GpuBackend) -> None:
     """A tile at the usual limit, a large one, a smaller one above that limit, and the large one again."""
-    order = Keys("int", 8)
+    order = KeyOrder("int", 8)
     runs = [np.arange(20_000, dtype=np.int64)] * 2
     workspace = gpu.workspace(order, 0)
     for tile in (3072, 7000, 4000, 7000):

@@ -31,10 +31,10 @@ def by_digits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(many_runs, "pays", pays)
     prepared_calls._ready.clear()
-    backend._begin.cache_clear()
+    backend._compile_ahead.cache_clear()
     yield bool(request.param)
     prepared_calls._ready.clear()
-    backend._begin.cache_clear()
+    backend._compile_ahead.cache_clear()
 
 
 def runs_of(rng: np.random.Generator, order: Order, number: int) -> list[Any]:

@@ -12,7 +12,7 @@ import gpumerge_cli
 from gpumerge_cli.backends.gpu.policy import least_by_values, own_cuts_of_dependents, values_stretch
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.launch import LaunchRequest
-from gpumerge_cli.order.kinds import DTYPES, Keys, Order
+from gpumerge_cli.order.kinds import DTYPES, KeyOrder, Order
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend
@@ -86,12 +86,12 @@ def test_the_blocks_that_do_not_wait() -> None:
 @pytest.mark.parametrize(
     ("order", "total", "wanted"),
     [
-        (Keys("uint", 1), 1 << 24, True),
-        (Keys("uint", 1), (1 << 24) - 1, False),
-        (Keys("int", 2, True), 1 << 26, True),
-        (Keys("int", 2), 1 << 25, False),
-        (Keys("int", 4), 1 << 40, False),
-        (Keys("float", 2), 1 << 30, False),
+        (KeyOrder("uint", 1), 1 << 24, True),
+        (KeyOrder("uint", 1), (1 << 24) - 1, False),
+        (KeyOrder("int", 2, True), 1 << 26, True),
+        (KeyOrder("int", 2), 1 << 25, False),
+        (KeyOrder("int", 4), 1 << 40, False),
+        (KeyOrder("float", 2), 1 << 30, False),
         (Order.records(4, 1, 2), 1 << 30, False),
     ],
 )

@@ -15,7 +15,7 @@ from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import FAN_INS, LaunchRequest, SortPolicy, SortRequest, Transfer
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES, Keys, Order
+from gpumerge_cli.order.kinds import DTYPES, KeyOrder, Order
 from tests.linekeys import item_key
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def test_sorts_lines(gpu: GpuBackend, order: Order) -> None:
                 assert sorted_by(workspace, policy, b"".join(lines)) == expected, (name, policy.describe())
                 assert workspace.counts == [len(lines), 0]
     fill(workspace, b"1\n" * 70_000)
-    with pytest.raises(UsageError, match=r"70000 items .*; it takes 65536 items at most"):
+    with pytest.raises(UsageError, match=r"70000 items .*; at most 65536 items are allowed"):
         workspace.sort(gpu.resolve_sort(SortRequest("recursive"), order, 140_000))
     workspace.close()
 
@@ -275,7 +275,7 @@ def test_lengths_past_32_bits(gpu: GpuBackend) -> None:
 
 
 def test_a_span_and_a_time(gpu: GpuBackend) -> None:
-    order = Keys("uint", 4)
+    order = KeyOrder("uint", 4)
     policy = gpu.resolve_sort(SortRequest("merge"), order, 1 << 22)
     assert policy.tile <= tile_shape(policy.tile, order, gpu._limits).room
     workspace = gpu.workspace(order, 0)

@@ -27,7 +27,7 @@ from gpumerge_cli.backends.gpu.tree import Run, fan_ins, passes
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import ALGORITHMS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
-from gpumerge_cli.order.kinds import DTYPES, Keys, Lines, Order
+from gpumerge_cli.order.kinds import DTYPES, KeyOrder, Order, TextOrder
 
 IN, OUT, SCRATCH = 10_000, 20_000, 30_000
 SMALL = DeviceLimits(max_threads=1024, shared_memory=64 * 1024, multiprocessors=40)
@@ -171,7 +171,7 @@ def test_passes_merge_no_more_runs_than_they_need(most: int) -> None:
 @pytest.mark.parametrize("limits", [SMALL, HOPPER], ids=["small", "hopper"])
 def test_defaults_fit_every_device(order: Order, limits: DeviceLimits) -> None:
     for algorithm in ("auto", *ALGORITHMS):
-        if algorithm == "radix" and (isinstance(order, Lines) or order.width > 8):
+        if algorithm == "radix" and (isinstance(order, TextOrder) or order.width > 8):
             continue
         policy = resolve_sort(SortRequest(algorithm), order, limits, 1 << 10)
         assert policy.why
@@ -188,7 +188,7 @@ def test_defaults_fit_every_device(order: Order, limits: DeviceLimits) -> None:
             if fan_in <= policy.launch.fan_in:
                 smaller = of_fan_in(policy.launch, fan_in)
                 assert smaller.tile_size >= policy.launch.tile_size
-    ranks = for_ranks(resolve_sort(SortRequest("merge"), Keys("int", 4), limits, 1), limits, 1)
+    ranks = for_ranks(resolve_sort(SortRequest("merge"), KeyOrder("int", 4), limits, 1), limits, 1)
     assert ranks.tile <= tile_shape(ranks.tile, RANKS, limits).room
 
 
@@ -196,12 +196,18 @@ def test_auto() -> None:
     def algorithm(order: Order, launch: LaunchRequest = LaunchRequest(), nbytes: int = 1 << 30) -> str:  # noqa: B008
         return resolve_sort(SortRequest("auto", launch), order, HOPPER, nbytes).algorithm
 
-    for order in (Keys("int", 4), Keys("float", 2), Keys("uint", 8), Order.records(4, 0, 4), Order.records(100, 0, 8)):
+    for order in (
+        KeyOrder("int", 4),
+        KeyOrder("float", 2),
+        KeyOrder("uint", 8),
+        Order.records(4, 0, 4),
+        Order.records(100, 0, 8),
+    ):
         assert algorithm(order) == algorithm(order, nbytes=0) == "radix"
         assert algorithm(order, nbytes=1000) == "merge"
     assert algorithm(Order.lines()) == algorithm(Order.records(100, 0, 10)) == "merge"
-    assert algorithm(Keys("int", 4), LaunchRequest("path")) == "merge"
-    assert algorithm(Keys("int", 4), LaunchRequest("tiled")) == "bottom-up"
+    assert algorithm(KeyOrder("int", 4), LaunchRequest("path")) == "merge"
+    assert algorithm(KeyOrder("int", 4), LaunchRequest("tiled")) == "bottom-up"
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
@@ -217,12 +223,22 @@ def test_digits_fit_every_device(order: Order, limits: DeviceLimits) -> None:
 @pytest.mark.parametrize(
     ("request_", "order", "nbytes", "said"),
     [
-        (SortRequest("recursive"), Keys("int", 4), 1 << 20, r"262144 items .*; it takes 65536 items at most"),
-        (SortRequest("iterative"), Keys("int", 1), 1 << 27, r"--algorithm iterative: .* by a single thread"),
-        (SortRequest("radix"), Order.lines(), 8, r"--algorithm radix: lines, .* have keys that no 8 bytes hold"),
+        (SortRequest("recursive"), KeyOrder("int", 4), 1 << 20, r"262144 items .*; at most 65536 items are allowed"),
+        (SortRequest("iterative"), KeyOrder("int", 1), 1 << 27, r"--algorithm iterative: a single thread"),
+        (SortRequest("radix"), Order.lines(), 8, r"--algorithm radix: lines, .* have keys that do not fit in 8 bytes"),
         (SortRequest("radix"), Order.records(20, 0, 10), 8, r"--algorithm radix: records"),
-        (SortRequest("radix", LaunchRequest("path")), Keys("int", 4), 8, r"--kernel: --algorithm radix has no use"),
-        (SortRequest("bottom-up", LaunchRequest(fan_in=4)), Keys("int", 4), 8, r"--fan-in 4: --algorithm bottom-up"),
+        (
+            SortRequest("radix", LaunchRequest("path")),
+            KeyOrder("int", 4),
+            8,
+            r"--kernel: --algorithm radix does not use it",
+        ),
+        (
+            SortRequest("bottom-up", LaunchRequest(fan_in=4)),
+            KeyOrder("int", 4),
+            8,
+            r"--fan-in 4: --algorithm bottom-up",
+        ),
     ],
 )
 def test_refusals_name_the_way_out(request_: SortRequest, order: Order, nbytes: int, said: str) -> None:

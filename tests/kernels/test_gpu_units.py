@@ -53,7 +53,9 @@ class Compiled:
             return SimpleNamespace(ptr=1)
 
         monkeypatch.setattr(module, "_function", function)
-        monkeypatch.setattr(module, "begin", lambda file, options, capability: self.begun.add((file, options)))
+        monkeypatch.setattr(
+            module, "begin_compiling", lambda file, options, capability: self.begun.add((file, options))
+        )
         for queue in ("_launch_kernel", "launch_dependent"):
             monkeypatch.setattr(launching, queue, lambda *arguments: None)
         runtime = SimpleNamespace(
@@ -67,7 +69,7 @@ class Compiled:
     def ahead(self, order: Order, *arguments: Any, **more: Any) -> Units:
         """The units that are compiled ahead, but not those that make and gather rows."""
         self.begun.clear()
-        ahead.begin(module.Kernels(0, order, TUNED_ON), *arguments, **more)
+        ahead.compile_ahead(module.Kernels(0, order, TUNED_ON), *arguments, **more)
         rows = {("rows.cu", compiler_options(row_macros(order)))} if moves_rows(order) else set()
         text = set() if order.item_bytes else {("text.cu", compiler_options(text_macros()))}
         assert {unit for unit in self.begun if unit[0] in ("rows.cu", "text.cu")} == rows | text
@@ -110,7 +112,7 @@ def test_the_kernel_that_finds_equal_items(order: Order, compiled: Compiled) -> 
 
 @pytest.mark.parametrize("order", [Order.records(100, 0, 10), Order.lines()], ids=Order.describe)
 def test_all_kernels_for_text_are_in_its_steps(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "begin", lambda *unit: None)
+    monkeypatch.setattr(module, "begin_compiling", lambda *unit: None)
     named: list[str] = []
     kernels, ready = module.Kernels(0, order, TUNED_ON), module.Kernels.ready
     monkeypatch.setattr(

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from kernel_shim import Case, Program, Variant, digest
 
-from gpumerge_cli.backends.gpu.joining import MOST
+from gpumerge_cli.backends.gpu.joining import MAX_RUNS
 from gpumerge_cli.backends.gpu.source import flatten
-from gpumerge_cli.order.kinds import Keys
+from gpumerge_cli.order.kinds import KeyOrder
 
 STRETCH = 160
 """Bytes of a block's stretch here, so that short runs take several blocks."""
@@ -42,10 +42,10 @@ def case(random: np.random.Generator, lengths: list[int]) -> Case:
 
 
 def test_runs_of_any_alignment(tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generator) -> None:
-    program = Program([Joins(Keys("int", 4))], "address", tmp_path_factory.mktemp("joins"))
+    program = Program([Joins(KeyOrder("int", 4))], "address", tmp_path_factory.mktemp("joins"))
     cases = [case(rng, [length]) for length in (1, 15, 16, 17, 33, 64, 159, 160, 161, 1000)]
     for most in (3, 40, 300):
-        for count in (2, 7, MOST):
+        for count in (2, 7, MAX_RUNS):
             cases.append(case(rng, [int(length) for length in rng.integers(1, most + 1, count)]))
     cases += [case(rng, [int(length)]) for length in rng.integers(30, 90, 40)]
     status, output = program.run(cases)

@@ -47,7 +47,7 @@ from gpumerge_cli.order import rules as lines
 from gpumerge_cli.order.base import Macros
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_kinds import KIND_OF
-from gpumerge_cli.order.kinds import DTYPES, Keys, Order
+from gpumerge_cli.order.kinds import DTYPES, KeyOrder, Order
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 from tests.pairs import one_of_each
 
@@ -185,10 +185,10 @@ def test_records_on_every_architecture(architecture: int) -> None:
 @pytest.mark.parametrize(("block", "items"), [(1, 1), (2, 2), (3, 64), (1024, 1)])
 def test_odd_path_shapes(block: int, items: int) -> None:
     policy = LaunchPolicy("path", block, items, block * items)
-    compile_for(75, "merge_path.cu", compiler_options((*order_macros(Keys("int", 2)), *policy_macros(policy))))
+    compile_for(75, "merge_path.cu", compiler_options((*order_macros(KeyOrder("int", 2)), *policy_macros(policy))))
 
 
-FAN_IN_ORDERS = [Keys("int", 4), Keys("uint", 1), Order.lines(), Order.records(12, 0, 8)]
+FAN_IN_ORDERS = [KeyOrder("int", 4), KeyOrder("uint", 1), Order.lines(), Order.records(12, 0, 8)]
 
 
 @pytest.mark.parametrize("fan_in", SOME_FAN_INS)
@@ -217,7 +217,7 @@ def test_sorts_of_every_order(order: Order) -> None:
 
 @pytest.mark.parametrize(
     ("architecture", "order"),
-    one_of_each((75, 90, 120), [Keys("uint", 4), Keys("float", 8), Order.records(12, 0, 8)]),
+    one_of_each((75, 90, 120), [KeyOrder("uint", 4), KeyOrder("float", 8), Order.records(12, 0, 8)]),
 )
 def test_sorts_on_some_architectures(architecture: int, order: Order) -> None:
     compile_for(architecture, "sort_tile.cu", sort_options(order, architecture))
@@ -231,7 +231,7 @@ def test_sorts_of_lines_on_some_architectures(architecture: int) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("order", [Keys("uint", 4), Keys("float", 8), Order.records(12, 0, 8)])
+@pytest.mark.parametrize("order", [KeyOrder("uint", 4), KeyOrder("float", 8), Order.records(12, 0, 8)])
 @pytest.mark.parametrize("architecture", sorted({*ARCHITECTURES} - {75, 90, 120}))
 def test_sorts_on_all_other_architectures(architecture: int, order: Order) -> None:
     test_sorts_on_some_architectures(architecture, order)
@@ -254,7 +254,7 @@ def test_digits_of_every_order(order: Order) -> None:
 
 @pytest.mark.parametrize(
     ("order", "value_bytes"),
-    one_of_each([Keys("uint", 1), Keys("float", 2, True), Keys("int", 4), Keys("float", 8)], [4, 8]),
+    one_of_each([KeyOrder("uint", 1), KeyOrder("float", 2, True), KeyOrder("int", 4), KeyOrder("float", 8)], [4, 8]),
 )
 def test_digits_of_pairs(order: Order, value_bytes: int) -> None:
     digits_compile(90, pair_order(order, value_bytes), pairs=True)
@@ -262,13 +262,15 @@ def test_digits_of_pairs(order: Order, value_bytes: int) -> None:
 
 @pytest.mark.parametrize(
     ("architecture", "order"),
-    one_of_each(FEW, [Keys("uint", 4), Keys("float", 8), Order.records(12, 0, 8), Order.records(33, 0, 8)]),
+    one_of_each(FEW, [KeyOrder("uint", 4), KeyOrder("float", 8), Order.records(12, 0, 8), Order.records(33, 0, 8)]),
 )
 def test_digits_on_every_architecture(architecture: int, order: Order) -> None:
     digits_compile(architecture, order, wide=architecture % 2 == 0)
 
 
-@pytest.mark.parametrize("order", [Keys("uint", 1), Keys("float", 2), Keys("int", 8), Order.records(4, 1, 3)])
+@pytest.mark.parametrize(
+    "order", [KeyOrder("uint", 1), KeyOrder("float", 2), KeyOrder("int", 8), Order.records(4, 1, 3)]
+)
 def test_rows_of_keys_and_small_records(order: Order) -> None:
     compile_for(75, "rows.cu", compiler_options(row_macros(order)))
 
@@ -322,7 +324,8 @@ def test_ranks_of_every_key(order: Order) -> None:
 
 
 @pytest.mark.parametrize(
-    ("architecture", "order"), one_of_each(ARCHITECTURES, [Keys("uint", 1), Keys("int", 8, True), Keys("float", 4)])
+    ("architecture", "order"),
+    one_of_each(ARCHITECTURES, [KeyOrder("uint", 1), KeyOrder("int", 8, True), KeyOrder("float", 4)]),
 )
 def test_ranks_on_every_architecture(architecture: int, order: Order) -> None:
     ranks_compile(architecture, order)
@@ -341,7 +344,7 @@ def test_ranks_of_columns(architecture: int, columns: tuple[str, int | None]) ->
 
 @pytest.mark.parametrize("fan_in", SOME_FAN_INS)
 def test_levels_of_every_fan_in(fan_in: int) -> None:
-    for order in (Keys("uint", 8), Order.lines()):
+    for order in (KeyOrder("uint", 8), Order.lines()):
         policy = LaunchPolicy("path", 64, 8, path_tile(64, 8, fan_in), fan_in=fan_in, transfer="bulk")
         options = compiler_options((*order_macros(order), *policy_macros(policy, batched=True)))
         compile_for(90, "merge_path.cu", options)
@@ -351,7 +354,7 @@ def test_levels_of_every_fan_in(fan_in: int) -> None:
 
 @pytest.mark.parametrize(("architecture", "fan_in"), one_of_each(ARCHITECTURES[::3], FAN_INS))
 def test_merges_by_values(architecture: int, fan_in: int) -> None:
-    for order in (Keys("uint", 1), Keys("int", 2), Keys("int", 1, True)):
+    for order in (KeyOrder("uint", 1), KeyOrder("int", 2), KeyOrder("int", 1, True)):
         compile_for(architecture, "merge_values.cu", compiler_options((*order_macros(order), *values_macros(fan_in))))
 
 
@@ -376,7 +379,7 @@ def test_sets_of_records(order: Order) -> None:
 
 
 @pytest.mark.parametrize(
-    ("architecture", "order"), one_of_each(FEW, [Keys("uint", 1), Keys("int", 4, True), Keys("float", 8)])
+    ("architecture", "order"), one_of_each(FEW, [KeyOrder("uint", 1), KeyOrder("int", 4, True), KeyOrder("float", 8)])
 )
 def test_sets_on_every_architecture(architecture: int, order: Order) -> None:
     walks_compile(architecture, order, EVERY_SET[architecture % len(EVERY_SET)])

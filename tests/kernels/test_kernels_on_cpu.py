@@ -25,24 +25,24 @@ from kernel_shim import (
 
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.formats.record_options import Key, order_of
-from gpumerge_cli.order.kinds import Keys, Lines, Order
+from gpumerge_cli.order.kinds import KeyOrder, Order, TextOrder
 from tests.line_orders import LINE_ORDERS
 from tests.linekeys import item_key
 
 KEYS = [
-    Variant(Keys("int", 4), 4, 3, sorts=True),
-    Variant(Keys("uint", 1), 2, 2),
-    Variant(Keys("int", 2, True), 2, 8),
-    Variant(Keys("float", 2), 3, 5),
-    Variant(Keys("float", 8), 2, 2),
+    Variant(KeyOrder("int", 4), 4, 3, sorts=True),
+    Variant(KeyOrder("uint", 1), 2, 2),
+    Variant(KeyOrder("int", 2, True), 2, 8),
+    Variant(KeyOrder("float", 2), 3, 5),
+    Variant(KeyOrder("float", 8), 2, 2),
 ]
 PATHS = [
-    Variant(Keys("uint", 8), 5, 7, bulk=1, on_path=True),
-    Variant(Keys("uint", 1), 4, 4, bulk=1, on_path=True),
-    Variant(Keys("int", 4, True), 1, 2, bulk=1, partition=(1, 3, 1), on_path=True),
-    Variant(Keys("int", 4), 4, 3, 4, 0, (8, 6, 2), on_path=True),
-    Variant(Keys("float", 8), 9, 2, 8, 1, (8, 3, 3), sorts=True),
-    Variant(Keys("float", 4, True), 17, 1, 16, 0, (16, 4, 2), on_path=True),
+    Variant(KeyOrder("uint", 8), 5, 7, bulk=1, on_path=True),
+    Variant(KeyOrder("uint", 1), 4, 4, bulk=1, on_path=True),
+    Variant(KeyOrder("int", 4, True), 1, 2, bulk=1, partition=(1, 3, 1), on_path=True),
+    Variant(KeyOrder("int", 4), 4, 3, 4, 0, (8, 6, 2), on_path=True),
+    Variant(KeyOrder("float", 8), 9, 2, 8, 1, (8, 3, 3), sorts=True),
+    Variant(KeyOrder("float", 4, True), 17, 1, 16, 0, (16, 4, 2), on_path=True),
 ]
 """For the path kernel: bulk copies, more runs, and other ways to cut."""
 LINES = [Variant(Order.lines(), 4, 3)]
@@ -53,17 +53,17 @@ RECORDS = [
     Variant(order_of(np.dtype("u1,S20,>f2"), Key(fields=("f1:r", "f2,f0"))), 2, 4),
 ]
 OTHER_PATHS = [
-    Variant(Keys("uint", 1), 8, 4, 4, 1, (4, 1, 1), sorts=True),
-    Variant(Keys("uint", 4), 9, 2, 8, 1, (8, 3, 3), on_path=True),
-    Variant(Keys("int", 8, True), 17, 3, 16, 1, (16, 4, 2), on_path=True),
+    Variant(KeyOrder("uint", 1), 8, 4, 4, 1, (4, 1, 1), sorts=True),
+    Variant(KeyOrder("uint", 4), 9, 2, 8, 1, (8, 3, 3), on_path=True),
+    Variant(KeyOrder("int", 8, True), 17, 3, 16, 1, (16, 4, 2), on_path=True),
 ]
 OTHERS = [
     Variant(Order.records(1, 0, np.dtype("u1")), 2, 8),
     Variant(Order.lines(), 5, 2, 4, 1, (8, 4, 2)),
     Variant(Order.records(100, 0, 10), 4, 3),
-    Variant(Keys("float", 4, True), 4, 3),
-    Variant(Keys("uint", 8, True), 5, 7),
-    Variant(Keys("int", 2), 3, 2, bulk=1),
+    Variant(KeyOrder("float", 4, True), 4, 3),
+    Variant(KeyOrder("uint", 8, True), 5, 7),
+    Variant(KeyOrder("int", 2), 3, 2, bulk=1),
     Variant(Order.lines(), 4, 3),
     Variant(Order.records(5, 1, 3, descending=True), 2, 2),
     Variant(Order.records(24, 1, np.dtype(">i2"), descending=True), 2, 2),
@@ -109,7 +109,7 @@ def key_cases(program: Program, work: str, *, pairs_each: int = 1000) -> Iterato
 
 def line_orders(program: Program) -> Iterator[tuple[int, Order]]:
     """Every order of lines. The variants for lines take turns."""
-    numbers = cycle(number for number, variant in enumerate(program.variants) if isinstance(variant.order, Lines))
+    numbers = cycle(number for number, variant in enumerate(program.variants) if isinstance(variant.order, TextOrder))
     yield from zip(numbers, map(Order.lines, LINE_ORDERS), strict=False)
 
 
@@ -245,7 +245,7 @@ def test_wide_integers_merge_as_all_items_do(tmp_path_factory: pytest.TempPathFa
     def slowly(name: str, text: str) -> str:
         return text.replace("#define MERGES_WIDE (", "#define MERGES_WIDE (0 && ")
 
-    order = Keys("int", 4)
+    order = KeyOrder("int", 4)
     shape = partial(Variant, order, 9, 3, 8, 1, (8, 3, 3), on_path=True)
     program = Program([shape(), shape(change=slowly)], "address", tmp_path_factory.mktemp("wide"))
     random = np.random.default_rng(6)
@@ -356,7 +356,7 @@ def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFacto
         mutant for mutant in mutants if function_around(*mutant) not in ("read_columns", *others.get(mutant[0], ()))
     ]
     # For narrow keys path has other barriers, which make some of the usual ones superfluous.
-    narrow, usual, lines = Keys("uint", 1), Keys("int", 4), Order.lines()
+    narrow, usual, lines = KeyOrder("uint", 1), KeyOrder("int", 4), Order.lines()
     orders = [
         lines if mutant[0] == "text" else narrow if function_around(*mutant) == "fill_tile" else usual
         for mutant in mutants

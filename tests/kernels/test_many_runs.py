@@ -12,10 +12,17 @@ import pytest
 
 pytest.importorskip("cupy", reason="the backend imports it", exc_type=ImportError)
 
-from gpumerge_cli.backends.base import SortPace
+from gpumerge_cli.backends.base import PieceSizes
 from gpumerge_cli.backends.gpu import joining
 from gpumerge_cli.backends.gpu.launching import Launch, copy, zeros
-from gpumerge_cli.backends.gpu.many_runs import MergeOfMany, _costs, joined, may_go_by_digits, pays, reason_for_digits
+from gpumerge_cli.backends.gpu.many_runs import (
+    MergeOfMany,
+    _costs,
+    join_adjacent,
+    may_go_by_digits,
+    pays,
+    reason_for_digits,
+)
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.limits import TUNED_ON
@@ -106,8 +113,8 @@ def test_a_sort_that_merges_is_asked_for() -> None:
     asked: list[int] = []
 
     class Backend:
-        def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
-            return SortPace(1, 1)
+        def piece_sizes(self, order: Order, item_bytes: float) -> PieceSizes:
+            return PieceSizes(1, 1)
 
         def resolve(self, request: LaunchRequest, order: Order, runs: int) -> None:
             asked.append(runs)
@@ -126,8 +133,12 @@ def test_a_sort_that_merges_is_asked_for() -> None:
 
 
 def test_neighbours_are_one_run() -> None:
-    assert joined([(100, 2), (108, 3), (120, 0), (120, 1), (200, 1), (196, 1)], 4) == [(100, 6), (200, 1), (196, 1)]
-    assert joined([(100, 2), (108, 3)], 2) == [(100, 2), (108, 3)]
+    assert join_adjacent([(100, 2), (108, 3), (120, 0), (120, 1), (200, 1), (196, 1)], 4) == [
+        (100, 6),
+        (200, 1),
+        (196, 1),
+    ]
+    assert join_adjacent([(100, 2), (108, 3)], 2) == [(100, 2), (108, 3)]
 
 
 class Memory:
@@ -163,7 +174,7 @@ class Memory:
 
     def join_runs(self, macros: Any, *words: int) -> None:
         (*table, to), at, width = words, 0, self.order.item_bytes
-        for address, end in zip(table[: joining.MOST], table[joining.MOST :], strict=True):
+        for address, end in zip(table[: joining.MAX_RUNS], table[joining.MAX_RUNS :], strict=True):
             count = (end - at) // width
             self.at((to + at, count))[:] = self.at((address, count))
             at = end
@@ -226,4 +237,4 @@ def test_is_stable_and_spares_the_inputs(width: int, apart: int, count: int) -> 
     assert (memory.items[:at] == before).all()
     filled = sum(length > 0 for _, length in runs)
     assert taken[:1] == [-(-len(everything) * width // 16) * 16] * (filled > 16)
-    assert memory.sorted == pays(order, policy, filled, len(everything), len(joined(runs, width)))
+    assert memory.sorted == pays(order, policy, filled, len(everything), len(join_adjacent(runs, width)))

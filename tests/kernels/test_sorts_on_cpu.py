@@ -11,19 +11,19 @@ from kernel_shim import MERGES, Case, Program, Variant, barriers, function_aroun
 from sort_inputs import key_inputs, record_inputs, stable, stable_records
 
 from gpumerge_cli.backends.gpu.source import moves_rows
-from gpumerge_cli.order.kinds import Keys, Lines, Order
+from gpumerge_cli.order.kinds import KeyOrder, Order, TextOrder
 from tests.linekeys import item_key
 
 pytestmark = pytest.mark.thorough
 KEYS = [
-    Variant(Keys("int", 4), 4, 3, sorts=True),
-    Variant(Keys("uint", 1), 4, 4, bulk=1, sorts=True),
-    Variant(Keys("int", 2, True), 2, 8, sorts=True),
-    Variant(Keys("float", 8), 5, 2, sorts=True),
-    Variant(Keys("float", 2, True), 3, 5, bulk=1, sorts=True),
-    Variant(Keys("uint", 8, True), 8, 7, 4, 1, (8, 4, 2), sorts=True),
-    Variant(Keys("uint", 4), 8, 5, 8, 0, (8, 3, 3), sorts=True),
-    Variant(Keys("float", 4), 1, 9, sorts=True),
+    Variant(KeyOrder("int", 4), 4, 3, sorts=True),
+    Variant(KeyOrder("uint", 1), 4, 4, bulk=1, sorts=True),
+    Variant(KeyOrder("int", 2, True), 2, 8, sorts=True),
+    Variant(KeyOrder("float", 8), 5, 2, sorts=True),
+    Variant(KeyOrder("float", 2, True), 3, 5, bulk=1, sorts=True),
+    Variant(KeyOrder("uint", 8, True), 8, 7, 4, 1, (8, 4, 2), sorts=True),
+    Variant(KeyOrder("uint", 4), 8, 5, 8, 0, (8, 3, 3), sorts=True),
+    Variant(KeyOrder("float", 4), 1, 9, sorts=True),
 ]
 ROWS = [
     Variant(Order.lines(), 4, 3, sorts=True),
@@ -80,7 +80,7 @@ def row_cases(program: Program, merge: str) -> Iterator[Case]:
         if not order.is_rows or (variant.runs > 2 and merge != "path"):
             continue
         inputs: list[tuple[bytes, bytes, int]] = []
-        if isinstance(order, Lines):
+        if isinstance(order, TextOrder):
             for _, a, b in line_pairs(order, seed=number):
                 expected = sorted(b + a, key=lambda line: item_key(order, line[:-1]))
                 inputs.append((b"".join(b + a), b"".join(expected), len(a + b)))
@@ -123,7 +123,7 @@ def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFacto
     """The barriers of the tile sort's own functions. Other barriers have another test."""
     own = ("load", "sort_shares", "merge_stretches", "sort_tile")
     mutants = [which for which in range(barriers("sorts")) if function_around("sorts", which) in own]
-    order = Keys("int", 4)
+    order = KeyOrder("int", 4)
     program = Program(
         [
             Variant(order, 4, 3, bulk=bulk, sorts=True, change=without_barrier("sorts", which))

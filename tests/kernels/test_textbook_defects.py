@@ -15,13 +15,13 @@ from kernel_pairs import BOOK_PAIRS, special_floats
 from kernel_shim import MERGES, Case, Program, Variant, merged
 
 from gpumerge_cli.launch import LaunchRequest
-from gpumerge_cli.order.kinds import Keys, Order
+from gpumerge_cli.order.kinds import KeyOrder, Order
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend
 
 Run = np.ndarray[Any, Any]
-INT32, UINT8, FLOAT32 = Keys("int", 4), Keys("uint", 1), Keys("float", 4)
+INT32, UINT8, FLOAT32 = KeyOrder("int", 4), KeyOrder("uint", 1), KeyOrder("float", 4)
 
 
 @dataclass(frozen=True)

@@ -16,18 +16,18 @@ from kernel_pairs import key_pairs, key_runs, line_pairs, record_pairs
 from kernel_shim import MERGES, Case, Program, Variant, a_sixth_of
 
 from gpumerge_cli.backends.gpu.source import moves_rows
-from gpumerge_cli.order.kinds import Keys, Lines, Order
+from gpumerge_cli.order.kinds import KeyOrder, Order, TextOrder
 from tests.line_orders import LINE_ORDERS
 
 # Those of test_kernels_on_cpu.py, so that they are compiled once.
 VARIANTS = [
-    Variant(Keys("int", 4), 4, 3, sorts=True),
-    Variant(Keys("uint", 1), 2, 2),
-    Variant(Keys("float", 8), 2, 2),
-    Variant(Keys("int", 4, True), 1, 2, bulk=1, partition=(1, 3, 1), on_path=True),
-    Variant(Keys("int", 4), 4, 3, 4, 0, (8, 6, 2), on_path=True),
-    Variant(Keys("uint", 1), 4, 4, bulk=1, on_path=True),
-    Variant(Keys("float", 8), 9, 2, 8, 1, (8, 3, 3), sorts=True),
+    Variant(KeyOrder("int", 4), 4, 3, sorts=True),
+    Variant(KeyOrder("uint", 1), 2, 2),
+    Variant(KeyOrder("float", 8), 2, 2),
+    Variant(KeyOrder("int", 4, True), 1, 2, bulk=1, partition=(1, 3, 1), on_path=True),
+    Variant(KeyOrder("int", 4), 4, 3, 4, 0, (8, 6, 2), on_path=True),
+    Variant(KeyOrder("uint", 1), 4, 4, bulk=1, on_path=True),
+    Variant(KeyOrder("float", 8), 9, 2, 8, 1, (8, 3, 3), sorts=True),
     Variant(Order.lines(), 4, 3),
     Variant(Order.records(33, 2, 20, descending=True), 3, 3),
     Variant(Order.records(12, 1, np.dtype("i8")), 4, 3, bulk=1),
@@ -86,7 +86,7 @@ def test_merges_of_lines_and_records(program: Program, rng: np.random.Generator,
     cases = []
     for number, variant in enumerate(program.variants):
         order = variant.order
-        if isinstance(order, Lines):
+        if isinstance(order, TextOrder):
             for text in LINE_ORDERS[:: 4 if merge == "path" else 9]:
                 for turn, (_, *sides) in enumerate(islice(line_pairs(Order.lines(text), seed=number), 3)):
                     a, b = (b"".join(rng.permutation(np.array(side, object))) for side in sides)

@@ -23,7 +23,7 @@ from gpumerge_cli.backends.gpu.source import (
 )
 from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import Keys, Lines, Order
+from gpumerge_cli.order.kinds import KeyOrder, Order, TextOrder
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests import reference
 from tests.line_orders import LINE_ORDERS
@@ -69,9 +69,9 @@ class Walk(Variant):
 
 
 ORDERS = [
-    (Keys("int", 4), 3, 0), (Keys("uint", 1), 2, 1), (Keys("float", 4), 4, 1), (Keys("int", 8, True), 3, 1),
-    (Keys("float", 2, True), 1, 0), (Keys("float", 8), 5, 0), (Order.records(12, 1, np.dtype("i8")), 2, 1),
-    (Keys("uint", 2), 7, 0),
+    (KeyOrder("int", 4), 3, 0), (KeyOrder("uint", 1), 2, 1), (KeyOrder("float", 4), 4, 1),
+    (KeyOrder("int", 8, True), 3, 1), (KeyOrder("float", 2, True), 1, 0), (KeyOrder("float", 8), 5, 0),
+    (Order.records(12, 1, np.dtype("i8")), 2, 1), (KeyOrder("uint", 2), 7, 0),
 ]  # fmt: skip
 VARIANTS = [
     Walk(order, path_items=count, bulk=bulk, equals=EVERY_SET[turn]) for turn, (order, count, bulk) in enumerate(ORDERS)
@@ -145,7 +145,7 @@ def row_cases(program: Program, *, step: int = 1) -> Iterator[tuple[int, Walk, O
         assert isinstance(variant, Walk)
         if not moves_rows(variant.order):
             continue
-        orders = list(map(Order.lines, WALKED_LINES)) if isinstance(variant.order, Lines) else [variant.order]
+        orders = list(map(Order.lines, WALKED_LINES)) if isinstance(variant.order, TextOrder) else [variant.order]
         for turn, order in enumerate(orders):
             pairs = list(row_pairs(order, variant.tile, seed=number))
             for _, a, b in pairs[(number + turn) % (step * len(orders)) :: step * len(orders)]:
@@ -180,7 +180,7 @@ def test_sets_of_rows_within_bounds(rows_checked: Program, rng: np.random.Genera
 
 def test_sets_of_every_order_of_lines(rows_checked: Program, rng: np.random.Generator) -> None:
     """Few lines of all kinds: without a common prefix, empty, and equal by their keys alone."""
-    walks = [each for each in enumerate(rows_checked.variants) if isinstance(each[1].order, Lines)]
+    walks = [each for each in enumerate(rows_checked.variants) if isinstance(each[1].order, TextOrder)]
     chosen = []
     for at, rules in enumerate(LINE_ORDERS):
         order = Order.lines(rules)
@@ -213,7 +213,7 @@ def test_many_tiles(tiles: int, blind: bool, tmp_path: Path, rng: np.random.Gene
         return text.replace("heard(up_to + before)", "0") if blind else text
 
     variants = [
-        Walk(Keys("int", 4), path_items=1, bulk=bulk, equals=equals, change=change)
+        Walk(KeyOrder("int", 4), path_items=1, bulk=bulk, equals=equals, change=change)
         for bulk, equals in ((0, Equals.UNION), (1, Equals.INTERSECT))
     ]
     program = Program(variants, "address", tmp_path)
@@ -289,7 +289,7 @@ def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFacto
             place = barriers(text)[which]
             return text[: place.start()] + text[place.end() :]
 
-        return Walk(Keys("int", 4), path_items=2, path_block=64, equals=Equals.UNION, bulk=bulk, change=change)
+        return Walk(KeyOrder("int", 4), path_items=2, path_block=64, equals=Equals.UNION, bulk=bulk, change=change)
 
     # The barriers of the kernel itself, and the one of sums_of. The others stand in functions that it does not call.
     text = flatten("walk.cu")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.json_text import dumps, restored
 from gpumerge_cli.report.markdown import _escape
 
@@ -57,13 +57,13 @@ def test_answers_and_jobs_name_a_file_whose_name_is_no_utf8(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path(UNDECODED).write_text("1\n2\n")
-    assert run(["rank", UNDECODED, "--at", "0", "--json"]) == 0
+    assert invoke(["rank", UNDECODED, "--at", "0", "--json"]) == 0
     told = capsys.readouterr().out
     assert "\\udc" not in told
     assert "n\\u0000ff.txt" in told
     job = dumps({"name": "a", "operation": "merge", "inputs": [UNDECODED], "output": f"{UNDECODED}.out.txt"})
     Path("jobs.jsonl").write_text(f"{job}\n", encoding="utf-8")
-    assert run(["batch", "jobs.jsonl", "-q", "--report", "told.jsonl"]) == 0, capsys.readouterr().err
+    assert invoke(["batch", "jobs.jsonl", "-q", "--report", "told.jsonl"]) == 0, capsys.readouterr().err
     assert Path(f"{UNDECODED}.out.txt").read_text() == "1\n2\n"
     assert "\\udc" not in Path("told.jsonl").read_text()
 
@@ -76,7 +76,7 @@ def test_jobs_of_toml_name_a_file_whose_name_is_no_utf8(
     Path(UNDECODED).write_text("1\n2\n")
     name, out = dumps(UNDECODED), dumps(f"{UNDECODED}.out.txt")
     Path("jobs.toml").write_text(f'[[job]]\noperation = "merge"\ninputs = [{name}]\noutput = {out}\n')
-    assert run(["batch", "jobs.toml", "-q"]) == 0, capsys.readouterr().err
+    assert invoke(["batch", "jobs.toml", "-q"]) == 0, capsys.readouterr().err
     assert Path(f"{UNDECODED}.out.txt").read_text() == "1\n2\n"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("botocore")
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.formats.stores import s3_client
 
 SECRET = "hunter2"
@@ -18,7 +18,7 @@ def _told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> str:
     """The one line of a merge that fails, by a client that knows the variables as they are now."""
     s3_client._made.cache_clear()
     try:
-        assert run(["merge", "s3://bucket/key.i32", "-o", str(tmp_path / "out.i32")]) == 2
+        assert invoke(["merge", "s3://bucket/key.i32", "-o", str(tmp_path / "out.i32")]) == 2
     finally:
         s3_client._made.cache_clear()
     told = capfd.readouterr().err

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from tests.stores.conftest import line_of, url_of
 from tests.stores.lying_store import ENDLESS, Lying
 
@@ -21,7 +21,7 @@ def test_an_answer_without_end_is_not_read_on(
 ) -> None:
     """The store gets rid of no more than the buffers between the two hold."""
     lying.forced = {"GET": lie}
-    assert run(["merge", "-q", url_of(lying, scheme), "-o", "out.txt"]) == 2
+    assert invoke(["merge", "-q", url_of(lying, scheme), "-o", "out.txt"]) == 2
     err = line_of(capsys)
     assert re.search("the store gave more than the |Content-Length Header missing", err), err
     assert lying.given < ENDLESS // 2
@@ -35,7 +35,7 @@ def test_no_answer_of_a_store_without_end_is_read_on(
 ) -> None:
     """Answers that are no objects, too, and refusals."""
     lying.forced = {kind: lie}
-    assert run(["merge", "-q", "s3://bucket/a.txt", "-o", "s3://bucket/out.txt"]) == 2
+    assert invoke(["merge", "-q", "s3://bucket/a.txt", "-o", "s3://bucket/out.txt"]) == 2
     err = line_of(capsys)
     assert "the store's answer has no end" in err or "the store gave more than the " in err
     assert lying.given < ENDLESS // 2
@@ -47,7 +47,7 @@ def test_an_answer_that_makes_no_sense_is_one_line(
     lying: Lying, capsys: pytest.CaptureFixture[str], scheme: str, lie: str
 ) -> None:
     lying.forced = {"HEAD": lie}
-    assert run(["merge", "-q", url_of(lying, scheme), "-o", "out.txt"]) == 2
+    assert invoke(["merge", "-q", url_of(lying, scheme), "-o", "out.txt"]) == 2
     err = line_of(capsys)
     assert err.startswith(f"gpumerge: {scheme}://bucket/a.txt: ")
     assert len(err) < 600
@@ -62,7 +62,7 @@ def test_no_text_of_a_store_is_shown_in_any_length(
     lying: Lying, capsys: pytest.CaptureFixture[str], kind: str, lie: str
 ) -> None:
     lying.forced = {kind: lie}
-    assert run(["merge", "-q", "s3://bucket/a.txt", "-o", "s3://bucket/out.txt"]) == 2
+    assert invoke(["merge", "-q", "s3://bucket/a.txt", "-o", "s3://bucket/out.txt"]) == 2
     err = line_of(capsys)
     assert len(err) < 900
     assert "--debug" not in err

@@ -215,7 +215,7 @@ def test_a_worker_that_does_not_reach_the_upload_is_told(bucket: Bucket, monkeyp
     def refused(upload: Multipart) -> None:
         raise StoreError("no credentials were found", "set AWS_PROFILE")
 
-    monkeypatch.setattr(Multipart, "judge", refused)
+    monkeypatch.setattr(Multipart, "check", refused)
     told = r"out.npy: the worker at .* cannot write it: no credentials were found; on that machine: set AWS_PROFILE"
     with pytest.raises(ClusterError, match=told):
         run(merge_job(_inputs(bucket, ".npy", False), bucket.url("out.npy")), executor=Here(1, 0))

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("obstore")
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.formats.stores import other_objects
 
 SECRET = "hunter2"
@@ -35,7 +35,7 @@ def variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _told(url: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> str:
     """The one line of a merge that fails."""
-    assert run(["merge", url, "-o", str(folder / "out.i32")]) == 2
+    assert invoke(["merge", url, "-o", str(folder / "out.i32")]) == 2
     told = capfd.readouterr().err
     assert told.count("\n") == 1, told
     assert told.startswith(f"gpumerge: {url}: ")

@@ -116,7 +116,7 @@ def test_blocks_give_what_was_read(ranges: list[tuple[int, int]]) -> None:
         stop = min(len(data), start + length)
         assert blocks.get(start, stop) == data[start:stop]
     blocks.close()
-    assert not [key for key in Blocks._kept if key[0] == blocks._own]
+    assert not [key for key in Blocks._kept if key[0] == blocks._id]
 
 
 def test_who_reads_in_order_has_blocks_read_ahead() -> None:

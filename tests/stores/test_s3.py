@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cluster.executor import Cluster
 from gpumerge_cli.cluster.shipment import Shipment
 from gpumerge_cli.engine.clock import Clock
@@ -82,10 +82,10 @@ def test_bytes_are_those_of_files(bucket: Bucket, kind: str, unique: bool) -> No
     options = OPTIONS[kind] + (["--unique"] if unique else [])
     out = f"out.{suffix}"
     for words in (["merge", "-q"], ["sort", "--compressed"] if kind == "gz" else ["sort"]):
-        assert run([*words, *options, *files, "-o", out]) == 0
-        assert run([*words, *options, *urls, "-o", bucket.url(out)]) == 0
+        assert invoke([*words, *options, *files, "-o", out]) == 0
+        assert invoke([*words, *options, *urls, "-o", bucket.url(out)]) == 0
         assert _content(bucket.get(out), suffix) == _content(Path(out).read_bytes(), suffix)
-    assert run(["check", *OPTIONS[kind], *urls, bucket.url(out)]) == 0
+    assert invoke(["check", *OPTIONS[kind], *urls, bucket.url(out)]) == 0
     assert not bucket.uploads
 
 
@@ -95,7 +95,7 @@ def _content(data: bytes, suffix: str) -> bytes:
 
 def test_an_empty_output_is_an_empty_object(bucket: Bucket) -> None:
     url = bucket.put("a.txt", b"")
-    assert run(["merge", "-q", url, "-o", bucket.url("out.txt")]) == 0
+    assert invoke(["merge", "-q", url, "-o", bucket.url("out.txt")]) == 0
     assert bucket.get("out.txt") == b""
     assert not bucket.uploads
 
@@ -109,7 +109,7 @@ def test_large_reads_take_several_requests(bucket: Bucket, monkeypatch: pytest.M
     print(f"seed {SEED}")
     keys = rng.integers(0, 2**32, 100_000, np.uint32)
     url = bucket.put("a.u32", keys.tobytes())
-    assert run(["sort", url, "-o", bucket.url("out.u32")]) == 0
+    assert invoke(["sort", url, "-o", bucket.url("out.u32")]) == 0
     assert bucket.get("out.u32") == np.sort(keys).tobytes()
 
 
@@ -118,7 +118,7 @@ def test_a_sort_beyond_memory_keeps_runs_here(bucket: Bucket, folder: Path) -> N
     print(f"seed {SEED}")
     lines = [line + b"\n" for line in _lines(rng, 20_000)]
     url = bucket.put("a.txt", b"".join(lines))
-    assert run(["sort", "-S", "200K", "-T", str(folder), url, "-o", bucket.url("out.txt")]) == 0
+    assert invoke(["sort", "-S", "200K", "-T", str(folder), url, "-o", bucket.url("out.txt")]) == 0
     assert bucket.get("out.txt") == b"".join(sorted(lines))
     assert os.listdir(folder) == []
 
@@ -126,7 +126,7 @@ def test_a_sort_beyond_memory_keeps_runs_here(bucket: Bucket, folder: Path) -> N
 def test_parts_are_an_object_each(bucket: Bucket) -> None:
     lines = [f"{number:05}\n" for number in range(9000)]
     urls = [bucket.put(f"{one}.txt", "".join(lines[one::2]).encode()) for one in range(2)]
-    assert run(["merge", *urls, "--parts", "3", "-o", bucket.url("p{part}.txt"), "--report", "r.json", "-q"]) == 0
+    assert invoke(["merge", *urls, "--parts", "3", "-o", bucket.url("p{part}.txt"), "--report", "r.json", "-q"]) == 0
     parts = [bucket.get(f"p{number}.txt") for number in range(3)]
     assert b"".join(parts).decode() == "".join(lines)
     assert [one["name"] for one in json.loads(Path("r.json").read_text())["parts"]] == [
@@ -137,7 +137,7 @@ def test_parts_are_an_object_each(bucket: Bucket) -> None:
 
 def test_an_input_may_be_replaced(bucket: Bucket) -> None:
     url = bucket.put("a.txt", b"b\na\n" * PART)
-    assert run(["sort", url, "-o", url]) == 0
+    assert invoke(["sort", url, "-o", url]) == 0
     assert bucket.get("a.txt") == b"a\n" * PART + b"b\n" * PART
 
 
@@ -153,7 +153,7 @@ def test_batches_take_urls(bucket: Bucket, capsys: pytest.CaptureFixture[str]) -
         inputs = ["{bucket.url("ab.txt")}"]
         output = "{{stem}}-2.txt"
         """)
-    assert run(["batch", "jobs.toml", "--joblog", "log", "-q"]) == 0, capsys.readouterr().err
+    assert invoke(["batch", "jobs.toml", "--joblog", "log", "-q"]) == 0, capsys.readouterr().err
     assert Path("ab-2.txt").read_bytes() == bucket.get("ab.txt") == b"a\nb\nc\n"
     assert SECRET not in Path("log").read_text()
 
@@ -199,7 +199,7 @@ def test_an_upload_that_cannot_be_dropped_is_told(
         raise StoreError("it is off")
 
     monkeypatch.setattr(Multipart, "abort", refuse)
-    assert run(["merge", bucket.url("none.txt"), "-o", bucket.url("out.txt")]) == 2
+    assert invoke(["merge", bucket.url("none.txt"), "-o", bucket.url("out.txt")]) == 2
     warning = f"{bucket.url('out.txt')}: warning: its unfinished upload stays (it is off); remove it by the store's own"
     assert warning in caplog.text
 
@@ -213,15 +213,15 @@ def test_the_example_of_the_manual(bucket: Bucket) -> None:
     Path("b.txt").write_text("b\n")
     for command in commands:
         said = command.replace("s3://logs/", bucket.url("")).replace("https://example.org/", bucket.url(""))
-        assert run(shlex.split(said.replace("/local/disk", "."))[1:]) == 0, command
+        assert invoke(shlex.split(said.replace("/local/disk", "."))[1:]) == 0, command
     assert b"".join(bucket.get(f"all.{part}.txt") for part in range(4)) == b"a\nb\nc\nd\ne\n"
     assert Path("ab.txt").read_text() == "a\nb\n"
 
 
 def _counted(bucket: Bucket, words: list[str]) -> None:
     """Compare counts written to the store with those written to files."""
-    assert run([*words, "-q", "-o", "out.txt", "--count-to", "counts.npy"]) == 0
-    assert run([*words, "-q", "-o", bucket.url("out.txt"), "--count-to", bucket.url("counts.npy")]) == 0
+    assert invoke([*words, "-q", "-o", "out.txt", "--count-to", "counts.npy"]) == 0
+    assert invoke([*words, "-q", "-o", bucket.url("out.txt"), "--count-to", bucket.url("counts.npy")]) == 0
     assert bucket.get("out.txt") == Path("out.txt").read_bytes()
     assert bucket.get("counts.npy") == Path("counts.npy").read_bytes()
     assert not bucket.uploads
@@ -235,15 +235,15 @@ def test_counts_go_to_stores(bucket: Bucket) -> None:
     for command in (["merge"], ["union"], ["sort", "-S", "20000b"]):
         _counted(bucket, [*command, *urls])
         for option in ("--count", "--count=after"):
-            assert run([*command, "-q", option, *urls, "-o", "out"]) == 0
-            assert run([*command, "-q", option, *urls, "-o", bucket.url("out")]) == 0
+            assert invoke([*command, "-q", option, *urls, "-o", "out"]) == 0
+            assert invoke([*command, "-q", option, *urls, "-o", bucket.url("out")]) == 0
             assert bucket.get("out") == Path("out").read_bytes()
 
 
 def test_disorder_leaves_neither_output_nor_counts(bucket: Bucket, capsys: pytest.CaptureFixture[str]) -> None:
     url = bucket.put("a.txt", b"".join(b"%06d\n" % number for number in [*range(3000), 7]))
     for option in (["--count"], ["--count-to", bucket.url("counts")]):
-        assert run(["merge", *option, url, "-o", bucket.url("out.txt")]) == 2
+        assert invoke(["merge", *option, url, "-o", bucket.url("out.txt")]) == 2
         assert "a.txt:3001: disorder" in capsys.readouterr().err
         assert bucket.keys == ["a.txt"]
         assert not bucket.uploads
@@ -264,7 +264,7 @@ def test_text_beside_lines_counts_for_the_size_of_parts(bucket: Bucket, monkeypa
     Path("b.txt").write_text("")
     for words in (["merge", "--count", "a.txt"], ["compare", f"--output-delimiter={'x' * 20}", "b.txt", "a.txt"]):
         sent.clear()
-        assert run([*words, "-q", "-o", bucket.url("out.txt")]) == 0
+        assert invoke([*words, "-q", "-o", bucket.url("out.txt")]) == 0
         assert 1 < len(sent) <= 4, (words, len(bucket.get("out.txt")))
 
 
@@ -277,7 +277,7 @@ def test_a_file_is_taken_back_where_its_object_cannot_be_written(
     monkeypatch.setattr(Multipart, "complete", fails)
     Path("a.txt").write_text("a\n")
     for output, counts in ((bucket.url("out.txt"), "counts"), ("out.txt", bucket.url("counts"))):
-        assert run(["merge", "a.txt", "-o", output, "--count-to", counts]) == 2
+        assert invoke(["merge", "a.txt", "-o", output, "--count-to", counts]) == 2
         assert "it does not want to; all files are as they were" in capsys.readouterr().err
         assert os.listdir() == ["a.txt"]
         assert not bucket.keys

@@ -68,7 +68,7 @@ def test_a_sort_goes_on_with_the_same_object(stopped: Job) -> None:
 def test_a_sort_does_not_go_on_with_an_object_that_nothing_tells_from_others(
     stopped: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look = S3Object.look
+    look = S3Object.stat
     monkeypatch.setattr(S3Object, "look", lambda one: Found(look(one).size, ""))
     with pytest.raises(InputError, match=r"gives no tag .*; leave --resume out"):
         run(stopped, executor=Here(1, 0))
@@ -94,7 +94,7 @@ def test_a_worker_without_credentials_is_told(bucket: Bucket, tmp_path: Path, mo
     def refused(url: str) -> int:
         raise InputError("access is denied", where=url, way_out="set AWS_PROFILE")
 
-    monkeypatch.setattr(stored_input, "look_at_url", refused)
+    monkeypatch.setattr(stored_input, "size_of_url", refused)
     url = bucket.put("a.i32", np.arange(1000, dtype=np.int32).tobytes())
     with pytest.raises(ClusterError, match=r"the worker at .* cannot read it: access is denied; on that machine: set"):
         run(sort_job((url,), str(tmp_path / "out.i32")), executor=Here(1, 0))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from botocore import exceptions as failures
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.formats import stored_output
 from gpumerge_cli.formats.stores import s3_client, s3_objects
 from tests.stores.conftest import PART, SECRET, Bucket, settings
@@ -41,13 +41,13 @@ def _inputs(bucket: Bucket, count: int = 3000) -> tuple[list[str], bytes]:
 def test_faults_that_pass_are_retried(bucket: Bucket, proxy: Proxy, words: list[str], seed: int) -> None:
     urls, merged = _inputs(bucket)
     proxy.faults = Faults(busy=0.1, reset=0.1, torn=0.05, slow=0.1, seconds=0.05, seed=seed)
-    assert run([*words, *urls, "-o", bucket.url("out.txt")]) == 0
+    assert invoke([*words, *urls, "-o", bucket.url("out.txt")]) == 0
     assert bucket.get("out.txt") == merged
     assert not bucket.uploads
 
 
 def _refused(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(words) == 2
+    assert invoke(words) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1, err
     assert err.startswith("gpumerge: ")
@@ -120,7 +120,7 @@ def test_answers_that_break_off(
 
     monkeypatch.setattr(client, "get_object", torn)
     url = bucket.put("a.txt", b"a\n")
-    assert run(["merge", "-q", url, "-o", "out.txt"]) == 0
+    assert invoke(["merge", "-q", url, "-o", "out.txt"]) == 0
     assert Path("out.txt").read_bytes() == b"a\n"
     assert len(closed) == tries + 1
     reads = iter(range(9, 0, -1))
@@ -147,8 +147,8 @@ def test_an_object_that_changes(bucket: Bucket, proxy: Proxy, capsys: pytest.Cap
 def test_bad_data_leave_no_upload(bucket: Bucket, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     """Disorder at the end of an input, or a byte too many, is met when parts have been sent."""
     url = bucket.put("a.i32", np.arange(20_000, dtype=np.int32).tobytes() + b"\1\0\0\0" + b"!" * (words[0] == "sort"))
-    told = "out of order" if words == ["merge"] else "no multiple of 4"
-    _refused([*words, url, url, "-o", bucket.url("out.i32")], told, capsys) if words != ["merge"] else run(
+    told = "out of order" if words == ["merge"] else "not a multiple of 4"
+    _refused([*words, url, url, "-o", bucket.url("out.i32")], told, capsys) if words != ["merge"] else invoke(
         [*words, url, "-o", bucket.url("out.i32")]
     )
     assert bucket.keys == ["a.i32"]
@@ -161,8 +161,8 @@ REFUSED = [
     ("merge s3://{}/a.txt -o s3://Not_A_Bucket!/o.txt", "s3://Not_A_Bucket!/o.txt: "),
     ("merge s3://{}/a.txt -o s3://{}/", "it names no object; write s3://BUCKET/KEY"),
     ("merge s3://{} -o o.txt", "it names no object; write s3://BUCKET/KEY"),
-    ("merge s3://{}/a.txt -o https://here/o.txt", "https://here/o.txt: https URLs are inputs alone; write to s3://"),
-    ("merge ftp://here/a.txt -o o.txt", "stores of the scheme 'ftp' are not known here; use s3, gs, az, http, https,"),
+    ("merge s3://{}/a.txt -o https://here/o.txt", "https://here/o.txt: https URLs can only be inputs; write to s3://"),
+    ("merge ftp://here/a.txt -o o.txt", "unsupported scheme 'ftp'; use s3, gs, az, http, https,"),
     ("merge s3://me:{secret}@{}/a.txt -o o.txt", "users and passwords do not belong in s3 URLs; leave them out"),
     ("merge s3://{}/a.txt?X-Amz-Signature={secret} -o o.txt", "a query follows it, which s3 URLs do not have; leave"),
     ("merge --debug http://me:{secret}@127.0.0.1:9/a.txt?s={secret} -o o.txt", "http://127.0.0.1:9/a.txt: the store"),
@@ -185,7 +185,7 @@ def test_refusals_are_one_line(
     monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_NAME", raising=False)
     bucket.put("a.txt", b"a\n")
     words = line.replace("{}", bucket.name).replace("{secret}", SECRET).split()
-    assert run(words) == 2
+    assert invoke(words) == 2
     err = capsys.readouterr().err
     assert err.splitlines()[-1].startswith("gpumerge: ")
     assert told in err

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.app import run
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.formats import stored_output
 from gpumerge_cli.formats.stores import other_objects
 from gpumerge_cli.formats.stores.other_objects import OtherObject
@@ -94,10 +94,10 @@ def web() -> Iterator[_Server]:
 def test_web_servers_give_inputs(web: _Server, first: str, ranged: bool) -> None:
     """A server without ranges is read once, to a temporary file."""
     web.ranged = ranged
-    assert run(["merge", "-q", web.url(first), web.url("b.txt"), web.url("none.txt"), "-o", "out.txt"]) == 0
+    assert invoke(["merge", "-q", web.url(first), web.url("b.txt"), web.url("none.txt"), "-o", "out.txt"]) == 0
     assert Path("out.txt").read_bytes() == AB
-    assert run(["check", web.url(first)]) == 0
-    assert run(["sort", "--compressed", web.url("b.txt"), web.url(first), "-o", "out.txt"]) == 0
+    assert invoke(["check", web.url(first)]) == 0
+    assert invoke(["sort", "--compressed", web.url("b.txt"), web.url(first), "-o", "out.txt"]) == 0
     assert Path("out.txt").read_bytes() == AB
 
 
@@ -107,22 +107,22 @@ def test_secrets_open_and_are_not_told(web: _Server, capsys: pytest.CaptureFixtu
     word = form.format(SECRET)
     urls = [web.url(name) for name in ("a.txt", "b.txt")]
     urls = [url + word if "?" in word else url.replace("//", f"//{word}") for url in urls]
-    assert run(["merge", *urls, "-o", "out.txt", "-v", "--report", "r.json", "--debug"]) == 0
+    assert invoke(["merge", *urls, "-o", "out.txt", "-v", "--report", "r.json", "--debug"]) == 0
     assert Path("out.txt").read_bytes() == AB
-    assert run(["check", *urls]) == 0
+    assert invoke(["check", *urls]) == 0
     Path("jobs.toml").write_text(f"""
         [[job]]
         operation = "merge"
         inputs = {urls}
         output = "{{stem}}.out.txt"
         """)
-    assert run(["batch", "jobs.toml", "--joblog", "log.tsv", "--report", "r.jsonl", "-v"]) == 0
+    assert invoke(["batch", "jobs.toml", "--joblog", "log.tsv", "--report", "r.jsonl", "-v"]) == 0
     web.guarded = False
     web.files["/a.txt"] += b"0\n"
-    assert run(["merge", "--debug", *urls, "-o", "out.txt"]) == 2
+    assert invoke(["merge", "--debug", *urls, "-o", "out.txt"]) == 2
     del web.files["/a.txt"]
-    assert run(["merge", "--debug", *urls, "-o", "out.txt"]) == 2
-    assert run(["batch", "--dry-run", "jobs.toml"]) == 2
+    assert invoke(["merge", "--debug", *urls, "-o", "out.txt"]) == 2
+    assert invoke(["batch", "--dry-run", "jobs.toml"]) == 2
     told = capsys.readouterr()
     everything = told.out + told.err + "".join(path.name + path.read_text() for path in Path().iterdir())
     assert everything.count("a.txt") > 3
@@ -132,10 +132,10 @@ def test_secrets_open_and_are_not_told(web: _Server, capsys: pytest.CaptureFixtu
 def test_servers_that_refuse(web: _Server, capsys: pytest.CaptureFixture[str]) -> None:
     web.guarded = True
     for name, told in (("a.txt", "access is denied; check the credentials"), ("x.txt", "there is no such object; ")):
-        assert run(["merge", web.url(name), "-o", "out.txt"]) == 2
+        assert invoke(["merge", web.url(name), "-o", "out.txt"]) == 2
         assert capsys.readouterr().err.startswith(f"gpumerge: {web.url(name)}: {told}")
     web.refusal = 418
-    assert run(["merge", web.url("a.txt?s=x"), "-o", "out.txt"]) == 2
+    assert invoke(["merge", web.url("a.txt?s=x"), "-o", "out.txt"]) == 2
     assert (
         capsys.readouterr().err
         == f"gpumerge: {web.url('a.txt')}: the store answers 418; check the name, or try later\n"
@@ -146,7 +146,7 @@ def test_servers_that_refuse(web: _Server, capsys: pytest.CaptureFixture[str]) -
 def test_a_file_that_changes(web: _Server, capsys: pytest.CaptureFixture[str]) -> None:
     asked = iter(range(10**6))
     web.on_get = lambda: setattr(web, "tag", f'"{next(asked) // 3}"')
-    assert run(["merge", web.url("a.txt"), web.url("b.txt"), "-o", "out.txt"]) == 2
+    assert invoke(["merge", web.url("a.txt"), web.url("b.txt"), "-o", "out.txt"]) == 2
     assert "the object changed while it was read; merge it when nothing" in capsys.readouterr().err
     assert not Path("out.txt").exists()
 
@@ -173,9 +173,9 @@ def test_other_stores_take_outputs(memory: Any, words: list[str]) -> None:
 
     obstore.put(memory, "a.txt", A)
     obstore.put(memory, "b.txt", B)
-    assert run([*words, "gs://b/a.txt", "gs://b/b.txt", "-o", "gs://b/deep/out.txt"]) == 0
+    assert invoke([*words, "gs://b/a.txt", "gs://b/b.txt", "-o", "gs://b/deep/out.txt"]) == 0
     assert bytes(obstore.get(memory, "deep/out.txt").bytes()) == AB
-    assert run([*words, "gs://b/a.txt", "gs://b/b.txt", "--parts=2", "-o", "gs://b/{part}.txt"]) == 0
+    assert invoke([*words, "gs://b/a.txt", "gs://b/b.txt", "--parts=2", "-o", "gs://b/{part}.txt"]) == 0
     assert b"".join(bytes(obstore.get(memory, f"{part}.txt").bytes()) for part in range(2)) == AB
 
 
@@ -184,14 +184,14 @@ def test_other_stores_keep_what_they_had(memory: Any, capsys: pytest.CaptureFixt
 
     obstore.put(memory, "a.txt", A + b"0\n")
     obstore.put(memory, "out.txt", b"before")
-    assert run(["merge", "gs://b/a.txt", "-o", "gs://b/out.txt"]) == 2
+    assert invoke(["merge", "gs://b/a.txt", "-o", "gs://b/out.txt"]) == 2
     assert "gs://b/a.txt:4501: disorder: '0' comes after" in capsys.readouterr().err
     assert bytes(obstore.get(memory, "out.txt").bytes()) == b"before"
 
 
 def test_a_header_that_comes_last_is_refused(memory: Any, capsys: pytest.CaptureFixture[str]) -> None:
     np.save("a.npy", np.arange(3))
-    assert run(["merge", "--unique", "a.npy", "-o", "gs://b/out.npy"]) == 2
+    assert invoke(["merge", "--unique", "a.npy", "-o", "gs://b/out.npy"]) == 2
     assert "known only at the end; write a plain file, or raw items" in capsys.readouterr().err
 
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def create() -> CpuBackend:
-    """The CPU backend. Raises DeviceError if its library is missing or does not fit this processor."""
+    """The CPU backend. Raises DeviceError if its library is missing or needs instructions that this processor lacks."""
     from gpumerge_cli.backends.cpu.backend import CpuBackend
 
     return CpuBackend()

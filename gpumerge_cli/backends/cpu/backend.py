@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from gpumerge_cli.backends.base import DeviceInfo, Pace, SortPace
+from gpumerge_cli.backends.base import ChunkSizes, DeviceInfo, PieceSizes
 from gpumerge_cli.backends.cpu import policy as policies
-from gpumerge_cli.backends.cpu.team import Team
+from gpumerge_cli.backends.cpu.team import ThreadTeam
 from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.extents import Target
@@ -20,14 +20,14 @@ from gpumerge_cli.native.calls import ChunkCalls, ChunkWork
 from gpumerge_cli.native.chunks import Chunks
 from gpumerge_cli.native.joins import Joins
 from gpumerge_cli.native.library import library
-from gpumerge_cli.native.specs import judge, launch_spec, order_spec, sort_spec
+from gpumerge_cli.native.specs import check_status, launch_spec, order_spec, sort_spec
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 
 # A chunk's input, output and temporaries stay in a core's share of the cache, and writers hold the file's lock for a
 # short time. 2 MiB was the fastest of 0.5 to 128 MiB for 2 x 1 GB on two cores.
 _CHUNK = 2 << 20
-# Many threads keep the interpreter busy handing out chunks: 16 of them took 1.39 s for 2 x 4 GB in chunks of 2 MiB, and
+# Many threads keep the interpreter busy dispatching chunks: 16 of them took 1.39 s for 2 x 4 GB in chunks of 2 MiB, and
 # 0.94, 0.91, 0.92 and 1.01 s in chunks of 4 to 32 MiB.
 _CHUNK_OF_MANY = 8 << 20
 # Merging a line takes longer than writing it, so the file's lock is free for longer. Larger chunks mean less work for
@@ -42,7 +42,7 @@ _WHOLE_ROW_BYTES = 52  # a line's start, an image of two words, a pair of two wo
 # took a third longer in one piece, and lines of 33 to 100 bytes a fifth less. More threads gain more from one piece:
 # pieces sort all rows a second time where many runs are merged.
 _LEAST_WHOLE_ROW, _FEW_THREADS = 24, 4
-_PLACES, _COPIES = 3, 5  # of the copy ceiling
+_BUFFER_PAIRS, _COPIES = 3, 5  # of the copy ceiling
 _PIECE, _MOST_RUNS = 32 << 20, 64  # of a sort
 _MOST_MERGED = 8  # runs: a radix sort of a chunk of more runs is faster than its merges of pairs
 _PAIR_BYTES = 16  # of a row; the radix sort deals between two arrays of these
@@ -50,17 +50,17 @@ _ROW_BYTES = 32  # a line's start, prefix and number, and its place in the merge
 
 
 class CpuBackend:
-    """Merges in host memory. Raises DeviceError if the library is missing or does not fit."""
+    """Merges in host memory. Raises DeviceError: see access.create."""
 
     name = "cpu"
     remote = False
 
     def __init__(self) -> None:
-        self._own = library()
+        self._library = library()
 
     def info(self) -> DeviceInfo:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        level = self._own.gm_level().decode()
+        level = self._library.gm_level().decode()
         details = {"cores": str(len(os.sched_getaffinity(0))), "level": level}
         return DeviceInfo("cpu", _cpu_name(), memory, details)
 
@@ -74,29 +74,29 @@ class CpuBackend:
         return policies.splits(policy, threads)
 
     def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
-        _judge(policy, len(items))
-        where = (items.ctypes.data, len(items), out.ctypes.data)
-        judge(self._own.gm_sort_array(order_spec(order), sort_spec(policy), *where, threads))
+        _check_policy(policy, len(items))
+        arguments = (items.ctypes.data, len(items), out.ctypes.data)
+        check_status(self._library.gm_sort_array(order_spec(order), sort_spec(policy), *arguments, threads))
 
     def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
-        _judge(policy, len(items))
+        _check_policy(policy, len(items))
         import numpy as np
 
         ranks = np.empty(len(items), np.int64)
-        where = (items.ctypes.data, len(items), ranks.ctypes.data)
-        judge(self._own.gm_sort_ranks(order_spec(order), sort_spec(policy), *where, threads))
+        arguments = (items.ctypes.data, len(items), ranks.ctypes.data)
+        check_status(self._library.gm_sort_ranks(order_spec(order), sort_spec(policy), *arguments, threads))
         return ranks
 
-    def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
+    def chunk_sizes(self, order: Order, runs: int, item_bytes: float) -> ChunkSizes:
         spares = min(2, max(0, (runs - 1).bit_length() - 1))
         if order.is_rows:
-            return Pace(_ROW_CHUNK, _LEAST_CHUNK, 0, 2 + (1.25 * _ROW_BYTES + 8 * spares) / item_bytes)
+            return ChunkSizes(_ROW_CHUNK, _LEAST_CHUNK, 0, 2 + (1.25 * _ROW_BYTES + 8 * spares) / item_bytes)
         many = len(os.sched_getaffinity(0)) > _FEW_THREADS
-        return Pace(_CHUNK_OF_MANY if many else _CHUNK, _LEAST_CHUNK, 0, 2 + spares)
+        return ChunkSizes(_CHUNK_OF_MANY if many else _CHUNK, _LEAST_CHUNK, 0, 2 + spares)
 
-    def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
+    def piece_sizes(self, order: Order, item_bytes: float) -> PieceSizes:
         room = 2 * _PAIR_BYTES / item_bytes if order.is_rows else 1
-        return SortPace(0, _PIECE, _MOST_RUNS, resorts=_MOST_MERGED, room=room, outgrows=True)
+        return PieceSizes(0, _PIECE, _MOST_RUNS, resorts=_MOST_MERGED, room=room, outgrows=True)
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
         if order.is_rows and item_bytes < _LEAST_WHOLE_ROW and threads <= _FEW_THREADS:
@@ -130,40 +130,40 @@ class CpuBackend:
         return versions()
 
     def copy_ceiling(self, nbytes: int, *, threads: int = 1) -> float:
-        with Team(threads) as team:
-            return min(_copy_seconds(nbytes, team) for _ in range(_PLACES))
+        with ThreadTeam(threads) as team:
+            return min(_copy_seconds(nbytes, team) for _ in range(_BUFFER_PAIRS))
 
     def merge_arrays(
         self, runs: Sequence[Any], order: Order, policy: LaunchPolicy, out: Any, *, threads: int = 1
     ) -> None:
         addresses = (ctypes.c_void_p * len(runs))(*(run.ctypes.data for run in runs))
         counts = (ctypes.c_int64 * len(runs))(*map(len, runs))
-        given = (order_spec(order), launch_spec(policy), addresses, counts, len(runs))
-        judge(self._own.gm_merge_arrays(*given, out.ctypes.data, threads))
+        arguments = (order_spec(order), launch_spec(policy), addresses, counts, len(runs))
+        check_status(self._library.gm_merge_arrays(*arguments, out.ctypes.data, threads))
 
     def combine_arrays(self, runs: Sequence[Any], order: Order, equals: Equals, out: Any, *, threads: int = 1) -> int:
         """Write a set of sorted 1-D contiguous arrays of the order's dtype to the front of `out`.
 
-        `out` has room for all of their items. Returns the number of the set's items.
+        `out` has room for all items of the arrays. Returns the number of the set's items.
         """
         addresses = (ctypes.c_void_p * len(runs))(*(run.ctypes.data for run in runs))
         counts = (ctypes.c_int64 * len(runs))(*map(len, runs))
         launch, kept = launch_spec(policies.resolve(LaunchRequest(), order)), ctypes.c_int64()
-        given = (order_spec(order), launch, addresses, counts, len(runs), equals.value)
-        judge(self._own.gm_combine_arrays(*given, out.ctypes.data, ctypes.byref(kept), threads))
+        arguments = (order_spec(order), launch, addresses, counts, len(runs), equals.value)
+        check_status(self._library.gm_combine_arrays(*arguments, out.ctypes.data, ctypes.byref(kept), threads))
         return kept.value
 
     def first_disorder(self, run: Any, order: Order) -> int | None:
-        index = self._own.gm_first_disorder(order_spec(order), run.ctypes.data, len(run), 0)
+        index = self._library.gm_first_disorder(order_spec(order), run.ctypes.data, len(run), 0)
         return None if index < 0 else index
 
 
-def _judge(policy: SortPolicy, items: int) -> None:
+def _check_policy(policy: SortPolicy, items: int) -> None:
     if policy.algorithm == "recursive":
         check_recursion(items)
 
 
-def _copy_seconds(nbytes: int, team: Team) -> float:
+def _copy_seconds(nbytes: int, team: ThreadTeam) -> float:
     """The median of a few copies between two arrays whose pages exist already."""
     from statistics import median
 

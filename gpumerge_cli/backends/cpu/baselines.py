@@ -55,7 +55,7 @@ def sorts(keys: Keys, order: Order) -> Mapping[str, Callable[[], Keys]]:
 def sets(runs: Sequence[Keys], order: Order, equals: Equals) -> Mapping[str, Callable[[], Keys]]:
     """Functions that return the set `equals` of `runs`, arrays of the order's dtype, by name.
 
-    They raise DeviceError for NaNs, where NumPy takes these for unequal.
+    They raise DeviceError for NaNs if NumPy's function takes NaNs for unequal.
     """
     turn = -1 if order.descending else 1
     if not equals.is_distinct:

@@ -6,9 +6,9 @@ makes its own decisions in its file in backends/variants.
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.cpu.team import Team
+from gpumerge_cli.backends.cpu.team import ThreadTeam
 from gpumerge_cli.backends.splits import Lengths, Splits
-from gpumerge_cli.backends.variants.lookup import LADDER, asked_for, named
+from gpumerge_cli.backends.variants.lookup import LADDER, requested_variant, variant_named
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, check_recursion
 from gpumerge_cli.order.kinds import Order
@@ -18,8 +18,8 @@ SORT_TILE_BYTES = 1 << 19
 
 
 def resolve(request: LaunchRequest, order: Order) -> LaunchPolicy:
-    """Decide what the request leaves open. Raises UsageError that names the limit that a wish exceeds."""
-    variant = asked_for(request)
+    """Decide what the request leaves open. Raises UsageError that names the exceeded limit."""
+    variant = requested_variant(request)
     why = variant.cpu.how if request.kernel == "auto" else "asked for"
     why += "; host threads stand for blocks here" if request.blocks is not None else ""
     why += "" if variant.rounds else _unstaged(request)
@@ -32,21 +32,21 @@ def splits(policy: LaunchPolicy, threads: int) -> Splits:
     """The levels that a merge by so many host threads is cut into."""
 
     def pieces(length: int) -> Lengths:
-        with Team(threads) as team:
+        with ThreadTeam(threads) as team:
             return [(stop - start, 1) for start, stop in team.pieces(length)]
 
-    return (("host thread", pieces), *named(policy.kernel).cpu.splits(policy))
+    return (("host thread", pieces), *variant_named(policy.kernel).cpu.splits(policy))
 
 
 def resolve_sort(request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
-    """Decide what the request of a sort leaves open. Raises UsageError that names the limit that a wish exceeds."""
-    asked = request.algorithm != "auto"
+    """Decide what the request of a sort leaves open. Raises UsageError that names the exceeded limit."""
+    requested = request.algorithm != "auto"
     algorithm = request.algorithm
     if algorithm == "auto":
         algorithm = "radix" if request.launch == LaunchRequest() else "merge"
     if algorithm in ("merge", "bottom-up"):
         tile = max(1, SORT_TILE_BYTES // order.compared_bytes) if algorithm == "merge" else 1
-        why = "asked for" if asked else "a kernel was asked for, and this is what merges with it"
+        why = "asked for" if requested else "a kernel was asked for, and this is what merges with it"
         return SortPolicy(algorithm, resolve(request.launch, order), tile, why=why)
     if request.launch != LaunchRequest():
         raise UsageError(
@@ -56,16 +56,16 @@ def resolve_sort(request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
     if algorithm == "recursive":
         check_recursion(order.count(nbytes) or 0)
     unused = resolve(LaunchRequest(LADDER[0].name), order)
-    why = "asked for" if asked else "digits in cache take fewer steps than comparisons"
+    why = "asked for" if requested else "digits in cache take fewer steps than comparisons"
     return SortPolicy(algorithm, unused, why=why)
 
 
 def _unstaged(request: LaunchRequest) -> str:
-    said = ""
+    notes = ""
     if request.block_size not in (None, 1):
-        said += "; a block's threads run in turn and share nothing staged, so their number is left at 1"
+        notes += "; a block's threads run in turn and share nothing staged, so their number is left at 1"
     if request.fan_in not in (None, 2):
-        said += "; runs are merged in pairs, so --fan-in changes nothing"
+        notes += "; runs are merged in pairs, so --fan-in changes nothing"
     if request.transfer is not None:
-        said += "; nothing is moved to a device, so --transfer changes nothing"
-    return said
+        notes += "; nothing is moved to a device, so --transfer changes nothing"
+    return notes

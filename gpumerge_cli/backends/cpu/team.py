@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _SHORTEST_PIECE = 1 << 15
 
 
-class Team:
+class ThreadTeam:
     """A team of `threads` threads. A team of one works on the caller's thread."""
 
     def __init__(self, threads: int) -> None:
@@ -24,7 +24,7 @@ class Team:
 
             self._pool = ThreadPoolExecutor(self.size)
 
-    def __enter__(self) -> Team:
+    def __enter__(self) -> ThreadTeam:
         return self
 
     def __exit__(self, *exception: object) -> None:

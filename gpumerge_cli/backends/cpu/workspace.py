@@ -12,12 +12,12 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.backends.base import Disorder
-from gpumerge_cli.backends.cpu.team import Team
+from gpumerge_cli.backends.cpu.team import ThreadTeam
 from gpumerge_cli.buffers import Bytes, address_of, allocate, memory_at
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy, check_recursion
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.library import library
-from gpumerge_cli.native.specs import judge, launch_spec, order_spec, sort_spec
+from gpumerge_cli.native.specs import check_status, launch_spec, order_spec, sort_spec
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 
@@ -28,7 +28,7 @@ _PART = 8 << 20  # of an output that is far larger than the capacity
 
 
 class CpuWorkspace:
-    """See ComparedWorkspace. Its views are of memory of the library, and are gone when it is closed."""
+    """See ComparedWorkspace. Its views show memory of the library, which `close` frees."""
 
     remote = False
 
@@ -39,7 +39,7 @@ class CpuWorkspace:
         self.merged_bytes = 0
         self._order = order
         self._spec = order_spec(order)
-        self._team = Team(threads)
+        self._team = ThreadTeam(threads)
         self._capacity = capacity
         self._nbytes = 0
         self._lengths: list[int] = []
@@ -47,8 +47,8 @@ class CpuWorkspace:
         self._parts = threading.local()
         self._copied: Bytes = allocate(0)
         self._by_library: NDArray[Any] | None = None  # the output of a baseline, if it ran last
-        self._own = library()
-        self._handle: int | None = self._own.gm_open(self._spec, capacity, threads)
+        self._functions = library()
+        self._handle: int | None = self._functions.gm_open(self._spec, capacity, threads)
         if self._handle is None:
             raise MemoryError
         self._room: Bytes = allocate(0)
@@ -56,7 +56,7 @@ class CpuWorkspace:
 
     def staging(self, nbytes: int) -> Bytes:
         if nbytes > len(self._room):
-            address = self._own.gm_staging(self._handle, nbytes)
+            address = self._functions.gm_staging(self._handle, nbytes)
             if address is None:
                 raise MemoryError
             self._room = memory_at(address, nbytes)
@@ -67,7 +67,7 @@ class CpuWorkspace:
         return self._room[position : position + nbytes]
 
     def send(self, position: int, nbytes: int) -> None:
-        pass  # it is there
+        pass  # `part` is the library's own memory
 
     def adopt(self, lengths: Sequence[int]) -> None:
         self._nbytes = sum(lengths)
@@ -75,14 +75,14 @@ class CpuWorkspace:
         self._by_parts = True
 
     def receive(self, position: int, nbytes: int) -> Bytes:
-        address = self._own.gm_result(self._handle, None, None)
+        address = self._functions.gm_result(self._handle, None, None)
         if address is not None:
             return memory_at(address + position, nbytes)
-        own: Bytes = getattr(self._parts, "room", self._room[:0])
-        if len(own) < nbytes:
-            own = self._parts.room = allocate(nbytes)
-        self._own.gm_receive(self._handle, position, nbytes, address_of(own))
-        return own[:nbytes]
+        buffer: Bytes = getattr(self._parts, "room", self._room[:0])
+        if len(buffer) < nbytes:
+            buffer = self._parts.room = allocate(nbytes)
+        self._functions.gm_receive(self._handle, position, nbytes, address_of(buffer))
+        return buffer[:nbytes]
 
     def upload(self, lengths: Sequence[int]) -> None:
         self._lengths = list(lengths)
@@ -90,23 +90,23 @@ class CpuWorkspace:
         self._by_parts = self._order.is_rows and self._nbytes > 2 * self._capacity
         start = time.perf_counter()
         counts = (ctypes.c_int64 * len(lengths))()
-        judge(self._own.gm_upload(self._handle, (ctypes.c_int64 * len(lengths))(*lengths), len(lengths)))
-        self._own.gm_counts(self._handle, counts)
+        check_status(self._functions.gm_upload(self._handle, (ctypes.c_int64 * len(lengths))(*lengths), len(lengths)))
+        self._functions.gm_counts(self._handle, counts)
         self.counts = list(counts)
         if self._order.is_rows:
             self._span("index", start)
 
     def disorder(self, *, strict: bool = False) -> Disorder | None:
-        failure = self._own.Failure()
+        failure = self._functions.Failure()
         with self._timed("check"):
-            status = self._own.gm_disorder(self._handle, strict, failure)
-        if status == self._own.DISORDER:
+            status = self._functions.gm_disorder(self._handle, strict, failure)
+        if status == self._functions.DISORDER:
             return Disorder(failure.input, failure.position)
-        judge(status)
+        check_status(status)
         return None
 
     def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
-        self._put_out(self._own.gm_merge, launch_spec(policy), equals.value)
+        self._put_out(self._functions.gm_merge, launch_spec(policy), equals.value)
 
     def sort(self, policy: SortPolicy, equals: Equals = Equals.ALL, *, by_parts: bool = False) -> None:
         if policy.algorithm == "recursive":
@@ -114,18 +114,18 @@ class CpuWorkspace:
         # Rows that go by parts are gathered when they are received, into the same room again and again. New memory
         # takes longer than the sort.
         self._by_parts |= by_parts and self._order.is_rows
-        sort = self._own.gm_sort_rows if self._by_parts else self._own.gm_sort
+        sort = self._functions.gm_sort_rows if self._by_parts else self._functions.gm_sort
         self._put_out(sort, sort_spec(policy), equals.value)
 
     def _put_out(self, work: Callable[..., int], *arguments: Any) -> None:
         with self._timed("kernel"):
-            judge(work(self._handle, *arguments))
+            check_status(work(self._handle, *arguments))
         self._take_result()
 
     def _take_result(self) -> None:
         self._by_library = None
         nbytes, items = ctypes.c_int64(), ctypes.c_int64()
-        self._own.gm_result(self._handle, ctypes.byref(nbytes), ctypes.byref(items))
+        self._functions.gm_result(self._handle, ctypes.byref(nbytes), ctypes.byref(items))
         self.merged_bytes = nbytes.value
         self.dropped = sum(self.counts) - items.value
 
@@ -138,10 +138,10 @@ class CpuWorkspace:
 
     def _result(self) -> Bytes:
         nbytes = ctypes.c_int64()
-        address = self._own.gm_result(self._handle, ctypes.byref(nbytes), None)
+        address = self._functions.gm_result(self._handle, ctypes.byref(nbytes), None)
         if address is None and nbytes.value:  # sorted rows that are not gathered yet
             whole = allocate(nbytes.value)
-            self._own.gm_receive(self._handle, 0, len(whole), address_of(whole))
+            self._functions.gm_receive(self._handle, 0, len(whole), address_of(whole))
             return whole
         return memory_at(address, nbytes.value)
 
@@ -201,7 +201,7 @@ class CpuWorkspace:
         return {name: partial(self._run_library, work) for name, work in found.items()}
 
     def _run_library(self, work: Callable[[], NDArray[Any]]) -> None:
-        # Libraries are timed without a copy to the output.
+        # Libraries are timed without a copy to the output, so `download` makes it.
         self._by_library = work()
 
     def time(self, work: Callable[[], None]) -> float:
@@ -218,7 +218,7 @@ class CpuWorkspace:
             self._team.close()
             self._by_library = None
             self._room = self._copied = allocate(0)
-            self._own.gm_close(handle)
+            self._functions.gm_close(handle)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:

@@ -24,8 +24,8 @@ def limits_of(device: int) -> DeviceLimits:
 def create(device: int | Sequence[int] = 0) -> GpuBackend:
     """The backend on GPU number `device`, or on several at once.
 
-    Raises DeviceError, with the way out, if CuPy is not installed, no driver answers or there is no such device, and
-    UsageError if a number comes twice.
+    Raises DeviceError, with the way out, if CuPy is not installed, no driver answers or the device is missing, and
+    UsageError if a number is repeated.
     """
     numbers = (device,) if isinstance(device, int) else tuple(device)
     if not numbers:
@@ -34,9 +34,9 @@ def create(device: int | Sequence[int] = 0) -> GpuBackend:
     if twice:
         raise UsageError(f"GPU {twice[0]} is named {numbers.count(twice[0])} times", way_out="name it once")
     if presence.is_present():
-        from gpumerge_cli.backends.gpu.early import begin
+        from gpumerge_cli.backends.gpu.early import make_contexts
 
-        begin(numbers)
+        make_contexts(numbers)
     try:
         import cupy  # noqa: F401
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Kernels that are compiled ahead of some work, in the background, side by side."""
+"""Kernels are compiled ahead of the work that needs them, in parallel, in the background."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ from gpumerge_cli.order.equals import Equals
 _OUT, _ITEMS = 1 << 60, 1 << 62
 
 
-def begin(
+def compile_ahead(
     kernels: Kernels, policy: LaunchPolicy | SortPolicy, items: int, *, check: bool = False, equals: Equals = Equals.ALL
 ) -> None:
-    """Begin to compile what a merge or sort of about `items` items launches, those that are needed first ahead.
+    """Begin to compile the kernels of a merge or sort of about `items` items, in the order of their use.
 
-    check: of its inputs. equals: the rule for equal items, or the set of two inputs or more that is made of them.
+    check: the kernels that check its inputs, too. equals: the rule for equal items, or the set of two or more inputs.
     """
     for _ in _steps(kernels, policy, items, check, equals):
-        pass  # a kernel is begun where a step has it
+        pass  # making a step begins to compile its kernel
 
 
 def _steps(
     kernels: Kernels, policy: LaunchPolicy | SortPolicy, items: int, check: bool, equals: Equals
 ) -> Iterator[Step]:
-    """The steps of the work on items of which nothing but their number is known."""
+    """The steps of the work on so many items at unknown addresses."""
     checks, everything = Checks(kernels), (_ITEMS, max(items, 2))
     if moves_rows(kernels.order):
-        yield from TextKernels(kernels).steps(items, _nowhere)
+        yield from TextKernels(kernels).steps(items, _no_memory)
     if check:
         yield from checks.order(everything, 0, _OUT)
     if isinstance(policy, SortPolicy):
-        # The launches of these are all alike.
+        # All launches of these use the same kernel.
         few = 2 if policy.algorithm in ("iterative", "recursive") else items
-        yield from sort_of(kernels, policy).steps((_ITEMS, few), _OUT, _nowhere)
+        yield from sort_of(kernels, policy).steps((_ITEMS, few), _OUT, _no_memory)
     elif equals.is_set:
-        yield from Walk(kernels, equals).steps([everything, everything], (_OUT, 0), ([], 0), _nowhere, NO_TEXT, 0)
+        yield from Walk(kernels, equals).steps([everything, everything], (_OUT, 0), ([], 0), _no_memory, NO_TEXT, 0)
     else:
         yield from _merge(kernels, policy, items)
     if not equals.keeps_all and not equals.is_set:
@@ -58,9 +58,9 @@ def _steps(
 def _merge(kernels: Kernels, policy: LaunchPolicy, items: int) -> Iterable[Step]:
     runs, size = policy.runs or 2, item_bytes(kernels.order)
     edges = [items * run // runs for run in range(runs + 1)]
-    parts = [(_ITEMS + begin * size, end - begin) for begin, end in pairwise(edges)]
-    return merge_of_many(kernels, policy).steps(parts, _OUT, _nowhere)
+    parts = [(_ITEMS + start * size, end - start) for start, end in pairwise(edges)]
+    return merge_of_many(kernels, policy).steps(parts, _OUT, _no_memory)
 
 
-def _nowhere(nbytes: int) -> Any:
+def _no_memory(nbytes: int) -> Any:
     return SimpleNamespace(ptr=0)

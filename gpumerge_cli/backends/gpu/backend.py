@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import cupy
 
-from gpumerge_cli.backends.base import DeviceInfo, Pace, SortPace
+from gpumerge_cli.backends.base import ChunkSizes, DeviceInfo, PieceSizes
 from gpumerge_cli.backends.gpu import ahead, device, policy, sort_policy
 from gpumerge_cli.backends.gpu.baselines import versions
 from gpumerge_cli.backends.gpu.checking import Checks
@@ -17,17 +17,17 @@ from gpumerge_cli.backends.gpu.folding import set_policy
 from gpumerge_cli.backends.gpu.launching import queue
 from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many, reason_for_digits
 from gpumerge_cli.backends.gpu.module import Kernels, kernels_of
-from gpumerge_cli.backends.gpu.prepared import Operation, Prepared, prepare
-from gpumerge_cli.backends.gpu.radix import Ends, sort_by_digits
+from gpumerge_cli.backends.gpu.prepared import Operation, PreparedCall, prepare
+from gpumerge_cli.backends.gpu.radix import PairAddresses, sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch, scratch_array
 from gpumerge_cli.backends.gpu.text_kernels import TextKernels
-from gpumerge_cli.backends.gpu.walks import combined
+from gpumerge_cli.backends.gpu.walks import combine_arrays
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import Splits
-from gpumerge_cli.backends.variants.lookup import named
+from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import Target
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 _CHUNK = 16 << 20
 _WORKERS = 8
 _PIECE = 1 << 30
-_MANY = 1 << 30  # so many items are cut ahead of their merge
 _WHOLE = 1.1  # the device memory of a radix sort, with its counts of tiles, divided by that of a merge of three runs
 
 
@@ -65,7 +64,7 @@ class GpuBackend:
 
     def info(self) -> DeviceInfo:
         """See Backend."""
-        return device.info(self._device)
+        return device.device_info(self._device)
 
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2, equals: Equals = Equals.ALL) -> LaunchPolicy:
         """See Backend."""
@@ -91,29 +90,29 @@ class GpuBackend:
         check: bool = False,
         equals: Equals = Equals.ALL,
     ) -> None:
-        """See Backend. Kernels are compiled side by side, in the background."""
-        _begin(self._kernels(order), policy, items, check=check, equals=equals)
+        """See Backend. Kernels are compiled in parallel, in the background."""
+        _compile_ahead(self._kernels(order), policy, items, check=check, equals=equals)
 
     def splits(self, policy: LaunchPolicy, total: int, threads: int) -> Splits:
         """See Backend. Backends on the host use `threads`."""
-        return named(policy.kernel).gpu.splits(policy, total)
+        return variant_named(policy.kernel).gpu.splits(policy, total)
 
-    def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
-        """See Backend. Input and output take the same pinned memory. Dropping equals takes a copy on the device."""
+    def chunk_sizes(self, order: Order, runs: int, item_bytes: float) -> ChunkSizes:
+        """See Backend. Input and output share pinned memory. Dropping equal items takes a copy on the device."""
         spare = runs > 2
         # A row before and after the merge, and in scratch; a flag; a line's start and end.
         rows = (2 * 8 * len(order.end) + (3 + spare) * 16 + 1) / item_bytes
         on_device = 2 + rows if moves_rows(order) else 3 + spare + 1 / item_bytes
         if runs > FAN_INS[-1] and may_go_by_digits(order):
             on_device *= _WHOLE
-        return Pace(_CHUNK, _CHUNK, _WORKERS, 1, on_device)
+        return ChunkSizes(_CHUNK, _CHUNK, _WORKERS, 1, on_device)
 
-    def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
+    def piece_sizes(self, order: Order, item_bytes: float) -> PieceSizes:
         """See Backend."""
-        return SortPace(1, _PIECE)
+        return PieceSizes(1, _PIECE)
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
-        """See Backend. The device sorts faster than its link moves data, so it takes all that fits its memory."""
+        """See Backend. The device sorts faster than its link moves data, so it sorts all that fits in its memory."""
         each = self._whole_footprint(order, item_bytes)
         with device_errors(), self._device:
             free, _ = cupy.cuda.runtime.memGetInfo()
@@ -121,7 +120,7 @@ class GpuBackend:
 
     def _whole_footprint(self, order: Order, item_bytes: float) -> float:
         """Device memory for each byte of a sort in one workspace."""
-        return _WHOLE * GpuBackend.pace(self, order, 3, item_bytes).device_footprint
+        return _WHOLE * GpuBackend.chunk_sizes(self, order, 3, item_bytes).device_footprint
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> GpuWorkspace:
         """See Backend. Backends on the host use `threads`."""
@@ -167,8 +166,8 @@ class GpuBackend:
 
     def prepared(
         self, operation: Operation, order: Order, runs: int = 1, value_bytes: int | None = None
-    ) -> Prepared | None:
-        """Calls of one kind, ready to launch; None if there are none: see prepared.prepare."""
+    ) -> PreparedCall | None:
+        """Calls of one kind, ready to launch; None if that kind is not prepared: see prepared.prepare."""
         with device_errors(), self._device:
             return prepare(operation, order, runs, value_bytes, device=self._device.id, limits=self._limits)
 
@@ -182,13 +181,13 @@ class GpuBackend:
     ) -> Any:
         """The set of one or two sorted CuPy arrays of keys, and of their values (None if there are none).
 
-        It waits for the number of items. values: contiguous arrays of rows, one for each of the arrays. out: an array
-        for the keys, with room for equals.most of them.
+        Waits for the number of items. values: contiguous arrays of rows, one for each array of keys. out: an array for
+        the keys, with room for equals.most of them.
         """
         with device_errors(), self._device:
             for array in (*arrays, *(() if out is None else (out,))):
                 check_array(array, order)
-            return combined(arrays, order, equals, values, (self._device.id, self._limits), out)
+            return combine_arrays(arrays, order, equals, values, (self._device.id, self._limits), out)
 
     def sort_array(self, items: Any, order: Order, policy: SortPolicy, out: Any, *, threads: int = 1) -> None:
         """See Backend. CuPy arrays, sorted on the current stream without waiting.
@@ -211,15 +210,15 @@ class GpuBackend:
             queue(sort.steps((items.data.ptr, items.size), out.data.ptr, scratch), current_stream())
 
     def sort_ranks(self, items: Any, order: Order, policy: SortPolicy, *, threads: int = 1) -> Any:
-        """See Backend. The result is a CuPy array. All algorithms but radix sort rows of image and index."""
+        """See Backend. The result is a CuPy array. Every algorithm but radix sorts rows of image and index."""
         with device_errors(), self._device:
             check_array(items, order)
             if items.size == 0:
                 return cupy.empty(0, cupy.int64)
             if policy.algorithm == "radix":
-                places = cupy.empty(items.size, cupy.int64)
-                self._sort_pairs(items, order, index_bytes(items.size), Ends(0, 0, places.data.ptr))
-                return places
+                indices = cupy.empty(items.size, cupy.int64)
+                self._sort_pairs(items, order, index_bytes(items.size), PairAddresses(0, 0, indices.data.ptr))
+                return indices
             rows, out = (scratch_array(2 * items.size, cupy.int64).reshape(-1, 2) for _ in range(2))
             TextKernels(self._kernels(order)).make_rows((items.data.ptr, 0), items.size, rows.data.ptr)
             sort = sort_of(self._kernels(sort_policy.RANKS), sort_policy.for_ranks(policy, self._limits, items.size))
@@ -236,11 +235,11 @@ class GpuBackend:
             check_array(items, order)
             moved = cupy.empty_like(values)
             if items.size:
-                ends = Ends(values.data.ptr, out.data.ptr, moved.data.ptr)
+                ends = PairAddresses(values.data.ptr, out.data.ptr, moved.data.ptr)
                 self._sort_pairs(items, order, values.nbytes // items.size, ends)
             return moved
 
-    def _sort_pairs(self, items: Any, order: Order, value_bytes: int, ends: Ends) -> None:
+    def _sort_pairs(self, items: Any, order: Order, value_bytes: int, ends: PairAddresses) -> None:
         records = pair_order(order, value_bytes)
         buffers = [scratch_array(items.size * records.item_bytes, cupy.uint8) for _ in range(2)]
         sort = sort_by_digits(self._kernels(records), pairs=True)
@@ -263,7 +262,7 @@ class GpuBackend:
         return kernels_of(self._device.id, order, self._limits)
 
 
-_begin = lru_cache(maxsize=256)(ahead.begin)
+_compile_ahead = lru_cache(maxsize=256)(ahead.compile_ahead)
 
 
 def check_array(array: Any, order: Order) -> None:

@@ -16,7 +16,7 @@ from gpumerge_cli.backends.gpu.launching import copy
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import Keys, Order, Records
+from gpumerge_cli.order.kinds import KeyOrder, Order, RecordOrder
 
 Step = Callable[[int], None]
 """Queues a part of the work on a stream, a pointer."""
@@ -38,7 +38,7 @@ class Library(ABC):
         """Queue the work on `stream`, which is current. Raises DeviceError."""
 
     def finish(self) -> None:  # noqa: B027
-        """Write the output of the last run to where it belongs, if it does not lie there yet."""
+        """Move the output of the last run to its destination, if it is elsewhere."""
 
 
 class SortedByCupy(Library):
@@ -64,7 +64,7 @@ class _Cccl(Library):
     def run(self, stream: cupy.cuda.Stream) -> None:
         if not self._steps:
             if self._keys.dtype.kind == "f" and bool(cupy.isnan(self._keys).any()):
-                raise DeviceError("there are NaNs among the keys, and CCCL's < has no place for them")
+                raise DeviceError("there are NaNs among the keys, which CCCL's < cannot order")
             self._steps = self._planned()
         for step in self._steps:
             step(stream.ptr)
@@ -77,7 +77,7 @@ class _Cccl(Library):
 class MergedKeys(_Cccl):
     """CCCL's merge of neighbouring runs of keys, level by level. runs: not empty. out: the address of the output."""
 
-    def __init__(self, keys: cupy.ndarray, order: Keys, runs: Sequence[Run], out: int) -> None:
+    def __init__(self, keys: cupy.ndarray, order: KeyOrder, runs: Sequence[Run], out: int) -> None:
         super().__init__(keys)
         self._order, self._runs, self._out = order, runs, out
         self._scratch = DeviceBuffer()
@@ -100,9 +100,9 @@ def _copy(ends: tuple[int, int], nbytes: int, stream: int) -> None:
 
 
 class SetOfKeys(_Cccl):
-    """Thrust's multiset of two runs of keys. It waits for the number of items. name: of the command."""
+    """Thrust's multiset of two runs of keys. Waits for the number of items. name: the name of the set, as in _SETS."""
 
-    def __init__(self, keys: cupy.ndarray, order: Keys, runs: Sequence[Run], name: str, out: int) -> None:
+    def __init__(self, keys: cupy.ndarray, order: KeyOrder, runs: Sequence[Run], name: str, out: int) -> None:
         super().__init__(keys)
         self._order, self._runs, self._out = order, runs, out
         self._number = list(_SETS).index(name)
@@ -110,7 +110,7 @@ class SetOfKeys(_Cccl):
 
     @property
     def kept(self) -> int:
-        """The items that the last run has put out."""
+        """The output items of the last run."""
         return self._kept.value
 
     def _planned(self) -> list[Step]:
@@ -122,7 +122,7 @@ class SetOfKeys(_Cccl):
 class SortedKeys(_Cccl):
     """CCCL's sort of keys. function: one of baseline_cccl_sort.cu. out: the address of the output."""
 
-    def __init__(self, keys: cupy.ndarray, order: Keys, function: str, out: int) -> None:
+    def __init__(self, keys: cupy.ndarray, order: KeyOrder, function: str, out: int) -> None:
         super().__init__(keys)
         self._order, self._function, self._out = order, function, out
 
@@ -134,11 +134,11 @@ class SortedKeys(_Cccl):
 class _Pairs(_Cccl):
     """CCCL's work on records for which `_are_pairs`.
 
-    CCCL has keys and payloads in separate arrays, so records are taken apart before, and `finish` joins them. records,
+    CCCL has keys and payloads in separate arrays, so records are split before, and `finish` joins them. records,
     out: rows of 32-bit words, the key's words first.
     """
 
-    def __init__(self, order: Records, records: cupy.ndarray, out: cupy.ndarray) -> None:
+    def __init__(self, order: RecordOrder, records: cupy.ndarray, out: cupy.ndarray) -> None:
         assert order.key is not None
         self._order, self._payload = order.key, order.size - order.width
         self._out, self._words = out, order.width // 4
@@ -150,7 +150,7 @@ class _Pairs(_Cccl):
         return records[:, : self._words], records[:, self._words :]
 
     def _addresses(self) -> list[int]:
-        """Those of the keys, the payloads, and the output of each."""
+        """The addresses of the keys, of the payloads, and of the output of each."""
         return [part.data.ptr for part in (*self._parts, *self._made)]
 
     def finish(self) -> None:
@@ -161,7 +161,7 @@ class _Pairs(_Cccl):
 class MergedPairs(_Pairs):
     """CCCL's merge of two runs of pairs. counts: their lengths."""
 
-    def __init__(self, order: Records, records: cupy.ndarray, out: cupy.ndarray, counts: Sequence[int]) -> None:
+    def __init__(self, order: RecordOrder, records: cupy.ndarray, out: cupy.ndarray, counts: Sequence[int]) -> None:
         super().__init__(order, records, out)
         self._counts = counts
 
@@ -176,7 +176,7 @@ class MergedPairs(_Pairs):
 class SortedPairs(_Pairs):
     """CCCL's sort of pairs. function: one of baseline_cccl_sort.cu."""
 
-    def __init__(self, order: Records, records: cupy.ndarray, out: cupy.ndarray, function: str) -> None:
+    def __init__(self, order: RecordOrder, records: cupy.ndarray, out: cupy.ndarray, function: str) -> None:
         super().__init__(order, records, out)
         self._function = function
 
@@ -206,11 +206,11 @@ def merges(order: Order, runs: Sequence[Run], given: DeviceBuffer, out: DeviceBu
     if not runs:
         return {}
     counts = [count for _, count in runs]
-    if isinstance(order, Keys):
+    if isinstance(order, KeyOrder):
         keys = given.view(sum(counts), order.dtype)
         cccl = {"cccl tree" if len(runs) > 2 else "cccl": MergedKeys(keys, order, runs, out.address)}
         return {**_by_cupy(order, keys, out), **(cccl if _cccl_is_there() else {})}
-    if isinstance(order, Records) and len(runs) == 2 and _are_pairs(order) and _cccl_is_there():
+    if isinstance(order, RecordOrder) and len(runs) == 2 and _are_pairs(order) and _cccl_is_there():
         return {"cccl": MergedPairs(order, *_rows(order, sum(counts), given, out), counts)}
     return {}
 
@@ -219,7 +219,7 @@ def sets(
     order: Order, runs: Sequence[Run], equals: Equals, given: DeviceBuffer, out: DeviceBuffer
 ) -> dict[str, SetOfKeys]:
     """The libraries that make the set `equals` of two runs, by name. See `merges`. Thrust has multisets alone."""
-    if not isinstance(order, Keys) or len(runs) != 2 or equals.is_distinct or not _cccl_is_there():
+    if not isinstance(order, KeyOrder) or len(runs) != 2 or equals.is_distinct or not _cccl_is_there():
         return {}
     keys, name = given.view(sum(count for _, count in runs), order.dtype), equals.name_of_set
     return {f"thrust {_SETS[name]}": SetOfKeys(keys, order, runs, name, out.address)}
@@ -230,27 +230,27 @@ def sorts(order: Order, count: int, given: DeviceBuffer, out: DeviceBuffer) -> d
     if not count:
         return {}
     functions = _SORTS if _cccl_is_there() else {}
-    if isinstance(order, Keys):
+    if isinstance(order, KeyOrder):
         keys = given.view(count, order.dtype)
         cccl = {name: SortedKeys(keys, order, function, out.address) for name, function in functions.items()}
         return {**_by_cupy(order, keys, out), **cccl}
-    if isinstance(order, Records) and _are_pairs(order):
+    if isinstance(order, RecordOrder) and _are_pairs(order):
         rows = _rows(order, count, given, out)
         return {name: SortedPairs(order, *rows, function) for name, function in functions.items()}
     return {}
 
 
-def _by_cupy(order: Keys, keys: cupy.ndarray, out: DeviceBuffer) -> dict[str, Library]:
+def _by_cupy(order: KeyOrder, keys: cupy.ndarray, out: DeviceBuffer) -> dict[str, Library]:
     return {"cupy.sort": SortedByCupy(keys, out.view(keys.size, order.dtype), descending=order.descending)}
 
 
-def _are_pairs(order: Records) -> bool:
+def _are_pairs(order: RecordOrder) -> bool:
     """True if records are a number and a payload behind it, 4 or 8 bytes each."""
     plain = order.key is not None and not order.offset and not order.swapped
     return plain and order.width in (4, 8) and order.size - order.width in (4, 8)
 
 
-def _rows(order: Records, count: int, given: DeviceBuffer, out: DeviceBuffer) -> tuple[cupy.ndarray, cupy.ndarray]:
+def _rows(order: RecordOrder, count: int, given: DeviceBuffer, out: DeviceBuffer) -> tuple[cupy.ndarray, cupy.ndarray]:
     """Records, and room for as many, as rows of 32-bit words."""
     shape = (count, order.size // 4)
     views = [memory.view(shape[0] * shape[1], np.dtype(np.uint32)).reshape(shape) for memory in (given, out)]

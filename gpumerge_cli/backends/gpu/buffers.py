@@ -1,4 +1,4 @@
-"""Memory that is taken once and grown when asked: on the device, and pinned on the host.
+"""Memory that is taken once and grown on request: on the device, and pinned on the host.
 
 Neither goes through CuPy's pools, which would round pinned memory up to powers of two and keep what is freed.
 """
@@ -18,7 +18,7 @@ from gpumerge_cli.buffers import Bytes
 class DeviceBuffer:
     """Bytes on the current device, in whole vectors: kernels read the aligned words that hold the last bytes.
 
-    Growing loses what they held, and waits for the device.
+    Growing loses their content, and waits for the device.
     """
 
     def __init__(self) -> None:
@@ -49,9 +49,9 @@ class DeviceBuffer:
 
 
 class OwnedStream:
-    """A stream of its own that does not wait for the default one, destroyed by `close`.
+    """A stream that does not wait for the default one. `close` destroys it.
 
-    CuPy's own objects complain from their destructor if there was no memory to create them.
+    The destructors of CuPy's streams print errors if there was no memory to create them.
     """
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class PinnedBuffer:
         self._array: Bytes | None = None
 
     def reserve(self, nbytes: int, capacity: int) -> Bytes:
-        """`nbytes` of memory; room for `capacity` is taken if there is none for `nbytes` yet."""
+        """`nbytes` of memory. If there is too little, room for `capacity` is taken."""
         if self._array is None or nbytes > len(self._array):
             self._array = None
             size = max(nbytes, capacity, 16)
@@ -87,7 +87,7 @@ class PinnedBuffer:
         self._array = None
 
 
-def view(address: int, count: int, dtype: np.dtype[Any], owner: object = None) -> cupy.ndarray:
+def device_view(address: int, count: int, dtype: np.dtype[Any], owner: object = None) -> cupy.ndarray:
     """Items at an address of the current device as an array. owner: what the array keeps alive."""
     memory = cupy.cuda.UnownedMemory(address, max(1, count * dtype.itemsize), owner, cupy.cuda.Device().id)
     return cupy.ndarray((count,), dtype, memptr=cupy.cuda.MemoryPointer(memory, 0))

@@ -29,7 +29,7 @@ from gpumerge_cli.cache import read_cached, write_cached
 from gpumerge_cli.compiling import compiling
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import DeviceError
-from gpumerge_cli.order.kinds import Keys
+from gpumerge_cli.order.kinds import KeyOrder
 
 HEADERS = "GPUMERGE_CCCL"
 """The variable that names the folder of headers, which holds the folder cub."""
@@ -42,12 +42,16 @@ _FLOATS = {2: "__half", 4: "float", 8: "double"}
 
 @dataclass(frozen=True)
 class Cccl:
-    """nvcc: the compiler's command. headers: their folder, "" for nvcc's own. version: of CCCL. compiler: of nvcc."""
+    """The compiler and the headers of CCCL."""
 
     nvcc: tuple[str, ...]
+    """The compiler's command."""
     headers: str
+    """Their folder; "" for nvcc's own."""
     version: str
+    """The version of CCCL."""
     compiler: str
+    """The version of nvcc."""
 
 
 @cache
@@ -99,14 +103,14 @@ def _reason(done: subprocess.CompletedProcess[str]) -> str:
     return next((line.strip() for line in lines if "error" in line), lines[0] if lines else "it does not say why")
 
 
-def key_type(order: Keys) -> str:
+def key_type(order: KeyOrder) -> str:
     """The C++ type of keys."""
     if order.kind == "float":
         return _FLOATS[order.width]
     return f"std::{'u' if order.kind == 'uint' else ''}int{8 * order.width}_t"
 
 
-def options(order: Keys, payload: int, capability: int) -> tuple[str, ...]:
+def options(order: KeyOrder, payload: int, capability: int) -> tuple[str, ...]:
     """nvcc's options for the algorithms on keys of `order`, each with a payload of 0, 4 or 8 bytes."""
     macros = {"KEY": key_type(order), "DESCENDING": int(order.descending), "PAYLOAD": payload}
     return (
@@ -115,7 +119,7 @@ def options(order: Keys, payload: int, capability: int) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def compiled(file: str, order: Keys, payload: int, capability: int) -> Path:
+def compiled(file: str, order: KeyOrder, payload: int, capability: int) -> Path:
     """The library of kernels/gpu/`file` for devices of this capability, compiled if the cache lacks it.
 
     See `options`. Raises DeviceError.
@@ -125,24 +129,24 @@ def compiled(file: str, order: Keys, payload: int, capability: int) -> Path:
     folder = kernel_directory() / "gpu"
     texts = [(folder / name).read_text(encoding="utf-8") for name in (file, "baseline_cccl.cuh")]
     digest = hashlib.sha256("\0".join((*texts, *using, cccl.version, cccl.compiler)).encode()).hexdigest()
-    place = kernels_folder() / f"{Path(file).stem}-{digest[:32]}.so"
+    path = kernels_folder() / f"{Path(file).stem}-{digest[:32]}.so"
     with suppress(OSError):
-        read_cached(place)
-        return place
+        read_cached(path)
+        return path
     with compiling("CCCL's algorithms", _COMPILE_SECONDS), tempfile.TemporaryDirectory() as work:
         made = Path(work, "made.so")
         done = _run((*cccl.nvcc, *using, *_include(cccl.headers), "-o", str(made), str(folder / file)))
         if done.returncode:
             raise DeviceError(f"nvcc does not compile CCCL {cccl.version}: {_reason(done)}")
         try:
-            write_cached(place, made.read_bytes())
+            write_cached(path, made.read_bytes())
         except OSError as error:
-            raise DeviceError(f"CCCL's algorithms cannot be kept in {place.parent}: {error.strerror}") from error
-    return place
+            raise DeviceError(f"CCCL's algorithms cannot be kept in {path.parent}: {error.strerror}") from error
+    return path
 
 
 @cache
-def _library(file: str, order: Keys, payload: int, capability: int) -> ctypes.CDLL:
+def _library(file: str, order: KeyOrder, payload: int, capability: int) -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(str(compiled(file, order, payload, capability)))
     except OSError as error:
@@ -158,7 +162,7 @@ class Algorithm:
     key. arguments: addresses on the device, and counts. Raises DeviceError where it does not compile.
     """
 
-    def __init__(self, file: str, name: str, order: Keys, payload: int, arguments: Sequence[int]) -> None:
+    def __init__(self, file: str, name: str, order: KeyOrder, payload: int, arguments: Sequence[int]) -> None:
         self._library = _library(file, order, payload, int(cupy.cuda.Device().compute_capability))
         self._function = self._library[name]
         self._arguments = [ctypes.c_uint64(value) for value in arguments]

@@ -1,4 +1,4 @@
-"""Checks of the order of runs on the device, and what is done about equal items in them."""
+"""Checks of the order of runs on the device, and the removal and counting of equal items."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FILE = "check.cu"
 
 
 class Checks:
-    """Checks of runs of one order on the current device and its current stream. text: of rows."""
+    """Checks of runs of one order on the current device and its current stream. text: the context of rows."""
 
     def __init__(self, kernels: Kernels) -> None:
         self._kernels, self._size = kernels, item_bytes(kernels.order)
@@ -31,15 +31,15 @@ class Checks:
 
     @staticmethod
     def no_disorder() -> Any:
-        """A place for `check` that holds the largest uint64. CuPy's own functions for it would be compiled first."""
-        place = cupy.empty(1, cupy.uint64)
-        place.data.memset_async(0xFF, place.nbytes)
-        return place
+        """The largest uint64, in device memory, for `check` to lower. CuPy's own functions would be compiled first."""
+        first = cupy.empty(1, cupy.uint64)
+        first.data.memset_async(0xFF, first.nbytes)
+        return first
 
     def check(self, run: Run, base: int, first: int, text: Context = NO_TEXT, *, strict: bool = False) -> None:
         """Lower the uint64 at `first` to base + i, for the first item i that goes before item i - 1.
 
-        strict: an item that equals the one ahead of it counts too.
+        strict: an item that equals its predecessor counts too.
         """
         queue(self.order(run, base, first, text, strict=strict), current_stream())
 
@@ -50,7 +50,7 @@ class Checks:
         return self._steps("check_order", run[1], [*run, base, int(strict), first, *text]) if run[1] > 1 else ()
 
     def any_disorder(self, address: int, count: int, answer: int) -> Iterable[Step]:
-        """Write to the int64 at `answer` if items at an address are not in order."""
+        """Make the int64 at `answer` nonzero if items at an address are not in order."""
         blocks = min(-(-count // _THREADS), self._most_blocks)
         return ((self._any_disorder, blocks, [address, count, answer, 0, 0], False),)
 
@@ -65,14 +65,14 @@ class Checks:
     def keep_first(self, items: Run, ahead: bool, text: Context = NO_TEXT) -> int:
         """Move the first of equal neighbours to the front of sorted items, in place. Returns their number.
 
-        ahead: items that equal the first one went out before, so none of them is kept. Waits for the device.
+        ahead: an item equal to the first one was put out before, so none of those is kept. Waits for the device.
         """
         return self._keep(items, self._firsts(items, ahead, text))
 
     def count_equals(self, items: Run, text: Context = NO_TEXT) -> NDArray[np.int64]:
-        """Move the first of equal neighbours to the front of sorted items, in place. Returns how many equal each one.
+        """Move the first of equal neighbours to the front of sorted items, in place. Returns the size of each group.
 
-        The numbers lie in the host's memory. Waits for the device.
+        The sizes lie in host memory. Waits for the device.
         """
         if not items[1]:
             return np.empty(0, np.int64)

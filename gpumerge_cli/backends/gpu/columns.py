@@ -1,4 +1,4 @@
-"""Keys that have values: how they move as small records, and their words for kernels (see columns.cuh)."""
+"""Keys with values: the small records that they move as, and their arguments for kernels (see columns.cuh)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _NUMBER_BYTES = 4
 class Columns:
     """Keys and values of up to `runs` runs.
 
-    value_bytes: of a row of values; None if the numbers of the keys are wanted in their stead. order: of the records
-    that move. unit: the addresses of values must be multiples of so many bytes. narrow: the bytes of a value that moves
-    beside its key; 0 if a number does.
+    value_bytes: the bytes of a row of values; None if the values are the indices of the keys. order: the order of the
+    records that move. unit: the alignment of the values' addresses, in bytes. narrow: the bytes of a value that moves
+    beside its key; 0 if an index moves instead.
     """
 
     def __init__(self, order: Order, runs: int, value_bytes: int | None) -> None:
@@ -40,7 +40,7 @@ class Columns:
 
     @property
     def most(self) -> int:
-        """The items whose numbers payloads can hold."""
+        """The most items whose indices a payload can hold."""
         return sys.maxsize if self.narrow else (1 << 8 * _NUMBER_BYTES) - 1
 
     def stay_apart(self, policy: LaunchPolicy) -> bool:

@@ -3,7 +3,7 @@
 The cache is the program's own. CuPy asks NVRTC for its version before it looks into its cache, and loading NVRTC takes
 longer than loading the kernels.
 
-All that some work needs is compiled side by side: NVRTC lets go of the interpreter's lock.
+The kernels of a task are compiled in parallel, since NVRTC releases the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from gpumerge_cli.compiling import compiling
 from gpumerge_cli.errors import DeviceError
 
 _AT_ONCE = 8
-"""The most units that are compiled at the same time. Few kinds of work have more."""
+"""The most kernels that are compiled at the same time. Few tasks have more."""
 _loaded: list[Any] = []
 """All kernels. They stay loaded until the process ends, because a graph may have captured them.
 
-CuPy unloads what nothing refers to, and its graphs do not refer to kernels. A kernel has 10 to 60 KB of code.
+CuPy unloads a kernel that nothing refers to, and its graphs do not refer to kernels. A kernel has 10 to 60 KB of code.
 """
 
 
@@ -44,7 +44,7 @@ def functions(file: str, options: Sequence[str], *names: str) -> list[Any]:
 def kernel(file: str, options: Sequence[str], name: str, shared_memory: int = 0) -> Any:
     """The kernel `name` of a file, for the current device, which stays loaded.
 
-    shared_memory: bytes, dynamic and static together, that it is to be allowed; 0 leaves it at the usual.
+    shared_memory: the bytes, dynamic and static together, that it may use; 0 for the usual limit.
     """
     with compiling("the GPU's kernels", COMPILE_SECONDS):
         module = cupy.cuda.function.Module()
@@ -53,18 +53,18 @@ def kernel(file: str, options: Sequence[str], name: str, shared_memory: int = 0)
     _loaded.append(function)
     if shared_memory:
         driver = cupy.cuda.driver
-        own = driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function.ptr)
+        static = driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function.ptr)
         most = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        driver.funcSetAttribute(function.ptr, most, shared_memory - own)
+        driver.funcSetAttribute(function.ptr, most, shared_memory - static)
     return function
 
 
 def image(file: str, options: tuple[str, ...], capability: int) -> bytes:
-    """The code that a device of this capability runs, from the cache if it is there. Raises DeviceError."""
-    return begin(file, options, capability).result()
+    """The code that a device of this capability runs, from the cache or compiled. Raises DeviceError."""
+    return begin_compiling(file, options, capability).result()
 
 
-def begin(file: str, options: tuple[str, ...], capability: int) -> Future[bytes]:
+def begin_compiling(file: str, options: tuple[str, ...], capability: int) -> Future[bytes]:
     """The same code, in time: it is compiled in the background, unless that was begun before."""
     with _lock:
         return _begun(file, options, capability)
@@ -75,7 +75,7 @@ _lock = threading.Lock()
 
 @lru_cache(maxsize=256)
 def _begun(file: str, options: tuple[str, ...], capability: int) -> Future[bytes]:
-    return _threads().submit(_found, file, options, capability)
+    return _threads().submit(_cached_code, file, options, capability)
 
 
 @lru_cache(maxsize=1)
@@ -83,17 +83,17 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="compiler")
 
 
-def _found(file: str, options: tuple[str, ...], capability: int) -> bytes:
+def _cached_code(file: str, options: tuple[str, ...], capability: int) -> bytes:
     """The code from the cache, or compiled and put there."""
     source = flatten(file)
     made_by = (cupy.__version__, str(cupy.cuda.runtime.runtimeGetVersion()), str(capability))
     digest = hashlib.sha256("\0".join((source, *options, *made_by)).encode()).hexdigest()
-    place = kernels_folder() / f"{Path(file).stem}-{digest[:32]}.cubin"
+    path = kernels_folder() / f"{Path(file).stem}-{digest[:32]}.cubin"
     with suppress(OSError):
-        return read_cached(place)
+        return read_cached(path)
     code = _compiled(file, source, options, capability)
     with suppress(OSError):  # a cache that cannot be written costs the time to compile again
-        write_cached(place, code)
+        write_cached(path, code)
     return code
 
 
@@ -107,10 +107,10 @@ def _compiled(file: str, source: str, options: tuple[str, ...], capability: int)
     is_exact = max(known) == capability
     arch = f"-arch={'sm' if is_exact else 'compute'}_{max(known)}"
     # NVRTC's cache, which came with CUDA 12.9, lets one thread compile at a time.
-    own = ("--no-cache",) if nvrtc.getVersion() >= (12, 9) else ()
+    uncached = ("--no-cache",) if nvrtc.getVersion() >= (12, 9) else ()
     program = nvrtc.createProgram(source, file, (), ())
     try:
-        nvrtc.compileProgram(program, ("-std=c++17", arch, *own, *options))
+        nvrtc.compileProgram(program, ("-std=c++17", arch, *uncached, *options))
         return bytes(nvrtc.getCUBIN(program) if is_exact else nvrtc.getPTX(program))
     except nvrtc.NVRTCError as error:
         log = nvrtc.getProgramLog(program).strip().splitlines()

@@ -1,6 +1,6 @@
-"""Programmatic dependent launches: they begin while the kernel ahead of them still runs.
+"""Programmatic dependent launches: they begin while the previous kernel still runs.
 
-CuPy has no call for them, so the driver is called itself. The kernel decides what must wait (see beside.cuh).
+CuPy has no call for them, so the driver is called directly. The kernel decides what must wait (see beside.cuh).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class _Attribute(ctypes.Structure):
 
 
 class DependentLaunch(ctypes.Structure):
-    """CUlaunchConfig of a launch that may begin before the kernel ahead of it on the same stream ends."""
+    """CUlaunchConfig of a launch that may begin before the previous kernel on the same stream ends."""
 
     _fields_ = (
         ("blocks", ctypes.c_uint),
@@ -58,8 +58,8 @@ def _launcher() -> Any:
 def launch_dependent(launch: DependentLaunch, pointer: int, blocks: int, stream: int, extra: int) -> None:
     """Queue a kernel on a stream. It may begin before the kernel that was queued there last ends.
 
-    launch: no other thread uses it meanwhile. pointer: the driver's function. extra: the address of cuLaunchKernel's
-    parameter for the arguments. If the driver has no such launch, the kernel begins behind that one, as usual.
+    launch: not used by another thread meanwhile. pointer: the driver's function. extra: the address of cuLaunchKernel's
+    parameter for the arguments. If the driver lacks such launches, the kernel begins after the previous one, as usual.
     """
     launcher = _launcher()
     if launcher is None:

@@ -43,7 +43,7 @@ def limits(device: cupy.cuda.Device) -> DeviceLimits:
         )
 
 
-def info(device: cupy.cuda.Device) -> DeviceInfo:
+def device_info(device: cupy.cuda.Device) -> DeviceInfo:
     """For reports and the `info` command."""
     with device_errors(), device:
         properties = cupy.cuda.runtime.getDeviceProperties(device.id)

@@ -11,7 +11,7 @@ _DRIVER = "libcuda.so.1"
 _begun: set[int] = set()
 
 
-def begin(numbers: Sequence[int]) -> None:
+def make_contexts(numbers: Sequence[int]) -> None:
     """Let the driver make primary contexts of GPUs. If that fails, CUDA's runtime makes them, or reports why not."""
     if "cupy" in sys.modules:
         return

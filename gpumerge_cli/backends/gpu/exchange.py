@@ -3,7 +3,7 @@
 A share is sorted in pieces, the larger first. While the next piece is sorted, other devices fetch the parts of the
 sorted one that they will need. Samples give estimates of these parts; exact cuts follow when all pieces are sorted.
 
-Pure, as shares.py is: a team does all work on devices (see team.Team), and memory is addresses.
+It is pure, like shares.py: a team does all work on devices (see team.DeviceTeam), and memory is addresses.
 """
 
 from __future__ import annotations
@@ -30,14 +30,20 @@ _UNIT = 16
 
 @dataclass
 class _Piece:
-    """A piece of a share, sorted to `address`. items: unsorted, on any device. done: the event behind its sort."""
+    """A piece of a share."""
 
     member: int
+    """The device that sorts it."""
     items: DeviceItems
+    """The unsorted items, on any device."""
     last: bool
+    """It is the last piece of its share."""
     address: int = 0
+    """The address of its sorted items."""
     done: Any = None
+    """The event after its sort."""
     queued: threading.Event = field(default_factory=threading.Event)
+    """Set when its sort is queued, or has failed."""
 
     @property
     def count(self) -> int:
@@ -59,7 +65,7 @@ def sort_shares(
     targets: Sequence[DeviceItems],
     plan: ExchangePlan | None = None,
 ) -> None:
-    """Sort the items of all places of `given`, stably, into the targets, one behind the other.
+    """Sort all items of `given`, stably, into the consecutive targets.
 
     given: for each device of the team the share that it sorts, on any device; empty ones are allowed. targets: memory
     for ranges of the result, at most one for each device; all counts together are those of `given`. The shares stay as
@@ -148,7 +154,7 @@ class _Exchange:
         home = run.items.member
         if home == run.member:
             return run.items.address, None
-        with self._team.way(home, run.member):
+        with self._team.copies(home, run.member):
             address = self._room(run.count).address
             self._team.fetch(home, run.items.address, run.member, address, run.count * self._size)
             return address, self._team.event()
@@ -169,12 +175,12 @@ class _Exchange:
                 continue
             run.queued.wait()
             if run.done is None:
-                return  # its thread has failed, and says why
+                return  # its thread has failed, and raises the error
             for number, target in enumerate(self._targets):
                 if target.member == run.member:
                     continue
                 landing = shares.landing((cuts[number][at], cuts[number + 1][at]), slack, run.count)
-                with self._team.way(run.member, target.member):
+                with self._team.copies(run.member, target.member):
                     arrival = _Arrival(landing, self._room(landing.room[1] - landing.room[0]))
                     self._fetch(run, target.member, arrival, landing.sent)
                 self._arrivals[number, at] = arrival
@@ -185,7 +191,7 @@ class _Exchange:
             return [[0] * len(self._runs), self._counts], 0
         step = max(1, self._ends[-1] // _SAMPLES)
         places = [run.items for run in self._runs]
-        # On streams of their own: beside the sorts.
+        # On separate streams, in parallel with the sorts.
         keys = self._read([(at, 0, run.count, step) for at, run in enumerate(self._runs)], places, self._aside)
         inner = [shares.estimates(keys, step, self._counts, rank) for rank in self._ends[1:-1]]
         return [[0] * len(self._runs), *inner, self._counts], shares.slack(step, self._counts)
@@ -206,7 +212,7 @@ class _Exchange:
         else:
             places = [DeviceItems(run.member, run.address, run.count) for run in self._runs]
             inner = [
-                shares.cuts(lambda slices: self._read(slices, places, self._team.on), self._counts, rank)
+                shares.exact_cuts(lambda slices: self._read(slices, places, self._team.on), self._counts, rank)
                 for rank in ranks
             ]
         return [[0] * len(self._runs), *inner, self._counts]
@@ -231,7 +237,7 @@ class _Exchange:
         places: Sequence[DeviceItems],
         on: Callable[[int], AbstractContextManager[object]],
     ) -> list[NDArray[Any]]:
-        """The key images of slices of items at these places. on: enters the stream of the device that reads them."""
+        """The key images of slices. places: the runs of items. on: enters the stream of the device that reads them."""
         packed = []
         for number, start, stop, step in slices:
             place = places[number]
@@ -241,7 +247,7 @@ class _Exchange:
         return [order.image(order.keys(items())) for items in packed]
 
     def _aside(self, member: int) -> AbstractContextManager[object]:
-        return self._team.way(member, member)
+        return self._team.copies(member, member)
 
     # The merges
 
@@ -254,7 +260,7 @@ class _Exchange:
         ]
         arrived = []
         for source in {run.member for run in self._runs} - {target.member}:
-            with self._team.way(source, target.member):
+            with self._team.copies(source, target.member):
                 arrived.append(self._team.event())
         with self._team.on(target.member):
             for event in [*arrived, *(run.done for run in self._runs)]:
@@ -269,14 +275,14 @@ class _Exchange:
                     self._team.copy(group[0][0], to, group[0][1] * size)
 
     def _segment(self, number: int, at: int, wanted: shares.Range) -> Run:
-        """The `wanted` items of run `at`, at the place where target `number` merges them."""
+        """The `wanted` items of run `at`, at the address from which target `number` merges them."""
         run, to = self._runs[at], self._targets[number].member
         count = wanted[1] - wanted[0]
         if run.member == to or not count or (self._plan.direct and run.last and self._team.linked):
             return run.address + wanted[0] * self._size, count
         arrival = self._arrivals.get((number, at))
         missing = None if arrival is None else arrival.landing.missing(wanted)
-        with self._team.way(run.member, to):
+        with self._team.copies(run.member, to):
             if arrival is None or missing is None:
                 arrival = _Arrival(shares.Landing(wanted, (wanted[0], wanted[0])), self._room(count))
                 missing = [wanted]

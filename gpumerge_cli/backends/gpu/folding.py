@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpumerge_cli.backends.gpu.launching import Take
+from gpumerge_cli.backends.gpu.launching import Allocate
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run
@@ -39,15 +39,15 @@ class Fold:
         self._walk = Walk(kernels, self._equals)
         self._size = item_bytes(kernels.order)
 
-    def __call__(self, runs: Sequence[Run], out: int, take: Take, text: Context = NO_TEXT) -> int:
-        """Put out the set of the runs on the current stream, and wait for the number of its items, which is returned.
+    def __call__(self, runs: Sequence[Run], out: int, allocate: Allocate, text: Context = NO_TEXT) -> int:
+        """Write the set of the runs on the current stream. Waits for the number of its items, and returns it.
 
-        out: the address that items go to, with room for those of all runs. With more than two runs, as much memory is
-        taken. text: of rows. Runs that are not in order put out some of their items.
+        out: the address of the output, with room for the items of all runs. With more than two runs, as much memory
+        is taken. text: the context of rows. If runs are out of order, some of their items are missing.
         """
         result, *rest = runs
         rest = rest or [(result[0], 0)]
-        other = take(whole_vectors(sum(count for _, count in runs) * self._size)) if len(rest) > 1 else None
+        other = allocate(whole_vectors(sum(count for _, count in runs) * self._size)) if len(rest) > 1 else None
         for left, run in zip(reversed(range(len(rest))), rest, strict=True):
             to = out if other is None or left % 2 == 0 else other.ptr
             room = self._equals.most([result[1], run[1]])

@@ -10,10 +10,10 @@ from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import VECTOR
 
-MOST = kernel_size("JOINED_RUNS")
+MAX_RUNS = kernel_size("JOINED_RUNS")
 """The runs that a launch takes."""
 THREADS = 256
-WORDS = 2 * MOST + 1
+WORDS = 2 * MAX_RUNS + 1
 
 
 def steps(launch: Launch, runs: Sequence[Run], size: int, to: int) -> Iterator[Step]:
@@ -21,10 +21,10 @@ def steps(launch: Launch, runs: Sequence[Run], size: int, to: int) -> Iterator[S
 
     Unlike the driver's copies, a kernel reads across neighbouring allocations, so a run may lie in several.
     """
-    for first in range(0, len(runs), MOST):
-        part = runs[first : first + MOST]
+    for first in range(0, len(runs), MAX_RUNS):
+        part = runs[first : first + MAX_RUNS]
         ends = list(accumulate(count * size for _, count in part))
-        nbytes, missing = ends[-1], MOST - len(part)
+        nbytes, missing = ends[-1], MAX_RUNS - len(part)
         words = [*(address for address, _ in part), *[0] * missing, *ends, *[nbytes] * missing, to]
         yield launch, -(-(to % VECTOR + nbytes) // kernel_size("JOINED_STRETCH")), words, False
         to += nbytes

@@ -1,4 +1,4 @@
-"""Ways between host and devices for threads that each bring and fetch their own part of a chunk."""
+"""Copies between host and devices by several threads, each of which sends and receives parts of a chunk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpumerge_cli.buffers import Bytes
 class Lane:
     """One thread's pinned memory, and its stream on each device. Copies return when they are done.
 
-    Devices are named by their place among those that the lane was made for.
+    Devices are numbered as in the list that the lane was made for.
     """
 
     def __init__(self, devices: Sequence[cupy.cuda.Device]) -> None:
@@ -58,7 +58,7 @@ class Lane:
 
 
 class Lanes:
-    """A lane for each thread that asks."""
+    """A lane for each thread that uses one."""
 
     def __init__(self, devices: Sequence[cupy.cuda.Device]) -> None:
         self._devices = devices

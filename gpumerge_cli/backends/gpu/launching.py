@@ -18,7 +18,7 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.gpu.dependent import DependentLaunch, dependent_launch, launch_dependent
-from gpumerge_cli.backends.gpu.streams import current_stream, judge_waiting
+from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
 
 _launch_kernel = cupy.cuda.driver.launchKernel
 _WORD = 8
@@ -27,15 +27,15 @@ _WORD = 8
 _POINTER, _SIZE, _END = 1, 2, 0
 _EXTRA = 5
 
-Take = Callable[[int], Any]
-"""Gives memory of so many bytes, at the address `ptr`, as long as something refers to it: see streams.scratch."""
+Allocate = Callable[[int], Any]
+"""Gives memory of so many bytes at address `ptr`, which lasts while something refers to it: see streams.scratch."""
 Launch = Callable[[int, int, Sequence[int], bool], None]
 """Queues a launch of a kernel, a fill or a copy on a stream of the current device: see Step. It takes blocks or bytes,
-the stream, arguments, and whether it is dependent: it may begin before the step ahead of it ends (see dependent.py)."""
+the stream, arguments, and whether it is dependent: it may begin before the previous step ends (see dependent.py)."""
 Step = tuple[Launch, int, Sequence[int], bool]
-"""A step of work on a stream: what queues it, its blocks or bytes, its arguments, and whether it is a dependent
-launch. The memory that steps use lasts as long as whoever gives them: they are queued one by one."""
-ArraySteps = Callable[[list[int], list[int], int, int, list[int], int, Take], Iterable[Step]]
+"""A step of work on a stream: its launch, its blocks or bytes, its arguments, and whether it is a dependent launch.
+The generator of steps keeps their memory, so steps are queued one by one."""
+ArraySteps = Callable[[list[int], list[int], int, int, list[int], int, Allocate], Iterable[Step]]
 """The steps of a call on arrays. It takes the addresses of its runs, their counts and the sum of these; the address
 that the keys go to, or the indices of an argsort; the addresses of the rows of values, and the one that they go to, 0
 if there are none; and memory. No class holds them, because making one costs each call time."""
@@ -53,7 +53,7 @@ def zeros(nbytes: int, stream: int, words: Sequence[int], dependent: bool) -> No
 
 
 def copy(nbytes: int, stream: int, words: Sequence[int], dependent: bool) -> None:
-    """Copy between addresses of the device. words: from where, and to where."""
+    """Copy between addresses of the device. words: the source and the target."""
     cupy.cuda.runtime.memcpyAsync(words[1], words[0], nbytes, cupy.cuda.runtime.memcpyDeviceToDevice, stream)
 
 
@@ -74,7 +74,7 @@ def launch(find: Callable[[], Any], threads: int, words: int, shared: int = 0) -
             function = find()
             found.append(function)  # it keeps its module loaded, of each thread that came here at once
             pointer = function.ptr
-        # Another thread may be inside the driver, which has let go of the interpreter, and reads its own buffer there.
+        # The driver releases the interpreter's lock, so each thread inside it needs its own buffer.
         try:
             arguments = spare.pop()
         except IndexError:
@@ -100,7 +100,7 @@ def _arguments(words: int) -> tuple[bytearray, int]:
     return memory, size + _WORD
 
 
-class Answer:
+class PinnedWord:
     """A word of pinned memory, which the device can write to."""
 
     __slots__ = ("_memory", "address", "word")
@@ -112,23 +112,23 @@ class Answer:
 
 
 class PinnedAnswers:
-    """Words that the device writes answers to, one for each thread that waits. what: the call, for messages."""
+    """Words that the device writes answers to, one for each waiting thread. what: the call, for messages."""
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._spare: list[Answer] = []
+        self._spare: list[PinnedWord] = []
 
-    def to(self, steps: Callable[..., Iterable[Step]], *arguments: Any) -> int:
-        """Queue steps of the arguments and an address, and wait for the int64 there; it is 0 if they write none.
+    def answer_of(self, steps: Callable[..., Iterable[Step]], *arguments: Any) -> int:
+        """Queue steps(*arguments, address), and wait for the int64 at that address; it is 0 if they write none.
 
         Raises UsageError if a graph captures the current stream.
         """
         stream = current_stream()
-        judge_waiting(stream, self._what)
+        check_waiting(stream, self._what)
         try:  # another thread may take the last one
             answer = self._spare.pop()
         except IndexError:
-            answer = Answer()
+            answer = PinnedWord()
         answer.word.value = 0
         queue(steps(*arguments, answer.address), stream)
         cupy.cuda.runtime.streamSynchronize(stream)

@@ -9,7 +9,7 @@ import cupy
 
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer, OwnedStream, PinnedBuffer
 from gpumerge_cli.backends.gpu.failures import device_errors
-from gpumerge_cli.backends.gpu.team import link, sees
+from gpumerge_cli.backends.gpu.team import can_read_peer, link
 from gpumerge_cli.dataclass import dataclass
 
 _GENERATIONS = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4, "32.0": 5, "64.0": 6}
@@ -19,17 +19,18 @@ _BYTES, _TURNS = 256 << 20, 3
 
 @dataclass(frozen=True)
 class Gpu:
-    """One GPU. memory: bytes. link: to the host, "" if the system does not say. peers: GPUs whose memory it reads.
-
-    rates: measured bytes a second, by the way of the copy: "from host", "to host", "from GPU 1".
-    """
+    """One GPU."""
 
     number: int
     name: str
     memory: int
+    """In bytes."""
     link: str
+    """The link to the host, as in "PCIe 5.0 x16"; "" if the system does not report it."""
     peers: tuple[int, ...]
+    """The GPUs whose memory it can read."""
     rates: dict[str, float]
+    """Measured bytes a second, by the direction of the copy: "from host", "to host", "from GPU 1"."""
 
 
 def gpus(*, measure: bool = False) -> list[Gpu]:
@@ -39,7 +40,7 @@ def gpus(*, measure: bool = False) -> list[Gpu]:
         found = []
         for number in numbers:
             properties = cupy.cuda.runtime.getDeviceProperties(number)
-            peers = tuple(other for other in numbers if other != number and sees(number, other))
+            peers = tuple(other for other in numbers if other != number and can_read_peer(number, other))
             found.append(
                 Gpu(
                     number,

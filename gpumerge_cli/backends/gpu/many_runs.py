@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
 from gpumerge_cli.backends.gpu import joining
-from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, copy
+from gpumerge_cli.backends.gpu.launching import Allocate, Launch, Step, copy
 from gpumerge_cli.backends.gpu.merging import merge_of
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
@@ -56,9 +56,9 @@ def may_go_by_digits(order: Order) -> bool:
 
 
 def pays(order: Order, policy: LaunchPolicy, runs: int, total: int, pieces: int = 1) -> bool:
-    """Whether a sort by digits should merge so many runs of `total` items. pieces: in which they lie.
+    """Whether a sort by digits should merge so many runs of `total` items. pieces: the number of pieces they lie in.
 
-    It never takes the place of a kernel that the user asked for.
+    It never replaces a kernel that the user requested.
     """
     if not policy.runs or runs <= policy.fan_in:
         return False
@@ -67,7 +67,7 @@ def pays(order: Order, policy: LaunchPolicy, runs: int, total: int, pieces: int 
 
 
 def reason_for_digits(order: Order, policy: LaunchPolicy) -> str:
-    """The reason in words why digits sort merges of `policy.runs` runs that lie one behind the other."""
+    """The reason, for reports, why a sort by digits merges `policy.runs` consecutive runs; "" if it does not."""
     merged, by_digits = _costs(order, policy.fan_in, policy.runs, 1)
     if by_digits.item <= merged.item:
         return "sorted by digits, as that takes fewer passes" if by_digits.fixed <= merged.fixed else ""
@@ -82,7 +82,7 @@ def _costs(order: Order, fan_in: int, runs: int, pieces: int) -> tuple[_Seconds,
     while runs > 1:
         runs = -(-runs // fan_in)
         passes, groups = passes + 1, groups + runs
-    joins = -(-pieces // joining.MOST) if pieces > 1 else 0
+    joins = -(-pieces // joining.MAX_RUNS) if pieces > 1 else 0
     return (
         _Seconds(groups * _GROUP, passes * _MERGED[size]),
         _Seconds(
@@ -92,10 +92,10 @@ def _costs(order: Order, fan_in: int, runs: int, pieces: int) -> tuple[_Seconds,
     )
 
 
-def joined(runs: Sequence[Run], size: int) -> list[Run]:
-    """The runs without empty ones. Those that lie one behind the other have become one. size: bytes of an item.
+def join_adjacent(runs: Sequence[Run], size: int) -> list[Run]:
+    """The runs without empty ones. Runs that are adjacent in memory are joined. size: bytes of an item.
 
-    Two of them may lie in two allocations. A kernel reads across, but no copy by the driver may.
+    Adjacent runs may lie in two allocations. A kernel can read across these, but a copy by the driver cannot.
     """
     found: list[Run] = []
     for address, count in runs:
@@ -117,21 +117,28 @@ class MergeOfMany:
         self._merge = merge_of(kernels, policy)
 
     def array_steps(
-        self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int, take: Take
+        self,
+        addresses: list[int],
+        counts: list[int],
+        total: int,
+        out: int,
+        values: list[int],
+        moved: int,
+        allocate: Allocate,
     ) -> Iterator[Step]:
         """Merge arrays that have no values: see launching.ArraySteps."""
-        return self._steps(list(zip(addresses, counts, strict=True)), counts, total, out, take, NO_TEXT)
+        return self._steps(list(zip(addresses, counts, strict=True)), counts, total, out, allocate, NO_TEXT)
 
-    def steps(self, runs: Sequence[Run], out: int, take: Take, text: Context = NO_TEXT) -> Iterator[Step]:
+    def steps(self, runs: Sequence[Run], out: int, allocate: Allocate, text: Context = NO_TEXT) -> Iterator[Step]:
         """Merge runs into `out`. text: of rows. With more runs than a pass takes, other memory holds all items, too."""
         counts = [count for _, count in runs]
-        return self._steps(runs, counts, sum(counts), out, take, text)
+        return self._steps(runs, counts, sum(counts), out, allocate, text)
 
     def _steps(
-        self, runs: Sequence[Run], counts: list[int], total: int, out: int, take: Take, text: Context
+        self, runs: Sequence[Run], counts: list[int], total: int, out: int, allocate: Allocate, text: Context
     ) -> Iterator[Step]:
-        size, pieces, filled = self._size, joined(runs, self._size), len(counts) - counts.count(0)
-        other = take(whole_vectors(total * size)) if filled > self._policy.fan_in else None
+        size, pieces, filled = self._size, join_adjacent(runs, self._size), len(counts) - counts.count(0)
+        other = allocate(whole_vectors(total * size)) if filled > self._policy.fan_in else None
         room = 0 if other is None else other.ptr
         if pays(self._order, self._policy, filled, total, len(pieces)):
             # Items that lie in a buffer of the sort must lie in the one that the first of all passes may read.
@@ -140,11 +147,11 @@ class MergeOfMany:
             if not alone:
                 join, _ = self._join, self._digits.of(total)  # all are compiled meanwhile
                 yield from joining.steps(join, pieces, size, begin)
-            yield from self._digits.steps((begin, total), (out, room), take)
+            yield from self._digits.steps((begin, total), (out, room), allocate)
             return
         for group, to in merge_runs(runs, size, out, room, fan_in=self._policy.fan_in):
             if len(group) > 1:
-                yield from self._merge.table(group, to, take, text)
+                yield from self._merge.table(group, to, allocate, text)
             else:
                 yield copy, group[0][1] * size, (group[0][0], to), False
 

@@ -10,7 +10,7 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, queue
+from gpumerge_cli.backends.gpu.launching import Allocate, Launch, Step, queue
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import (
     VALUES_THREADS,
@@ -27,7 +27,7 @@ from gpumerge_cli.backends.gpu.source import partition_macros, policy_macros, va
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch_array
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run
 from gpumerge_cli.backends.limits import MAX_GRID
-from gpumerge_cli.backends.variants.lookup import named
+from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.launch import FAN_INS, LaunchPolicy
 from gpumerge_cli.order.base import Macros
 
@@ -47,7 +47,7 @@ class Merge:
     def __init__(
         self, kernels: Kernels, policy: LaunchPolicy, columns: Columns | None = None, *, batched: bool = False
     ) -> None:
-        limits, gpu = kernels.limits, named(policy.kernel).gpu
+        limits, gpu = kernels.limits, variant_named(policy.kernel).gpu
         self.fan_in, self.tile = policy.fan_in, policy.tile_size
         self._kernels, self._policy, self._columns, self._batched = kernels, policy, columns, batched
         self._merge: Launch | None = None
@@ -58,10 +58,10 @@ class Merge:
         self._most_own_cuts = OWN_CUTS * limits.multiprocessors
         self._dependent, self._own_cuts = limits.has_dependent_launches, own_cuts_of_dependents(limits)
 
-    def table(self, runs: Sequence[Run], out: int, take: Take, text: Context = NO_TEXT) -> Iterable[Step]:
+    def table(self, runs: Sequence[Run], out: int, allocate: Allocate, text: Context = NO_TEXT) -> Iterable[Step]:
         """Merge a table of runs, with an item at least, into `out`."""
         counts = [run[1] for run in runs]
-        return self.array_steps([run[0] for run in runs], counts, sum(counts), out, [], 0, take, text)
+        return self.array_steps([run[0] for run in runs], counts, sum(counts), out, [], 0, allocate, text)
 
     def array_steps(
         self,
@@ -71,22 +71,24 @@ class Merge:
         out: int,
         values: list[int],
         moved: int,
-        take: Take,
+        allocate: Allocate,
         text: Context = NO_TEXT,
     ) -> Iterable[Step]:
-        """The same for a call on arrays, which may have columns: see launching.ArraySteps."""
+        """Merge the arrays of a call, which may have columns: see launching.ArraySteps."""
         missing, columns = self.fan_in - len(counts), self._columns
         if missing:
             source = [*addresses, *addresses[:1] * missing, *counts, *[0] * missing]
         else:
             source = [*addresses, *counts]
         column_words = () if columns is None else columns.arguments(values, counts, out, moved)
-        return self._steps(source, total, total, out, take, text, column_words)
+        return self._steps(source, total, total, out, allocate, text, column_words)
 
-    def level(self, level: Level, out: int, take: Take, text: Context = NO_TEXT) -> Iterable[Step]:
+    def level(self, level: Level, out: int, allocate: Allocate, text: Context = NO_TEXT) -> Iterable[Step]:
         """Merge every fan_in neighbouring runs of a level into one."""
         length, total = min(level.length, level.total), level.total
-        return self._steps([level.items, length, total], total, min(self.fan_in * length, total), out, take, text, ())
+        return self._steps(
+            [level.items, length, total], total, min(self.fan_in * length, total), out, allocate, text, ()
+        )
 
     def _steps(
         self,
@@ -94,27 +96,27 @@ class Merge:
         total: int,
         group: int,
         out: int,
-        take: Take,
+        allocate: Allocate,
         text: Context,
         column_words: Sequence[int],
     ) -> Iterable[Step]:
-        """group: the items of so many runs as are merged into one."""
+        """group: the number of items that are merged into one run."""
         if total >= self._least_by_values:
             stretch = values_stretch(total, self._kernels.limits)
             return ((self._values, -(-total // stretch), [*source, out, stretch, *text], False),)
         merge = self._merge
-        if merge is None:  # it is not compiled for those alone that go by values
+        if merge is None:  # it is not compiled if all merges go by values
             merge = self._merge = self._merging()
         if self._sizes is not None:
             return ((merge, grid_size(self._policy, total), [*source, out, *self._sizes, *text], False),)
         tile = self.tile
-        tiles = -(-group // tile) if group <= self._most else grid_size(self._policy, group)  # which refuses it
+        tiles = -(-group // tile) if group <= self._most else grid_size(self._policy, group)  # which raises UsageError
         blocks = tiles if group == total else total // group * tiles - (-(total % group) // tile)
         if blocks <= self._most_own_cuts:
             return ((merge, blocks, [*source, out, 0, blocks, *text, *column_words], False),)
         words = [*source, out, 0, self._own_cuts, *text, *column_words]
         groups, edges = -(-total // group), -(-group // tile) + 1
-        return self._cut_ahead(source, groups, edges, text, take, (merge, blocks, words))
+        return self._cut_ahead(source, groups, edges, text, allocate, (merge, blocks, words))
 
     def _cut_ahead(
         self,
@@ -122,12 +124,12 @@ class Merge:
         groups: int,
         edges: int,
         text: Context,
-        take: Take,
+        allocate: Allocate,
         merge: tuple[Launch, int, list[int]],
     ) -> Iterator[Step]:
         """A merge, behind the cuts at the edges of its tiles, whose address is put into its words."""
         partition = self._partition  # which is compiled meanwhile
-        cuts = take(groups * edges * self.fan_in * _CUT_BYTES)
+        cuts = allocate(groups * edges * self.fan_in * _CUT_BYTES)
         launch, blocks, words = merge
         words[self._source_words + 1] = cuts.ptr
         yield partition.step(source, edges, self.tile, cuts.ptr, text, groups)
@@ -167,7 +169,7 @@ merge_of = lru_cache(maxsize=256)(Merge)
 
 
 class Partition:
-    """Cuts of tables of fan_in runs, or of all such groups of a level. macros: beside those of partition.cu."""
+    """Cuts of tables of fan_in runs, or of all such groups of a level. macros: added to those of partition.cu."""
 
     def __init__(self, kernels: Kernels, fan_in: int, macros: Macros = (), *, batched: bool = False) -> None:
         words = (_LEVEL_WORDS if batched else 2 * fan_in) + 6

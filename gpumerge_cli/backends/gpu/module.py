@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, lru_cache, partial
 from typing import Any
 
-from gpumerge_cli.backends.gpu.compiled import begin, kernel
+from gpumerge_cli.backends.gpu.compiled import begin_compiling, kernel
 from gpumerge_cli.backends.gpu.launching import Launch, launch
 from gpumerge_cli.backends.gpu.source import comparison_macros, compiler_options, row_macros, text_macros
 from gpumerge_cli.backends.limits import STATIC_SHARED, DeviceLimits
@@ -43,7 +43,7 @@ class Kernels:
     def ready(
         self, name: str, threads: int, words: int, macros: Macros = (), shared: int = 0, *, file: str = ""
     ) -> Launch:
-        """A kernel to launch, of a file of its own name or of `file`. It is compiled in the background meanwhile.
+        """The launches of kernel `name`, which is compiled in the background from now on. file: by default NAME.cu.
 
         threads: of a block. words: the number of its arguments. shared: bytes of dynamic shared memory.
         """
@@ -52,7 +52,7 @@ class Kernels:
         if found is None:
             file = file or f"{name}.cu"
             macros = (*self._macros.get(file, self._comparing), *macros)
-            begin(file, compiler_options(macros), self.limits.capability)
+            begin_compiling(file, compiler_options(macros), self.limits.capability)
             largest = self.limits.shared_memory if shared + STATIC_SHARED > _USUAL_SHARED_MEMORY else 0
             find = partial(_function, self._device, file, name, macros, largest)
             found = self._ready[kind] = launch(find, threads, words, shared)
@@ -60,4 +60,4 @@ class Kernels:
 
 
 kernels_of = lru_cache(maxsize=256)(Kernels)
-"""The same kernels for the same order and device: calls with arrays come here each time."""
+"""Gives the same kernels for the same order and device. Each call on arrays looks them up."""

@@ -1,4 +1,4 @@
-"""Launch policies of the GPU backend: requests, completed and checked against the limits of the device.
+"""Launch policies of the GPU backend: it completes requests and checks them against the limits of the device.
 
 The functions are pure and need no device. Each variant makes its own decisions in its file in backends/variants.
 """
@@ -11,8 +11,8 @@ from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits, check_request
 from gpumerge_cli.backends.splits import ceil_div
-from gpumerge_cli.backends.variants.lookup import asked_for, named
-from gpumerge_cli.backends.variants.variant import Wish
+from gpumerge_cli.backends.variants.lookup import requested_variant, variant_named
+from gpumerge_cli.backends.variants.variant import LaunchFacts
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
@@ -39,7 +39,7 @@ def item_bytes(order: Order) -> int:
 
 def shared_bytes(policy: LaunchPolicy, order: Order) -> int:
     """The bytes of dynamic shared memory of one block, as the kernel files define them."""
-    return named(policy.kernel).gpu.shared(policy, item_bytes(order))
+    return variant_named(policy.kernel).gpu.shared(policy, item_bytes(order))
 
 
 def for_columns(policy: LaunchPolicy, key_bytes: int, value_bytes: int) -> LaunchPolicy:
@@ -49,7 +49,7 @@ def for_columns(policy: LaunchPolicy, key_bytes: int, value_bytes: int) -> Launc
 
 
 def columns_shared_bytes(policy: LaunchPolicy, key_bytes: int, value_bytes: int) -> int:
-    """The same for merge_columns.cu, which stages keys and values apart."""
+    """The bytes of dynamic shared memory of a block of merge_columns.cu, which stages keys and values apart."""
     widths = (key_bytes, value_bytes)
     slices = sum(kernel_size("slice_bytes", policy.tile_size, width, policy.fan_in) for width in widths)
     return slices + kernel_size("past_bytes", policy.items_per_thread, max(widths))
@@ -61,7 +61,7 @@ def partition_size(fan_in: int) -> int:
 
 
 def partition_stretch(edges: int, fan_in: int, limits: DeviceLimits) -> int:
-    """The edges that a block of partition.cu cuts: many, as they share its ends, but all blocks must run at once."""
+    """The edges that a block of partition.cu cuts: many, since they share its ends; but all blocks must run at once."""
     if fan_in == 2:
         return _EDGES_OF_PAIRS
     fair = ceil_div(edges, _PARTITIONS * limits.multiprocessors)
@@ -87,7 +87,7 @@ def values_stretch(total: int, limits: DeviceLimits) -> int:
 
 def grid_size(policy: LaunchPolicy, total: int) -> int:
     """The blocks for `total` items of output. Raises UsageError if CUDA allows no such grid."""
-    whole_tile = named(policy.kernel).tile == "output"
+    whole_tile = variant_named(policy.kernel).tile == "output"
     per_block = policy.tile_size if whole_tile else policy.block_size * policy.items_per_thread
     blocks = policy.blocks or ceil_div(total, per_block)
     if blocks > MAX_GRID:
@@ -101,9 +101,9 @@ def grid_size(policy: LaunchPolicy, total: int) -> int:
 def resolve(request: LaunchRequest, order: Order, limits: DeviceLimits, runs: int = 2) -> LaunchPolicy:
     """Decide what `request` leaves open.
 
-    Raises UsageError that names the limit that a wish exceeds, or an option that the kernel does not use.
+    Raises UsageError that names the exceeded limit, or an option that the kernel does not use.
     """
     check_request(request, limits)
-    variant = asked_for(request)
+    variant = requested_variant(request)
     why = "the fastest at every key width" if request.kernel == "auto" else "asked for"
-    return variant.gpu.resolve(Wish(request, item_bytes(order), limits, runs, f"{why}: {variant.gpu.how}"))
+    return variant.gpu.resolve(LaunchFacts(request, item_bytes(order), limits, runs, f"{why}: {variant.gpu.how}"))

@@ -14,7 +14,7 @@ import cupy
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.failures import FOREIGN, device_error
-from gpumerge_cli.backends.gpu.launching import PinnedAnswers, Step, Take, queue
+from gpumerge_cli.backends.gpu.launching import Allocate, PinnedAnswers, Step, queue
 from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many
 from gpumerge_cli.backends.gpu.merging import Merge
 from gpumerge_cli.backends.gpu.module import kernels_of
@@ -22,7 +22,7 @@ from gpumerge_cli.backends.gpu.policy import for_columns, resolve
 from gpumerge_cli.backends.gpu.radix import sort_by_digits
 from gpumerge_cli.backends.gpu.rank_sort import RankSort, most_by_rank
 from gpumerge_cli.backends.gpu.sort_policy import pair_order
-from gpumerge_cli.backends.gpu.streams import current_stream, judge_stream, scratch
+from gpumerge_cli.backends.gpu.streams import check_stream, current_stream, scratch
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.launch import FAN_INS, LaunchRequest
@@ -33,11 +33,11 @@ _NARROW = 4  # bytes of a key
 _MOST_NUMBERED = 1 << 32
 
 
-class Prepared:
+class PreparedCall:
     """A call that is ready to launch, on the current device and its current stream.
 
-    steps: ArraySteps; with answers, of an array's address, its count, and the address of the answer. most: the items
-    that it takes, in all. unit: the addresses of values are multiples of so many bytes.
+    steps: ArraySteps; with answers, a function of an array's address, its count, and the address of the answer. most:
+    the most items in all. unit: the alignment of the values' addresses, in bytes.
     """
 
     __slots__ = ("_answers", "_most", "_steps", "unit")
@@ -68,11 +68,11 @@ class Prepared:
         """
         try:
             if self._answers is not None:
-                return self._answers.to(self._steps, addresses[0], total) == 0
+                return self._answers.answer_of(self._steps, addresses[0], total) == 0
             queue(self._steps(addresses, counts, total, out, values, moved, scratch), current_stream())
             return True
         except FOREIGN as error:
-            judge_stream()
+            check_stream()
             raise device_error(error) from error
 
 
@@ -84,11 +84,11 @@ def prepare(
     *,
     device: int,
     limits: DeviceLimits,
-) -> Prepared | None:
-    """A call of a kind for the current device, whose number is `device`; None if there is none.
+) -> PreparedCall | None:
+    """A prepared call for the current device, whose number is `device`; None if this kind of call is not prepared.
 
-    runs: the number of runs. value_bytes: of a row of the values that go with keys; None if there are none. Only up to
-    FAN_INS[-1] runs have values, and rows of values have bytes.
+    runs: the number of runs. value_bytes: the bytes of a row of values; None for keys alone. Values of 0 bytes, and
+    more than FAN_INS[-1] runs with values, are not prepared.
     """
     if value_bytes == 0:
         return None
@@ -98,10 +98,10 @@ def prepare(
             return None
         policy = replace(resolve(LaunchRequest(), order, limits, runs), runs=runs)
         many = merge_of_many(kernels_of(device, order, limits), policy)
-        return Prepared(many.array_steps, MAX_GRID * policy.tile_size)
+        return PreparedCall(many.array_steps, MAX_GRID * policy.tile_size)
     if operation == "is_sorted":
         checks = Checks(kernels_of(device, order, limits))
-        return Prepared(checks.any_disorder, sys.maxsize, answers=PinnedAnswers("is_sorted"))
+        return PreparedCall(checks.any_disorder, sys.maxsize, answers=PinnedAnswers("is_sorted"))
     if value_bytes is not None or operation == "argsort":
         fan_in = next(most for most in FAN_INS if most >= runs)
         columns = Columns(order, fan_in if operation == "merge" else 1, value_bytes)
@@ -112,17 +112,23 @@ def prepare(
         if columns is not None and columns.stay_apart(policy):
             order, policy = keys, for_columns(policy, keys.width, columns.narrow)
         merge = Merge(kernels_of(device, order, limits), policy, columns)
-        return Prepared(merge.array_steps, min(most, MAX_GRID * policy.tile_size), unit)
+        return PreparedCall(merge.array_steps, min(most, MAX_GRID * policy.tile_size), unit)
     few = RankSort(kernels_of(device, order, limits), columns, most_by_rank(keys, columns))
     if value_bytes not in (None, 4, 8):
-        return Prepared(few.array_steps, few.most, unit)
+        return PreparedCall(few.array_steps, few.most, unit)
     pairs = order if columns is None else pair_order(keys, value_bytes or _NARROW)
     digits = sort_by_digits(kernels_of(device, pairs, limits), pairs=columns is not None)
 
     def sort(
-        addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int, take: Take
+        addresses: list[int],
+        counts: list[int],
+        total: int,
+        out: int,
+        values: list[int],
+        moved: int,
+        allocate: Allocate,
     ) -> Iterable[Step]:
         steps = few.array_steps if total <= few.most else digits.array_steps
-        return steps(addresses, counts, total, out, values, moved, take)
+        return steps(addresses, counts, total, out, values, moved, allocate)
 
-    return Prepared(sort, _MOST_NUMBERED - 1, unit)
+    return PreparedCall(sort, _MOST_NUMBERED - 1, unit)

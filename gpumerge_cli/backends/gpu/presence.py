@@ -14,7 +14,7 @@ def is_present() -> bool:
 
 
 def gpu_numbers(count: int) -> str:
-    """The machine's GPUs, in words."""
+    """The numbers of the machine's GPUs, for messages."""
     if count == 0:
         return "none is there"
     if count == 1:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, zeros
+from gpumerge_cli.backends.gpu.launching import Allocate, Launch, Step, zeros
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, counting_bytes, digit_shape
 from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
@@ -15,30 +15,30 @@ from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import whole_vectors
 
 _WIDE = 1 << 30
-"""From so many items on, a number of them and its two flags need 64 bits."""
+"""From so many items on, a count with its two flags needs 64 bits."""
 _COUNTING_BLOCKS = 4  # of each multiprocessor
 _COUNTED = 64  # bytes that a thread of count_digits should read at least
 _SPREAD = 4
-"""A pass of one block for so many multiprocessors begins before the launch ahead of it ends. More blocks would share
-multiprocessors with those that still run, and that costs more than it gains on an H200."""
+"""A pass with at most one block for so many multiprocessors begins before the previous launch ends. More blocks would
+share multiprocessors with those that still run, which costs more than it gains on an H200."""
 _NUMBER = 8
 _DIGITS = kernel_size("DIGITS")
 _COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
 
 
-class Ends(NamedTuple):
-    """Device addresses of what goes along with keys: their values, the sorted keys, the sorted values.
-
-    Without values (0) they are the places of the keys, and come out as int64. The sorted keys may be left out (0).
-    """
+class PairAddresses(NamedTuple):
+    """Device addresses of the arrays that go with keys."""
 
     values: int
+    """The values of the keys; 0 if their indices, as int64, take the place of values."""
     keys_out: int
+    """The output for the sorted keys; 0 to leave them out."""
     values_out: int
+    """The output for the sorted values."""
 
 
 class SortByDigits:
-    """Sorts by digits of items, or if `pairs` of keys and their values or numbers.
+    """Sorts by digits: of items or, with `pairs`, of keys with their values or indices.
 
     The order of `kernels` is that of the items, or pair_order of the keys.
     """
@@ -55,14 +55,14 @@ class SortByDigits:
         self._ready: dict[bool, tuple[Launch, Launch, int]] = {}
 
     def of(self, count: int) -> tuple[Launch, Launch, int]:
-        """For so many items: the kernels that count digits and that sort by one, and the bytes that a tile says."""
+        """The kernel that counts digits, the one that sorts by one, and the bytes that a tile publishes."""
         wide = count >= _WIDE
         ready = self._ready.get(wide)
         if ready is None:
             kernels, shape, passes = self._kernels, self._shape, self._passes
             counting = digit_macros(passes, wide=wide, pairs=self._pairs)
             sorting = (*counting, *shape_macros(shape.block_size, shape.items_per_thread, shape.resident))
-            words = _SORTING_WORDS + (len(Ends._fields) if self._pairs else 0)
+            words = _SORTING_WORDS + (len(PairAddresses._fields) if self._pairs else 0)
             shared = shape.shared_bytes(kernels.order, wide=wide)
             ready = self._ready[wide] = (
                 kernels.ready("count_digits", COUNTING_THREADS, _COUNTING_WORDS, counting, counting_bytes(passes)),
@@ -72,19 +72,28 @@ class SortByDigits:
         return ready
 
     def array_steps(
-        self, addresses: list[int], counts: list[int], total: int, out: int, values: list[int], moved: int, take: Take
+        self,
+        addresses: list[int],
+        counts: list[int],
+        total: int,
+        out: int,
+        values: list[int],
+        moved: int,
+        allocate: Allocate,
     ) -> Iterator[Step]:
         """Sort an array: see launching.ArraySteps."""
         size = whole_vectors(total * self._kernels.order.item_bytes)
         if not self._pairs:
-            memory = take(size)
-            yield from self.steps((addresses[0], total), (out, memory.ptr), take)
+            memory = allocate(size)
+            yield from self.steps((addresses[0], total), (out, memory.ptr), allocate)
             return
-        memory = take(2 * size)
-        ends = Ends(values[0], out, moved) if moved else Ends(0, 0, out)
-        yield from self.steps((addresses[0], total), (memory.ptr, memory.ptr + size), take, ends)
+        memory = allocate(2 * size)
+        ends = PairAddresses(values[0], out, moved) if moved else PairAddresses(0, 0, out)
+        yield from self.steps((addresses[0], total), (memory.ptr, memory.ptr + size), allocate, ends)
 
-    def steps(self, items: Run, buffers: tuple[int, int], take: Take, ends: Ends | None = None) -> Iterator[Step]:
+    def steps(
+        self, items: Run, buffers: tuple[int, int], allocate: Allocate, ends: PairAddresses | None = None
+    ) -> Iterator[Step]:
         """Sort items, at least one, stably.
 
         buffers: addresses of room for all items; the first one takes the result. Items may lie in the first one if the
@@ -94,7 +103,7 @@ class SortByDigits:
         address, count = items
         count_digits, sort_radix, tile_bytes = self.of(count)
         tiles, plan_bytes = -(-count // self._tile), self._plan_bytes
-        memory = take(plan_bytes + tiles * tile_bytes)
+        memory = allocate(plan_bytes + tiles * tile_bytes)
         plan, published = memory.ptr, memory.ptr + plan_bytes
         yield zeros, plan_bytes, (plan,), False
         where = 1 + buffers.index(address) if address in buffers else 0

@@ -1,6 +1,6 @@
 """Sorts of few items by rank: sort_by_rank.cu or sort_tile.cu sorts tiles, and merge_by_rank.cu merges them.
 
-Each launch keeps the whole device busy for a short time. The sizes below are the fastest of a sweep on an H200.
+Each launch occupies the whole device for a short time. The sizes below are the fastest of a sweep on an H200.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from math import ceil
 from typing import NamedTuple
 
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import Launch, Step, Take
+from gpumerge_cli.backends.gpu.launching import Allocate, Launch, Step
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.sort_policy import (
@@ -33,14 +33,14 @@ _SORTING_WORDS, _MERGING_WORDS = 6, 5  # of the arguments, ahead of those of col
 
 
 class Tiles(NamedTuple):
-    """Tiles of `size` items for sorts of up to `most` items.
-
-    shape: of the block that sorts a tile by itself; None if tiles are sorted by rank.
-    """
+    """The tiles that sorts of up to `most` items are cut into."""
 
     most: int
+    """In items."""
     size: int
+    """The items of a tile."""
     shape: TileShape | None = None
+    """The block that sorts a tile by itself; None if tiles are sorted by rank."""
 
 
 _ALONE = Tiles(6144, 6144)
@@ -51,7 +51,7 @@ _WIDE_TILES = (_ALONE, Tiles(1 << 15, 2048), *_BY_BLOCKS)
 
 
 def most_by_rank(order: Order, columns: Columns | None) -> int:
-    """Up to so many keys of an order, sorts by rank take less time than sorts by digits, on an H200."""
+    """The most keys of an order for which sorts by rank are faster than sorts by digits, on an H200."""
     if order.width == 8:
         return 1 << 18 if columns is None else 1 << 17
     if order.width == 4:
@@ -60,7 +60,7 @@ def most_by_rank(order: Order, columns: Columns | None) -> int:
 
 
 def group_size(runs: int) -> int:
-    """The runs of a group, where all passes merge about as many, and none more than _MOST_MERGED."""
+    """The runs of a group, so that all passes merge about equally many, and none more than _MOST_MERGED."""
     found, passes = runs, 1
     while found > _MOST_MERGED:
         passes += 1
@@ -69,7 +69,7 @@ def group_size(runs: int) -> int:
 
 
 class RankSort:
-    """Sorts of up to `most` keys, and of their values or numbers if there are columns of them.
+    """Sorts of up to `most` keys, and of their values or indices if there are columns.
 
     Precondition: images decide the order of `kernels`.
     """
@@ -91,7 +91,14 @@ class RankSort:
         self._merging: dict[bool, Launch] = {}
 
     def array_steps(
-        self, addresses: list[int], counts: list[int], count: int, out: int, values: list[int], moved: int, take: Take
+        self,
+        addresses: list[int],
+        counts: list[int],
+        count: int,
+        out: int,
+        values: list[int],
+        moved: int,
+        allocate: Allocate,
     ) -> Iterable[Step]:
         """Sort an array, which must not overlap the output: see launching.ArraySteps.
 
@@ -105,12 +112,12 @@ class RankSort:
             )
         tiles = self._tiles[bisect_left(self._mosts, count)]
         if count > tiles.size:
-            return self._merged(tiles, items, count, out, take, column_words)
+            return self._merged(tiles, items, count, out, allocate, column_words)
         words = [items, count, count, out, 0, 0, *column_words]
         return ((self._sort(tiles, alone=True), self._blocks(tiles, count), words, False),)
 
     def _merged(
-        self, tiles: Tiles, items: int, count: int, out: int, take: Take, column_words: Sequence[int]
+        self, tiles: Tiles, items: int, count: int, out: int, allocate: Allocate, column_words: Sequence[int]
     ) -> Iterator[Step]:
         """Sort several tiles, and merge them."""
         size, runs = tiles.size, -(-count // tiles.size)
@@ -121,10 +128,10 @@ class RankSort:
             runs = -(-runs // fan_in)
             groups.append(min(fan_in, runs))
         last = self._merge(last=True)
-        # With columns only the last launch writes to them. Otherwise `out` is one of the rooms.
+        # Only the last launch writes to columns. Without columns, `out` is one of the two buffers.
         nbytes = whole_vectors(count * self._size)
         rooms = min(len(groups), 2) if self._columns is not None else 1
-        room = take(rooms * nbytes)
+        room = allocate(rooms * nbytes)
         here, there = room.ptr, room.ptr + nbytes if rooms == 2 else out
         if self._columns is None and len(groups) % 2 == 0:
             here, there = there, here

@@ -9,14 +9,14 @@ from typing import Any
 
 import cupy
 
-from gpumerge_cli.backends.base import DeviceInfo, Pace, SortPace
+from gpumerge_cli.backends.base import ChunkSizes, DeviceInfo, PieceSizes
 from gpumerge_cli.backends.gpu import device, shares
 from gpumerge_cli.backends.gpu.backend import GpuBackend, check_array
 from gpumerge_cli.backends.gpu.exchange import sort_shares
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.spread import SeveralWorkspace
-from gpumerge_cli.backends.gpu.team import Team
+from gpumerge_cli.backends.gpu.team import DeviceTeam
 from gpumerge_cli.backends.gpu.team_interface import DeviceItems, ExchangePlan
 from gpumerge_cli.backends.gpu.team_kernels import GpuTeamKernels
 from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
@@ -30,13 +30,13 @@ _HOME = 1.2
 
 
 @lru_cache(maxsize=8)
-def team_of(numbers: tuple[int, ...]) -> Team:
-    """The team of these devices that sorts arrays: always the same, since CuPy keeps freed memory by its streams."""
-    return Team([cupy.cuda.Device(number) for number in numbers])
+def team_of(numbers: tuple[int, ...]) -> DeviceTeam:
+    """The team of these devices that sorts arrays: always the same, since CuPy keeps freed memory for each stream."""
+    return DeviceTeam([cupy.cuda.Device(number) for number in numbers])
 
 
 class SeveralGpus(GpuBackend):
-    """GPUs by their numbers. Raises DeviceError if one is not there."""
+    """GPUs by their numbers. Raises DeviceError if one is missing."""
 
     def __init__(self, numbers: Sequence[int]) -> None:
         super().__init__(numbers[0])
@@ -49,7 +49,7 @@ class SeveralGpus(GpuBackend):
 
     def info(self) -> DeviceInfo:
         """See Backend."""
-        each = [device.info(one) for one in self._devices]
+        each = [device.device_info(one) for one in self._devices]
         names = [info.name for info in each]
         listed = ", ".join(names) if len(set(names)) > 1 else f"{len(names)} x {names[0]}"
         numbers = ", ".join(str(one.id) for one in self._devices)
@@ -62,14 +62,14 @@ class SeveralGpus(GpuBackend):
             return chosen
         return replace(chosen, why=f"{chosen.why}; on one GPU at a time, since rows are gathered where their text lies")
 
-    def pace(self, order: Order, runs: int, item_bytes: float) -> Pace:
+    def chunk_sizes(self, order: Order, runs: int, item_bytes: float) -> ChunkSizes:
         """See Backend."""
-        one = super().pace(order, runs, item_bytes)
+        one = super().chunk_sizes(order, runs, item_bytes)
         return replace(one, workers=one.workers * len(self._devices))
 
-    def sort_pace(self, order: Order, item_bytes: float) -> SortPace:
+    def piece_sizes(self, order: Order, item_bytes: float) -> PieceSizes:
         """See Backend."""
-        one = super().sort_pace(order, item_bytes)
+        one = super().piece_sizes(order, item_bytes)
         return replace(one, workers=one.workers * len(self._devices))
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
@@ -96,7 +96,7 @@ class SeveralGpus(GpuBackend):
         outs: Sequence[Any],
         plan: ExchangePlan | None = None,
     ) -> None:
-        """Sort the keys of CuPy arrays, one behind the other, stably, into `outs`, which have as many items in all.
+        """Sort the keys of all arrays, stably, into the consecutive `outs`, which have as many items in all.
 
         parts, outs: one array on each device; or a single array each, both on the same device, on which all devices
         work. Waits until all is done.

@@ -1,6 +1,6 @@
 """The division of a sort among devices: shares of the input, exact cuts of sorted runs, segments to fetch.
 
-Pure: runs are read through a function, so that everything is tested without a device. A run is a sorted part of one
+It is pure: runs are read through a function, so everything is tested without a device. A run is a sorted part of one
 device's share; runs are numbered in the order of the input, so ties go by run, then by position in the run.
 """
 
@@ -27,7 +27,7 @@ _SAMPLES = 2048
 
 
 def fair(total: int, weights: Sequence[float], unit: int = 1) -> list[Range]:
-    """`total` items as one contiguous range for each weight, as long as its part of all weights; some may be empty.
+    """`total` items as one contiguous range for each weight, in proportion to the weights; some may be empty.
 
     Ranges begin at multiples of `unit`.
     """
@@ -36,7 +36,7 @@ def fair(total: int, weights: Sequence[float], unit: int = 1) -> list[Range]:
     return list(pairwise([0, *edges, total]))
 
 
-def cuts(read: Read, counts: Sequence[int], rank: int) -> list[int]:
+def exact_cuts(read: Read, counts: Sequence[int], rank: int) -> list[int]:
     """The number of items of each sorted run that are among the first `rank` of all: by key, then run, then position.
 
     Each round reads samples of the windows in which the cuts lie, and narrows the windows.
@@ -55,17 +55,20 @@ def cuts(read: Read, counts: Sequence[int], rank: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Samples:
-    """Sampled items in their order. runs, positions: those of each item. of: sampled positions by run, ascending."""
+    """Sampled items in their order."""
 
     runs: NDArray[np.int64]
+    """The run of each item."""
     positions: NDArray[np.int64]
+    """The position of each item in its run."""
     of: dict[int, NDArray[np.int64]]
+    """The sampled positions of each run, ascending."""
 
 
-def _samples(read: Read, places: Sequence[Slice]) -> _Samples:
-    """places: by run, so that ties go by run and position."""
-    of = {run: np.arange(start, stop, step, dtype=np.int64) for run, start, stop, step in places}
-    order = np.argsort(np.concatenate(read(places)), kind="stable")
+def _samples(read: Read, slices: Sequence[Slice]) -> _Samples:
+    """Read samples. slices: by run, so that ties go by run and position."""
+    of = {run: np.arange(start, stop, step, dtype=np.int64) for run, start, stop, step in slices}
+    order = np.argsort(np.concatenate(read(slices)), kind="stable")
     runs = np.concatenate([np.full(len(positions), run, np.int64) for run, positions in of.items()])
     return _Samples(runs[order], np.concatenate(list(of.values()))[order], of)
 
@@ -77,19 +80,19 @@ def _narrow(samples: _Samples, left: int, low: list[int], high: list[int]) -> No
     """
     least = np.zeros(len(samples.runs), np.int64)
     most = np.zeros(len(samples.runs), np.int64)
-    for run, places in samples.of.items():
+    for run, positions in samples.of.items():
         start, stop = low[run], high[run]
-        own = samples.runs == run
-        ahead = np.cumsum(own) - own
-        least += np.where(own, samples.positions - start, np.concatenate(([0], places + 1 - start))[ahead])
-        most += np.where(own, samples.positions - start, np.concatenate((places, [stop]))[ahead] - start)
+        of_run = samples.runs == run
+        ahead = np.cumsum(of_run) - of_run
+        least += np.where(of_run, samples.positions - start, np.concatenate(([0], positions + 1 - start))[ahead])
+        most += np.where(of_run, samples.positions - start, np.concatenate((positions, [stop]))[ahead] - start)
     taken, kept = most < left, least >= left
     for run in samples.of:
-        own = samples.runs == run
-        if (own & taken).any():
-            low[run] = int(samples.positions[own & taken].max()) + 1
-        if (own & kept).any():
-            high[run] = int(samples.positions[own & kept].min())
+        of_run = samples.runs == run
+        if (of_run & taken).any():
+            low[run] = int(samples.positions[of_run & taken].max()) + 1
+        if (of_run & kept).any():
+            high[run] = int(samples.positions[of_run & kept].min())
 
 
 def estimates(samples: Sequence[NDArray[Any]], step: int, counts: Sequence[int], rank: int) -> list[int]:
@@ -108,13 +111,15 @@ def slack(step: int, counts: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class Landing:
-    """Room for a part of a run on another device than its own. room: the items it can hold. sent: those sent early."""
+    """Memory on one device for a part of a run of another device."""
 
     room: Range
+    """The items that it can hold."""
     sent: Range
+    """The items that were sent early."""
 
     def missing(self, wanted: Range) -> list[Range] | None:
-        """The items still to be sent, so that the `wanted` ones are there; None if there is no room for them."""
+        """The items still to be sent, so that the `wanted` ones are complete; None if the memory cannot hold these."""
         start, stop = wanted
         if start == stop:
             return []
@@ -127,7 +132,7 @@ class Landing:
 
 
 def landing(cuts: Range, slack: int, count: int) -> Landing:
-    """Room for the items between two estimated cuts of a run of `count` items, with some to spare on both sides."""
+    """Room for the items between two estimated cuts of a run of `count` items, with `slack` more on both sides."""
     low, high = min(cuts), max(cuts)
     return Landing((max(0, low - slack), min(count, high + slack)), (low, high))
 
@@ -135,7 +140,7 @@ def landing(cuts: Range, slack: int, count: int) -> Landing:
 def located(ends: Sequence[int], start: int, stop: int) -> list[tuple[int, int, int]]:
     """Bytes `start` to `stop` of data spread over several devices: (device, first byte, count), none of them empty.
 
-    ends: where the part of each device ends, one behind the other.
+    ends: the end of each device's part, in order.
     """
     found = []
     for device, (low, high) in enumerate(pairwise([0, *ends])):

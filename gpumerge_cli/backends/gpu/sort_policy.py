@@ -1,4 +1,4 @@
-"""Sort policies of the GPU backend. The functions are pure and need no device, as those of policy.py."""
+"""Sort policies of the GPU backend. The functions are pure and need no device, like those of policy.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpumerge_cli.backends.gpu.policy import item_bytes, resolve
 from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import ceil_div
-from gpumerge_cli.backends.variants.lookup import LADDER, asked_for, named
+from gpumerge_cli.backends.variants.lookup import LADDER, requested_variant, variant_named
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import (
@@ -23,7 +23,7 @@ from gpumerge_cli.launch import (
 from gpumerge_cli.order.kinds import Order
 
 RANKS = Order.records(1, 0, 1)
-"""The order of all rows whose prefixes decide, whatever the rows stand for."""
+"""The order of rows whose prefixes decide it: sorts of indices use it for every order."""
 
 _MOST_NARROW = 1 << 32
 _IMAGE_BYTES = 8
@@ -38,11 +38,13 @@ _FAN_IN = {1: 4, 2: 4, 4: 8, 8: 8, 12: 4, 16: 4}
 
 @dataclass(frozen=True)
 class TileShape:
-    """The shape that sort_tile.cu is compiled for. resident: the blocks that a multiprocessor should hold at once."""
+    """The shape that sort_tile.cu is compiled for."""
 
     block_size: int
+    """Threads a block."""
     items_per_thread: int
     resident: int = 1
+    """The blocks that a multiprocessor should hold at once."""
 
     @property
     def room(self) -> int:
@@ -86,7 +88,7 @@ RANKING_THREADS = 512
 RANK_MERGING_THREADS = 128
 """The threads a block of merge_by_rank.cu. Every run that it merges but the last has a multiple of so many items."""
 _FULL = 0.9
-"""The share of path's tiles that sorted tiles must fill. If they fill less, smaller ones that fill them are sorted."""
+"""The share of path's tiles that sorted tiles must fill. Otherwise sorted tiles are made smaller, to fill fewer."""
 _WHY: dict[Algorithm, str] = {
     "merge": "asked for: tiles in shared memory, then passes over several runs",
     "bottom-up": "asked for: pairs of runs, a level at a time, every thread the same share",
@@ -138,13 +140,13 @@ def pair_order(order: Order, value_bytes: int) -> Order:
 
 
 def index_bytes(count: int) -> int:
-    """The bytes of the places of so many keys."""
+    """The bytes of an index of so many keys."""
     return 4 if count <= _MOST_NARROW else 8
 
 
 def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbytes: int) -> SortPolicy:
     """See Backend.resolve_sort."""
-    count = order.count(nbytes) or 0  # lines are counted only when they are found
+    count = order.count(nbytes) or 0  # 0 for lines, which are counted later
     if request.algorithm == "auto":
         algorithm, why = _auto(request.launch, order, limits, count)
     else:
@@ -153,10 +155,10 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
         _refuse_launch(algorithm, request.launch)
         if algorithm == "radix" and not order.prefix_decides:
             raise UsageError(
-                f"--algorithm radix: {order.describe()} have keys that no {_IMAGE_BYTES} bytes hold",
+                f"--algorithm radix: {order.describe()} have keys that do not fit in {_IMAGE_BYTES} bytes",
                 way_out="use --algorithm merge",
             )
-        judge_count(algorithm, count)
+        check_sort_size(algorithm, count)
         unused = resolve(LaunchRequest(LADDER[0].name), order, limits)
         if algorithm == "radix":
             return SortPolicy(algorithm, unused, digit_shape(order, limits).room, order.prefix_bytes, why)
@@ -166,20 +168,20 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
             f"--fan-in {request.launch.fan_in}: --algorithm bottom-up merges pairs",
             way_out="leave it out, or use --algorithm merge",
         )
-    fans_in = algorithm == "merge" and asked_for(request.launch).fans_in
+    fans_in = algorithm == "merge" and requested_variant(request.launch).fans_in
     runs = _FAN_IN[item_bytes(order)] if fans_in else 2
     launch = resolve(request.launch, order, limits, runs)
     return SortPolicy(algorithm, launch, _tile(launch, order, limits), why=why)
 
 
-def judge_count(algorithm: Algorithm, items: int) -> None:
-    """Raises UsageError for more items than the algorithm takes."""
+def check_sort_size(algorithm: Algorithm, items: int) -> None:
+    """Raise UsageError if the algorithm is too slow for so many items."""
     if algorithm == "recursive":
         check_recursion(items)
     if algorithm == "iterative" and items > _MOST_ITERATED:
         raise UsageError(
-            f"--algorithm iterative: of {items} items the last merge, by a single thread, would take minutes; it "
-            f"takes {_MOST_ITERATED} items at most",
+            f"--algorithm iterative: a single thread does the last merge, which would take minutes for {items} items; "
+            f"at most {_MOST_ITERATED} items are allowed",
             way_out="use --algorithm bottom-up, whose threads share every merge, or auto",
         )
 
@@ -199,12 +201,12 @@ def of_fan_in(launch: LaunchPolicy, fan_in: int) -> LaunchPolicy:
 
 
 def _auto(launch: LaunchRequest, order: Order, limits: DeviceLimits, count: int) -> tuple[Algorithm, str]:
-    """The algorithm that suits, and why. count: of the items, 0 if it is not known.
+    """The fastest algorithm, and the reason. count: the number of items, 0 if unknown.
 
-    If the user asked for a launch, the sort is one that merges.
+    If the user requested a launch, the sort is one that merges.
     """
     if launch != LaunchRequest():
-        if asked_for(launch).fans_in:
+        if requested_variant(launch).fans_in:
             return "merge", "the kernel asked for merges"
         return "bottom-up", "the kernel asked for merges pairs"
     if not order.prefix_decides:
@@ -220,7 +222,7 @@ def _refuse_launch(algorithm: Algorithm, launch: LaunchRequest) -> None:
     for field in fields(launch):
         if getattr(launch, field.name) != field.default:
             raise UsageError(
-                f"--{field.name.replace('_', '-')}: --algorithm {algorithm} has no use for it",
+                f"--{field.name.replace('_', '-')}: --algorithm {algorithm} does not use it",
                 way_out="leave it out, or use --algorithm merge or bottom-up",
             )
 
@@ -232,7 +234,7 @@ def _tile(launch: LaunchPolicy, order: Order, limits: DeviceLimits) -> int:
     full. Kernels that stage nothing start from single items.
     """
     room = _largest(order, limits).room
-    of = named(launch.kernel).tile
+    of = variant_named(launch.kernel).tile
     if of != "output":
         return room if of else 1
     tiles = ceil_div(room, launch.tile_size)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
-from gpumerge_cli.backends.gpu.launching import Launch, Step, Take, copy
+from gpumerge_cli.backends.gpu.launching import Allocate, Launch, Step, copy
 from gpumerge_cli.backends.gpu.merging import merge_of
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.radix import sort_by_digits
-from gpumerge_cli.backends.gpu.sort_policy import TileShape, judge_count, of_fan_in, tile_shape, tile_shared_bytes
+from gpumerge_cli.backends.gpu.sort_policy import TileShape, check_sort_size, of_fan_in, tile_shape, tile_shared_bytes
 from gpumerge_cli.backends.gpu.source import tile_macros
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run, fan_ins
 from gpumerge_cli.backends.limits import whole_vectors
@@ -29,28 +29,29 @@ class Sort:
         self._size = item_bytes(kernels.order)
 
     def steps(
-        self, items: Run, out: int, take: Take, text: Context = NO_TEXT, *, overwrite: bool = False
+        self, items: Run, out: int, allocate: Allocate, text: Context = NO_TEXT, *, overwrite: bool = False
     ) -> Iterator[Step]:
         """Sort items, an address and a count, into `out`, stably.
 
-        The items stay as they are, unless `out` is their address. overwrite: they need not, so that less memory is
-        taken. text: of rows. Raises UsageError for more items than the algorithm takes.
+        The items stay as they are, unless `out` is their address. overwrite: they may be overwritten, which saves
+        memory. text: the context of rows. Raises UsageError for more items than the algorithm takes.
         """
         (address, count), policy = items, self._policy
-        judge_count(policy.algorithm, count)
+        check_sort_size(policy.algorithm, count)
         if count == 0:
             return
         several = policy.algorithm == "radix" or count > policy.tile
-        other = take(whole_vectors(count * self._size)) if several and not overwrite else None
+        other = allocate(whole_vectors(count * self._size)) if several and not overwrite else None
         room = address if other is None else other.ptr
         if policy.algorithm == "radix":
-            # Only the device knows which passes are needed. An even number leads from `out` back to it, an odd one from
-            # `room`. To make up the number, it adds a pass that is not needed. If all are needed, theirs must be right.
+            # Only the device knows which passes are needed. An even number of passes leads from `out` back to `out`, an
+            # odd number from `room`. The device adds an unneeded pass if the parity is wrong. If all passes are needed,
+            # their own parity must fit.
             begin = room if policy.passes % 2 else out
             if address in (out, room) and address != begin:
                 yield copy, count * self._size, (address, begin), False
                 address = begin
-            yield from sort_by_digits(self._kernels).steps((address, count), (out, room), take)
+            yield from sort_by_digits(self._kernels).steps((address, count), (out, room), allocate)
             return
         if policy.algorithm == "recursive":
             yield from self._recursively(items, out, room, text)
@@ -75,7 +76,7 @@ class Sort:
                 yield self._alone(level, target, text)
             else:
                 merge = merge_of(self._kernels, of_fan_in(policy.launch, fan_in), batched=True)
-                yield from merge.level(level, target, take, text)
+                yield from merge.level(level, target, allocate, text)
             length *= fan_in
 
     def _recursively(self, items: Run, out: int, room: int, text: Context) -> Iterator[Step]:
@@ -117,7 +118,7 @@ sort_of = lru_cache(maxsize=256)(Sort)
 def tiling(
     kernels: Kernels, shape: TileShape, transfer: Transfer | None, macros: Macros = (), words: int = 0
 ) -> Launch:
-    """The kernel whose blocks sort a tile each. macros, words: of columns; their words end the arguments."""
-    own = tile_macros(shape.block_size, shape.items_per_thread, shape.resident, transfer)
+    """The kernel whose blocks sort a tile each. macros, words: those of columns; their words are the last arguments."""
+    shape_macros = tile_macros(shape.block_size, shape.items_per_thread, shape.resident, transfer)
     shared = tile_shared_bytes(shape, kernels.order)
-    return kernels.ready("sort_tile", shape.block_size, _TILE_WORDS + words, (*own, *macros), shared)
+    return kernels.ready("sort_tile", shape.block_size, _TILE_WORDS + words, (*shape_macros, *macros), shared)

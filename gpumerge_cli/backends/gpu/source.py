@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.variants.lookup import named
+from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.launch import LaunchPolicy, Transfer
 from gpumerge_cli.order.base import Macros
@@ -58,7 +58,7 @@ def flatten(name: str, directory: Path | None = None) -> str:
 
 
 def moves_rows(order: Order) -> bool:
-    """True if rows are merged, and items gathered by them. Small records with short keys move whole, as keys do."""
+    """Whether rows are merged, and items gathered by them. Keys, and small records with short keys, move whole."""
     return not order.moves_whole(_SMALL_RECORDS)
 
 
@@ -95,7 +95,7 @@ def text_macros() -> Macros:
 def policy_macros(policy: LaunchPolicy, *, batched: bool = False) -> Macros:
     """The macros of the kernel that the policy launches."""
     batch = (("BATCHED", 1),) if batched else ()
-    return (*batch, *named(policy.kernel).gpu.macros(policy))
+    return (*batch, *variant_named(policy.kernel).gpu.macros(policy))
 
 
 def partition_macros(fan_in: int, *, batched: bool = False) -> Macros:

@@ -16,7 +16,7 @@ from gpumerge_cli.backends.gpu.exchange import even, sort_shares
 from gpumerge_cli.backends.gpu.lanes import Lanes
 from gpumerge_cli.backends.gpu.module import kernels_of
 from gpumerge_cli.backends.gpu.source import moves_rows
-from gpumerge_cli.backends.gpu.team import Team
+from gpumerge_cli.backends.gpu.team import DeviceTeam
 from gpumerge_cli.backends.gpu.team_interface import DeviceItems, ExchangePlan
 from gpumerge_cli.backends.gpu.team_kernels import GpuTeamKernels
 from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
@@ -106,7 +106,7 @@ class SeveralWorkspace(GpuWorkspace):
             return None
         with self._spreading:
             if self._spread is None:
-                self._spread = Spread(Team(self._members), self._order, self._capacity, self._limits)
+                self._spread = Spread(DeviceTeam(self._members), self._order, self._capacity, self._limits)
             return self._spread
 
     def _close_spread(self) -> None:
@@ -119,7 +119,7 @@ class Spread:
     """Up to `capacity` bytes of keys or small records on the devices of a team, each with its own share."""
 
     def __init__(
-        self, team: Team, order: Order, capacity: int, limits: DeviceLimits, plan: ExchangePlan | None = None
+        self, team: DeviceTeam, order: Order, capacity: int, limits: DeviceLimits, plan: ExchangePlan | None = None
     ) -> None:
         self._team, self._order, self._limits, self._plan = team, order, limits, plan
         self._ends = [stop * order.item_bytes for _, stop in even(capacity // order.item_bytes, len(team))]
@@ -143,7 +143,7 @@ class Spread:
             sent += length
 
     def sort(self, total: int, policy: SortPolicy, equals: Equals = Equals.ALL) -> int:
-        """Sort the first `total` bytes. Returns the bytes that are left, once they are in place."""
+        """Sort the first `total` bytes. Waits, and returns the bytes of the result."""
         size, team = self._order.item_bytes, self._team
         edges = [min(total, end) // size for end in (0, *self._ends)]
         given = [

@@ -13,7 +13,7 @@ from gpumerge_cli.errors import DeviceError, UsageError
 
 
 class _CapturedMemory:
-    """Memory of a graph that is being captured: taken and given back whenever the graph runs."""
+    """Memory of a graph that is being captured: taken and freed whenever the graph runs."""
 
     def __init__(self, nbytes: int, stream: int) -> None:
         self.ptr: int = cupy.cuda.runtime.mallocAsync(nbytes, stream)
@@ -21,7 +21,7 @@ class _CapturedMemory:
         self._stream = stream
 
     def __del__(self) -> None:
-        if is_captured(self._stream):  # else an error has ended the capture, and there is no graph to give it back
+        if is_captured(self._stream):  # otherwise an error has ended the capture, and no graph frees it
             cupy.cuda.runtime.freeAsync(self.ptr, self._stream)
 
     def pointer(self) -> Any:
@@ -30,14 +30,14 @@ class _CapturedMemory:
         return cupy.cuda.MemoryPointer(owned, 0)
 
 
-class _OfGraph:
-    """An allocator for temporaries of a graph that is being captured. usual: the allocator for all others."""
+class _GraphAllocator:
+    """An allocator for temporaries of a graph that is being captured. default: the allocator for all others."""
 
-    def __init__(self, stream: int, usual: Any) -> None:
-        self._stream, self.usual = stream, usual
+    def __init__(self, stream: int, default: Any) -> None:
+        self._stream, self.default = stream, default
 
     def __call__(self, nbytes: int) -> Any:
-        return _CapturedMemory(nbytes, self._stream).pointer() if nbytes else self.usual(nbytes)
+        return _CapturedMemory(nbytes, self._stream).pointer() if nbytes else self.default(nbytes)
 
 
 def current_stream() -> int:
@@ -54,15 +54,15 @@ def is_captured(stream: int) -> bool:
 def temporaries() -> Iterator[None]:
     """Arrays that are made in the body are temporaries of what is queued on the current stream: see scratch.
 
-    Make an array that is used after the body inside `lasting`.
+    An array that is used after the body must be made inside `lasting`.
     """
     stream, captured = current_stream(), False
-    with suppress(*FOREIGN):  # a stream of another device is judged where it is used
+    with suppress(*FOREIGN):  # a stream of another device is refused where it is used
         captured = is_captured(stream)
     if not captured:
         yield
         return
-    with cupy.cuda.using_allocator(_OfGraph(stream, cupy.cuda.get_allocator())):
+    with cupy.cuda.using_allocator(_GraphAllocator(stream, cupy.cuda.get_allocator())):
         yield
 
 
@@ -70,20 +70,20 @@ def temporaries() -> Iterator[None]:
 def lasting() -> Iterator[bool]:
     """Arrays that are made in the body may outlive the body of `temporaries` around it.
 
-    It is given whether others may not.
+    Gives whether it is inside such a body.
     """
     allocator = cupy.cuda.get_allocator()
-    if not isinstance(allocator, _OfGraph):
+    if not isinstance(allocator, _GraphAllocator):
         yield False
         return
-    with cupy.cuda.using_allocator(allocator.usual):
+    with cupy.cuda.using_allocator(allocator.default):
         yield True
 
 
 def scratch(nbytes: int) -> Any:
     """Memory for what is queued on the current stream while the result lives; `ptr` is its address.
 
-    It may be taken by other work behind that on the stream, and a graph runs later, so a graph gets memory of its own.
+    Later work on the stream may reuse it. A graph runs later, so it gets separate memory.
     """
     stream = current_stream()
     if is_captured(stream):
@@ -92,7 +92,7 @@ def scratch(nbytes: int) -> Any:
 
 
 def scratch_array(count: int, dtype: Any) -> Any:
-    """The same on the current stream, as an array of `count` items."""
+    """The memory of `scratch` as an array of `count` items."""
     size = count * cupy.dtype(dtype).itemsize
     if not size:
         return cupy.empty(count, dtype)
@@ -110,35 +110,35 @@ def calls_on(device: Any) -> Iterator[None]:
         try:
             yield
         except (DeviceError, *FOREIGN):
-            judge_stream()
+            check_stream()
             raise
 
 
-def judge_stream() -> None:
+def check_stream() -> None:
     """Raises UsageError if the current stream is one of another device than the current one."""
     driver = cupy.cuda.driver
-    own = other = 0
+    current = stream_device = 0
     with suppress(*FOREIGN):  # a device that has failed does not answer
         here = driver.ctxGetCurrent()
         there = driver.streamGetCtx(current_stream())
         if here == there:
             return
-        own = driver.ctxGetDevice()
+        current = driver.ctxGetDevice()
         driver.ctxSetCurrent(there)
-        other = driver.ctxGetDevice()
+        stream_device = driver.ctxGetDevice()
         driver.ctxSetCurrent(here)
-    if own == other:
+    if current == stream_device:
         return
     raise UsageError(
-        f"the current stream is one of GPU {other}, and the arrays lie on GPU {own}",
+        f"the current stream is of GPU {stream_device}, and the arrays lie on GPU {current}",
         way_out="make a stream of the arrays' GPU the current one",
     )
 
 
-def judge_waiting(stream: int, what: str) -> None:
+def check_waiting(stream: int, what: str) -> None:
     """Raises UsageError if a stream is captured by a graph, which cannot hold the wait for an answer."""
     if is_captured(stream):
         raise UsageError(
-            f"{what} waits for its answer, and a graph that is captured cannot",
+            f"{what} waits for its answer, which is impossible while a graph is captured",
             way_out="call it outside of the capture",
         )

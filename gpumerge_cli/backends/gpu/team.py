@@ -1,4 +1,4 @@
-"""Several devices that work together: a stream each, ways from one to another, and whether they see each other."""
+"""Several devices that work together: a stream for each, streams for copies, and access to each other's memory."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import cupy
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.gpu.buffers import OwnedStream, view
+from gpumerge_cli.backends.gpu.buffers import OwnedStream, device_view
 from gpumerge_cli.backends.gpu.failures import device_errors
 
 _ALREADY_ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled, which CuPy does not name
 
 
-class Memory:
+class ArrayMemory:
     """See team_interface.Memory."""
 
     def __init__(self, memory: cupy.ndarray) -> None:
@@ -27,14 +27,14 @@ class Memory:
         return int(self._memory.data.ptr)
 
 
-class Team:
-    """Devices by their place in the team, from 0. A device may be in it twice, as tests of one device have it."""
+class DeviceTeam:
+    """Devices, numbered from 0. A device may be in the team twice, so tests need only one device."""
 
     def __init__(self, devices: Sequence[cupy.cuda.Device]) -> None:
         self.devices = list(devices)
         self._linked = link([device.id for device in devices])
         self._work: list[OwnedStream] = []
-        self._ways: dict[tuple[int, int], OwnedStream] = {}
+        self._copy_streams: dict[tuple[int, int], OwnedStream] = {}
         self._lock = threading.Lock()
         for device in devices:
             with device_errors(), device:
@@ -47,8 +47,8 @@ class Team:
     def linked(self) -> bool:
         """Whether kernels of each device can read what `room` gives on all others.
 
-        Memory that CuPy takes in another way is not open to other devices. Copies need no link: without
-        one the driver takes them through host memory.
+        Other devices cannot read memory from another allocator of CuPy. Copies need no link: without one, the driver
+        copies through host memory.
         """
         pool = getattr(cupy.cuda.get_allocator(), "__self__", None)
         return self._linked and isinstance(pool, cupy.cuda.MemoryPool)
@@ -59,21 +59,21 @@ class Team:
 
     @contextmanager
     def on(self, member: int) -> Iterator[cupy.cuda.Stream]:
-        """Make a device and its stream the current ones, and turn their errors into this project's."""
+        """Make a device and its stream the current ones, and turn their errors into DeviceError."""
         with device_errors(), self.devices[member], self.stream(member) as stream:
             yield stream
 
     @contextmanager
-    def way(self, source: int, to: int) -> Iterator[cupy.cuda.Stream]:
+    def copies(self, source: int, to: int) -> Iterator[cupy.cuda.Stream]:
         """Make device `to`, and its stream that fetches from `source`, the current ones.
 
-        The stream waits for no work of either device. Memory taken here is never memory that such work has freed.
+        The stream waits for no work of either device. Memory taken here was never freed by such work.
         """
         with device_errors(), self.devices[to]:
             with self._lock:
-                if (source, to) not in self._ways:
-                    self._ways[source, to] = OwnedStream()
-            with self._ways[source, to].stream as stream:
+                if (source, to) not in self._copy_streams:
+                    self._copy_streams[source, to] = OwnedStream()
+            with self._copy_streams[source, to].stream as stream:
                 yield stream
 
     def fetch(self, source: int, address: int, to: int, target: int, nbytes: int) -> None:
@@ -87,29 +87,29 @@ class Team:
         runtime = cupy.cuda.runtime
         runtime.memcpyAsync(target, address, nbytes, runtime.memcpyDefault, cupy.cuda.get_current_stream().ptr)
 
-    def room(self, nbytes: int) -> Memory:
+    def room(self, nbytes: int) -> ArrayMemory:
         """Memory of the current device."""
-        return Memory(cupy.empty(nbytes, cupy.uint8))
+        return ArrayMemory(cupy.empty(nbytes, cupy.uint8))
 
     def packed(self, address: int, size: int, items: range) -> Callable[[], NDArray[np.uint8]]:
         """Pack some items of `size` bytes at an address of the current device. Gives a function that returns them."""
-        rows = view(address, items.stop * size, np.dtype(np.uint8)).reshape(items.stop, size)
+        rows = device_view(address, items.stop * size, np.dtype(np.uint8)).reshape(items.stop, size)
         chosen = cupy.ascontiguousarray(rows[items.start : items.stop : items.step])
         device, stream = cupy.cuda.Device(), cupy.cuda.get_current_stream()
 
-        def bytes_() -> NDArray[np.uint8]:
+        def read() -> NDArray[np.uint8]:
             with device_errors(), device:
                 found: NDArray[np.uint8] = chosen.get(stream=stream).reshape(-1)
             return found
 
-        return bytes_
+        return read
 
     def wait(self, event: cupy.cuda.Event) -> None:
         """Have the current stream wait for an event of any device."""
         cupy.cuda.get_current_stream().wait_event(event)
 
     def event(self) -> cupy.cuda.Event:
-        """An event behind all work that is queued on the current stream so far."""
+        """An event after all work that is queued on the current stream so far."""
         event = cupy.cuda.Event(disable_timing=True)
         event.record(cupy.cuda.get_current_stream())
         return event
@@ -119,23 +119,23 @@ class Team:
         for device, owned in zip(self.devices, self._work, strict=True):
             with device_errors(), device:
                 owned.stream.synchronize()
-        for (_, to), owned in self._ways.items():
+        for (_, to), owned in self._copy_streams.items():
             with device_errors(), self.devices[to]:
                 owned.stream.synchronize()
 
     def close(self) -> None:
         """Give streams and unused memory back."""
-        for (_, to), owned in self._ways.items():
+        for (_, to), owned in self._copy_streams.items():
             with device_errors(), self.devices[to]:
                 owned.close()
         for device, owned in zip(self.devices, self._work, strict=True):
             with device_errors(), device:
                 owned.close()
                 cupy.get_default_memory_pool().free_all_blocks()
-        self._ways.clear()
+        self._copy_streams.clear()
 
 
-def sees(device: int, other: int) -> bool:
+def can_read_peer(device: int, other: int) -> bool:
     """Whether kernels of a device can read the memory of another."""
     return device == other or bool(cupy.cuda.runtime.deviceCanAccessPeer(device, other))
 
@@ -145,7 +145,7 @@ def link(numbers: Sequence[int]) -> bool:
     runtime = cupy.cuda.runtime
     with device_errors():
         pairs = [(one, other) for one in set(numbers) for other in set(numbers) if one != other]
-        if not all(sees(one, other) for one, other in pairs):
+        if not all(can_read_peer(one, other) for one, other in pairs):
             return False
         for one, other in pairs:
             with cupy.cuda.Device(one):

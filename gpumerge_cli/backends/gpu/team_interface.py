@@ -22,13 +22,13 @@ class Memory(Protocol):
 
 
 class Devices(Protocol):
-    """Several devices. Their work is queued on the current stream, which `on` or `way` chooses; see team.Team."""
+    """Several devices. Work is queued on the current stream, which `on` or `copies` chooses; see team.DeviceTeam."""
 
     @property
     def linked(self) -> bool: ...
     def __len__(self) -> int: ...
     def on(self, member: int) -> AbstractContextManager[object]: ...
-    def way(self, source: int, to: int) -> AbstractContextManager[object]: ...
+    def copies(self, source: int, to: int) -> AbstractContextManager[object]: ...
     def room(self, nbytes: int) -> Memory: ...
     def event(self) -> Any: ...
     def wait(self, event: Any) -> None: ...
@@ -39,14 +39,13 @@ class Devices(Protocol):
 
 
 class TeamKernels(Protocol):
-    """The kernels for items on the current device of the team, on the current stream.
-
-    fan_in: the most runs that a merge takes at once. most_cut: the most runs that `cuts` takes.
-    """
+    """The kernels for items on the current device of the team, on the current stream."""
 
     order: Order
     fan_in: int
+    """The most runs that a merge takes at once."""
     most_cut: int
+    """The most runs that `cuts` takes."""
 
     def sort(self, member: int, items: Run, out: int) -> None: ...
     def merge(self, member: int, runs: Sequence[Run], out: int) -> None: ...
@@ -64,14 +63,15 @@ class DeviceItems:
 
 @dataclass(frozen=True)
 class ExchangePlan:
-    """The plan of a sort.
-
-    pieces: the number of parts of a share, which are sorted one behind the other. If one device alone gets all results,
-    it sorts its share as a whole, and the others sort theirs in `returned` parts. direct: merges read the last piece
-    over the link instead of fetching it first. overlapped: the least bytes for which several pieces pay.
-    """
+    """The plan of a sort by several devices."""
 
     pieces: tuple[float, ...] = (0.875, 0.125)
+    """The sizes, as fractions of a share, of the pieces that are sorted one after the other."""
     returned: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
+    """The same for a sort whose results all go to one device: it sorts its own share as a whole, and the other devices
+    sort theirs in these pieces.
+    """
     direct: bool = True
+    """Merges read the last piece over the link instead of fetching it first."""
     overlapped: int = 64 << 20
+    """The least bytes of a sort for which several pieces pay."""

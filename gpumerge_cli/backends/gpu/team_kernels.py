@@ -14,7 +14,7 @@ from gpumerge_cli.backends.gpu.merging import cuts_at, merge_of
 from gpumerge_cli.backends.gpu.module import kernels_of
 from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch
-from gpumerge_cli.backends.gpu.team import Team
+from gpumerge_cli.backends.gpu.team import DeviceTeam
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.launch import FAN_INS, LaunchRequest, SortPolicy
@@ -26,7 +26,7 @@ class GpuTeamKernels:
 
     most_cut = FAN_INS[-1]
 
-    def __init__(self, team: Team, order: Order, sorting: SortPolicy, limits: DeviceLimits) -> None:
+    def __init__(self, team: DeviceTeam, order: Order, sorting: SortPolicy, limits: DeviceLimits) -> None:
         self.order = order
         self._sorting = sorting
         self._launches = [policy.resolve(LaunchRequest(), order, limits, runs) for runs in FAN_INS]

@@ -1,4 +1,4 @@
-"""Lines and records on the device: they are found, turned to rows, merged, and gathered."""
+"""Lines and records on the device: they are found, turned into rows, merged, and gathered."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class DeviceText:
     def merge(self, policy: LaunchPolicy, out: int, nbytes: int, equals: Equals, *, counted: bool) -> tuple[int, int]:
         """Merge the runs' rows into the `nbytes` at `out`; returns (bytes written, rows dropped).
 
-        counted: equal rows go out once, and `equals` gets their numbers.
+        counted: equal rows are put out once, and `self.equals` gets their counts.
         """
         runs = self.runs()
         self._fresh = False
@@ -125,12 +125,12 @@ class DeviceText:
             buffer.free()
 
     def _counted(self, lines: int) -> int:
-        """Keep the first of equal rows, and take note of their numbers. Returns the number of rows that are left."""
+        """Keep the first of equal rows, and store their counts. Returns the number of rows kept."""
         self.equals = self._checks.count_equals((self._merged.address, lines), self.context)
         return len(self.equals)
 
     def _dropped(self, lines: int, equals: Equals) -> int:
-        """Drop equal rows after the first one, if that is asked for. Returns the number of rows that are left."""
+        """Drop equal rows after the first one, if `equals` says so. Returns the number of rows kept."""
         if equals.keeps_all:
             return lines
         return self._checks.keep_first((self._merged.address, lines), equals is Equals.FIRST_CONTINUED, self.context)
@@ -143,7 +143,7 @@ class DeviceText:
         return written, lines - kept
 
     def _found(self) -> list[int]:
-        """The numbers of the runs' first rows, and of the end."""
+        """The number of each run's first row, and the number of all rows."""
         if self._edges is None:
             bounds = list(accumulate(self._lengths, initial=0))
             if self._size:

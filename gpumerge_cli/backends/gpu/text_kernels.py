@@ -1,4 +1,4 @@
-"""The calls of the kernels for text: lines are found and numbered, made to rows, and gathered by sorted rows."""
+"""The launches of the kernels for text: lines are found, numbered, turned into rows, and gathered by sorted rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from gpumerge_cli.backends.gpu.launching import Step, Take, copy, queue
+from gpumerge_cli.backends.gpu.launching import Allocate, Step, copy, queue
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.source import lines_order
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch
@@ -31,17 +31,17 @@ class TextKernels:
         self._kernels = kernels
         self._order = kernels.order
 
-    def steps(self, items: int, take: Take) -> Iterator[Step]:
+    def steps(self, items: int, allocate: Allocate) -> Iterator[Step]:
         """All steps of the methods below for a text of `items` lines or records, at unknown addresses."""
         if self._order.item_bytes:
             yield from self._rows(NO_TEXT, items, 0)
             yield from self._gathered_records(0, (0, items), 0)
             return
-        yield from self._counts(0, items, 0, take)
+        yield from self._counts(0, items, 0, allocate)
         yield from self._finds(0, items, 0, 0)
         yield from self._numbers(0, items, 0, 1)
         yield from self._rows(NO_TEXT, items, 0)
-        yield from self._lengths((0, items), 0, 0, take)
+        yield from self._lengths((0, items), 0, 0, allocate)
         yield from self._gathered_lines(NO_TEXT, (0, items), 0, 0, items)
 
     def line_starts(self, text: int, nbytes: int) -> Any:
@@ -98,11 +98,11 @@ class TextKernels:
         queue(self._gathered_lines(context, rows, ends.data.ptr, out, nbytes), current_stream())
         return nbytes, taken
 
-    def _counts(self, text: int, nbytes: int, ends: int, take: Take) -> Iterator[Step]:
+    def _counts(self, text: int, nbytes: int, ends: int, allocate: Allocate) -> Iterator[Step]:
         """Write to the int64 at `ends` the numbers of lines up to the end of what each block reads."""
         blocks, terminator = _text_blocks(nbytes), self._order.layout().terminator
         yield self._step("count_lines", blocks, [text, nbytes, terminator, ends], shared=_COUNTING)
-        yield from self._running_sums((ends, blocks), take)
+        yield from self._running_sums((ends, blocks), allocate)
 
     def _finds(self, text: int, nbytes: int, ends: int, starts: int) -> Iterator[Step]:
         words = [text, nbytes, self._order.layout().terminator, ends, starts]
@@ -118,21 +118,21 @@ class TextKernels:
         blocks = _text_blocks(rows[1] * self._order.item_bytes + 3)
         yield self._step("gather_records", blocks, [text, *rows, out], file=_ROWS)
 
-    def _lengths(self, rows: Run, starts: int, ends: int, take: Take) -> Iterator[Step]:
+    def _lengths(self, rows: Run, starts: int, ends: int, allocate: Allocate) -> Iterator[Step]:
         """Write to the int64 at `ends` where each line ends in the output."""
         yield self._step("line_lengths", ceil_div(rows[1], _THREADS), [*rows, starts, ends])
-        yield from self._running_sums((ends, rows[1]), take)
+        yield from self._running_sums((ends, rows[1]), allocate)
 
     def _gathered_lines(self, context: Context, rows: Run, ends: int, out: int, nbytes: int) -> Iterator[Step]:
         yield self._step("gather_lines", _text_blocks(nbytes), [*context, rows[0], ends, rows[1], out, nbytes])
 
-    def _running_sums(self, numbers: Run, take: Take) -> Iterator[Step]:
-        """Each of the int64 becomes the sum of all up to it. CuPy would compile a copy first, and load NVRTC for it."""
+    def _running_sums(self, numbers: Run, allocate: Allocate) -> Iterator[Step]:
+        """Replace each int64 by the sum of all up to it. CuPy's own function would load NVRTC to compile itself."""
         blocks, shared = ceil_div(numbers[1], _THREADS * _SUMMED_PER_THREAD), 8 * _THREADS
-        sums = take(8 * blocks)
+        sums = allocate(8 * blocks)
         if blocks > 1:
             yield self._step("add_up", blocks, [*numbers, sums.ptr], shared=shared)
-            yield from self._running_sums((sums.ptr, blocks), take)
+            yield from self._running_sums((sums.ptr, blocks), allocate)
         yield self._step("running_sums", blocks, [*numbers, sums.ptr], shared=shared)
 
     def _step(self, name: str, blocks: int, words: list[int], *, file: str = _TEXT, shared: int = 0) -> Step:
@@ -145,5 +145,5 @@ def _text_blocks(nbytes: int) -> int:
 
 def out_of_order() -> DisorderError:
     """The error for merged lines that are not the lines of the inputs. Only inputs out of order lead to it."""
-    what = "inputs are out of order: merged, some of their lines are there twice and others not at all"
+    what = "inputs are out of order: merged, some of their lines are repeated and others missing"
     return DisorderError(what, way_out="leave --no-check out")

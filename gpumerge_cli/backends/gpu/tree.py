@@ -16,7 +16,7 @@ Run = tuple[int, int]
 Context = tuple[int, int]
 """The addresses of a text and of its line starts, 0 for records: see lines.cuh."""
 NO_TEXT: Context = (0, 0)
-"""That of items which move whole."""
+"""The context of items that move whole."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ def fan_ins(runs: int, most: int) -> list[int]:
 def merge_runs(
     runs: Sequence[Run], item_bytes: int, out: int, scratch: int, *, fan_in: int
 ) -> Iterator[tuple[Sequence[Run], int]]:
-    """The merges, and copies of single runs, that merge `runs` into `out`: runs, and the address that they go to.
+    """The merges, and copies of single runs, that merge `runs` into `out`: runs and the address of their output.
 
-    They come in the order in which they depend on each other. The runs stay as they are. fan_in: the most runs of a
+    Each comes after those that it depends on. The runs stay as they are. fan_in: the most runs of a
     merge. scratch: as large as `out`; it is used only for more runs. Passes write to `out` and `scratch` in turn, and
     the last one to `out`.
     """

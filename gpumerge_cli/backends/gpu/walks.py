@@ -10,7 +10,7 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.launching import PinnedAnswers, Step, Take, zeros
+from gpumerge_cli.backends.gpu.launching import Allocate, PinnedAnswers, Step, zeros
 from gpumerge_cli.backends.gpu.merging import Partition
 from gpumerge_cli.backends.gpu.module import Kernels, kernels_of
 from gpumerge_cli.backends.gpu.policy import item_bytes
@@ -104,19 +104,20 @@ class Walk:
     def __call__(
         self, runs: list[Run], out: int, room: int, values: list[int], moved: int, text: Context = NO_TEXT
     ) -> int:
-        """Put out the set of two runs, each an address and a count, on the current stream. Waits for their number.
+        """Write the set of two runs on the current stream. Waits for the number of its items, and returns it.
 
-        out: where items go, which has room for `room` items; runs that are not in order put out no more. values, moved:
-        where the rows of values come from and go. text: of rows. The runs have an item at least, and takes(their sum).
+        out: the address of the output, which has room for `room` items, even if runs are out of order. values, moved:
+        the addresses of the rows of values, and of their output. text: the context of rows. The runs have at least one
+        item, and takes(their sum) holds.
         """
-        return self._answers.to(self.steps, runs, (out, room), (values, moved), scratch, text)
+        return self._answers.answer_of(self.steps, runs, (out, room), (values, moved), scratch, text)
 
     def steps(
         self,
         runs: list[Run],
         out: Run,
         values: tuple[list[int], int],
-        take: Take,
+        allocate: Allocate,
         text: Context,
         count: int,
     ) -> Iterator[Step]:
@@ -126,7 +127,7 @@ class Walk:
         tiles = -(-(m + n) // tile)
         edges = tiles + 1
         counting = 1 + tiles + kernel_size("GROUP_WORDS") * -(-tiles // kernel_size("WARP"))
-        memory = take(_NUMBER * (counting + _RUNS * edges))
+        memory = allocate(_NUMBER * (counting + _RUNS * edges))
         taken, published, cuts = (memory.ptr + _NUMBER * at for at in (0, 1, counting))
         column_words = () if self._columns is None else self._columns.arguments(values[0], [m, n], out[0], values[1])
         yield zeros, _NUMBER * counting, (memory.ptr,), False
@@ -142,7 +143,7 @@ def walk_of(device: int, order: Order, limits: DeviceLimits, equals: Equals, val
     return Walk(kernels_of(device, order if columns is None else columns.order, limits), equals, columns)
 
 
-def combined(
+def combine_arrays(
     arrays: Sequence[Any],
     order: Order,
     equals: Equals,
@@ -152,8 +153,8 @@ def combined(
 ) -> tuple[Any, Any]:
     """The set of one or two sorted arrays of keys, and the rows of their values, on the current device.
 
-    on: the number of the device, and its limits. out: the keys become its first items. New arrays hold at most twice
-    the memory that they need.
+    on: the number of the device, and its limits. out: an array whose first items become the keys. New arrays take
+    at most twice the memory that they need.
     """
     m, n = len(arrays[0]), len(arrays[-1]) if len(arrays) > 1 else 0
     room = equals.most(list(map(len, arrays)))
@@ -166,18 +167,18 @@ def combined(
     if not walk.takes(m + n):
         raise UsageError(f"{m + n} keys have values, which is too many", way_out="combine them in parts")
     rows = [] if not row else [each.copy() if each.data.ptr % walk.unit else each for each in values or ()]
-    places = [each.data.ptr for each in rows]
+    addresses = [each.data.ptr for each in rows]
     runs = [(array.data.ptr, len(array)) for array in arrays]
     if len(runs) == 1:
         runs.append((runs[0][0], 0))
-        places += places
-    count = walk(runs, keys.data.ptr, room, places, moved.data.ptr if moved is not None and row else 0)
+        addresses += addresses
+    count = walk(runs, keys.data.ptr, room, addresses, moved.data.ptr if moved is not None and row else 0)
     found = _cut(keys, count) if out is None else keys[:count]
     return found, None if moved is None else _cut(moved, count)
 
 
 def alone(equals: Equals) -> Equals:
-    """The set of a run and an empty one that has the items of `equals` of the run alone."""
+    """The set that makes the same of a run and an empty one as `equals` makes of the run alone."""
     return Equals.of_sets("union", distinct=equals.is_distinct)
 
 

@@ -1,6 +1,6 @@
-"""The GPU's workspace: a chunk's bytes in pinned memory, on the device, merged, and back.
+"""The GPU's workspace: a chunk's bytes go to the device through pinned memory, are merged there, and come back.
 
-Work is queued on a stream of its own and timed by events; the host waits only where it needs a result.
+Work is queued on a separate stream and timed by events; the host waits only where it needs a result.
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ class GpuWorkspace:
         """See Workspace."""
         if self._text is not None:
             return {}
-        with self._entered():  # its arrays are made on the stream behind the upload
+        with self._entered():  # the arrays are made on the stream, after the upload
             runs = [run for run in self._runs() if run[1]]
             return self._callable(merges(self._order, runs, self._input, self._output))
 
@@ -262,7 +262,7 @@ class GpuWorkspace:
             return {name: partial(self._run_set, library) for name, library in found.items()}
 
     def time(self, work: Callable[[], None]) -> float:
-        """See Workspace: by events on the workspace's stream, the device being held until the work is queued."""
+        """See Workspace: by events on the workspace's stream. A kernel holds the device until the work is queued."""
         with self._entered():
             start, end = cupy.cuda.Event(), cupy.cuda.Event()
             queue([(self._kernels.ready("hold", 1, 1), 1, [_HEAD_START], False)], self._stream.ptr)
@@ -278,7 +278,7 @@ class GpuWorkspace:
             self._stream.synchronize()
             now = time.perf_counter()
             for name, nbytes, start, end in self._pending:
-                # The last of them ended just now; events know no other clock than each other.
+                # The last one ended just now. Events are timed only relative to each other.
                 stopped = now - float(cupy.cuda.get_elapsed_time(end, self._pending[-1][3])) / 1000
                 self.spans.append(Span(name, float(cupy.cuda.get_elapsed_time(start, end)) / 1000, nbytes, stopped))
         self._pending.clear()
@@ -318,7 +318,7 @@ class GpuWorkspace:
         self._keep(kept, sum(count for _, count in runs))
 
     def _keep(self, kept: int, count: int) -> None:
-        """Take note that so many of `count` items go out."""
+        """Record that so many of `count` items are put out."""
         self.merged_bytes, self.dropped = kept * self._order.item_bytes, count - kept
 
     def _drop_equals(self, equals: Equals, count: int) -> None:

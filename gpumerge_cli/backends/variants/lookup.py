@@ -12,7 +12,7 @@ from gpumerge_cli.launch import OPTIONS, LaunchRequest
 for _module in MODULES.values():
     import_module(f"{__package__}.{_module}")
 
-__all__ = ["LADDER", "NAMES", "RUNGS", "asked_for", "named"]
+__all__ = ["LADDER", "NAMES", "RUNGS", "requested_variant", "variant_named"]
 
 LADDER: tuple[Variant, ...] = tuple(REGISTERED[name] for name in NAMES)
 """All variants, the simplest first."""
@@ -22,21 +22,21 @@ RUNGS: tuple[str, ...] = tuple(
 """The names of all rungs: a variant with several ways to load tiles is a rung for each (see LaunchPolicy.rung)."""
 
 
-def named(name: str) -> Variant:
+def variant_named(name: str) -> Variant:
     """The variant of this name. Raises UsageError if there is none."""
     if name not in REGISTERED:
-        raise UsageError(f"{name!r} is no kernel", way_out=f"use auto, {', '.join(NAMES)}")
+        raise UsageError(f"invalid kernel {name!r}", way_out=f"use auto, {', '.join(NAMES)}")
     return REGISTERED[name]
 
 
-def asked_for(request: LaunchRequest) -> Variant:
-    """The variant to run; "auto" is the same on every backend. Raises UsageError for an option that it does not use."""
-    chosen = next(one for one in LADDER if one.auto) if request.kernel == "auto" else named(request.kernel)
+def requested_variant(request: LaunchRequest) -> Variant:
+    """The variant that a request runs, the same on every backend. Raises UsageError for an option it does not use."""
+    chosen = next(one for one in LADDER if one.auto) if request.kernel == "auto" else variant_named(request.kernel)
     for option in OPTIONS:
         if getattr(request, option) is not None and option not in chosen.options:
             kernels = [variant.name for variant in LADDER if option in variant.options]
             raise UsageError(
-                f"--{option.replace('_', '-')}: the {chosen.name} kernel has no use for it",
+                f"--{option.replace('_', '-')}: the {chosen.name} kernel does not use it",
                 way_out=f"leave it out, or use --kernel {' or '.join(kernels)}",
             )
     return chosen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpumerge_cli.backends.variants import staging
-from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Rounds, Variant, register
+from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Rounds, Variant, register_variant
 from gpumerge_cli.launch import LaunchRequest, TileLoad
 
 
@@ -11,7 +11,7 @@ def _load(request: LaunchRequest) -> TileLoad:
     return request.tile_load or "full"
 
 
-register(
+register_variant(
     Variant(
         name="tiled",
         options=staging.OPTIONS | {"tile_load"},
@@ -19,8 +19,8 @@ register(
         tile="inputs",
         rounds=Rounds(keeps=False),
         gpu=OnGpu(
-            resolve=lambda wish: staging.on_gpu("tiled", wish, _load(wish.request)),
-            shared=staging.shared,
+            resolve=lambda facts: staging.on_gpu("tiled", facts, _load(facts.request)),
+            shared=staging.staging_bytes,
             sizes=staging.sizes,
             splits=staging.gpu_splits,
             how="blocks stage rounds of both inputs in shared memory",

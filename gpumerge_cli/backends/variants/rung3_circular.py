@@ -1,22 +1,22 @@
-"""Rung 3: as tiled, but items that a round leaves over stay in a ring, and only the used ones are replaced."""
+"""Rung 3: as tiled, but unused items of a round stay in a ring, and only used items are replaced."""
 
 from __future__ import annotations
 
 from gpumerge_cli.backends.variants import staging
-from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Rounds, Variant, register
+from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Rounds, Variant, register_variant
 
-register(
+register_variant(
     Variant(
         name="circular",
         options=staging.OPTIONS,
         tile="inputs",
         rounds=Rounds(keeps=True),
         gpu=OnGpu(
-            resolve=lambda wish: staging.on_gpu("circular", wish),
-            shared=staging.shared,
+            resolve=lambda facts: staging.on_gpu("circular", facts),
+            shared=staging.staging_bytes,
             sizes=staging.sizes,
             splits=staging.gpu_splits,
-            how="as tiled, and what a round leaves over stays in a ring",
+            how="as tiled, and unused items of a round stay in a ring",
         ),
         cpu=OnCpu(lambda request, width, why: staging.on_cpu("circular", request, width, why), staging.cpu_splits),
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gpumerge_cli.backends.kernel_sizes import kernel_size
-from gpumerge_cli.backends.limits import MAX_TILE, VECTOR, DeviceLimits, fitting, within
+from gpumerge_cli.backends.limits import MAX_TILE, VECTOR, DeviceLimits, check_shared_memory, size_in_range
 from gpumerge_cli.backends.splits import Lengths, Splits, ceil_div, every, some
-from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Variant, Wish, register
+from gpumerge_cli.backends.variants.variant import LaunchFacts, OnCpu, OnGpu, Variant, register_variant
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import FAN_INS, LaunchPolicy, LaunchRequest, Transfer
@@ -45,11 +45,11 @@ _WHY_TRANSFER: dict[Transfer, str] = {
 }
 
 
-def _on_gpu(wish: Wish) -> LaunchPolicy:
+def _on_gpu(facts: LaunchFacts) -> LaunchPolicy:
     """One tile a block. Block size, items and fan-in decide the tile, so a tile size decides one of these."""
-    request, limits, size = wish.request, wish.limits, wish.item_bytes
+    request, limits, size = facts.request, facts.limits, facts.item_bytes
     transfer = _transfer(request, limits)
-    fan_in = request.fan_in or next((most for most in FAN_INS if most >= wish.runs), FAN_INS[-1])
+    fan_in = request.fan_in or next((most for most in FAN_INS if most >= facts.runs), FAN_INS[-1])
     tuned_block, tuned_items, tuned_resident = _SHAPES[transfer][fan_in][_ITEM_BYTES.index(size)]
     block, items, tile = request.block_size, request.items_per_thread, request.tile_size
     spare = spare_threads(fan_in)
@@ -92,11 +92,11 @@ def _on_gpu(wish: Wish) -> LaunchPolicy:
         path_tile(block, items, fan_in),
         fan_in=fan_in,
         transfer=transfer,
-        why=f"{wish.why}, {_WHY_TRANSFER[transfer]}",
+        why=f"{facts.why}, {_WHY_TRANSFER[transfer]}",
     )
     as_tuned = (block, items) == (tuned_block, tuned_items)
     resident = min(tuned_resident if as_tuned else 1, limits.dynamic_shared // _shared(chosen, size))
-    return fitting(replace(chosen, resident=max(1, resident)), _shared(chosen, size), limits)
+    return check_shared_memory(replace(chosen, resident=max(1, resident)), _shared(chosen, size), limits)
 
 
 def _transfer(request: LaunchRequest, limits: DeviceLimits) -> Transfer:
@@ -137,8 +137,10 @@ def _gpu_splits(policy: LaunchPolicy, total: int) -> Splits:
 
 
 def _on_cpu(request: LaunchRequest, width: int, why: str) -> LaunchPolicy:
-    tile = within("--tile-size", request.tile_size, CHAINS * _CHAIN_ITEMS, CHAINS, MAX_TILE, "items a tile")
-    items = within("--items-per-thread", request.items_per_thread, -(-tile // CHAINS), 1, MAX_TILE, "items a thread")
+    tile = size_in_range("--tile-size", request.tile_size, CHAINS * _CHAIN_ITEMS, CHAINS, MAX_TILE, "items a tile")
+    items = size_in_range(
+        "--items-per-thread", request.items_per_thread, -(-tile // CHAINS), 1, MAX_TILE, "items a thread"
+    )
     if request.tile_size is not None and request.items_per_thread is not None and items * CHAINS != tile:
         raise UsageError(
             f"--tile-size {tile} is not {CHAINS} chains of --items-per-thread {items}",
@@ -155,7 +157,7 @@ def _cpu_splits(policy: LaunchPolicy) -> Splits:
     return (("block", every(policy.tile_size)), ("chain", chains))
 
 
-register(
+register_variant(
     Variant(
         name="path",
         options=frozenset({"tile_size", "fan_in", "transfer"}),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.limits import MAX_BLOCK, MAX_GRID, MAX_TILE, fitting, within
-from gpumerge_cli.backends.splits import Splits, ceil_div, every, shares
-from gpumerge_cli.backends.variants.variant import Wish
+from gpumerge_cli.backends.limits import MAX_BLOCK, MAX_GRID, MAX_TILE, check_shared_memory, size_in_range
+from gpumerge_cli.backends.splits import Splits, ceil_div, equal_parts, every
+from gpumerge_cli.backends.variants.variant import LaunchFacts
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, TileLoad
 
@@ -16,12 +16,12 @@ the fastest of sweeps on an H200; 12 and 16 bytes were not swept. The threads of
 apart, so small shares that spread over the banks do best."""
 
 
-def on_gpu(kernel: str, wish: Wish, load: TileLoad | None = None) -> LaunchPolicy:
+def on_gpu(kernel: str, facts: LaunchFacts, load: TileLoad | None = None) -> LaunchPolicy:
     """The policy on a GPU. By default one round gives every thread of a block a share."""
-    request, limits = wish.request, wish.limits
-    threads, each, blocks_each = _SHAPES[wish.item_bytes]
+    request, limits = facts.request, facts.limits
+    threads, each, blocks_each = _SHAPES[facts.item_bytes]
     block = min(request.block_size or threads, limits.max_threads)
-    room = limits.dynamic_shared // (_slices(load) * wish.item_bytes)
+    room = limits.dynamic_shared // (_slices(load) * facts.item_bytes)
     tile = request.tile_size or min(block * (request.items_per_thread or each), room)
     items = min(request.items_per_thread or ceil_div(tile, block), tile)
     blocks = request.blocks or blocks_each * limits.multiprocessors
@@ -29,14 +29,14 @@ def on_gpu(kernel: str, wish: Wish, load: TileLoad | None = None) -> LaunchPolic
         raise UsageError(
             f"--blocks {blocks} is more than the {MAX_GRID} blocks of a CUDA grid", way_out="use fewer, or leave it out"
         )
-    policy = LaunchPolicy(kernel, block, items, tile, load, blocks, staged=True, why=wish.why)
-    return fitting(policy, shared(policy, wish.item_bytes), limits)
+    policy = LaunchPolicy(kernel, block, items, tile, load, blocks, staged=True, why=facts.why)
+    return check_shared_memory(policy, staging_bytes(policy, facts.item_bytes), limits)
 
 
 def on_cpu(kernel: str, request: LaunchRequest, width: int, why: str, load: TileLoad | None = None) -> LaunchPolicy:
     """The policy on the CPU. A host thread runs the threads of a block in turn, on slices staged in cache."""
-    block = within("--block-size", request.block_size, 1, 1, MAX_BLOCK, "threads a block")
-    tile = within("--tile-size", request.tile_size, _TILE_BYTES // width, 1, MAX_TILE, "items a tile")
+    block = size_in_range("--block-size", request.block_size, 1, 1, MAX_BLOCK, "threads a block")
+    tile = size_in_range("--tile-size", request.tile_size, _TILE_BYTES // width, 1, MAX_TILE, "items a tile")
     items = ceil_div(tile, block)
     if request.items_per_thread is not None:
         if request.tile_size is not None and request.items_per_thread * block < tile:
@@ -45,12 +45,12 @@ def on_cpu(kernel: str, request: LaunchRequest, width: int, why: str, load: Tile
                 f"--tile-size {tile}",
                 way_out="leave --items-per-thread out: the tile decides it",
             )
-        items = within("--items-per-thread", request.items_per_thread, items, 1, MAX_TILE, "items a thread")
+        items = size_in_range("--items-per-thread", request.items_per_thread, items, 1, MAX_TILE, "items a thread")
         tile = tile if request.tile_size is not None else items * block
     return LaunchPolicy(kernel, block, items, tile, load, staged=True, why=why)
 
 
-def shared(policy: LaunchPolicy, size: int) -> int:
+def staging_bytes(policy: LaunchPolicy, size: int) -> int:
     """The bytes of dynamic shared memory of one block."""
     return _slices(policy.tile_load) * policy.tile_size * size
 
@@ -63,12 +63,12 @@ def sizes(policy: LaunchPolicy) -> tuple[int, ...]:
 def gpu_splits(policy: LaunchPolicy, total: int) -> Splits:
     """The levels on a GPU: blocks with a section each, rounds, threads."""
     rounds = ("round", every(policy.tile_size))
-    return (("block", shares(policy.blocks)), rounds, ("thread", every(policy.items_per_thread)))
+    return (("block", equal_parts(policy.blocks)), rounds, ("thread", every(policy.items_per_thread)))
 
 
 def cpu_splits(policy: LaunchPolicy) -> Splits:
     """The levels on the CPU: rounds, and the threads that share the outputs of a round."""
-    return (("round", every(policy.tile_size)), ("thread", shares(policy.block_size)))
+    return (("round", every(policy.tile_size)), ("thread", equal_parts(policy.block_size)))
 
 
 def _slices(load: TileLoad | None) -> int:

@@ -1,4 +1,4 @@
-"""A kernel variant: one rung of the ladder, with all that the program knows of it in one value.
+"""A kernel variant: one rung of the ladder, described by one value.
 
 A variant is three files: its CUDA kernel, kernels/gpu/merge_NAME.cu; its twin for host threads,
 kernels/cpu/merge_NAME.hpp; and rungN_NAME.py beside this one, which registers the `Variant`. Both kernel files define a
@@ -19,76 +19,78 @@ from gpumerge_cli.order.base import Macros
 
 
 @dataclass(frozen=True, eq=False)
-class Wish:
-    """The facts that decide a launch on a GPU.
-
-    item_bytes: the size of the items that the kernels move. runs: the number of runs. why: the reason for this variant.
-    """
+class LaunchFacts:
+    """The facts that decide a launch on a GPU."""
 
     request: LaunchRequest
     item_bytes: int
+    """The size of the items that the kernels move."""
     limits: DeviceLimits
     runs: int
+    """The number of runs."""
     why: str
+    """The reason for this variant."""
 
 
 @dataclass(frozen=True, eq=False)
 class OnGpu:
-    """A variant on a GPU.
+    """A variant on a GPU."""
 
-    resolve: decides what a wish leaves open; raises UsageError that names the limit that the wish exceeds. shared:
-    gives the bytes of dynamic shared memory of a block; takes (policy, bytes of an item). sizes: gives the arguments of
-    the kernel behind the runs and the output. splits: gives the levels that the output is cut into; takes (policy,
-    number of outputs). macros: gives the macros that the kernel is compiled with. cut_ahead: the kernel takes cuts that
-    partition.cu makes, and no sizes. how: says in a few words how it works.
-    """
-
-    resolve: Callable[[Wish], LaunchPolicy]
+    resolve: Callable[[LaunchFacts], LaunchPolicy]
+    """Decides what the request leaves open. Raises UsageError that names the exceeded limit."""
     shared: Callable[[LaunchPolicy, int], int]
+    """Gives the bytes of dynamic shared memory of a block, from the policy and the bytes of an item."""
     sizes: Callable[[LaunchPolicy], tuple[int, ...]]
+    """Gives the arguments of the kernel after the runs and the output."""
     splits: Callable[[LaunchPolicy, int], Splits]
+    """Gives the levels that the output is cut into, from the policy and the number of outputs."""
     how: str
+    """Says in a few words how the kernel works."""
     macros: Callable[[LaunchPolicy], Macros] = lambda policy: ()
+    """Gives the macros that the kernel is compiled with."""
     cut_ahead: bool = False
+    """The kernel takes cuts that partition.cu makes, and no sizes."""
 
 
 @dataclass(frozen=True, eq=False)
 class OnCpu:
-    """A variant on host threads.
-
-    resolve: decides what a request leaves open; takes (request, bytes of an item, why). splits: gives the levels that a
-    host thread cuts its piece into. how: says in a few words how it works.
-    """
+    """A variant on host threads."""
 
     resolve: Callable[[LaunchRequest, int, str], LaunchPolicy]
+    """Decides what a request leaves open, from the request, the bytes of an item, and the reason for the variant."""
     splits: Callable[[LaunchPolicy], Splits]
+    """Gives the levels that a host thread cuts its piece into."""
     how: str = ""
+    """Says in a few words how the kernel works."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """Blocks stage `tile_size` items of each input a round. keeps: items that a round leaves over stay staged."""
+    """Blocks stage `tile_size` items of each input a round."""
 
     keeps: bool
+    """Unused items of a round stay staged for the next one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """A kernel that merges.
-
-    options: those of launch.OPTIONS that it uses. loads: its ways to load tiles, if it has several. tile: "inputs" if a
-    tile holds so many items of each input, "output" if it is a piece of the output, None if there are no tiles. rounds:
-    its rounds, if it has some. auto: it runs if the user names no kernel.
-    """
+    """A kernel that merges."""
 
     name: str
     gpu: OnGpu
     cpu: OnCpu
     options: frozenset[str] = frozenset()
+    """The launch.OPTIONS that it uses."""
     loads: tuple[TileLoad, ...] = ()
+    """Its ways to load tiles, if it has several."""
     tile: Literal["inputs", "output"] | None = None
+    """With "inputs", a tile holds so many items of each input; with "output", it is a piece of the output. None: there
+    are no tiles.
+    """
     rounds: Rounds | None = None
+    """Its rounds, if it works in rounds."""
     auto: bool = False
+    """It runs if the user names no kernel."""
 
     @property
     def fans_in(self) -> bool:
@@ -99,6 +101,6 @@ class Variant:
 REGISTERED: dict[str, Variant] = {}
 
 
-def register(variant: Variant) -> None:
+def register_variant(variant: Variant) -> None:
     """Add the variant to the registry, under its name."""
     REGISTERED[variant.name] = variant

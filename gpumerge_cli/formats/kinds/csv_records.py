@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.format import Column, Format, Layout, Prepared, Written, register
+from gpumerge_cli.formats.format import Column, Format, Layout, PreparedSources, Written, register_format
 from gpumerge_cli.order.rules import NUL, LineOrder
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Csv(Format):
-    """See formats/csv_lines.py, which turns records into lines. No suffix says it: plain lines are merged faster."""
+    """See formats/csv_lines.py, which turns records into lines. No suffix selects it: plain lines are merged faster."""
 
     name = "csv"
     holds = "lines"
@@ -28,12 +28,12 @@ class Csv(Format):
     readings = 1
     names_in_header = True
 
-    def judge(self, items: Items) -> None:
+    def check_items(self, items: Items) -> None:
         """See Format."""
         if items.terminator == NUL:
             raise UsageError("--csv: records end in newlines", way_out="leave -z out")
 
-    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> LineSource:
+    def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> LineSource:
         """See Format. The source has the lines of the file; `prepared` makes records of them."""
         from gpumerge_cli.formats.line_source import LineSource
 
@@ -52,16 +52,20 @@ class Csv(Format):
 
         return Order.lines(order_of_fields(layout.items.line_order))
 
-    def prepared(self, sources: Sequence[Source], layout: Layout, told: Callable[[int, float], None]) -> Prepared:
+    def prepared(
+        self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
+    ) -> PreparedSources:
         """See Format."""
         from gpumerge_cli.formats.csv_lines import records_of
         from gpumerge_cli.formats.line_source import LineSource
         from gpumerge_cli.order.kinds import Order
 
         lines = [source for source in sources if isinstance(source, LineSource)]
-        records = records_of(lines, layout.items.line_order, told)
+        records = records_of(lines, layout.items.line_order, progress)
         copied = records.shown is not None
-        return Prepared(tuple(records.sources), Order.lines(records.order), Written(records.shown), is_copied=copied)
+        return PreparedSources(
+            tuple(records.sources), Order.lines(records.order), Written(records.shown), is_copied=copied
+        )
 
     def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
         """See Format. Record number `header_lines` has the names. Raises InputError if there is no such record."""
@@ -78,9 +82,9 @@ class Csv(Format):
 
     def item_of(self, line: bytes, order: Order) -> bytes:
         """See Format."""
-        from gpumerge_cli.formats.csv_lines import as_line
+        from gpumerge_cli.formats.csv_lines import line_of_record
 
-        return as_line(line, order.text or LineOrder())
+        return line_of_record(line, order.text or LineOrder())
 
 
-register(Csv())
+register_format(Csv())

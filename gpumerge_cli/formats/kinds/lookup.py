@@ -25,20 +25,20 @@ def format_named(name: str) -> Format:
     return FORMATS[name]
 
 
-def format_of(suffix: str) -> Format | None:
-    """The format that a suffix says, in lower case and with its dot; "" for none."""
+def format_of_suffix(suffix: str) -> Format | None:
+    """The format of a suffix, in lower case and with its dot; "" for none."""
     return next((one for one in FORMATS.values() if suffix in one.suffixes), None)
 
 
 def dtype_of(suffix: str) -> str:
-    """The name of the dtype that a suffix says, "" if it says none."""
-    one = format_of(suffix)
+    """The name of the dtype of a suffix; "" if it has none."""
+    one = format_of_suffix(suffix)
     return "" if one is None else one.suffixes[suffix]
 
 
 def is_known(suffix: str) -> bool:
     """True if a suffix names a format."""
-    return format_of(suffix) is not None
+    return format_of_suffix(suffix) is not None
 
 
 def holds_lines(name: str) -> bool:
@@ -54,5 +54,5 @@ def names_columns(name: str) -> bool:
 
 def is_binary(suffix: str) -> bool:
     """True if a suffix names a format whose items are not lines of text."""
-    one = format_of(suffix)
+    one = format_of_suffix(suffix)
     return one is not None and one.holds != "lines"

@@ -10,7 +10,7 @@ from tokenize import TokenError
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import InputError, OutputError, UsageError
-from gpumerge_cli.formats.format import Format, Layout, register
+from gpumerge_cli.formats.format import Format, Layout, register_format
 from gpumerge_cli.order.key_types import of_dtype
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _no_warnings = threading.Lock()
 
 
 class Npy(Format):
-    """Items of the dtype that the header says."""
+    """Items of the dtype in the header."""
 
     name = "npy"
     holds = "typed"
@@ -31,7 +31,7 @@ class Npy(Format):
     begins = rb"\x93NUMPY"
     about = "NumPy, 1-D"
 
-    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> FixedSource:
+    def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> FixedSource:
         """See Format."""
         from gpumerge_cli.formats.record_options import item_name, order_of
 
@@ -47,31 +47,31 @@ class Npy(Format):
             order_of(source.dtype, layout.key)
         except UsageError as error:
             given = layout.key is not None or source.dtype.kind in "SV"
-            what = error.what if given else f"items of type {source.dtype} have no order here"
+            what = error.what if given else f"items of type {source.dtype} cannot be ordered"
             raise InputError(what, where=file.name, way_out=error.way_out) from None
         return source
 
     def header(self, dtype: Dtype, count: int) -> bytes:
-        """See Format. Raises OutputError for records whose fields it cannot say."""
+        """See Format. Raises OutputError for records whose fields it cannot hold."""
         import numpy as np
         from numpy.lib import format as npy
 
         head = io.BytesIO()
-        said = {"descr": npy.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (count,)}
+        fields = {"descr": npy.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (count,)}
         try:
-            npy.write_array_header_1_0(head, said)
+            npy.write_array_header_1_0(head, fields)
         except ValueError:
             what = "the names of the records' fields do not fit into a header of .npy"
             raise OutputError(what, way_out="write raw records, or give fields other names") from None
         return head.getvalue()
 
 
-def _same_items(there: Dtype, said: Dtype) -> bool:
-    if said.kind == "V" and said.names is None:
-        return there.kind in "SV" and there.itemsize == said.itemsize
-    if said.names is not None or there.kind in "SV":
-        return there == said
-    return there.newbyteorder("=") == said.newbyteorder("=")
+def _same_items(found: Dtype, expected: Dtype) -> bool:
+    if expected.kind == "V" and expected.names is None:
+        return found.kind in "SV" and found.itemsize == expected.itemsize
+    if expected.names is not None or found.kind in "SV":
+        return found == expected
+    return found.newbyteorder("=") == expected.newbyteorder("=")
 
 
 def _open_array(file: SeekableInput) -> FixedSource:
@@ -92,16 +92,16 @@ def _open_array(file: SeekableInput) -> FixedSource:
             )
         read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
         if read_header is None:
-            raise ValueError(f"version {version[0]}.{version[1]} of the format is not known here")
+            raise ValueError(f"version {version[0]}.{version[1]} of the format is not supported")
         with _no_warnings, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of the header's syntax, NumPy of its age
             shape, fortran, dtype = read_header(head)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError, TokenError) as error:
         # Messages about damaged headers speak of NumPy's parser. Messages about other files help.
-        told = isinstance(error, ValueError) and str(error) and "<ast" not in str(error)
-        reason = str(error).splitlines()[0] if told else "damaged header"
+        is_readable = isinstance(error, ValueError) and str(error) and "<ast" not in str(error)
+        reason = str(error).splitlines()[0] if is_readable else "damaged header"
         raise InputError(
-            f"not a readable .npy file ({reason})", where=file.name, way_out="say --format raw --dtype ... if it is raw"
+            f"not a readable .npy file ({reason})", where=file.name, way_out="use --format raw --dtype ... if it is raw"
         ) from None
     if dtype.hasobject:
         raise InputError("the array holds pickled objects", where=file.name, way_out="save it as numbers")
@@ -118,9 +118,9 @@ def _open_array(file: SeekableInput) -> FixedSource:
         raise InputError(
             f"the header says {shape[0]} items, {item_name(dtype)}, {size} bytes, but {there} bytes follow it",
             where=file.name,
-            way_out="the file is truncated" if there < size else "the file has been added to; save it again",
+            way_out="the file is truncated" if there < size else "the file has grown; save it again",
         )
     return FixedSource(file, of_dtype(dtype), header, size)
 
 
-register(Npy())
+register_format(Npy())

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import InputError
-from gpumerge_cli.formats.format import Format, Layout, register
+from gpumerge_cli.formats.format import Format, Layout, register_format
 from gpumerge_cli.order.key_types import SUFFIXES
 
 if TYPE_CHECKING:
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Raw(Format):
-    """Items of a dtype that options or the suffix say."""
+    """Items of a dtype that options or the suffix give."""
 
     name = "raw"
     holds = "untyped"
     suffixes = SUFFIXES
     about = "raw"
 
-    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> FixedSource:
+    def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> FixedSource:
         """See Format."""
         from gpumerge_cli.formats.fixed_source import FixedSource
 
@@ -32,11 +32,11 @@ class Raw(Format):
         if over:
             of, option = (dtype.name, "--dtype") if dtype.kind != "V" else ("a record", "the record's size")
             raise InputError(
-                f"{file.size} bytes are no multiple of {dtype.itemsize}, the size of {of}: {over} left over",
+                f"{file.size} bytes are not a multiple of {dtype.itemsize}, the size of {of}: {over} left over",
                 where=file.name,
                 way_out=f"check {option}, or whether the file is whole",
             )
         return FixedSource(file, dtype, 0, file.size)
 
 
-register(Raw())
+register_format(Raw())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.formats.format import Format, Layout, register
+from gpumerge_cli.formats.format import Format, Layout, register_format
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
@@ -22,7 +22,7 @@ class Text(Format):
     about = "lines of text"
     word = "text"
 
-    def open(self, file: SeekableInput, layout: Layout, told: Callable[[float], None]) -> LineSource:
+    def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> LineSource:
         """See Format."""
         from gpumerge_cli.formats.line_source import LineSource
 
@@ -39,4 +39,4 @@ class Text(Format):
                 refuse_wide(name, start, in_fields=False)
 
 
-register(Text())
+register_format(Text())

@@ -22,56 +22,57 @@ class MissingError(StoreError):
 
 
 class UncertainError(StoreError):
-    """No answer tells whether the store did what it was asked for."""
+    """No answer shows whether the store did what was requested."""
 
 
 class ChangedError(StoreError):
-    """The object is not the one that was looked at."""
+    """The object is not the one that was opened."""
 
     def __init__(self) -> None:
         super().__init__("the object changed while it was read", "merge it when nothing writes to it")
 
 
-_MOST_TOLD = 200
+_LONGEST_TEXT = 200
 
 
 def cut(text: str) -> str:
     """The beginning of a text of a store, which may have any length."""
-    return text if len(text) <= _MOST_TOLD else text[:_MOST_TOLD] + "..."
+    return text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + "..."
 
 
 @dataclass(frozen=True)
 class Found:
-    """An object as a look finds it. size: bytes. tag: changes with its content, "" if none. ranged: parts are read.
-
-    dated: the tag is a date, since the store gives no ETag. No request can ask for it.
-    """
+    """An object as the store describes it."""
 
     size: int
+    """In bytes."""
     tag: str
+    """It changes with the object's content; "" if the store gives none."""
     ranged: bool = True
+    """Whether parts of it can be read."""
     dated: bool = False
+    """Whether the tag is a date, since the store gives no ETag. Requests cannot be conditional on such a tag."""
 
 
 class WrongAnswerError(StoreError):
-    """An answer is not what was asked for; the next one may be."""
+    """An answer is not what was requested; the next one may be."""
 
 
 def check_answer(
-    asked: tuple[int, int], found: Found, *, given: tuple[int, int, int] | None, tag: str, length: int
+    requested: tuple[int, int], found: Found, *, given: tuple[int, int, int] | None, tag: str, length: int
 ) -> None:
-    """Raise WrongAnswerError or ChangedError unless an answer holds the range that was asked for, of what was found.
+    """Raise WrongAnswerError or ChangedError unless an answer holds the requested range of the object.
 
-    asked: start and stop. given: start, stop and the object's size as the answer tells them; None if it does not.
+    requested: start and stop. given: start, stop and the object's size as the answer states them; None if it does not.
     tag: the answer's, "" if it has none. length: the bytes that came; readers stop at one too many.
     """
-    if given is None and asked == (0, found.size):
-        given = (*asked, found.size)  # an answer of all bytes need not tell its range
+    if given is None and requested == (0, found.size):
+        given = (*requested, found.size)  # an answer of all bytes need not state its range
     if (tag and found.tag and tag != found.tag) or (given and given[2] not in (-1, found.size)):
         raise ChangedError
-    if given is None or given[:2] != asked:
-        raise WrongAnswerError("the store answered for another range than it was asked for", "try later")
-    wanted = asked[1] - asked[0]
+    if given is None or given[:2] != requested:
+        raise WrongAnswerError("the store answered with a range other than the requested one", "try later")
+    wanted = requested[1] - requested[0]
     if length != wanted:
         gave = f"{length} bytes of {wanted}" if length < wanted else f"more than the {wanted} bytes of the range"
         raise WrongAnswerError(f"the store gave {gave}", "try later")
@@ -79,26 +80,26 @@ def check_answer(
 
 @dataclass(frozen=True)
 class State:
-    """The state of an object, as a look tells it. told: a clause of an error.
+    """The state of an object, as the store describes it."""
 
-    ours: it is for certain the one that was written.
-    """
-
-    told: str
+    message: str
+    """A clause of an error."""
     ours: bool = False
+    """Whether it is certainly the object that was written."""
 
 
-def state_of(look: Callable[[], Found], *, size: int = -1, tag: str = "", before: Found | None = None) -> State:
-    """The state of an object, for when no answer tells whether it was written.
+def state_of(stat: Callable[[], Found], *, size: int = -1, tag: str = "", before: Found | None = None) -> State:
+    """The state of an object, for when no answer shows whether it was written.
 
-    look: looks at it. size, tag: of what was written, -1 and "" if unknown. before: the object that it replaces.
+    stat: asks the store for it. size, tag: of what was written, -1 and "" if unknown. before: the object that it
+    replaces.
     """
     try:
-        found = look()
+        found = stat()
     except MissingError:
         return State("no object is there")
     except StoreError as error:
-        return State(f"whether the new object is in place is not known (a look at it: {error.what})")
+        return State(f"whether the new object is in place is unknown (reading its state: {error.what})")
     there = f"{found.size} bytes, " + ("no ETag" if found.dated else f"ETag {cut(found.tag)}")
     given = "" if found.dated else found.tag.strip('"')
     if tag and given == tag:
@@ -115,8 +116,8 @@ class Sendable(Protocol):
     def send(self, number: int, data: bytes | bytearray) -> str:
         """Send part `number`, counted from 0, in place of an earlier one of this number; the store's tag of it."""
 
-    def judge(self) -> None:
-        """See whether this process reaches the store, and the store knows the upload."""
+    def check(self) -> None:
+        """Check that this process reaches the store, and that the store knows the upload."""
 
 
 class Upload(Protocol):
@@ -153,7 +154,7 @@ class Upload(Protocol):
 class StoredObject(Protocol):
     """One object of a store, or a name for one. All methods may be called from any thread; they raise StoreError."""
 
-    def look(self) -> Found:
+    def stat(self) -> Found:
         """The object as it is now."""
 
     def read(self, start: int, stop: int, found: Found) -> bytes:

@@ -39,7 +39,7 @@ class Blocks:
         with Blocks._lock:
             Blocks._number += 1
             Blocks._owners += 1
-            self._own = Blocks._number
+            self._id = Blocks._number
 
     def get(self, start: int, stop: int) -> bytes:
         """The bytes between two positions inside the object."""
@@ -83,16 +83,16 @@ class Blocks:
             data = self._read(low, min(self._size, low + count * BLOCK))
             with Blocks._lock:
                 for at in range(0, 0 if self._closed else len(data), BLOCK):
-                    Blocks._kept[self._own, number + at // BLOCK] = data[at : at + BLOCK]
+                    Blocks._kept[self._id, number + at // BLOCK] = data[at : at + BLOCK]
                 while len(Blocks._kept) * BLOCK > _MOST_BYTES:
                     Blocks._kept.popitem(last=False)
             return data[:BLOCK]
 
     def _held(self, number: int) -> bytes | None:
         with Blocks._lock:
-            found = Blocks._kept.get((self._own, number))
+            found = Blocks._kept.get((self._id, number))
             if found is not None:
-                Blocks._kept.move_to_end((self._own, number))
+                Blocks._kept.move_to_end((self._id, number))
             return found
 
     def _ahead(self) -> int:
@@ -104,5 +104,5 @@ class Blocks:
         with Blocks._lock:
             self._closed = True
             Blocks._owners -= 1
-            for key in [key for key in Blocks._kept if key[0] == self._own]:
+            for key in [key for key in Blocks._kept if key[0] == self._id]:
                 del Blocks._kept[key]

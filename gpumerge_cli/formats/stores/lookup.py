@@ -1,4 +1,4 @@
-"""Objects in stores, by the schemes of their URLs: SCHEMES is the one list of them.
+"""Objects in stores, by the schemes of their URLs: SCHEMES lists them all.
 
 Libraries of stores are imported when the first URL is opened.
 """
@@ -36,8 +36,8 @@ _READ_ONLY = ("http", "https")
 
 
 def object_of(url: str, *, written: bool = False) -> StoredObject:
-    """The object that a URL names; nothing is asked of its store. written: it is an output. Raises UsageError."""
-    _judge(url, written=written)
+    """The object that a URL names; no request is sent. written: it is an output. Raises UsageError."""
+    _check_url(url, written=written)
     try:
         return SCHEMES[scheme_of(url)](url)
     except ImportError as error:
@@ -48,17 +48,17 @@ def object_of(url: str, *, written: bool = False) -> StoredObject:
         raise UsageError(f"{shown(url)}: {error.what}", way_out=error.way_out) from None
 
 
-def _judge(url: str, *, written: bool) -> None:
+def _check_url(url: str, *, written: bool) -> None:
     """Raise UsageError for a URL that names no object of a store."""
     scheme, name = scheme_of(url), shown(url)
     if scheme not in SCHEMES:
         way_out = f"use {', '.join(SCHEMES)}, or ./{name} for a file"
-        raise UsageError(f"{name}: stores of the scheme {scheme!r} are not known here", way_out=way_out)
+        raise UsageError(f"{name}: unsupported scheme {scheme!r}", way_out=way_out)
     if written and scheme in _READ_ONLY:
         way_out = "write to s3://, gs://, az:// or a file, and upload that"
-        raise UsageError(f"{name}: {scheme} URLs are inputs alone", way_out=way_out)
+        raise UsageError(f"{name}: {scheme} URLs can only be inputs", way_out=way_out)
     if not url.isprintable() or (scheme in _READ_ONLY and " " in url):
-        raise UsageError(f"{name}: it has characters that no URL has", way_out="write them as %20 and the like")
+        raise UsageError(f"{name}: it has characters that a URL cannot have", way_out="write them as %20 and the like")
     place, _, key = name.partition("://")[2].partition("/")
     if scheme in _READ_ONLY:
         if not place:

@@ -24,7 +24,7 @@ from gpumerge_cli.formats.stores.base import (
     cut,
     state_of,
 )
-from gpumerge_cli.formats.stores.variables import judge_others, without_values
+from gpumerge_cli.formats.stores.variables import check_variables, without_values
 from gpumerge_cli.urls import redacted, scheme_of
 
 _RETRIES = {"max_retries": 8, "retry_timeout": timedelta(seconds=120)}
@@ -46,8 +46,8 @@ class OtherObject:
         self._path = path
         self._web = web
 
-    def look(self) -> Found:
-        with _told():
+    def stat(self) -> Found:
+        with _store_errors():
             if not self._web:
                 return _found(obstore.head(self._store, self._path))
             try:
@@ -64,7 +64,7 @@ class OtherObject:
         if found.tag and not found.dated and not self._web:  # many servers compare tags in their own ways
             options["if_match"] = found.tag
         for attempt in range(_WRONG_ANSWERS):
-            with _told():
+            with _store_errors():
                 answer = obstore.get(self._store, self._path, options=options)
                 there = _found(answer.meta)
                 if there != found:
@@ -81,23 +81,23 @@ class OtherObject:
         raise AssertionError
 
     def blocks(self) -> Iterator[bytes]:
-        with _told():
+        with _store_errors():
             answer = obstore.get(self._store, self._path)
-            there, said = 0, answer.meta["size"]
+            there, size = 0, answer.meta["size"]
             for block in answer.stream():
                 there += len(block)
-                if there > said:
+                if there > size:
                     break
                 yield bytes(block)
-        if there != said:
-            more = "or more " if there > said else ""
-            raise StoreError(f"the store gave {there} {more}bytes of {said}", "try again")
+        if there != size:
+            more = "or more " if there > size else ""
+            raise StoreError(f"the store gave {there} {more}bytes of {size}", "try again")
 
     def upload(self, part_bytes: int) -> OtherUpload:
         # A bucket that is missing looks like a missing object, and shows with the first part.
         before = None
         with suppress(MissingError):
-            before = self.look()
+            before = self.stat()
         writer = obstore.open_writer(self._store, self._path, buffer_size=part_bytes, max_concurrency=_AT_ONCE)
         return OtherUpload(writer, self, before)
 
@@ -105,13 +105,13 @@ class OtherObject:
 class OtherUpload:
     """See Upload. The writer makes parts of its own of what it is given in order, and sends several at once.
 
-    place: the object that it writes. before: the one that is there, None if there is none.
+    target: the object that it writes. before: the one that is there, None if there is none.
     """
 
     any_order = False
 
-    def __init__(self, writer: Any, place: OtherObject, before: Found | None) -> None:
-        self._place = place
+    def __init__(self, writer: Any, target: OtherObject, before: Found | None) -> None:
+        self._object = target
         self._before = before
         self._size = 0
         self._stack = ExitStack()
@@ -131,7 +131,7 @@ class OtherUpload:
             try:
                 while self._next in self._waiting:
                     part = bytes(self._waiting.pop(self._next))
-                    with _told():
+                    with _store_errors():
                         self._writer.write(part)
                     self._size += len(part)
                     self._next += 1
@@ -153,24 +153,24 @@ class OtherUpload:
             self._changed.notify_all()
 
     def arrive(self) -> None:
-        """The writer tells only at its end which parts have arrived."""
+        """The writer reports only at its end which parts have arrived."""
 
     def complete(self) -> None:
         assert not self._waiting, "every part was sent"
         try:
-            with _told():
+            with _store_errors():
                 self._stack.close()
         except StoreError as error:
             # The store may have done what it was asked for, and only its answer be lost.
-            state = state_of(self._place.look, size=self._size, before=self._before)
+            state = state_of(self._object.stat, size=self._size, before=self._before)
             error = _with_upload(error)
-            raise StoreError(f"{error.what}; {state.told}", error.way_out) from None
+            raise StoreError(f"{error.what}; {state.message}", error.way_out) from None
         self._ended = True
 
     def abort(self) -> None:
         self.stop()
         error, stack = StoreError("aborted"), self._stack.pop_all()
-        with _told():
+        with _store_errors():
             stack.__exit__(StoreError, error, None)
 
 
@@ -187,8 +187,8 @@ def open_object(url: str) -> OtherObject:
 
     options: dict[str, Any] = dict(_TIMES)
     if scheme_of(url) in _PREFIXES:
-        judge_others(_PREFIXES[scheme_of(url)])
-    with _told():
+        check_variables(_PREFIXES[scheme_of(url)])
+    with _store_errors():
         if scheme_of(url) not in _WEB:
             bucket, _, key = url.partition("://")[2].partition("/")
             store = from_url(f"{scheme_of(url)}://{bucket}", retry_config=_RETRIES, client_options=options)
@@ -215,13 +215,13 @@ def _at_most(answer: Any, limit: int) -> bytes:
 
 
 def _found(meta: Any) -> Found:
-    changed = meta["last_modified"]  # 1970 where the server does not tell
+    changed = meta["last_modified"]  # 1970 where the server does not state it
     tag = meta["e_tag"] or ""
     return Found(meta["size"], tag or (str(changed) if changed.timestamp() else ""), dated=not tag)
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _store_errors() -> Iterator[None]:
     """Turns the library's errors into StoreErrors."""
     try:
         yield
@@ -254,5 +254,5 @@ def _words_of(error: BaseException) -> str:
 
 def _status(error: BaseException) -> int:
     """The status of a server's refusal, 0 if there is none."""
-    told = str(error).partition("status code: ")[2][:3]
-    return int(told) if told.isdecimal() else 0
+    status = str(error).partition("status code: ")[2][:3]
+    return int(status) if status.isdecimal() else 0

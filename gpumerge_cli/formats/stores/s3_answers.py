@@ -15,7 +15,7 @@ _MOST_ANSWER = 16 << 20
 
 
 def limit_answers(requests: Any) -> None:
-    """Have what sends a client's requests read no answer beyond `_MOST_ANSWER` bytes, but for an object's bytes."""
+    """Limit the answers that a client reads to `_MOST_ANSWER` bytes, except the bytes of objects."""
     send = requests.send
 
     def sent(request: Any) -> Any:

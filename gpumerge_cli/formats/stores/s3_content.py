@@ -22,7 +22,7 @@ class S3Content:
     def __init__(self, bucket: str, key: str) -> None:
         self._named = {"Bucket": bucket, "Key": key}
 
-    def look(self) -> Found:
+    def stat(self) -> Found:
         with store_errors():
             answer = client().head_object(**self._named)
             size = int(field_of(answer, "ContentLength"))
@@ -60,7 +60,7 @@ class S3Content:
         raise StoreError(f"the store's answers broke off {attempts} times", "try later, or raise AWS_MAX_ATTEMPTS")
 
     def blocks(self) -> Iterator[bytes]:
-        found = self.look()
+        found = self.stat()
         yield self.read(0, found.size, found)
 
 
@@ -82,9 +82,9 @@ def _at_most(body: Any, limit: int) -> bytes:
     return b"".join(blocks)
 
 
-def _range_of(told: str) -> tuple[int, int, int] | None:
-    """Start, stop and size (-1 if unknown) of a Content-Range; None if it tells no range."""
-    parts = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+|\*)", told.strip())
+def _range_of(header: str) -> tuple[int, int, int] | None:
+    """Start, stop and size (-1 if unknown) of a Content-Range; None if it holds no range."""
+    parts = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+|\*)", header.strip())
     if parts is None:
         return None
     return int(parts[1]), int(parts[2]) + 1, -1 if parts[3] == "*" else int(parts[3])

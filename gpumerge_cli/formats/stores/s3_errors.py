@@ -18,7 +18,7 @@ from gpumerge_cli.urls import shown
 _CREDENTIALS = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 SETTINGS = "check the name and the settings of AWS"
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
-"""The variables that tell the store's address, the first one first."""
+"""The variables that hold the store's address, the first one first."""
 PREFIXES = ("AWS_",)
 """The beginnings of the names of variables whose values no error shows."""
 _REFUSED = (
@@ -62,19 +62,19 @@ def store_errors() -> Iterator[None]:
         what = f"the store does not answer ({type(error).__name__})"
         raise UncertainError(what, "check the network, AWS_REGION and AWS_ENDPOINT_URL") from None
     except ResponseParserError:
-        raise UncertainError("the store's answer is no whole XML", "try later") from None
+        raise UncertainError("the store's answer is incomplete XML", "try later") from None
     except failures.BotoCoreError as error:
         text = cut(without_values(" ".join(str(error).split()).rstrip("."), PREFIXES))
         raise StoreError(text[:1].lower() + text[1:], SETTINGS) from None
     except MemoryError:
         raise
     except Exception as error:
-        what = f"{_place()} gives an answer that makes no sense ({type(error).__name__})"
+        what = f"{_store_name()} gives an answer that makes no sense ({type(error).__name__})"
         raise UncertainError(what, "see whether AWS_ENDPOINT_URL is a store's, and the network leads to it") from error
 
 
-def _place() -> str:
-    """The store, by its address if a variable tells it. A user and a password in that are left out."""
+def _store_name() -> str:
+    """The store, by its address if a variable holds it, without a user and a password."""
     found = [os.environ[name] for name in ENDPOINTS if os.environ.get(name)]
     return f"the store at {cut(shown(found[0]).partition('://')[2])}" if found else "the store"
 
@@ -84,7 +84,7 @@ def _answered(error: failures.ClientError) -> StoreError:
     code = cut(str(error.response.get("Error", {}).get("Code", "")))
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
     if code == "NoSuchUpload":
-        return GoneError("the upload is not there any more")
+        return GoneError("the upload no longer exists")
     if code == "NoSuchBucket":
         return StoreError("there is no such bucket", "check its name, and AWS_ENDPOINT_URL if it is not at AWS")
     if code in _REFUSED:

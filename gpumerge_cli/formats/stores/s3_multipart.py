@@ -29,11 +29,12 @@ _LOOKS = 3
 
 @dataclass(frozen=True)
 class Multipart:
-    """A multipart upload under way, which any process may send parts of. upload_id: the store's name of it."""
+    """A multipart upload under way. Any process may send parts of it."""
 
     bucket: str
     key: str
     upload_id: str
+    """The store's name of it."""
 
     @classmethod
     def begun(cls, bucket: str, key: str) -> Multipart:
@@ -67,9 +68,9 @@ class Multipart:
                 if 0 <= (last - moment).total_seconds() <= seconds:
                     replace(self, upload_id=other).abort()
         except (StoreError, ValueError, TypeError) as error:
-            what = error.what if isinstance(error, StoreError) else "the store does not tell its time"
-            told = f"s3://{self.bucket}/{self.key}: warning: unfinished uploads of it may stay ({what})"
-            getLogger("gpumerge").warning("gpumerge: %s; remove them by the store's own tools", told)
+            what = error.what if isinstance(error, StoreError) else "the store's answer has no time"
+            message = f"s3://{self.bucket}/{self.key}: warning: unfinished uploads of it may stay ({what})"
+            getLogger("gpumerge").warning("gpumerge: %s; remove them by the store's own tools", message)
 
     def _under_way(self) -> tuple[dict[str, datetime], str]:
         """The moments at which the uploads of this key began, by their names, and the store's time of now."""
@@ -106,16 +107,16 @@ class Multipart:
             # A first answer may have been lost: then the request that was sent again finds no upload.
             there = self._state(tags, size)
             if not there.ours:
-                what = f"the upload vanished ahead of its end; {there.told}"
+                what = f"the upload vanished before its end; {there.message}"
                 raise StoreError(what, "write it again") from error
         except UncertainError as error:
-            raise StoreError(f"{error.what}; {self._state(tags, size).told}", error.way_out) from None
+            raise StoreError(f"{error.what}; {self._state(tags, size).message}", error.way_out) from None
 
     def _state(self, tags: Mapping[int, str], size: int) -> State:
         tag = _tag_of([tags[one] for one in sorted(tags)])
-        return state_of(S3Content(self.bucket, self.key).look, size=size, tag=tag)
+        return state_of(S3Content(self.bucket, self.key).stat, size=size, tag=tag)
 
-    def judge(self) -> None:
+    def check(self) -> None:
         """See Sendable. A store may deny to list parts, and still take them."""
         with suppress(DeniedError), store_errors():
             client().list_parts(**self._named, MaxParts=1)
@@ -139,8 +140,8 @@ class Multipart:
                 client().put_object(Bucket=self.bucket, Key=self.key, Body=b"")
         except UncertainError as error:
             nothing = hashlib.md5(usedforsecurity=False).hexdigest()
-            state = state_of(S3Content(self.bucket, self.key).look, size=0, tag=nothing)
-            raise StoreError(f"{error.what}; {state.told}", error.way_out) from None
+            state = state_of(S3Content(self.bucket, self.key).stat, size=0, tag=nothing)
+            raise StoreError(f"{error.what}; {state.message}", error.way_out) from None
 
     @property
     def _named(self) -> dict[str, str]:

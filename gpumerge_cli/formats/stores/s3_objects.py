@@ -33,7 +33,7 @@ class S3Upload:
 
     def send(self, number: int, data: bytearray) -> None:
         if number >= _MOST_PARTS:
-            raise StoreError(f"an object has {_MOST_PARTS} parts at most", "write it with --parts, or to a file")
+            raise StoreError(f"an object has at most {_MOST_PARTS} parts", "write it with --parts, or to a file")
         while not self._room.acquire(timeout=1.0):
             if self._stopped:
                 return

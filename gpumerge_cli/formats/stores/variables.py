@@ -1,4 +1,4 @@
-"""Variables of the environment that libraries of stores read: judged first, and never shown, since many are secret."""
+"""Variables of the environment that libraries of stores read: checked first, and never shown, since many are secret."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _ACCOUNT = re.compile(r"[a-z0-9-]+")
 def is_store(value: str) -> bool:
     """Whether a value is the http or https URL of a server."""
     try:
-        place = urlsplit(value)
-        return place.scheme in ("http", "https") and bool(place.hostname) and place.port != 0 and " " not in value
+        address = urlsplit(value)
+        return address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0 and " " not in value
     except ValueError:
         return False
 
 
-def judge_others(prefix: str) -> None:
+def check_variables(prefix: str) -> None:
     """Raise StoreError for values of Google's or Azure's variables that the library would fail with.
 
     prefix: GOOGLE_ or AZURE_. The library ends some of its threads for such values, or repeats them in its errors.
@@ -43,7 +43,7 @@ def judge_others(prefix: str) -> None:
         if not name.startswith(prefix):
             continue
         if name.startswith(_ONE_LINE) and not (value.isprintable() and value.isascii()):
-            raise StoreError(f"{name} has characters that no such value has", "write it in one line, in ASCII")
+            raise StoreError(f"{name} has characters that such a value cannot have", "write it in one line, in ASCII")
         if name in _URLS and not is_store(value):
             raise StoreError(f"{name} is not the URL of a store", "write for example https://HOST")
     account = os.environ.get("AZURE_STORAGE_ACCOUNT_NAME", "a")
@@ -52,21 +52,21 @@ def judge_others(prefix: str) -> None:
             "AZURE_STORAGE_ACCOUNT_NAME is not the name of an account", "write its small letters and digits"
         )
     if prefix == "GOOGLE_" and "GOOGLE_SERVICE_ACCOUNT_KEY" in os.environ:
-        _judge_key(os.environ["GOOGLE_SERVICE_ACCOUNT_KEY"])
+        _check_key(os.environ["GOOGLE_SERVICE_ACCOUNT_KEY"])
 
 
-def _judge_key(text: str) -> None:
+def _check_key(text: str) -> None:
     try:
         account = json.loads(text)
     except (ValueError, RecursionError):
         account = None
-    place = account.get("gcs_base_url") if isinstance(account, Mapping) else None
-    if not isinstance(account, Mapping) or not (place is None or (isinstance(place, str) and is_store(place))):
+    base = account.get("gcs_base_url") if isinstance(account, Mapping) else None
+    if not isinstance(account, Mapping) or not (base is None or (isinstance(base, str) and is_store(base))):
         what = "GOOGLE_SERVICE_ACCOUNT_KEY is not the JSON of a service account"
         raise StoreError(what, "set GOOGLE_SERVICE_ACCOUNT to the name of its file")
 
 
-def names_of(prefixes: tuple[str, ...]) -> list[str]:
+def secret_variables(prefixes: tuple[str, ...]) -> list[str]:
     """The variables with these prefixes whose values no error shows, the longest value first.
 
     A value of few letters is no secret, and occurs in other words.
@@ -77,6 +77,6 @@ def names_of(prefixes: tuple[str, ...]) -> list[str]:
 
 def without_values(text: str, prefixes: tuple[str, ...]) -> str:
     """A text with the names of variables in place of their values."""
-    for name in names_of(prefixes):
+    for name in secret_variables(prefixes):
         text = text.replace(os.environ[name], f"${name}")
     return text
