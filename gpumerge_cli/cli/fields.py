@@ -77,14 +77,15 @@ def find_keys(
 
 
 def said_columns(options: OrderOptions | JoinOptions) -> str:
-    """The name of the format with columns that options say; "" for none."""
-    if options.csv:
-        return "csv"
+    """The name of the format with columns that options say; "" for none. Raises UsageError if they name two."""
     if options.format is None:
-        return ""
+        return "csv" if options.csv else ""
     from gpumerge_cli.formats.kinds.lookup import names_columns
 
-    return options.format if names_columns(options.format) else ""
+    named = options.format if names_columns(options.format) else ""
+    if options.csv and named:
+        raise UsageError(f"--csv and --format {named} name two formats", way_out="leave one of them out")
+    return "csv" if options.csv else named
 
 
 def columns_format(options: OrderOptions | JoinOptions, files: Sequence[str]) -> str:
@@ -107,18 +108,16 @@ def chosen_format(
 ) -> tuple[str | None, Certainty]:
     """The format by the options, and how certain it is: see Items.
 
-    named: by --format. columns_of, implied: see SelectedKeys. Raises UsageError for --csv with another format.
+    named: by --format. columns_of, implied: see SelectedKeys. Raises UsageError for --csv with a binary format.
     """
     if columns_of in ("", named):
         return named, "named"
     if named is None:
         return columns_of, "implied" if implied else "requested"
-    from gpumerge_cli.formats.kinds.lookup import holds_lines, names_columns
+    from gpumerge_cli.formats.kinds.lookup import holds_lines
 
     if not holds_lines(named):
         raise UsageError(f"{files[0]} is binary: --csv applies to text", way_out="leave --csv out, or --format text")
-    if names_columns(named):
-        raise UsageError(f"--csv and --format {named} name two formats", way_out="leave one of them out")
     return columns_of, "named"
 
 

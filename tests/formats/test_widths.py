@@ -14,6 +14,7 @@ from gpumerge_cli.cli.job_parts import items_of
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.groups import OrderOptions
 from gpumerge_cli.cli.values import make_options
+from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.beginnings import refuse_binary
 from gpumerge_cli.formats.format import FORMATS, register_format
 from tests.formats.widths import FixedWidth
@@ -130,9 +131,15 @@ def test_mistakes_are_one_line(words: str, told: str, capsys: pytest.CaptureFixt
     assert not Path("out.fwf").exists()
 
 
-def test_csv_beside_its_name_is_a_contradiction() -> None:
-    from gpumerge_cli.cli.fields import chosen_format
-    from gpumerge_cli.errors import UsageError
+def test_its_keys_are_not_underlined(capsys: pytest.CaptureFixture[str]) -> None:
+    """Places of keys are known once a header is read, and --debug shows keys as they were given."""
+    assert invoke(["sort", "--debug", "-k", "2,2", "a.fwf"]) == 2
+    told = "a.fwf holds text of fixed width, whose keys --debug does not underline; leave --debug out"
+    assert told in capsys.readouterr().err
 
+
+def test_csv_beside_its_name_is_a_contradiction() -> None:
+    options = make_options(command("merge"), {"format": "fwf", "csv": True, "files": ("a.fwf",)}, {"format", "csv"})
+    assert isinstance(options, OrderOptions)
     with pytest.raises(UsageError, match="--csv and --format fwf name two formats; leave one of them out"):
-        chosen_format("fwf", ("a.fwf",), columns_of="csv")
+        items_of(options, ("a.fwf",))
