@@ -77,11 +77,11 @@ def _wants_traceback(arguments: Sequence[str]) -> bool:
     """Tell if the command line, the environment or a file asks for tracebacks; mistakes are reported elsewhere."""
     try:
         name, *words = arguments
-        from gpumerge_cli.cli.scan import last_state
+        from gpumerge_cli.cli.scan import last_value
         from gpumerge_cli.cli.settings import Settings
 
         option = command(name).named.get("traceback")
-        state = None if option is None else last_state(command(name), words, option)
+        state = None if option is None else last_value(command(name), words, option)
         if state is None and option is not None and anything_set():
             state = Settings().use(name, option) is True
         return state is True

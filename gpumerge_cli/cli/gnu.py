@@ -6,7 +6,6 @@ import os
 import re
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from gpumerge_cli.cli.fields import SelectedKeys, find_keys
@@ -22,7 +21,7 @@ from gpumerge_cli.cli.keyspec import (
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.model import Option
 from gpumerge_cli.cli.options.typed import SortOptions
-from gpumerge_cli.cli.scan import ENDING, Operand, last_state, scan
+from gpumerge_cli.cli.scan import ENDING, Operand, last_value, scan
 from gpumerge_cli.cli.values import OptionValue, given_twice, make_options, read_value
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError
@@ -67,8 +66,10 @@ def parse_sort(
     UsageError for the first mistake that GNU sort would find before it opens files.
     """
     row = command("sort")
-    named = last_state(row, arguments, row.option("csv")) is True or _have_columns(_formats(arguments))
-    reading = _Reading(named, deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ)
+    posix = "POSIXLY_CORRECT" in environ
+    csv, format = (last_value(row, arguments, row.option(name), posix=posix) for name in ("csv", "format"))
+    named = csv is True or _has_columns(format)
+    reading = _Reading(named, deque(arguments), _takes_obsolete_keys(environ), posix)
     for word in scan(row, reading.left):
         if isinstance(word, Operand):
             reading.take_operand(word)
@@ -84,7 +85,7 @@ def parse_sort(
 def sort_command(option_values: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> SortCommand:
     """The command with files and with options, of which none ends the reading. Raises as parse_sort does."""
     named = any(one.option.name == "csv" and one.value for one in option_values)
-    named = named or _have_columns([one.value for one in option_values if one.option.name == "format"])
+    named = named or any(_has_columns(one.value) for one in option_values if one.option.name == "format")
     reading = _Reading(named=named, files=[*files])
     for one in option_values:
         reading.take(*one)
@@ -261,19 +262,13 @@ class _Reading:
             self.files.append(self.left.popleft())
 
 
-def _formats(arguments: Sequence[str]) -> list[str]:
-    """The values of --format."""
-    joined = [word.removeprefix("--format=") for word in arguments if word.startswith("--format=")]
-    return joined + [value for word, value in pairwise(arguments) if word == "--format"]
-
-
-def _have_columns(formats: Sequence[str]) -> bool:
-    """Whether keys may name columns of one of the formats, given by their names."""
-    if not formats:
+def _has_columns(format: str | bool | None) -> bool:
+    """Whether keys may name columns of the format with this name."""
+    if not isinstance(format, str):
         return False
     from gpumerge_cli.formats.kinds.lookup import names_columns
 
-    return any(map(names_columns, formats))
+    return names_columns(format)
 
 
 def _takes_obsolete_keys(environ: Mapping[str, str]) -> bool:

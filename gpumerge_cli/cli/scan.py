@@ -76,16 +76,22 @@ def read_words(row: Command, words: Sequence[str], settings: Settings | None = N
     return read_values(row, option_values, operands, settings)
 
 
-def last_state(row: Command, words: Sequence[str], option: Option) -> bool | None:
-    """Whether the words, right or wrong, turn a switch on or off at last; None if they do not name it."""
+def last_value(row: Command, words: Sequence[str], option: Option, *, posix: bool = False) -> str | bool | None:
+    """The last value that words, right or wrong, give an option, as OptionValue has it; None if they do not name it.
+
+    posix: options end at the first file, ahead of which keys of sort may stand in the obsolete form.
+    """
     left = deque(words)
-    state = None
+    value = None
     while left:
         with suppress(UsageError):  # the words behind the mistake count, too
             for one in scan(row, left):
-                if not isinstance(one, Operand) and one.option is option:
-                    state = bool(one.value)
-    return state
+                if isinstance(one, Operand):
+                    if posix and not one.text.startswith("+"):
+                        return value
+                elif one.option is option:
+                    value = one.value
+    return value
 
 
 def _letters(row: Command, word: str, left: deque[str]) -> Iterator[OptionValue]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+from pathlib import Path
 
 import pytest
 
@@ -377,3 +378,18 @@ def test_messages_name_the_option_as_it_is_written(name: str, words: str, capsys
     assert invoke([name, *words.split(), "a"]) == 2
     written = "--memory" if "--memory" in words else "-S"
     assert capsys.readouterr().err.startswith(f"gpumerge: {written}: invalid size '1x'")
+
+
+@pytest.mark.parametrize("option", ["--csv", "--format=csv"])
+def test_a_key_is_the_name_of_a_column_only_where_the_option_is_one(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("s.csv", option):
+        Path(name).write_text("id,amount\n1,9\n")
+    assert parse("-k", "amount", "s.csv", option).files == ("s.csv",)
+    assert parse(option, "-k", "amount", "s.csv", POSIXLY_CORRECT="1").files == ("s.csv",)
+    for words in (["--", "s.csv", option], ["-o", option, "s.csv"], ["s.csv", "-o", option], ["-T", option]):
+        assert "invalid key 'amount'" in refusal("-k", "amount", *words).what
+    assert "invalid key 'amount'" in refusal("-k", "amount", "s.csv", option, POSIXLY_CORRECT="1").what
+    assert "invalid key 'amount'" in refusal("-k", "amount", "-o", "--format", "csv").what

@@ -11,7 +11,7 @@ import pytest
 
 from gpumerge_cli.cli.options.commands import COMMANDS, command
 from gpumerge_cli.cli.options.model import Command, Option
-from gpumerge_cli.cli.scan import ENDING, Operand, last_state, read_words, scan
+from gpumerge_cli.cli.scan import ENDING, Operand, last_value, read_words, scan
 from gpumerge_cli.errors import UsageError
 
 SEEDS = 30
@@ -133,7 +133,7 @@ def test_operands_that_do_not_fit(name: str, words: str, said: str) -> None:
     assert str(caught.value) == said
 
 
-def test_the_last_state_of_a_switch_is_known_whatever_else_is_wrong() -> None:
+def test_the_last_value_of_an_option_is_known_whatever_else_is_wrong() -> None:
     merge = command("merge")
     for words, state in (
         ("a -o --debug", None),
@@ -142,7 +142,15 @@ def test_the_last_state_of_a_switch_is_known_whatever_else_is_wrong() -> None:
         ("-Qk --deb --debug --no-debug -Q", False),
         ("--debug -o", True),
     ):
-        assert last_state(merge, words.split(), merge.option("debug")) is state
+        assert last_value(merge, words.split(), merge.option("debug")) is state
+    for words, value in (
+        ("a -o --format=csv", None),
+        ("-Q --format=csv --form text -Q -- --format=arrow", "text"),
+    ):
+        assert last_value(merge, words.split(), merge.option("format")) == value
+    sort = command("sort")
+    for words, value in (("+1 -2 --format csv a", "csv"), ("a --format csv", None)):
+        assert last_value(sort, words.split(), sort.option("format"), posix=True) == value
 
 
 def test_what_is_given_is_known() -> None:
