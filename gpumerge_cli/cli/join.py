@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.order.record_joins import RecordJoin
 
+_COLUMNS_OPTION = "-o"
+"""As coreutils' join has it; other commands have -o for --output."""
 _UNPAIRED = {"1": ONLY_A, "2": ONLY_B}
 _COLUMN = re.compile(r"([12])\.([0-9]+)", re.ASCII)
 
@@ -106,7 +108,8 @@ def _of_records(options: JoinOptions) -> tuple[Items, RecordJoin]:
 
     option = next((name for name, value in _of_lines_alone(options).items() if value), None)
     if option is not None:
-        raise UsageError(f"{option}: the items are records, not lines", way_out="leave it out")
+        way_out = "leave it out; --output names the file to write" if option == _COLUMNS_OPTION else "leave it out"
+        raise UsageError(f"{option}: the items are records, not lines", way_out=way_out)
     sizes = two_numbers(options.record_size, "--record-size", 1)
     offsets = two_numbers(options.key_offset, "--key-offset", 0)
     first, second = (
@@ -126,7 +129,7 @@ def _of_lines_alone(options: JoinOptions) -> dict[str, object]:
         "--csv": options.csv,
         "--header": options.header,
         "--zero-terminated": options.zero_terminated,
-        "--columns": options.columns,
+        _COLUMNS_OPTION: options.columns,
         "--ignore-case": options.ignore_case,
         "--dictionary-order": options.dictionary_order,
         "--general-numeric-sort": options.general_numeric_sort,
@@ -195,5 +198,6 @@ def _column(word: str, keys: int) -> list[tuple[int, int]]:
         return [(0, number) for number in range(keys)]
     found = _COLUMN.fullmatch(word)
     if found is None or not found[2].strip("0"):
-        raise UsageError(f"-o: invalid column {word!r}", way_out="write 0 for the key, or FILE.FIELD as 1.2, or auto")
+        way_out = "write 0 for the key, FILE.FIELD as 1.2, or auto; --output names the file to write"
+        raise UsageError(f"{_COLUMNS_OPTION}: invalid column {word!r}", way_out=way_out)
     return [(int(found[1]), min(parse_number(found[2]), SATURATED) - 1)]

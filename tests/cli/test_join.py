@@ -357,6 +357,10 @@ def test_disorder_between_chunks_is_found(tmp_path: Path, capsys: pytest.Capture
         (["-j", "name"], "invalid field number 'name'"),
         (["-j", "1", "-2", "2"], "name different fields"),
         (["-o", "3.1"], "invalid column '3.1'"),
+        (
+            ["-o", "out.csv"],
+            "-o: invalid column 'out.csv'; write 0 for the key, FILE.FIELD as 1.2, or auto; --output",
+        ),
         (["-o", "auto", "-o", "0"], "auto goes with no other"),
         (["--type", "left", "-a", "1"], "use one of them"),
         (["-a", "3"], "-a"),

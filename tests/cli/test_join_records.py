@@ -216,7 +216,10 @@ def test_the_rules_pickle() -> None:
         (["-j", "v:n"], "take no 'n'"),
         ([], "need a key"),
         (["-j", "v", "--csv"], "--csv: the items are records"),
-        (["-j", "v", "-o", "0"], "--columns: the items are records"),
+        (
+            ["-j", "v", "-o", "out.npy"],
+            "-o: the items are records, not lines; leave it out; --output names the file to write\n",
+        ),
     ],
 )
 def test_what_cannot_be(options: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
