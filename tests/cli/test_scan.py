@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options.commands import COMMANDS, command
 from gpumerge_cli.cli.options.model import Command, Option
 from gpumerge_cli.cli.scan import ENDING, Operand, last_value, read_words, scan
@@ -159,3 +160,9 @@ def test_what_is_given_is_known() -> None:
     assert values.given == {"quiet", "key", "field", "files"}
     assert values.sequence == ("key", "field", "key")
     assert (values.quiet, values.key, values.files) == (False, ("1", "2"), ("a", "b"))
+
+
+def test_the_help_says_which_long_options_of_sort_may_be_shortened() -> None:
+    text = " ".join(help_text("").split())
+    assert "Long options may be shortened while they stay unique; of sort's, only GNU's." in text
+    assert "of sort's" not in help_text("merge")
