@@ -30,6 +30,8 @@ _OF_SORT = ("-k", "--field")
 """Options whose commands take the number of header lines; join has a flag for one line."""
 _NEEDS_QUOTES = re.compile(r"[\s,;|:'\"]")
 """Finds what keeps a field's name from being plain in a message."""
+_SEPARATORS = {"\t": r"'\t'", ";": "';'", "|": "'|'"}
+"""Separators other than a comma, as a shell takes them behind -t."""
 
 
 def column_names(files: Sequence[str], items: Items, option: str) -> list[str] | None:
@@ -221,9 +223,8 @@ def _named_key(text: str, names: Sequence[str] | None, option: str) -> KeySpec:
         )
     if not name or name not in names:
         sought = name or letters
-        raise UsageError(
-            f"{option} {text}: the header has no field {sought!r}", way_out=_other_names(sought, names, option)
-        )
+        what = f"{option} {text or repr(text)}: the header has no field {sought!r}"
+        raise UsageError(what, way_out=_other_names(sought, names, option))
     if list(names).count(name) > 1:
         raise UsageError(f"{option} {text}: the header has {name} more than once", way_out=by_number(option))
     if set(letters) - set(LETTERS):
@@ -241,7 +242,8 @@ def _other_names(sought: str, names: Sequence[str], option: str) -> str:
         return f"{what}: {skipped}"
     shown = {name: repr(name) if _NEEDS_QUOTES.search(name) else name for name in names if name}
     if len(names) == 1:
-        way_out = f"it has one, {shown[first]}; -t says what separates them"
+        separator = next((f", as -t {one}" for byte, one in _SEPARATORS.items() if byte in first), "")
+        way_out = f"it has one, {shown[first]}; -t says what separates them{separator}"
         return way_out if _NEEDS_QUOTES.search(first) else did_you_mean(sought, names, way_out)
     near = nearest(sought, shown)
     choices = f"use one of {', '.join([*shown.values()][:20])}"

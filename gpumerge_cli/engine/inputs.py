@@ -342,7 +342,7 @@ def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
 
 
 def _shown_header(header: bytes) -> str:
-    text = header.rstrip(b"\r\n\0").decode("utf-8", "replace")
+    text = header.rstrip(b"\r\n\0").decode("utf-8", "replace").removeprefix("\ufeff")
     return repr(text[:_SHOWN]) + ("..." if len(text) > _SHOWN else "")
 
 

@@ -93,3 +93,12 @@ def test_a_joined_header_has_no_mark_inside(tmp_path: Path, capfdbinary: pytest.
         assert header.startswith(ahead + (b'"id",' if files[0] == marked else b"id,"))
         assert mark not in header.removeprefix(ahead)
         assert header.endswith(b',"y"' if files[1] == marked else b",y")
+
+
+def test_headers_that_differ_are_shown_without_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_bytes(BOM + b"id,x\n1,2\n")
+    (tmp_path / "b.csv").write_bytes(BOM + b"id,y\n1,2\n")
+    names = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
+    assert main(["merge", "--header", "1", *names]) == 2
+    told = capsys.readouterr().err
+    assert f"its header 'id,y' differs from that of {names[0]}, 'id,x'; give" in told

@@ -120,7 +120,15 @@ def test_names_with_blanks_are_quoted(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().err.endswith("no field 'name'; did you mean ' name'? use one of id, ' name'\n")
     Path("a.csv").write_text("id\tname\n1\ta\n")
     assert invoke(["sort", "--field", "id", "a.csv"]) == 2
-    assert capsys.readouterr().err.endswith(r"it has one, 'id\tname'; -t says what separates them" + "\n")
+    assert capsys.readouterr().err.endswith(r"it has one, 'id\tname'; -t says what separates them, as -t '\t'" + "\n")
+
+
+@pytest.mark.parametrize("words", ["merge --field", "sort --csv -k", "join --csv -j"])
+def test_an_empty_name_is_quoted(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.csv").write_text("id,name\n1,a\n")
+    assert invoke([*words.split(), "", "a.csv", *["a.csv"] * words.startswith("join")]) == 2
+    option = words.split()[-1]
+    assert f"{option} '': the header has no field ''; use one of id, name\n" in capsys.readouterr().err
 
 
 def test_the_number_of_a_doubled_name_keeps_the_header(capsys: pytest.CaptureFixture[str]) -> None:

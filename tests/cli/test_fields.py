@@ -304,7 +304,7 @@ def test_a_header_of_one_column_makes_one_think_of_the_separator(
 ) -> None:
     (tmp_path / "a.csv").write_text("city;day\nOslo;1\n")
     assert invoke(["merge", "--field=day", str(tmp_path / "a.csv")]) == 2
-    said = "the header has no field 'day'; it has one, 'city;day'; -t says what separates them"
+    said = "the header has no field 'day'; it has one, 'city;day'; -t says what separates them, as -t ';'"
     assert capsys.readouterr().err == f"gpumerge: --field day: {said}\n"
 
 
