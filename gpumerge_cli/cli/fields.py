@@ -83,7 +83,7 @@ def said_columns(options: OrderOptions | JoinOptions) -> str:
     from gpumerge_cli.formats.kinds.lookup import names_columns
 
     named = options.format if names_columns(options.format) else ""
-    if options.csv and named:
+    if options.csv and named not in ("", "csv"):
         raise UsageError(f"--csv and --format {named} name two formats", way_out="leave one of them out")
     return "csv" if options.csv else named
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from gpumerge_cli.cli.fields import SelectedKeys, find_keys
+from gpumerge_cli.cli.fields import SelectedKeys, find_keys, said_columns
 from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_separator, parse_sort_size
 from gpumerge_cli.cli.keyspec import (
     KeySpec,
@@ -208,11 +208,11 @@ class _Reading:
         return result
 
     def _notes(self, options: SortOptions, separator: int | None) -> tuple[str, ...]:
-        if not options.debug:
+        if not options.debug or said_columns(options):  # which --debug does not go with
             return ()
         from gpumerge_cli.cli.gnu_debug import debug_notes
 
-        keys = [key for key in self.keys if isinstance(key, KeySpec)]  # --debug does not go with --csv
+        keys = [key for key in self.keys if isinstance(key, KeySpec)]
         return tuple(debug_notes(self.letters, inheriting(self.letters, keys), separator, stable=options.keys_alone))
 
     def _key(self, text: str) -> None:

@@ -61,20 +61,13 @@ def make_options(row: Command, named: Mapping[str, Any], given: Iterable[str], s
     given = frozenset(given)
     values = {
         **_defaults(row),
-        **_with_csv(row, named),
+        **named,
         "command": row.name,
         "given": given,
         "sequence": tuple(one for one in sequence if one in ("key", "field")),
     }
     check_conflicts(row, values, given)
     return OPTIONS[row.name](values)
-
-
-def _with_csv(row: Command, named: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The values, where --format csv stands for --csv and files of text, whatever they begin with."""
-    if named.get("format") != "csv" or "csv" not in row.by_parameter:
-        return named
-    return {**named, "format": "text", "csv": True}
 
 
 @cache

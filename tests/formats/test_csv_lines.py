@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.cli.app import invoke
+from gpumerge_cli.cli.fields import said_columns
+from gpumerge_cli.cli.options.commands import command
+from gpumerge_cli.cli.options.typed import MergeOptions
+from gpumerge_cli.cli.scan import read_words
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats import csv_parser
 from gpumerge_cli.formats.csv_lines import without_fields
@@ -71,3 +75,21 @@ def test_files_of_another_beginning(start: bytes, tmp_path: Path, capfd: pytest.
     assert invoke(["merge", "--csv", *words]) == 2
     assert "data, not lines of text" in capfd.readouterr().err
     assert invoke(["merge", "--format", "csv", *words]) == 0
+
+
+@pytest.mark.parametrize("key", ["2", "amount"])
+def test_the_keys_of_the_format_are_not_underlined(
+    key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.csv").write_text("id,amount\n1,9\n")
+    assert invoke(["sort", "--debug", "--format", "csv", "-k", key, str(tmp_path / "a.csv")]) == 2
+    told = capsys.readouterr().err
+    assert "a.csv holds CSV, whose keys --debug does not underline; leave --debug out" in told
+    assert told.count("\n") == 1
+
+
+def test_the_format_stays_what_is_asked_for() -> None:
+    options = read_words(command("merge"), ["--csv", "--format", "csv", "a.csv"])
+    assert isinstance(options, MergeOptions)
+    assert options.format == "csv"
+    assert said_columns(options) == "csv"
