@@ -26,7 +26,6 @@ from gpumerge_cli.engine.resources import keep_no_freed_memory
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DeviceMemoryError, InputError
-from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.input import changed_error
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.output import refuse_inputs
@@ -160,9 +159,7 @@ class _Running:
     def merge(self, parts: Sequence[Chunk]) -> Outcome:
         """Merge the inputs to the output. parts: of them, one for each part of the output."""
         writer, inputs, operation = self.output.writer(self.job.operation.equals), self.inputs, self.job.operation
-        work = Pass(
-            self.job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, writer, parts, advance=self.advance
-        )
+        work = replace(Pass.of(self.job, "merge", inputs, writer), parts=parts, advance=self.advance)
         try:
             outcome = run_pass(work, self.team.ready(work), self.clock, waits=self.output.seekable)
         except FoundDisorderError as found:
@@ -190,10 +187,10 @@ class _Running:
         runs = self.team.runs(inputs, stack, at_once=True)
         if runs.whole:
             try:
-                return self._pass("whole", inputs.sources, runs, self.advance)
+                return self._pass("whole", runs, self.advance)
             except DeviceMemoryError:
                 runs = self.team.runs(inputs, stack, at_once=False)
-        made = self._pass("sort", inputs.sources, runs, self._half(0))
+        made = self._pass("sort", runs, self._half(0))
         for source in inputs.sources:
             source.check_unchanged()  # not later: what is written may go to one of them
         sources = runs.sources()
@@ -205,15 +202,15 @@ class _Running:
             if operation.equals.keeps_all:
                 self.output.reserve([part.nbytes for part in parts])
         writer = self.output.writer(operation.equals)
-        work = Pass(job, "merge", sources, inputs.order, inputs.mean_bytes, writer, parts,
-                    advance=self._half(inputs.nbytes))  # fmt: skip
+        work = replace(
+            Pass.of(job, "merge", inputs, writer), sources=sources, parts=parts, advance=self._half(inputs.nbytes)
+        )
         return sort_outcome(made, run_pass(work, self.team.ready(work), self.clock, waits=self.output.seekable))
 
-    def _pass(self, action: Action, sources: Sequence[Source], runs: RunPlan, advance: Advance | None) -> Outcome:
+    def _pass(self, action: Action, runs: RunPlan, advance: Advance | None) -> Outcome:
         """A pass that sorts pieces of the inputs."""
-        order, mean_bytes = self.inputs.order, self.inputs.mean_bytes
-        work = Pass(self.job, action, sources, order, mean_bytes, runs.writer, pieces=runs.pieces, budget=runs.budget,
-                    advance=advance)  # fmt: skip
+        work = Pass.of(self.job, action, self.inputs, runs.writer)
+        work = replace(work, pieces=runs.pieces, budget=runs.budget, advance=advance)
         return run_pass(work, self.team.ready(work), self.clock, waits=not runs.whole or self.output.seekable)
 
     def _half(self, ahead: int) -> Advance | None:
@@ -252,7 +249,7 @@ def plan_files(job: Job) -> Plan:
     with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
         groups = job.operation.by_groups
         team = LOCAL.team(job, inputs, Clock())
-        work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, NullWriter())
+        work = Pass.of(job, "merge", inputs, NullWriter())
         backend = team.backend
         chunk_bytes = team.chunk_budget(work, 1.0, backend, policy_of(backend, work)).chunk_bytes
         return plan_in_spans(inputs.sources, inputs.order, chunk_bytes, groups=groups)
