@@ -105,7 +105,7 @@ class ClusterTeam:
         """See JobTeam."""
         assert self.output is not None
         work = Pass.of(self.job, "sort", inputs, NullWriter())
-        return plan_cluster_runs(self.cluster, self.shipment(work), inputs, self.output, stack)
+        return plan_cluster_runs(self.cluster, work, self.shipment(work), inputs, self.output, stack)
 
     def block_bytes(self, source: Source, order: Order) -> int:
         """See JobTeam."""

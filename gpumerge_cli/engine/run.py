@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
-from gpumerge_cli.engine.executor import Executor, JobTeam, RunPlan, run_pass
+from gpumerge_cli.engine.executor import Executor, JobTeam, run_pass
 from gpumerge_cli.engine.inputs import Inputs, open_inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.launches import policy_of
@@ -19,7 +19,7 @@ from gpumerge_cli.engine.margins import check_margin, counts_file
 from gpumerge_cli.engine.memory import check_memory
 from gpumerge_cli.engine.outcome import Outcome, sort_outcome
 from gpumerge_cli.engine.output import Output, output_names
-from gpumerge_cli.engine.passes import Action, Pass
+from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.reading_progress import Advance
 from gpumerge_cli.engine.reporting import make_report
 from gpumerge_cli.engine.resources import keep_no_freed_memory
@@ -185,12 +185,12 @@ class _Running:
         """Sort the inputs to the output. stack: closes at the end what must stay open until then."""
         job, inputs = self.job, self.inputs
         runs = self.team.runs(inputs, stack, at_once=True)
-        if runs.whole:
+        if runs.work.action == "whole":
             try:
-                return self._pass("whole", runs, self.advance)
+                return self._sorted(runs.work, self.advance)
             except DeviceMemoryError:
                 runs = self.team.runs(inputs, stack, at_once=False)
-        made = self._pass("sort", runs, self._half(0))
+        made = self._sorted(runs.work, self._half(0))
         for source in inputs.sources:
             source.check_unchanged()  # not later: what is written may go to one of them
         sources = runs.sources()
@@ -207,11 +207,11 @@ class _Running:
         )
         return sort_outcome(made, run_pass(work, self.team.ready(work), self.clock, waits=self.output.seekable))
 
-    def _pass(self, action: Action, runs: RunPlan, advance: Advance | None) -> Outcome:
-        """A pass that sorts pieces of the inputs."""
-        work = Pass.of(self.job, action, self.inputs, runs.writer)
-        work = replace(work, pieces=runs.pieces, budget=runs.budget, advance=advance)
-        return run_pass(work, self.team.ready(work), self.clock, waits=not runs.whole or self.output.seekable)
+    def _sorted(self, work: Pass, advance: Advance | None) -> Outcome:
+        """Do a pass that sorts pieces of the inputs."""
+        work = replace(work, advance=advance)
+        waits = work.action == "sort" or self.output.seekable
+        return run_pass(work, self.team.ready(work), self.clock, waits=waits)
 
     def _half(self, ahead: int) -> Advance | None:
         """Takes the progress of one of two passes over all bytes. ahead: bytes of the passes ahead of it."""
