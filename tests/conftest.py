@@ -128,7 +128,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plans of many chunks for small files."""
     monkeypatch.setattr(engine_local, "chunk_bytes_for", lambda *arguments: 4096)
     monkeypatch.setattr(
-        engine_local, "chunk_budget", lambda pace, nbytes, inputs, threads, *_, **__: ChunkBudget(threads or 3, 4096)
+        engine_local, "budget_of", lambda work, backend, policy, threads, *_: ChunkBudget(threads or 3, 4096)
     )
 
 

@@ -104,8 +104,8 @@ class ClusterTeam:
     def runs(self, inputs: Inputs, stack: ExitStack, *, at_once: bool) -> RunPlan:
         """See JobTeam."""
         assert self.output is not None
-        work = Pass(self.job, "sort", inputs.sources, inputs.order, inputs.mean_bytes, NullWriter())
-        return plan_cluster_runs(self.cluster, self.shipment(work), inputs, self.output, stack)
+        work = Pass.of(self.job, "sort", inputs, NullWriter())
+        return plan_cluster_runs(self.cluster, work, self.shipment(work), inputs, self.output, stack)
 
     def block_bytes(self, source: Source, order: Order) -> int:
         """See JobTeam."""

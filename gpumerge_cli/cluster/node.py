@@ -28,8 +28,8 @@ from gpumerge_cli.cluster.unpacker import Unpacker
 from gpumerge_cli.cluster.writers import RangeWriter, RunFileWriter, SizeWriter, UploadWriter
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import open_inputs
-from gpumerge_cli.engine.launches import chunk_sizes_of
-from gpumerge_cli.engine.memory import ChunkBudget, chunk_budget
+from gpumerge_cli.engine.launches import budget_of
+from gpumerge_cli.engine.memory import ChunkBudget
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.task import Task, TaskResult, UnfinishedError
 from gpumerge_cli.engine.workers import PassSetup, Slots
@@ -113,8 +113,7 @@ class _OpenRun:
         threads, memory = worker_threads(), work.job.resources.memory or worker_memory()
         if work.budget is not None:
             return ChunkBudget(threads, work.budget.chunk_bytes)
-        sizes, number = chunk_sizes_of(backend, work, policy), len(work.sources)
-        return replace(chunk_budget(sizes, work.nbytes, number, threads, memory), workers=threads)
+        return replace(budget_of(work, backend, policy, threads, memory), workers=threads)
 
     def do(self, task: Task) -> tuple[TaskResult, str]:
         """Do the task; its bytes are with the file system or store when it comes back, and the tag of their part.

@@ -25,6 +25,7 @@ from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local_sorts import run_dtype, sort_pieces
 from gpumerge_cli.engine.memory import ChunkBudget, piece_footprint
 from gpumerge_cli.engine.output import Output
+from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.resources import default_memory
 from gpumerge_cli.engine.run_files import Spill
 from gpumerge_cli.engine.task import Task
@@ -66,9 +67,9 @@ class ClusterRunWriter(NullWriter):
 
 
 def plan_cluster_runs(
-    workers: Workers, shipment: Shipment, inputs: Inputs, output: Output, stack: ExitStack
+    workers: Workers, work: Pass, shipment: Shipment, inputs: Inputs, output: Output, stack: ExitStack
 ) -> RunPlan:
-    """See JobTeam.runs. shipment: of a sort of the inputs."""
+    """See JobTeam.runs. work: a sort of the inputs. shipment: its."""
     job = shipment.work.job
     workers.check_workers(shipment)
     # Pieces must be those of the log, even if the workers are others now.
@@ -86,7 +87,8 @@ def plan_cluster_runs(
     def sources() -> list[Source]:
         return folder.sources(len(pieces), inputs, stack)
 
-    return RunPlan(pieces, ChunkBudget(workers.threads, size), ClusterRunWriter(folder, log), sources)
+    work = replace(work, writer=ClusterRunWriter(folder, log), pieces=pieces, budget=ChunkBudget(workers.threads, size))
+    return RunPlan(work, sources)
 
 
 def _log(inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], size: int) -> RunLog | None:

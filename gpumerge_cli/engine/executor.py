@@ -11,16 +11,13 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.inputs import Copier, Inputs
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.memory import ChunkBudget
 from gpumerge_cli.engine.outcome import Member, Outcome, WorkerLog
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.supply import ChunkCutter
 from gpumerge_cli.engine.tasks import Tasks
-from gpumerge_cli.engine.writers import ResultWriter
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.plan import Chunk
 
 _LEAST_AHEAD = 64
 """Chunks to hold ready for several kinds of workers: some take many at once."""
@@ -43,16 +40,10 @@ class ReadyWorkers:
 class RunPlan:
     """The way in which a sort makes its runs."""
 
-    pieces: Sequence[Chunk]
-    """Pieces of the inputs, each of which becomes a run."""
-    budget: ChunkBudget
-    """Pieces at once, and bytes of each but where one item is longer."""
-    writer: ResultWriter
-    """Takes the runs."""
+    work: Pass
+    """Sorts pieces of the inputs, each to a run; or everything at once to the output, if its action is whole."""
     sources: Callable[[], list[Source]]
-    """Gives the runs as the sources of the merge, once all are made."""
-    whole: bool = False
-    """There are no runs: the only piece is sorted directly to the output."""
+    """Gives the runs as the sources of the merge, once all are made; none if there are no runs."""
 
 
 class JobTeam(Protocol):

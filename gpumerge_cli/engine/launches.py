@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from gpumerge_cli.backends.base import Backend, ChunkSizes
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.engine.memory import ChunkBudget
+from gpumerge_cli.engine.memory import ChunkBudget, chunk_budget
 from gpumerge_cli.engine.outcome import LaunchInfo
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.launch import FAN_INS, LaunchPolicy, SortPolicy, SortRequest
@@ -35,6 +35,19 @@ def chunk_sizes_of(backend: Backend, work: Pass, policy: LaunchPolicy | SortPoli
     if work.sorts or not isinstance(policy, SortPolicy):
         return sizes
     return replace(sizes, footprint=sizes.footprint + backend.piece_sizes(work.order, work.mean_bytes).room)
+
+
+def budget_of(
+    work: Pass,
+    backend: Backend,
+    policy: LaunchPolicy | SortPolicy,
+    threads: int | None,
+    memory: int,
+    device_memory: int | None = None,
+) -> ChunkBudget:
+    """The tasks at once and the bytes of each of a pass on the backend by this launch. See chunk_budget."""
+    sizes, number, item = chunk_sizes_of(backend, work, policy), len(work.sources), work.order.item_bytes
+    return chunk_budget(sizes, work.nbytes, number, threads, memory, device_memory, item=item)
 
 
 BudgetFunction = Callable[[Backend, LaunchPolicy | SortPolicy], ChunkBudget]

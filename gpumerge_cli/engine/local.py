@@ -24,9 +24,9 @@ from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import ReadyWorkers, RunPlan
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.launches import chunk_sizes_of
+from gpumerge_cli.engine.launches import budget_of
 from gpumerge_cli.engine.margins import by_cpu
-from gpumerge_cli.engine.memory import ChunkBudget, checking_threads, chunk_budget, chunk_bytes_for, memory_for_items
+from gpumerge_cli.engine.memory import ChunkBudget, checking_threads, chunk_bytes_for, memory_for_items
 from gpumerge_cli.engine.outcome import WorkerLog
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.passes import Pass
@@ -165,8 +165,7 @@ class LocalTeam:
         order, on, memory = work.order, self.job.resources, int(share * self.memory)
         if work.action == "check":
             return ChunkBudget(self._checking_threads(order), self.block_bytes(work.sources[0], order))
-        sizes, number = chunk_sizes_of(backend, work, policy), len(work.sources)
-        return chunk_budget(sizes, work.nbytes, number, on.threads, memory, on.device_memory, item=order.item_bytes)
+        return budget_of(work, backend, policy, on.threads, memory, on.device_memory)
 
     def _checking_threads(self, order: Order) -> int:
         return checking_threads(order, self.job.resources.threads, self.memory)

@@ -7,11 +7,13 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.executor import RunPlan
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.memory import ChunkBudget, piece_footprint
 from gpumerge_cli.engine.output import Output
+from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.engine.run_files import MemoryFile, PackedFile, Spill, SpilledFile
 from gpumerge_cli.engine.writers import RunWriter
@@ -40,11 +42,11 @@ def plan_local_runs(
     """See JobTeam.runs. memory: bytes that the sort may take."""
     whole = _budget_at_once(job, inputs, backend, memory) if at_once else None
     if whole is not None:
-        return _whole(inputs, output, whole)
+        return _whole(job, inputs, output, whole)
     chosen, spilled = _budget_by_pieces(job, inputs, backend, memory)
     pieces = sort_pieces(inputs.sources, chosen.chunk_bytes)
     if _need_no_merge(job, inputs, backend, pieces, chosen.chunk_bytes):
-        return _whole(inputs, output, ChunkBudget(chosen.workers, min(chosen.chunk_bytes, _PART)))
+        return _whole(job, inputs, output, ChunkBudget(chosen.workers, min(chosen.chunk_bytes, _PART)))
     writer = RunWriter(MemoryFile.of)
     if spilled and inputs.nbytes > chosen.chunk_bytes:
         spill = Spill(job.resources.folders, job.resources.compress_program)
@@ -60,13 +62,15 @@ def plan_local_runs(
         return found
 
     number = max(1, min(chosen.workers, len(pieces)))
-    return RunPlan(pieces, ChunkBudget(number, chosen.chunk_bytes), writer, sources)
+    work = Pass.of(job, "sort", inputs, writer)
+    return RunPlan(replace(work, pieces=pieces, budget=ChunkBudget(number, chosen.chunk_bytes)), sources)
 
 
-def _whole(inputs: Inputs, output: Output, chosen: ChunkBudget) -> RunPlan:
+def _whole(job: Job, inputs: Inputs, output: Output, chosen: ChunkBudget) -> RunPlan:
     everything = Chunk(tuple((0, source.size) for source in inputs.sources), 0)
     # Once all is sorted, the offsets of its pieces are known, whatever was left out.
-    return RunPlan([everything], chosen, output.writer(Equals.ALL), list, whole=True)
+    work = Pass.of(job, "whole", inputs, output.writer(Equals.ALL))
+    return RunPlan(replace(work, pieces=[everything], budget=chosen), list)
 
 
 def _budget_at_once(job: Job, inputs: Inputs, backend: Backend, memory: int) -> ChunkBudget | None:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.memory import ChunkBudget
 from gpumerge_cli.engine.reading_progress import Advance
@@ -46,6 +47,11 @@ class Pass:
     """The blocks of the output's file at which it is cut, see Planner."""
     advance: Advance | None = None
     """Called with (bytes done, bytes in all), from any thread but one at a time."""
+
+    @classmethod
+    def of(cls, job: Job, action: Action, inputs: Inputs, writer: ResultWriter) -> Pass:
+        """A pass over these inputs, all of them, to a single output."""
+        return cls(job, action, inputs.sources, inputs.order, inputs.mean_bytes, writer)
 
     @property
     def equals(self) -> Equals:

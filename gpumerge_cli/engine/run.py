@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
-from gpumerge_cli.engine.executor import Executor, JobTeam, RunPlan, run_pass
+from gpumerge_cli.engine.executor import Executor, JobTeam, run_pass
 from gpumerge_cli.engine.inputs import Inputs, open_inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.launches import policy_of
@@ -19,14 +19,13 @@ from gpumerge_cli.engine.margins import check_margin, counts_file
 from gpumerge_cli.engine.memory import check_memory
 from gpumerge_cli.engine.outcome import Outcome, sort_outcome
 from gpumerge_cli.engine.output import Output, output_names
-from gpumerge_cli.engine.passes import Action, Pass
+from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.reading_progress import Advance
 from gpumerge_cli.engine.reporting import make_report
 from gpumerge_cli.engine.resources import keep_no_freed_memory
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DeviceMemoryError, InputError
-from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.input import changed_error
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.output import refuse_inputs
@@ -160,9 +159,7 @@ class _Running:
     def merge(self, parts: Sequence[Chunk]) -> Outcome:
         """Merge the inputs to the output. parts: of them, one for each part of the output."""
         writer, inputs, operation = self.output.writer(self.job.operation.equals), self.inputs, self.job.operation
-        work = Pass(
-            self.job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, writer, parts, advance=self.advance
-        )
+        work = replace(Pass.of(self.job, "merge", inputs, writer), parts=parts, advance=self.advance)
         try:
             outcome = run_pass(work, self.team.ready(work), self.clock, waits=self.output.seekable)
         except FoundDisorderError as found:
@@ -188,12 +185,12 @@ class _Running:
         """Sort the inputs to the output. stack: closes at the end what must stay open until then."""
         job, inputs = self.job, self.inputs
         runs = self.team.runs(inputs, stack, at_once=True)
-        if runs.whole:
+        if runs.work.action == "whole":
             try:
-                return self._pass("whole", inputs.sources, runs, self.advance)
+                return self._sorted(runs.work, self.advance)
             except DeviceMemoryError:
                 runs = self.team.runs(inputs, stack, at_once=False)
-        made = self._pass("sort", inputs.sources, runs, self._half(0))
+        made = self._sorted(runs.work, self._half(0))
         for source in inputs.sources:
             source.check_unchanged()  # not later: what is written may go to one of them
         sources = runs.sources()
@@ -205,16 +202,16 @@ class _Running:
             if operation.equals.keeps_all:
                 self.output.reserve([part.nbytes for part in parts])
         writer = self.output.writer(operation.equals)
-        work = Pass(job, "merge", sources, inputs.order, inputs.mean_bytes, writer, parts,
-                    advance=self._half(inputs.nbytes))  # fmt: skip
+        work = replace(
+            Pass.of(job, "merge", inputs, writer), sources=sources, parts=parts, advance=self._half(inputs.nbytes)
+        )
         return sort_outcome(made, run_pass(work, self.team.ready(work), self.clock, waits=self.output.seekable))
 
-    def _pass(self, action: Action, sources: Sequence[Source], runs: RunPlan, advance: Advance | None) -> Outcome:
-        """A pass that sorts pieces of the inputs."""
-        order, mean_bytes = self.inputs.order, self.inputs.mean_bytes
-        work = Pass(self.job, action, sources, order, mean_bytes, runs.writer, pieces=runs.pieces, budget=runs.budget,
-                    advance=advance)  # fmt: skip
-        return run_pass(work, self.team.ready(work), self.clock, waits=not runs.whole or self.output.seekable)
+    def _sorted(self, work: Pass, advance: Advance | None) -> Outcome:
+        """Do a pass that sorts pieces of the inputs."""
+        work = replace(work, advance=advance)
+        waits = work.action == "sort" or self.output.seekable
+        return run_pass(work, self.team.ready(work), self.clock, waits=waits)
 
     def _half(self, ahead: int) -> Advance | None:
         """Takes the progress of one of two passes over all bytes. ahead: bytes of the passes ahead of it."""
@@ -252,7 +249,7 @@ def plan_files(job: Job) -> Plan:
     with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
         groups = job.operation.by_groups
         team = LOCAL.team(job, inputs, Clock())
-        work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, NullWriter())
+        work = Pass.of(job, "merge", inputs, NullWriter())
         backend = team.backend
         chunk_bytes = team.chunk_budget(work, 1.0, backend, policy_of(backend, work)).chunk_bytes
         return plan_in_spans(inputs.sources, inputs.order, chunk_bytes, groups=groups)

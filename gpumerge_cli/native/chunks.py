@@ -29,13 +29,12 @@ class Chunks:
 
     def __init__(self, work: ChunkWork, policy: LaunchPolicy | SortPolicy, targets: Sequence[Target]) -> None:
         lib = library()
+        self.work, self.targets = work, targets
         self.sources = Sources(work.sources)
         self.order = order_spec(work.order)
-        self.check, self.are_rows = work.check, work.order.is_rows
-        self.sorts = isinstance(policy, SortPolicy)
+        sorts = isinstance(policy, SortPolicy)
         self.launch = sort_spec(policy) if isinstance(policy, SortPolicy) else launch_spec(policy)
-        self.equals = work.equals.value
-        self.targets = targets
+        self.spec = lib.ChunkSpec(self.sources.specs, 0, len(work.sources), work.check, sorts, work.equals.value)
         self.margin = None if work.margin is None else margin_spec(work.margin)
         self.gates: list[int] = []  # one for each target
         for target in targets:
@@ -66,9 +65,7 @@ class CpuChunkWorker:
         self._handle = self._library.gm_open(chunks.order, capacity, 1)
         if self._handle is None:
             raise MemoryError
-        self._spec = self._library.ChunkSpec(
-            chunks.sources.specs, 0, len(chunks.sources.sources), chunks.check, chunks.sorts, chunks.equals
-        )
+        self._spec = self._library.ChunkSpec.from_buffer_copy(chunks.spec)  # each worker has ranges of its own
         if chunks.margin is not None:
             self._library.gm_margin(self._handle, chunks.margin)
 
@@ -101,11 +98,11 @@ class CpuChunkWorker:
 
     def _tell(self, result: Any, nbytes: int, stopped: float) -> None:
         self.spans = []
-        if not self._chunks.check:  # then the check has only found which of equal items is written
+        if not self._chunks.work.check:  # then the check has only found which of equal items is written
             result.kernel_ns, result.check_ns = result.kernel_ns + result.check_ns, 0
         for stage in reversed(_STAGES):
             seconds = getattr(result, f"{stage}_ns") / 1e9
-            if seconds > 1e-6 and (stage != "index" or self._chunks.are_rows):
+            if seconds > 1e-6 and (stage != "index" or self._chunks.work.order.is_rows):
                 moved = result.nbytes if stage == "write" else nbytes
                 self.spans.append(Span(stage, seconds, moved, stopped))
             stopped -= seconds

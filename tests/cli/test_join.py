@@ -432,7 +432,7 @@ def test_a_job_that_joins_pickles_and_is_cut_between_groups(tmp_path: Path) -> N
     again = pickle.loads(pickle.dumps(job))
     assert again == job
     with open_inputs(names, items, alike=False) as inputs:
-        planner = Pass(again, "merge", inputs.sources, inputs.order, inputs.mean_bytes, NullWriter()).planner
+        planner = Pass.of(again, "merge", inputs, NullWriter()).planner
         chunks = planner.split(planner.whole(), 100_000)
         assert len(chunks) > 5
         for chunk in chunks:

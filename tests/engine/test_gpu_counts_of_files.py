@@ -71,7 +71,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sorts of many runs for small files."""
     cut = local_sorts.sort_pieces
     monkeypatch.setattr(local_sorts, "sort_pieces", lambda sources, size: cut(sources, 3000))
-    monkeypatch.setattr(engine_local, "chunk_budget", lambda *_, **__: ChunkBudget(3, 4096))
+    monkeypatch.setattr(engine_local, "budget_of", lambda *_: ChunkBudget(3, 4096))
 
 
 def sorted_as_on_cpu(names: Sequence[str], folder: Path, count: Any, items: Items, **more: Any) -> MergeReport:

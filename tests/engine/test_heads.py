@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpumerge_cli.cli.app import invoke as door
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine import heads
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import run_pass
@@ -44,7 +45,7 @@ def merged(folder: Path, names: list[str], order: LineOrder, *, unique: bool, me
         sink = open_sink(str(folder / "out"), inputs.layout, None, None, head=inputs.head)
         writer, rest = SinkWriter([sink], operation.equals), Chunk(tuple((0, one.size) for one in inputs.sources), 0)
         job = Job(tuple(names), items, operation)
-        work = Pass(job, "heads", inputs.sources, inputs.order, inputs.mean_bytes, writer, pieces=[rest])
+        work = replace(Pass.of(job, "heads", inputs, writer), pieces=[rest])
         worker = heads.HeadsWorker(work, memory)
         ahead = Outcome([0] * len(names), rest=rest)
         outcome = heads.combined_outcome(ahead, run_pass(work, LOCAL.host(job).ready_with([worker]), Clock()))

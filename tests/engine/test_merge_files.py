@@ -286,13 +286,13 @@ def test_a_shrinking_input_leaves_nothing(
     backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write("a.i32", np.arange(10_000, dtype=np.int32))
-    really = engine_local.chunk_budget
+    really = engine_local.budget_of
 
-    def shrink(*arguments: Any, **more: Any) -> Any:
+    def shrink(*arguments: Any) -> Any:
         os.truncate(path, 4000)
-        return really(*arguments, **more)
+        return really(*arguments)
 
-    monkeypatch.setattr(engine_local, "chunk_budget", shrink)
+    monkeypatch.setattr(engine_local, "budget_of", shrink)
     with pytest.raises(InputError, match="sooner than when it was opened"):
         merge(backend, [path], str(tmp_path / "out.i32"))
     assert os.listdir(tmp_path) == ["a.i32"]

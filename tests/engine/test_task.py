@@ -50,7 +50,7 @@ sink = open_sink(output, layout_of(job.inputs[0], Items("text")), None, None)  #
 with open_inputs(job.inputs, job.items) as inputs:
     sink.reserve(inputs.nbytes)
     writer = SinkWriter([sink], job.operation.equals)
-    work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, writer)
+    work = Pass.of(job, "merge", inputs, writer)
     worker = CpuWorker(0, PassSetup(work, cpu.create(), lambda *_: ChunkBudget(1, 1 << 16)))
     worker.start()
     counts = [sum(each) for each in zip(*(worker.do(task).counts for task in tasks))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 import subprocess
 from inspect import signature
@@ -12,7 +13,8 @@ import pytest
 
 from gpumerge_cli.backends.gpu.source import kernel_directory
 from gpumerge_cli.backends.kernel_sizes import kernel_size, sizes
-from gpumerge_cli.backends.limits import VECTOR
+from gpumerge_cli.backends.limits import MAX_BLOCK, VECTOR
+from gpumerge_cli.backends.variants.rung4_path import CHAINS
 
 
 def test_they_are_a_compilers(tmp_path: Path, seed: int) -> None:
@@ -44,3 +46,11 @@ def test_other_names_are_refused() -> None:
 
 def test_one_vector_is_known_ahead() -> None:
     assert kernel_size("VECTOR") == VECTOR
+
+
+@pytest.mark.parametrize(
+    ("header", "name", "value"), [("corank.cuh", "MAX_BLOCK_SIZE", MAX_BLOCK), ("cpu/keys_path.hpp", "CHAINS", CHAINS)]
+)
+def test_sizes_of_the_cpu_are_its_kernels(header: str, name: str, value: int) -> None:
+    text = (kernel_directory() / header).read_text("utf-8")
+    assert re.findall(rf"constexpr int {name} = (\d+);", text) == [str(value)]

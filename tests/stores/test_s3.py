@@ -183,7 +183,7 @@ def test_shipments_name_urls_as_they_are_opened(bucket: Bucket) -> None:
     urls = tuple(bucket.put(f"{name}.txt", f"{name}\n".encode()) for name in "ba")
     job = merge_job(urls, "out.txt")
     with open_inputs(urls, Items()) as inputs:
-        work = Pass(job, "merge", inputs.sources, inputs.order, inputs.mean_bytes, NullWriter())
+        work = Pass.of(job, "merge", inputs, NullWriter())
         team = Cluster(None).team(job, inputs, Clock())  # type: ignore[arg-type]
         packed = team.shipment(work).packed()
     sent: Shipment = pickle.loads(packed.data)
