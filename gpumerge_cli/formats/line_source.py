@@ -139,7 +139,7 @@ class LineSource(EndedSource):
 
     @property
     def header(self) -> bytes:
-        """The lines that are no items, each with its terminator."""
+        """The lines that are not items, each with its terminator."""
         if not self._header_lines:
             return b""
         data = self._file.read_exactly(0, self._base)

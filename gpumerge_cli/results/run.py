@@ -161,7 +161,7 @@ class MergeReport:
     parts: tuple[OutputPart, ...] = ()
     """The files of the output, if there are several; then {part} stands for their numbers in the output's name."""
     joined: int | None = None
-    """Lines or records that a join wrote; None for a run that is no join."""
+    """Lines or records that a join wrote; None for a run that is not a join."""
 
     def stage(self, name: str) -> Stage:
         """The stage called `name`, all zero if it did not happen."""
