@@ -20,11 +20,13 @@ AHEAD = ("spool", "decompress", "convert", "search")
 
 @dataclass(frozen=True)
 class Stage:
-    """One kind of work, added up over all chunks and threads: `seconds` busy, `nbytes` moved (0 if none)."""
+    """One kind of work, added up over all chunks and threads."""
 
     name: str
     seconds: float
+    """Seconds during which threads were busy with it."""
     nbytes: int
+    """The bytes that it moved; 0 if it moves none."""
 
 
 @dataclass(frozen=True)
