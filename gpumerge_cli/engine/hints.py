@@ -276,7 +276,7 @@ def table_hint(sources: Sequence[Source], order: Order) -> str:
 
 
 def _has_header(source: Source) -> bool:
-    return isinstance(source, LineSource) and source.header_asked > 0
+    return isinstance(source, LineSource) and source.requested_header > 0
 
 
 def _sorted_by_first(sources: Sequence[Source], order: Order, delimiter: bytes, columns: int, *, numeric: bool) -> bool:
