@@ -42,22 +42,27 @@ class Mix:
 
 @dataclass(frozen=True)
 class Costs:
-    """The constants of the cost model: seconds, and bytes a second. See `predict` for how they go together.
+    """The constants of the cost model: seconds for start-ups, else bytes a second. Records count as keys.
 
-    NAME_start_up: from the start of the process to the first byte. NAME_keys, NAME_lines: bytes a second that are
-    checked and merged, by one core for the CPU; records count as keys. NAME_sorted_keys, NAME_sorted_lines: the
-    same for sorting, which is never measured anew.
+    See `predict` for how they go together. The constants of sorting are never measured anew.
     """
 
     # The H200's machine, 16 cores, ext4: data/results/h200/workers.md.
     cpu_start_up: float = 0.15
+    """Seconds from the start of the process to the first byte, on the CPU."""
     cpu_keys: float = 3.5e9
+    """The bytes of keys that one core checks and merges."""
     cpu_sorted_keys: float = 0.2e9
+    """The bytes of keys that one core sorts."""
     cpu_sorted_lines: float = 0.1e9
+    """The bytes of lines that one core sorts."""
     gpu_sorted_keys: float = 20e9
+    """The bytes of keys that a GPU sorts."""
     gpu_sorted_lines: float = 1.0e9
+    """The bytes of lines that a GPU sorts."""
     # 2 cores of an AMD EPYC, ext4: data/results/epyc/costs.json.
     cpu_lines: float = 0.39e9
+    """The bytes of lines that one core checks and merges."""
     # NVIDIA H200, 16 cores, ext4: data/results/h200/costs.json.
     storage: float = 4.4e9
     """The bytes that all threads together read and write by calls."""
@@ -67,8 +72,11 @@ class Costs:
     mapped: float = 1.6e9
     """The bytes that each core writes to a mapped file."""
     gpu_start_up: float = 0.63
+    """Seconds from the start of the process to the first byte, on a GPU."""
     gpu_keys: float = 35e9
+    """The bytes of keys that a GPU checks and merges."""
     gpu_lines: float = 4.8e9
+    """The bytes of lines that a GPU checks and merges."""
     link: float = 16.6e9
     """To the device and from it, each way."""
     source: str = "built in"

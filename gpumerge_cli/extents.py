@@ -9,10 +9,12 @@ from gpumerge_cli.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Extent:
-    """The bytes of a source: in a file, from byte `start` on, or in memory."""
+    """The bytes of a source, in a file or in memory."""
 
     descriptor: int
+    """The descriptor of the file."""
     start: int
+    """The place of the first byte in the file."""
     held: int
     """The number of bytes. A source may be one byte longer: then its last line lacks the terminator."""
     swap: int = 0
@@ -23,21 +25,24 @@ class Extent:
 
 @dataclass(frozen=True)
 class DecompressedCopy:
-    """The decompressed content of an input, in the file at `path`."""
+    """The decompressed content of an input."""
 
     path: str
+    """The file that holds it."""
     tag: str
     """Identifies this state of the input; other states have other tags."""
 
 
 @dataclass(frozen=True)
 class SinkLocation:
-    """The place of a sink's bytes for another process: in the existing file at `path`, from byte `start` on."""
+    """The place of a sink's bytes for another process, in an existing file."""
 
     name: str
     """The name in messages."""
     path: str
+    """The file's path."""
     start: int
+    """The place of the first byte in the file."""
     dtype: Any = None
     """The numpy.dtype of the items as the file has them; None for lines."""
     mapped: int = 0
@@ -64,12 +69,14 @@ class UploadLocation:
 
 @dataclass(frozen=True)
 class Target:
-    """The place of a sink's bytes: in a file, from byte `start` on."""
+    """The place of a sink's bytes in a file."""
 
     name: str
     """The name in messages."""
     descriptor: int
+    """The descriptor of the file."""
     start: int
+    """The place of the first byte in the file."""
     piece: int
     """Each call ends at a multiple of this number of bytes."""
     writers: int

@@ -19,10 +19,12 @@ _SPAN, _LEAST_SPAN = 256, 8
 
 @dataclass(frozen=True)
 class Chunk:
-    """Merge these byte ranges, one per input, and write the result at `offset` of the output."""
+    """Byte ranges to merge."""
 
     ranges: tuple[tuple[int, int], ...]
+    """(start, stop) in bytes, one for each input."""
     offset: int
+    """The byte of the output at which the result begins."""
 
     @property
     def lengths(self) -> tuple[int, ...]:

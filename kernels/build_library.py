@@ -106,8 +106,8 @@ class Compiler:
     @cached_property
     def identity(self) -> str:
         """A text that tells this compiler from others, in whatever folder it lies."""
-        said = self.run(["--version"], f"{self.command[0]} does not run").partition("\n")[0]
-        return f"zig {said}" if self.zig else f"{self.command} {said}"
+        first_line = self.run(["--version"], f"{self.command[0]} does not run").partition("\n")[0]
+        return f"zig {first_line}" if self.zig else f"{self.command} {first_line}"
 
     def anywhere(self, flag: str | Path) -> str:
         """A flag without the place of the compiler, which pip puts anew for each build."""
@@ -149,9 +149,9 @@ class Compiler:
         except OSError as error:
             raise BuildError(f"{failure}: {error.strerror}; set CXX to a C++17 compiler") from None
         if done.returncode:
-            told = (done.stderr + done.stdout).strip()
+            output = (done.stderr + done.stdout).strip()
             raise BuildError(
-                f"{failure} (exit {done.returncode}); set CXX to another C++17 compiler, or report this\n{told}"
+                f"{failure} (exit {done.returncode}); set CXX to another C++17 compiler, or report this\n{output}"
             )
         return done.stdout
 
@@ -256,11 +256,11 @@ def _text(file: Path) -> bytes:
 
 
 def _digest(*parts: object) -> str:
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for part in parts:
-        told.update(part if isinstance(part, bytes) else repr(part).encode())
-        told.update(b"\0")
-    return told.hexdigest()[:20]
+        digest.update(part if isinstance(part, bytes) else repr(part).encode())
+        digest.update(b"\0")
+    return digest.hexdigest()[:20]
 
 
 class Build:

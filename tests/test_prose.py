@@ -1,4 +1,4 @@
-"""Docstrings are sentences, or noun phrases that are understood at once."""
+"""Docstrings are sentences, or noun phrases that are understood at once; identifiers are standard terms."""
 
 from __future__ import annotations
 
@@ -32,3 +32,26 @@ def test_no_help_begins_with_a_loose_clause() -> None:
     texts = [option.help for command in COMMANDS for option in command.options]
     texts += [about for command in COMMANDS for _, about in command.examples]
     assert [text for text in texts if FRAGMENT.match(text)] == []
+
+
+PRIVATE = frozenset(("crew", "hire", "judge", "outlet", "site", "station", "told"))
+"""Words that no identifier of the package may have between its underscores. The glossary has the standard terms."""
+
+
+def identifiers(path: Path) -> set[str]:
+    """The names that a module reads, assigns, defines, passes and imports."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    attributes = ("id", "attr", "arg", "name", "asname")
+    return {name for node in nodes for key in attributes if isinstance(name := getattr(node, key, None), str)}
+
+
+def words(name: str) -> set[str]:
+    """The words of an identifier in small letters, whichever of snake_case and CamelCase it has."""
+    return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
+
+
+def test_no_identifier_has_a_private_word() -> None:
+    assert words("_MOST_TOLD") == {"most", "told"}
+    assert words("HiredCrew") == {"hired", "crew"}
+    package = [path for path in FILES if path.is_relative_to(ROOT / "gpumerge_cli")]
+    assert [(path.name, name) for path in package for name in identifiers(path) if words(name) & PRIVATE] == []

@@ -287,15 +287,15 @@ def _line(row: dict[str, Any]) -> str:
 def about() -> dict[str, str]:
     """The machine, the versions and the commit."""
 
-    def said(*words: str) -> str:
+    def output_of(*words: str) -> str:
         return subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout.split("\n")[0]
 
     return {
-        "gpumerge": said(*GPUMERGE, "--version"),
-        "commit": said("git", "describe", "--always", "--dirty"),
+        "gpumerge": output_of(*GPUMERGE, "--version"),
+        "commit": output_of("git", "describe", "--always", "--dirty"),
         "python": sys.version.split()[0],
         "numpy": np.__version__,
-        "sort": said("sort", "--version"),
+        "sort": output_of("sort", "--version"),
         "machine": f"{cpu()}, {len(os.sched_getaffinity(0))} cores, {os.uname().sysname} {os.uname().release}",
         "load_before": " ".join(f"{one:.1f}" for one in os.getloadavg()),
     }
@@ -309,7 +309,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--only", default="", help="of titles: merge 2 x 1 GB, sort, merge 1 KB, arrays, ...")
     wish = parser.parse_args()
-    told, rows = about(), []
+    facts, rows = about(), []
     bench = Bench(wish.folder / "bench", wish.scale)
     for title, make in bench.cases().items():
         if re.search(wish.only, title):
@@ -319,9 +319,9 @@ def main() -> None:
     shutil.rmtree(bench.folder, ignore_errors=True)
     if re.search(wish.only, "arrays"):
         rows += arrays()
-    found = json.dumps({"about": told, "measured": rows}, indent=1)
+    found = json.dumps({"about": facts, "measured": rows}, indent=1)
     Path(f"{wish.out}.json").write_text(found + "\n", encoding="utf-8")
-    head = "; ".join(f"{name} {value}" for name, value in told.items())
+    head = "; ".join(f"{name} {value}" for name, value in facts.items())
     columns = "| work | command | wall, s | fastest | CPU, s | least | wall over | least CPU over | over | turns |"
     lines = [f"Whole commands, in turns, from page cache; {head}.", "", columns, "|---" * 10 + "|", *map(_line, rows)]
     Path(f"{wish.out}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

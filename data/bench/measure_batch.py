@@ -44,13 +44,13 @@ def main() -> None:
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
     rows: list[str] = []
-    for name, (suffix, options, said) in CASES.items():
+    for name, (suffix, options, defaults) in CASES.items():
         if not re.search(arguments.only, name):
             continue
         work = arguments.folder / "measure-batch"
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
-        make(work, name, suffix, arguments.jobs, arguments.bytes, said)
+        make(work, name, suffix, arguments.jobs, arguments.bytes, defaults)
         commands = {
             "gpumerge batch": [*GPUMERGE, "batch", "jobs.toml", "-q", "--joblog", "log"],
             "gpumerge batch --jobs 2": [*GPUMERGE, "batch", "jobs.toml", "-q", "--joblog", "log", "--jobs", "2"],
@@ -67,12 +67,12 @@ def main() -> None:
     print(arguments.out.read_text())
 
 
-def make(work: Path, name: str, suffix: str, jobs: int, nbytes: int, said: str) -> None:
+def make(work: Path, name: str, suffix: str, jobs: int, nbytes: int, defaults: str) -> None:
     """The inputs, sorted, and the job file."""
     rng = np.random.default_rng(1)
     (work / "in").mkdir()
     (work / "out").mkdir()
-    text = [f'[defaults]\noperation = "merge"\noutput = "out/{{job}}{suffix}"\n{said}']
+    text = [f'[defaults]\noperation = "merge"\noutput = "out/{{job}}{suffix}"\n{defaults}']
     for number in range(jobs):
         for part in "ab":
             path = work / "in" / f"{number}-{part}{suffix}"

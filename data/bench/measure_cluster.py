@@ -197,9 +197,9 @@ def measured_tasks(work: Path, options: argparse.Namespace) -> list[str]:
             machines = Cluster(cluster.client)
             for turn in range(options.repeat + 1):
                 begun = time.perf_counter()
-                told = run(job, executor=machines)
+                report = run(job, executor=machines)
                 seconds = time.perf_counter() - begun
-                print(f"{told.chunks} tasks: {seconds:.2f} s", flush=True)
+                print(f"{report.chunks} tasks: {seconds:.2f} s", flush=True)
                 if turn:
                     rows.append(seconds)
     finally:
@@ -208,8 +208,8 @@ def measured_tasks(work: Path, options: argparse.Namespace) -> list[str]:
     for path in work.iterdir():
         path.unlink()
     return [
-        f"| {told.chunks} tasks of {size} bytes | {options.processes} processes | {median:.2f} | "
-        f"{min(rows):.2f} to {max(rows):.2f} | | {1e3 * median / told.chunks:.2f} ms a task |"
+        f"| {report.chunks} tasks of {size} bytes | {options.processes} processes | {median:.2f} | "
+        f"{min(rows):.2f} to {max(rows):.2f} | | {1e3 * median / report.chunks:.2f} ms a task |"
     ]
 
 

@@ -78,7 +78,7 @@ def arrays(items: int, turns: int, devices: list[int]) -> list[str]:
             shares.append(cupy.asarray(host[edges[number] : edges[number + 1]]))
             outs.append(cupy.empty_like(shares[-1]))
 
-    def judged(found: list[Any]) -> str:
+    def check(found: list[Any]) -> str:
         whole = np.concatenate([part.get() for part in found])
         if right is not None:
             return "right" if (whole == right).all() else "WRONG"
@@ -106,7 +106,7 @@ def arrays(items: int, turns: int, devices: list[int]) -> list[str]:
         base = base or median(seconds)
         rows.append(
             f"| {name} | {1000 * median(seconds):.2f} | {1000 * min(seconds):.2f} to {1000 * max(seconds):.2f} "
-            f"| {base / median(seconds):.2f} | {judged(results)} |"
+            f"| {base / median(seconds):.2f} | {check(results)} |"
         )
         print(rows[-1], flush=True)
     return [

@@ -77,9 +77,9 @@ def main() -> None:
             Computed.requests = 0
             planner = Planner(inputs.sources, inputs.order)
             chunks = planner.split(planner.whole(), -(-inputs.nbytes // pieces))
-            asked = Computed.requests
-        each = asked / options.inputs / max(1, len(chunks) - 1)
-        rows.append(f"| {len(chunks)} | {asked:,} | {each:.1f} | {asked * options.milliseconds / 6e4:.1f} |")
+            requests = Computed.requests
+        each = requests / options.inputs / max(1, len(chunks) - 1)
+        rows.append(f"| {len(chunks)} | {requests:,} | {each:.1f} | {requests * options.milliseconds / 6e4:.1f} |")
         print(rows[-1], flush=True)
     lines = [
         f"The cuts of {options.inputs} objects of {options.bytes / 1e9:g} GB of int64, in blocks of {BLOCK >> 10} KiB.",

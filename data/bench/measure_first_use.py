@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WATCH = """
 import json, re, sys, threading, time
 clock = time.perf_counter
-units, names, loads, asked, ahead = [], {}, [], [], []
+units, names, loads, waits, ahead = [], {}, [], [], []
 def watch():
     import cupy
     nvrtc = cupy.cuda.nvrtc
@@ -59,12 +59,12 @@ def watch():
         try:
             return image(file, options, capability)
         finally:
-            asked.append((file, clock() - start))
+            waits.append((file, clock() - start))
     module.kernel, compiled.image = loaded, waited
-def told():
+def report():
     seconds = clock() - began
-    print(json.dumps({'seconds': seconds, 'units': units, 'waited': sum(t for _, t in asked),
-        'loaded': sum(loads) - sum(t for _, t in asked), 'kernels': len(loads), 'again': again}), file=sys.stderr)
+    print(json.dumps({'seconds': seconds, 'units': units, 'waited': sum(t for _, t in waits),
+        'loaded': sum(loads) - sum(t for _, t in waits), 'kernels': len(loads), 'again': again}), file=sys.stderr)
 again = 0.0
 """
 ARRAYS = """
@@ -86,7 +86,7 @@ first = clock()
 work()
 again = clock() - first
 began += again
-told()
+report()
 """
 COMMAND = """
 began = clock()
@@ -95,7 +95,7 @@ make_contexts([0])
 watch()
 from gpumerge_cli.cli.app import invoke
 code = invoke(sys.argv[1:])
-told()
+report()
 sys.exit(code)
 """
 
@@ -217,11 +217,11 @@ def units(only: list[str]) -> None:
                 start = time.perf_counter()
                 list(threads.map(compiled, needed))
                 together = time.perf_counter() - start
-            told = ", ".join(
+            columns = ", ".join(
                 f"{file.removesuffix('.cu')} {seconds:.2f} ({size >> 10})"
                 for (file, _), (seconds, size) in zip(needed, alone, strict=True)
             )
-            print(f"| {what} of {name} | {told} | {together:.2f} |", flush=True)
+            print(f"| {what} of {name} | {columns} | {together:.2f} |", flush=True)
 
 
 def measured(name: str, code: str, arguments: list[str], scratch: Path, turns: int) -> None:

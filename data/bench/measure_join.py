@@ -56,10 +56,10 @@ def measured(case: str, folder: Path, wish: argparse.Namespace) -> list[str]:
     for path in (a, b, ours, theirs):
         path.unlink()
     rows = []
-    said = f"{size / 1e9:.2f} GB, {out / 1e9:.2f} GB out: {title}"
+    work = f"{size / 1e9:.2f} GB, {out / 1e9:.2f} GB out: {title}"
     for name, times in found.items():
         shown = f"{times.median:.2f} | {times.fastest:.2f} | {times.processors:.2f}"
-        rows.append(f"| {said} | {name} | {shown} | {found['join'].median / times.median:.1f} |")
+        rows.append(f"| {work} | {name} | {shown} | {found['join'].median / times.median:.1f} |")
         print(rows[-1], flush=True)
     return rows
 

@@ -48,9 +48,9 @@ def peak(command: list[str]) -> tuple[float, int, int, int]:
     start = time.perf_counter()
     process = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})
     while process.poll() is None:
-        told = status(process.pid)
-        own = max(own, told.get("RssAnon", 0) + told.get("RssShmem", 0))
-        mapped = max(mapped, told.get("VmRSS", 0))
+        found = status(process.pid)
+        own = max(own, found.get("RssAnon", 0) + found.get("RssShmem", 0))
+        mapped = max(mapped, found.get("VmRSS", 0))
         system = max(system, unavailable() - before)
         time.sleep(0.005)
     if process.returncode:

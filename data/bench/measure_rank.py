@@ -68,8 +68,8 @@ def bytes_read(words: list[str]) -> int:
     """Bytes that the command's own process reads."""
     command = [sys.executable, "-c", _TELL, *words]
     done = subprocess.run(command, capture_output=True, env=environment(), check=True)
-    told = done.stderr.decode().rpartition("rchar:")[2]
-    return int(told.split()[0])
+    count = done.stderr.decode().rpartition("rchar:")[2]
+    return int(count.split()[0])
 
 
 def main() -> None:
@@ -91,13 +91,13 @@ def main() -> None:
                  "--of 1000": ["--of", "1000"], "--split 8": ["--split", "8"]}  # fmt: skip
     commands = {("", "--version"): ["--version"]}
     for kind in ("sparse", "arithmetic"):
-        for said, words in questions.items():
-            commands[kind, f"rank {said}"] = ["rank", *words, "--json", *made[kind]]
+        for title, words in questions.items():
+            commands[kind, f"rank {title}"] = ["rank", *words, "--json", *made[kind]]
         commands[kind, "merge --head 1000"] = ["merge", "-q", "--head", "1000", "--backend", "cpu", *made[kind]]
-    for said in ("rank --split 8", "rank --at 1000000", "rank --quantile 0.5"):
-        commands["lines", said] = [*said.split(), "--json", *made["lines"]]
-    for said in ("merge --head 1000", "merge --tail 1000", "merge"):
-        commands["lines", said] = [said.split()[0], "-q", *said.split()[1:], "--backend", "cpu", *made["lines"]]
+    for title in ("rank --split 8", "rank --at 1000000", "rank --quantile 0.5"):
+        commands["lines", title] = [*title.split(), "--json", *made["lines"]]
+    for title in ("merge --head 1000", "merge --tail 1000", "merge"):
+        commands["lines", title] = [title.split()[0], "-q", *title.split()[1:], "--backend", "cpu", *made["lines"]]
     about = (
         f"{wish.files} files of {wish.gigabytes:g} GB of int32, and two of {wish.gigabytes / 2:g} GB of lines; medians "
         f"of {wish.repeat} runs, after one. {platform.processor() or platform.machine()}, "
@@ -105,10 +105,10 @@ def main() -> None:
         f"average {os.getloadavg()[0]:.1f} at the start."
     )
     rows = []
-    for (kind, said), words in commands.items():
-        (took,) = in_turns({said: [*GPUMERGE, *words]}, wish.repeat).values()
+    for (kind, title), words in commands.items():
+        (took,) = in_turns({title: [*GPUMERGE, *words]}, wish.repeat).values()
         rows.append(
-            f"| {kind} | `{said}` | {took.median:.2f} | {took.fastest:.2f} to {took.slowest:.2f} | "
+            f"| {kind} | `{title}` | {took.median:.2f} | {took.fastest:.2f} to {took.slowest:.2f} | "
             f"{took.processors:.2f} | {bytes_read(words) / 1e6:,.1f} MB |"
         )
         print(rows[-1], flush=True)

@@ -160,9 +160,9 @@ def from_the_web(local: dict[str, list[str]], repeat: int) -> list[str]:
                 ("check web", ["check", *urls]),
             ):
                 before = Path("requests").stat().st_size
-                told = row(f"{name}, {suffix}", words, total, repeat, Counter())
+                line = row(f"{name}, {suffix}", words, total, repeat, Counter())
                 gets = (Path("requests").stat().st_size - before) // 4 // repeat
-                rows.append(told.replace("| 0 | 0 | 0 | 0 | 0 |", f"| {gets} | 0 | 0 | 0 | 0 |"))
+                rows.append(line.replace("| 0 | 0 | 0 | 0 | 0 |", f"| {gets} | 0 | 0 | 0 | 0 |"))
         server.kill()
     return rows
 
@@ -186,15 +186,15 @@ def row(name: str, words: list[str], nbytes: int, repeat: int, counts: Counter[s
         assert code == 0, words
     seconds = statistics.median(times)
     made = " | ".join(str(counts[method]) for method in ("GET", "HEAD", "PUT", "POST", "DELETE"))
-    told = f"| {name} | {seconds:.2f} | {nbytes / seconds / 1e6:.0f} | {made} |\n"
-    print(told, end="", file=sys.stderr, flush=True)
-    return told
+    line = f"| {name} | {seconds:.2f} | {nbytes / seconds / 1e6:.0f} | {made} |\n"
+    print(line, end="", file=sys.stderr, flush=True)
+    return line
 
 
 def processor() -> str:
     """The processor and the number of cores, as lscpu tells them."""
-    told = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout
-    found = dict(line.split(":", 1) for line in told.splitlines() if ":" in line)
+    listing = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout
+    found = dict(line.split(":", 1) for line in listing.splitlines() if ":" in line)
     return f"{found['Model name'].strip()}, {found['CPU(s)'].strip()} cores, {platform.system()}"
 
 

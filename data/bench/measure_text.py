@@ -136,7 +136,7 @@ def main() -> None:
     wish = parser.parse_args()
     folder = Path(wish.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    cases = {case: said for case, said in CASES.items() if not wish.only or case in wish.only.split(",")}
+    cases = {case: title for case, title in CASES.items() if not wish.only or case in wish.only.split(",")}
     files = {case: [folder / f"{case}-{part}" for part in ("a", "b")] for case in cases}
     with Pool() as pool:
         each = [

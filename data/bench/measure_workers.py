@@ -82,8 +82,8 @@ def main() -> None:
     wish.folder.mkdir(parents=True, exist_ok=True)
     out, nbytes = wish.folder / "out", int(wish.gigabytes * 1e9)
     version = subprocess.run([*GPUMERGE, "info", "--json"], capture_output=True, text=True, check=False, cwd=ROOT)
-    told = json.loads(version.stdout) if version.returncode == 0 else {}
-    devices = ", ".join(str(one.get("name", "")) for one in told.get("backends", []) if one)
+    report = json.loads(version.stdout) if version.returncode == 0 else {}
+    devices = ", ".join(str(one.get("name", "")) for one in report.get("backends", []) if one)
     cores = len(os.sched_getaffinity(0))
     rows = [f"{cores} cores, Linux {platform.release()}, {devices}; {wish.turns} turns; commit {commit()}."]
     rows += ["By measure_workers.py.", ""]

@@ -23,10 +23,10 @@ def commit() -> str:
         return named
     command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
     try:
-        said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     except OSError:
         return "unknown"
-    return said.stdout.strip() or "unknown"
+    return done.stdout.strip() or "unknown"
 
 
 def measured_on() -> str:

@@ -109,11 +109,11 @@ def run(arguments: list[str], changes: list[str], folder: Path) -> dict[str, flo
     start = time.perf_counter()
     subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
     took = time.perf_counter() - start
-    told = json.loads(report.read_text())
+    measured = json.loads(report.read_text())
     report.unlink()
-    found = {stage["name"]: stage["seconds"] for stage in told["stages"]}
-    inside = {key: told[key] for key in ("start_up", "plan", "busy")}
-    return {"all": took, **inside, **found, "chunks": told["chunks"], "GB": told["peak_memory"] / 1e9}
+    found = {stage["name"]: stage["seconds"] for stage in measured["stages"]}
+    inside = {key: measured[key] for key in ("start_up", "plan", "busy")}
+    return {"all": took, **inside, **found, "chunks": measured["chunks"], "GB": measured["peak_memory"] / 1e9}
 
 
 def work_as(arguments: list[str]) -> None:

@@ -86,13 +86,13 @@ class Workspace(Protocol):
     The steps, in order: fill `staging`, `upload`, then `disorder` and `merge` as often as wanted, then `download`. A
     chunk that is too large to pass through host memory at once goes in and out by parts, from many threads: `part` and
     `send` for each in any order, then `adopt` instead of `upload`, and `receive` for each instead of `download`.
-    Each step adds its spans ("upload", "check", "kernel", "download") to `spans` once its time is known, at the latest
-    when `download` or `synchronize` returns. The reader of `spans` may clear it.
     """
 
     remote: bool
     """Whether the work is done outside host memory."""
     spans: list[Span]
+    """Each step adds its spans ("upload", "check", "kernel", "download") once its time is known, at the latest when
+    `download` or `synchronize` returns. A reader may clear the list."""
     counts: list[int]
     """The items of each run of the last `upload`. Lines are counted by the first `disorder` or `merge`."""
     dropped: int

@@ -17,7 +17,7 @@ from gpumerge_cli.units import format_counted, visible
 if TYPE_CHECKING:
     from gpumerge_cli.batch.spec import BatchJob, JobCommand, Limits
 
-_MOST_TOLD = 20
+_MOST_SHOWN = 20
 """Mistakes of a job file that are shown; the same one may be in thousands of jobs."""
 
 
@@ -82,9 +82,9 @@ def _checked_jobs(
     jobs, mistakes = read_jobs(_read(name), Folder(base, taken), operations(), limits)
     errors = [UsageError(each.what, where=f"{name}:{each.line}", way_out=each.way_out) for each in mistakes]
     if len(errors) > 1:
-        for error in errors[:_MOST_TOLD]:
+        for error in errors[:_MOST_SHOWN]:
             print_message(error)
-        more = len(errors) - _MOST_TOLD
+        more = len(errors) - _MOST_SHOWN
         message = f"{len(errors)} mistakes" + (f", {more} of them not shown" if more > 0 else "")
         raise UsageError(message, where=name, way_out="correct them; no job was run")
     if errors:

@@ -69,8 +69,8 @@ def run_jobs(jobs: Sequence[BatchJob], options: RunOptions) -> list[Result]:
         except Interrupted as error:
             done = sum(result.state in ("done", "skipped") for result in runner.results.values())
             more = "--joblog lets --resume go on" if options.joblog is None else "--resume goes on"
-            told = f"{done} of {format_counted(len(jobs), 'job')} are done; {more}"
-            raise Interrupted(error.signal_number, way_out=told) from None
+            remaining = f"{done} of {format_counted(len(jobs), 'job')} are done; {more}"
+            raise Interrupted(error.signal_number, way_out=remaining) from None
     return [runner.results[job.number] for job in jobs]
 
 
@@ -114,8 +114,8 @@ class _Batch:
             raise
         except Exception as error:
             if self._options.debug and sys.stderr is not None:
-                told = visible_lines(concealed(redacted("".join(traceback.format_exception(error)))))
-                print(told, end="", file=sys.stderr)
+                shown = visible_lines(concealed(redacted("".join(traceback.format_exception(error)))))
+                print(shown, end="", file=sys.stderr)
             message, code = describe_failure(error)
             raise JobError(concealed(message), code) from error
 

@@ -163,9 +163,10 @@ def _deliver(
             if not quiet:
                 _say(line)
     except Interrupted as error:
-        told = ["the results are written" if written == len(writers) else "not all results are written"][: len(writers)]
-        told += ["not all figures are drawn"] if draw is not None else []
-        raise Interrupted(error.signal_number, way_out=", ".join(told)) from error
+        state = "the results are written" if written == len(writers) else "not all results are written"
+        notes = [state] if writers else []
+        notes += ["not all figures are drawn"] if draw is not None else []
+        raise Interrupted(error.signal_number, way_out=", ".join(notes)) from error
     if not writers and draw is None:
         from gpumerge_cli.report.terminal import PlainConsole, show_report
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def run_check(options: CheckOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
 
-    def told(found: InputFile | InputError) -> None:
+    def show_file(found: InputFile | InputError) -> None:
         if isinstance(found, InputError):
             print_message(found)
         elif options.verbose and sys.stderr is not None:
@@ -28,7 +28,7 @@ def run_check(options: CheckOptions) -> None:
             print(f"{visible(found.name)}: in order, {holds}", file=sys.stderr)
 
     with progress_bar(options.progress and not options.quiet) as advance:
-        run_job(job_of(options), advance=advance, told=told)
+        run_job(job_of(options), advance=advance, on_file=show_file)
 
 
 def job_of(options: CheckOptions) -> Job:

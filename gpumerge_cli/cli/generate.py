@@ -28,7 +28,7 @@ def run_generate(options: GenerateOptions) -> None:
         foreign = foreign_of(suffix_of(file)) if options.format is None and options.dtype is None else None
         if foreign is not None and not foreign.text:
             what = f"{file}: its suffix means {foreign.name}, which gpumerge does not write"
-            raise UsageError(what, way_out="end the name in .i32, .npy or .txt, or give --format or --dtype")
+            raise UsageError(what, way_out="end the name in .i32, .npy or .txt, or use --format or --dtype")
 
     import numpy as np
 

@@ -155,5 +155,5 @@ def _mark(line: bytes, start: int, stop: int) -> bytes:
 
 
 def _width(text: bytes) -> int:
-    """Columns of a terminal: one for each byte that is no control character, and for a tab."""
+    """Columns of a terminal: one for each byte that is not a control character, and for a tab."""
     return len(text.translate(None, _NO_WIDTH))

@@ -56,7 +56,7 @@ def _inputs(files: list[str], items: list[str]) -> tuple[str, ...]:
     """The two files, or () if items are given. Raises UsageError unless there are two inputs."""
     given = items or files
     if len(given) != 2:
-        way_out = "name A and B" if not items else "give --items twice, once for A and once for B"
+        way_out = "name A and B" if not items else "use --items twice, once for A and once for B"
         raise UsageError(f"a merge path has two inputs, and {len(given) or 'none'} were given", way_out=way_out)
     return tuple(files)
 

@@ -47,11 +47,11 @@ def run_job(
     since_start: Callable[[], float] = lambda: 0.0,
     advance: Callable[[int, int], None] | None = None,
     settle: Callable[[], None] = lambda: None,
-    told: Callable[[InputFile | InputError], None] | None = None,
+    on_file: Callable[[InputFile | InputError], None] | None = None,
 ) -> Any:
     """Do the job and return its report, which is also written to the job's report file. Raises GpumergeError.
 
-    since_start: gives the seconds that the process has run. advance, settle, told: see engine.run.
+    since_start: gives the seconds that the process has run. advance, settle, on_file: see engine.run.
     """
     from gpumerge_cli.engine.run import run
 
@@ -64,7 +64,7 @@ def run_job(
     with report_file(job.report, MERGE_SUFFIXES) as write:
         with executor_of(job) as executor:
             measured = run(
-                job, since_start=since_start(), advance=advance, settle=settle, on_file=told, executor=executor
+                job, since_start=since_start(), advance=advance, settle=settle, on_file=on_file, executor=executor
             )
         try:
             write(measured)

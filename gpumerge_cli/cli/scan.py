@@ -26,10 +26,11 @@ _GNU = "sort"
 
 
 class Operand(NamedTuple):
-    """A word that is no option. behind: it stands behind "--"."""
+    """A word that is not an option."""
 
     text: str
     behind: bool
+    """Whether it stands behind "--"."""
 
 
 def scan(row: Command, left: deque[str]) -> Iterator[OptionValue | Operand]:

@@ -9,7 +9,7 @@ PREFIX = "GPUMERGE_"
 PROJECT_FILE = "gpumerge.toml"
 
 _NO_SETTINGS = (f"{PREFIX}TEST_", f"{PREFIX}CPU_LEVEL", f"{PREFIX}CCCL")
-"""Beginnings of the names of variables for the project's own tests and the CPU's library, which are no settings."""
+"""Beginnings of the names of variables for the project's own tests and the CPU's library, which are not settings."""
 
 
 def set_variables(environ: Mapping[str, str]) -> dict[str, str]:

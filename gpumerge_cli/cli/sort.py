@@ -137,7 +137,7 @@ def _check(command: SortCommand) -> int:
         run_job(job)
     except DisorderError as error:
         if command.mode == "check":
-            if error.item is None:  # of items that are no lines
+            if error.item is None:  # of items that are not lines
                 print_message(error)
             else:
                 item = visible(error.item.decode(errors="backslashreplace"))

@@ -21,7 +21,7 @@ class TomlFile:
 
 
 def read_toml(path: str) -> TomlFile | None:
-    """Read a file; None if there is no such file. Raises InputError with FILE:LINE if it is no TOML."""
+    """Read a file; None if there is no such file. Raises InputError with FILE:LINE if it is not TOML."""
     try:
         with open(path, "rb") as file:
             return TomlFile(path, *parse_toml(file.read()))

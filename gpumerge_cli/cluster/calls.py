@@ -62,17 +62,17 @@ def call_each(
     """
 
     async def outcomes() -> dict[str, Any]:
-        asked_of = {address: asyncio.ensure_future(call(address)) for address in addresses}
-        waiting, start = set(asked_of.values()), time.monotonic()
+        call_of = {address: asyncio.ensure_future(call(address)) for address in addresses}
+        waiting, start = set(call_of.values()), time.monotonic()
         try:
             if waiting:
                 _, waiting = await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            if waiting and len(waiting) < len(asked_of):
+            if waiting and len(waiting) < len(call_of):
                 _, waiting = await asyncio.wait(waiting, timeout=max(grace, 3 * (time.monotonic() - start)))
         finally:
             for one in waiting:
                 one.cancel()
-        done = {address: one for address, one in asked_of.items() if one.done() and not one.cancelled()}
+        done = {address: one for address, one in call_of.items() if one.done() and not one.cancelled()}
         return {address: one.exception() or one.result() for address, one in done.items()}
 
     found: dict[str, Any] = client.sync(outcomes)

@@ -185,7 +185,7 @@ def _remote(address: str, stack: ExitStack) -> Client:
         client = Client(target, set_as_default=False, timeout=_CONNECT)
     except OSError:
         raise ClusterError(f"--cluster {address}: no scheduler answers", way_out=way_out) from None
-    except Exception:  # whatever Dask makes of an answer that is no scheduler's, or another version's
+    except Exception:  # whatever Dask makes of an answer that is not a scheduler's, or another version's
         raise ClusterError(f"--cluster {address}: no scheduler that this Dask understands", way_out=way_out) from None
     stack.callback(_close, client)
     return client
@@ -209,7 +209,7 @@ def _address_in(path: str) -> str:
             raise TypeError
     except (OSError, ValueError, KeyError, TypeError):
         raise UsageError(
-            f"--cluster {path}: it is no file of a Dask scheduler", way_out="start one with --scheduler-file"
+            f"--cluster {path}: it is not a file of a Dask scheduler", way_out="start one with --scheduler-file"
         ) from None
     return address
 

@@ -274,7 +274,7 @@ class Dispatcher:
 
 
 def _is_of_cluster(error: BaseException) -> bool:
-    """Whether the cluster has lost a task, which is no fault of the task itself."""
+    """Whether the cluster has lost a task, which is not the fault of the task."""
     return type(error).__name__ in _OF_CLUSTERS or isinstance(error, OSError)
 
 

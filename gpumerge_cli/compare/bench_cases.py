@@ -68,16 +68,18 @@ def items_named(name: str) -> CaseItems:
 
 @dataclass(frozen=True)
 class Case:
-    """`runs` sorted runs of `size` items in all, whose keys interleave as `shape` says.
+    """Sorted runs of equal length.
 
-    Runs are equally long, so a size that does not divide is rounded down. Raises UsageError for an empty run, for an
-    unknown shape, and for several runs of keys in no order.
+    Raises UsageError for an empty run, for an unknown shape, and for several runs of keys in no order.
     """
 
     items: CaseItems
     shape: str
+    """The way in which the keys of the runs interleave, one of BENCH_SHAPES."""
     runs: int
+    """The number of runs."""
     size: int
+    """The items of all runs together; a size that `runs` does not divide is rounded down."""
 
     def __post_init__(self) -> None:
         if self.shape not in BENCH_SHAPES:
@@ -160,11 +162,14 @@ class Axes:
 
 @dataclass(frozen=True)
 class Preset:
-    """The default cases of a bench: the middle ones, and for each axis of `swept` the middle with that axis instead."""
+    """The default cases of a bench."""
 
     middle: Axes
+    """The cases from which one axis at a time is varied."""
     swept: Axes
+    """Each axis of these replaces the middle's in turn."""
     repeat: int
+    """The number of timed repetitions."""
 
     def cases(self) -> list[Case]:
         """All cases, each once."""

@@ -276,7 +276,7 @@ def table_hint(sources: Sequence[Source], order: Order) -> str:
 
 
 def _has_header(source: Source) -> bool:
-    return isinstance(source, LineSource) and source.header_asked > 0
+    return isinstance(source, LineSource) and source.requested_header > 0
 
 
 def _sorted_by_first(sources: Sequence[Source], order: Order, delimiter: bytes, columns: int, *, numeric: bool) -> bool:
@@ -312,7 +312,7 @@ def _key_of(numeric: bool) -> Callable[[list[bytes]], int | bytes]:
 
 
 def _values(fields: Sequence[bytes], *, numeric: bool) -> list[int] | list[bytes] | None:
-    """The fields as they compare; None if they are no whole numbers, or texts whose order is doubtful."""
+    """The fields as they compare; None if they are not whole numbers, or texts whose order is doubtful."""
     if numeric:
         return [int(field) for field in fields] if all(re.fullmatch(rb"-?[0-9]{1,15}", f) for f in fields) else None
     doubtful = any(b'"' in field or re.search(_TIME, field) for field in fields)

@@ -135,7 +135,7 @@ def _check_keys(text: str, line: bytes, order: Order) -> None:
         if not is_number_like(key, line[begin:end]):
             shown = order.quoted(line[begin:end])
             getLogger("gpumerge").warning(
-                "gpumerge: warning: --of %r is taken for a whole %s, whose key %s by %s is no number",
+                "gpumerge: warning: --of %r is taken for a whole %s, whose key %s by %s is not a number",
                 text, word, shown, order.key_option(number),
             )  # fmt: skip
 

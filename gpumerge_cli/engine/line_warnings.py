@@ -105,7 +105,7 @@ def header_warning(sources: Sequence[Source], orders: Sequence[Order], *, joined
     is one line of several files, and like a header of them all: see is_header. orders: one for each source. joined: the
     header of each file is its own. "" too if quotes enclose ends of lines: without --csv, --header would not help then.
     """
-    if not sources or any(not isinstance(source, LineSource) or source.header_asked for source in sources):
+    if not sources or any(not isinstance(source, LineSource) or source.requested_header for source in sources):
         return ""
     order = orders[0]
     keys = order.text.keys if order.text is not None else ()
@@ -176,7 +176,7 @@ def _by_keys_of(others: LineOrder, order: Order) -> Order:
 
 def _samples(source: LineSource, start: bytes, end: bytes) -> Iterator[bytes]:
     """Whole lines from a source's start, then from its middle and its end."""
-    yield from start.split(end)[source.header_asked : -1]
+    yield from start.split(end)[source.requested_header : -1]
     for position in (source.size // 2, source.size - LOOKED_AT):
         if position > LOOKED_AT:
             sample = allocate(min(LOOKED_AT, source.size - position))

@@ -32,7 +32,7 @@ def counts_file(margin: Margin, job: Job) -> tuple[str, ...]:
         return ()
     refuse_inputs(margin.file, job.inputs)
     if same_output(margin.file, job.output.name):
-        raise UsageError("the output and its counts would go to one place", way_out="give --count-to another name")
+        raise UsageError("the output and its counts would go to one place", way_out="use another name with --count-to")
     return (margin.file,)
 
 

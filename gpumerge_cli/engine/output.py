@@ -97,7 +97,7 @@ class Output:
     def grid(self) -> tuple[int, int]:
         """(bytes of a block of the file, the position of the first item), for workers that must not share blocks.
 
-        (1, 0) for several parts, which few workers share, and for what is no file.
+        (1, 0) for several parts, which few workers share, and for an output that is not a file.
         """
         spot = self.sinks[0].spot
         if not isinstance(spot, SinkLocation) or len(self.sinks) > 1:

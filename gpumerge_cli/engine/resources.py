@@ -44,7 +44,7 @@ def _left_in_group(root: str = "/sys/fs/cgroup") -> int:
             with open(f"{root}/{path}/{name}") as file:
                 numbers.append(int(file.read()))
         return max(0, numbers[0] - numbers[1])
-    except (OSError, ValueError, StopIteration):  # "max" is no number
+    except (OSError, ValueError, StopIteration):  # "max" is not a number
         return 1 << 60
 
 

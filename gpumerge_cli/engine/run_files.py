@@ -185,7 +185,7 @@ class Spill:
         self._idle: list[list[Spool]] = [[] for _ in self._folders]  # those that no thread writes to
 
     def check_space(self, nbytes: int, *, packs: bool = True) -> None:
-        """Raise OutputError if a name is no folder, or if `nbytes` do not fit into all folders together.
+        """Raise OutputError if a name is not a folder, or if `nbytes` do not fit into all folders together.
 
         packs: runs could be compressed.
         """

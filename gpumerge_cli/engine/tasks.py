@@ -72,7 +72,7 @@ class Tasks:
                 self.work.advance(self.outcome.nbytes, self.work.nbytes)
 
     def note_disorder(self, unfinished: UnfinishedError) -> bool:
-        """Record disorder; whether the pass is lenient, so that it is no error."""
+        """Record disorder; whether the pass is lenient, so that it is not an error."""
         rest = unfinished.rest
         if not self.work.lenient or not isinstance(unfinished.cause, FoundDisorderError) or rest is None:
             return False

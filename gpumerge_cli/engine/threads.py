@@ -21,9 +21,10 @@ from gpumerge_cli.errors import DeviceError, UsageError
 
 
 class Worker(Member, Protocol):
-    """Carries out tasks in threads of its own. chunk_bytes: of the chunks that suit it, known once it has started."""
+    """Carries out tasks in threads of its own."""
 
     chunk_bytes: int
+    """The bytes of the chunks that suit it, known once it has started."""
 
     def start(self) -> None:
         """Get ready, in a thread that works for it. Raises DeviceError; UsageError for an impossible request."""

@@ -183,4 +183,4 @@ def _copied(
     """The source of what `write` makes of a file's records, NUL behind each; `source` is closed."""
     separator = separator_of(order)
     file = source.file.replaced(lambda out: write(source.file, separator, out, lambda share: progress(number, share)))
-    return LineSource(file, NUL, source.header_asked, marked=True)
+    return LineSource(file, NUL, source.requested_header, marked=True)

@@ -10,7 +10,7 @@ class Foreign:
     """A format of other programs."""
 
     name: str
-    """As in "its suffix says NAME"."""
+    """As in "its suffix means NAME"."""
     suffixes: tuple[str, ...]
     """The suffixes of its files."""
     begins: bytes = b""
@@ -66,5 +66,5 @@ FOREIGN: tuple[Foreign, ...] = (
 
 
 def foreign_of(suffix: str) -> Foreign | None:
-    """The one that a suffix says."""
+    """The format that a suffix names."""
     return next((one for one in FOREIGN if suffix and suffix in one.suffixes), None)

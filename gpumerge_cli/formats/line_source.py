@@ -105,15 +105,15 @@ class EndedSource:
 class LineSource(EndedSource):
     """The lines of a file behind its header; a missing last terminator is supplied.
 
-    terminator: the byte that ends a line. header_lines, header_asked: lines at the file's start that are not items, as
-    far as it has so many. marked: a byte order mark at the file's start belongs to no item, even without a header.
+    terminator: the byte that ends a line. header_lines, requested_header: lines at the file's start that are not items,
+    as far as it has so many. marked: a byte order mark at the file's start belongs to no item, even without a header.
     """
 
     def __init__(
         self, file: SeekableInput, terminator: int = 10, header_lines: int = 0, *, marked: bool = False
     ) -> None:
         super().__init__(file, terminator)
-        self.header_asked = header_lines
+        self.requested_header = header_lines
         self.marked = marked
         self._header_lines = 0
         start = 0
@@ -139,7 +139,7 @@ class LineSource(EndedSource):
 
     @property
     def header(self) -> bytes:
-        """The lines that are no items, each with its terminator."""
+        """The lines that are not items, each with its terminator."""
         if not self._header_lines:
             return b""
         data = self._file.read_exactly(0, self._base)

@@ -51,16 +51,16 @@ class RecordRequest:
 
 @dataclass(frozen=True)
 class Key:
-    """The part of an item that is its key: `field`, or `fields`, or the bytes from `offset` on.
-
-    The bytes from `offset` on are a number of `dtype`, or `width` bytes. If both are None, they go to the item's end.
-    """
+    """The part of an item that is its key: `field`, or `fields`, or the bytes from `offset` on."""
 
     field: str | None = None
     """The name of a field of a structured dtype; a dot stands between a field and one inside it."""
     offset: int = 0
+    """The key's first byte in the item."""
     width: int | None = None
+    """The bytes of the key. If it and `dtype` are None, the key goes to the item's end."""
     dtype: Dtype | None = None
+    """The dtype of a key that is a number."""
     fields: tuple[str, ...] = ()
     """Texts as --field has them: each is one or several names between commas, with ":r" behind a name for the reverse
     order."""

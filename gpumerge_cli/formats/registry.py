@@ -87,10 +87,10 @@ def _dtype_of(name: str, one: Format, suffix: str, dtype: str | None) -> Dtype |
         return wanted
     named = dtype_of(suffix)
     if wanted is not None and named and not wanted.isnative:
-        what = f"{name}: its suffix says {named} in this machine's byte order, --dtype says {dtype}"
+        what = f"{name}: its suffix means {named} in this machine's byte order, --dtype says {dtype}"
         raise UsageError(what, way_out="rename it, or leave --dtype out")
     if wanted is not None and named and ItemType.of(named) != wanted.newbyteorder("="):
-        raise UsageError(f"{name}: its suffix says {named}, --dtype says {dtype}", way_out="leave one of them out")
+        raise UsageError(f"{name}: its suffix means {named}, --dtype says {dtype}", way_out="leave one of them out")
     if wanted is None and not named:
         raise UsageError(f"{name}: {one.name} items need a dtype", way_out="use --dtype, for example --dtype int32")
     return ItemType.of(named) if wanted is None else wanted
@@ -119,9 +119,9 @@ def _unknown(name: str, suffix: str) -> UsageError:
             way_out="use --format text, or --dtype or --record-size for raw binary items",
         )
     if foreign.text:
-        what = f"{name}: its suffix says {foreign.name}, which is read only as lines"
+        what = f"{name}: its suffix means {foreign.name}, which is read only as lines"
         return UsageError(what, way_out="use --format text")
-    what = f"{name}: its suffix says {foreign.name}, which is not read here"
+    what = f"{name}: its suffix means {foreign.name}, which is not read here"
     return UsageError(what, way_out=foreign.way_out_for(name))
 
 
@@ -151,7 +151,7 @@ def _of_records(
     suffix = suffix_of(name) if name != STDIO else ""
     if dtype_of(suffix) and format is None:
         raise UsageError(
-            f"{name}: its suffix says {dtype_of(suffix)}, {option} says records", way_out="leave it out, or rename it"
+            f"{name}: its suffix means {dtype_of(suffix)}, {option} says records", way_out="leave it out, or rename it"
         )
     return format or _of_options()
 
@@ -196,7 +196,7 @@ def checked_suffix(name: str, layout: Layout, dtype: Dtype | None) -> str:
         is_given = layout.items.plain or layout.items.tells_format
         if named and not is_given and foreign is not None and not foreign.text:
             raise OutputError(
-                f"its suffix says {foreign.name}, the items are lines of text", where=name, way_out="name it .txt"
+                f"its suffix means {foreign.name}, the items are lines of text", where=name, way_out="name it .txt"
             )
         return "" if layout.items.plain else suffix
     foreign = foreign_of(suffix)
@@ -205,7 +205,7 @@ def checked_suffix(name: str, layout: Layout, dtype: Dtype | None) -> str:
         raise _says_otherwise(name, layout, dtype, foreign)
     says = dtype_of(suffix)
     if says and ItemType.of(says) != dtype.newbyteorder("="):
-        raise OutputError(f"its suffix says {says}, the items are {item_name(dtype)}", where=name, way_out="rename it")
+        raise OutputError(f"its suffix means {says}, the items are {item_name(dtype)}", where=name, way_out="rename it")
     if suffix and format_of_suffix(suffix) is not None and not is_binary(suffix):
         usual, _ = _usual_name(layout, dtype)
         raise OutputError(f"{item_name(dtype)} cannot be written as {suffix}", where=name, way_out=f"name it {usual}")
@@ -213,9 +213,9 @@ def checked_suffix(name: str, layout: Layout, dtype: Dtype | None) -> str:
 
 
 def _says_otherwise(name: str, layout: Layout, dtype: Dtype, foreign: Foreign | None) -> OutputError:
-    detail = "a name without a suffix says lines of text"
+    detail = "a name without a suffix means lines of text"
     if suffix_of(name):
-        detail = f"its suffix says {'nothing' if foreign is None else foreign.name}"
+        detail = f"its suffix means {'nothing' if foreign is None else foreign.name}"
     usual, option = _usual_name(layout, dtype)
     way_out = f"name it {usual}" + (f", or use {option}" if foreign is None else "")
     return OutputError(f"{detail}, the items are {item_name(dtype)}", where=name, way_out=way_out)
@@ -256,7 +256,7 @@ def open_sink(
     written: see PreparedSources. line_end: ends each line. head: bytes ahead of all lines. most: about the bytes of all
     items, 0 if nobody knows.
 
-    Its suffix says the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
+    Its suffix names the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
     that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
     """
     if written.columns:
@@ -292,7 +292,7 @@ def open_sink(
 
 
 def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int) -> Sink:
-    """Open an output of rows, in the format that its suffix says, else in that of the first input."""
+    """Open an output of rows, in the format that its suffix names, else in that of the first input."""
     from gpumerge_cli.formats.rows import RowFooter, RowFormat, group_bytes
     from gpumerge_cli.order.rows import END
 

@@ -84,7 +84,7 @@ class RowFormat(Format):
         raise NotImplementedError
 
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> RowSource:
-        """See Format. Raises InputError for a key that is no column, too."""
+        """See Format. Raises InputError for a key that is not a column, too."""
         table = self.table(file)
         try:
             keys = keys_of(table.columns, layout)

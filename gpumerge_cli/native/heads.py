@@ -14,10 +14,12 @@ from gpumerge_cli.order.kinds import Order
 
 @dataclass(frozen=True)
 class Wanted:
-    """More bytes of a run are wanted, of whose next line `held` bytes are there."""
+    """More bytes of a run are wanted."""
 
     run: int
+    """The number of the run."""
     held: int
+    """The bytes that are there of the run's next line."""
 
 
 class Heads:

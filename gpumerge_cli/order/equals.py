@@ -122,7 +122,7 @@ class Margin:
     for no such line."""
     file: str | None = None
     """The file of the numbers that are apart: little-endian uint64, one for each item of the output; raw or .npy as its
-    suffix says."""
+    suffix means."""
 
     def most(self, nbytes: int, items: int) -> int:
         """The most bytes that lines of `nbytes` have with their text, if there are at most so many."""

@@ -38,7 +38,9 @@ class LineKey:
     compare: str = "bytes"
     """The name of its kind, see key_kinds."""
     start_field: int = 0
+    """The field in which the key begins."""
     start_char: int = 0
+    """The first byte of that field that belongs to the key."""
     end_field: int | None = None
     """The field in which the key ends; None for the end of the line."""
     end_char: int = 0
@@ -58,6 +60,7 @@ class LineKey:
     name: str = field(default="", compare=False)
     """The field as `option` named it; "" for a key in the form of GNU's -k."""
     option: str = field(default="--field", compare=False)
+    """The option that named the field."""
     parameters: tuple[int, ...] = ()
     """int64 words that the kind's function also reads."""
 
@@ -114,15 +117,17 @@ class LineKey:
 
 @dataclass(frozen=True)
 class LineOrder:
-    """The rules by which lines compare: the keys one after the other, then all bytes unless the order is `stable`."""
+    """The rules by which lines compare: by keys, and then by the last resort."""
 
     keys: tuple[LineKey, ...] = ()
+    """The keys, which compare one after the other."""
     separator: int | None = None
     """The byte between fields. None: fields begin at the empty place between a non-blank and a blank, so that leading
     blanks belong to them. Blanks are space, tab and newline."""
     reverse: bool = False
     """Whether the last resort compares the other way round."""
     stable: bool = False
+    """Whether lines with equal keys keep the order of the input. Otherwise the last resort compares all bytes."""
     terminator: int = NEWLINE
     """The byte that ends a line."""
     salt: bytes = bytes(SALT_BYTES)

@@ -102,7 +102,7 @@ def _ground(grid: Any, report: PathReport, per_item: float) -> list[Any]:
         grid.add_patch(area)
         areas.append(Patch(facecolor=colour, alpha=0.25, label=f"here the item of {name} goes first"))
     if per_item > 4:
-        # These are no ticks: Matplotlib leaves out one of two ticks at the same place.
+        # These are not ticks: Matplotlib leaves out one of two ticks at the same place.
         lines = {"color": INK, "alpha": 0.13, "linewidth": 0.6, "zorder": 1}
         grid.vlines(range(1, report.b.count), 0, report.a.count, **lines)
         grid.hlines(range(1, report.a.count), 0, report.b.count, **lines)

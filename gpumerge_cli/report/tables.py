@@ -32,7 +32,7 @@ def compare_cells(report: CompareReport) -> list[tuple[str, ...]]:
 
 def _compare_row(row: Measured, command: str) -> tuple[str, ...]:
     launch = "library" if row.library else _shape(row)
-    result = "wrong" if not row.right else "not run" if row.problem else "right"
+    result = "wrong" if not row.right else "not run" if row.problem else "correct"
     if row.median <= 0:
         return (row.name, launch, *["-"] * (3 + len(_ratios(command))), result)
     shown = {
@@ -81,7 +81,7 @@ def bench_cells(report: BenchReport) -> list[tuple[tuple[str, ...], list[tuple[s
 
 
 def _bench_row(row: BenchRow, *, beside: bool) -> tuple[str, ...]:
-    result = "wrong" if not row.right else "not run" if row.problem else "" if row.role == "copy" else "right"
+    result = "wrong" if not row.right else "not run" if row.problem else "" if row.role == "copy" else "correct"
     if row.median <= 0:
         return (row.name, *["-"] * (5 if beside else 4), result)
     times = (f"{row.times_cccl:.2f}" if row.times_cccl else "-",) if beside else ()

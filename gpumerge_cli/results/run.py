@@ -20,11 +20,13 @@ AHEAD = ("spool", "decompress", "convert", "search")
 
 @dataclass(frozen=True)
 class Stage:
-    """One kind of work, added up over all chunks and threads: `seconds` busy, `nbytes` moved (0 if none)."""
+    """One kind of work, added up over all chunks and threads."""
 
     name: str
     seconds: float
+    """Seconds during which threads were busy with it."""
     nbytes: int
+    """The bytes that it moved; 0 if it moves none."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,7 @@ class MergeReport:
     parts: tuple[OutputPart, ...] = ()
     """The files of the output, if there are several; then {part} stands for their numbers in the output's name."""
     joined: int | None = None
-    """Lines or records that a join wrote; None for a run that is no join."""
+    """Lines or records that a join wrote; None for a run that is not a join."""
 
     def stage(self, name: str) -> Stage:
         """The stage called `name`, all zero if it did not happen."""

@@ -401,4 +401,4 @@ def test_an_item_of_text_without_the_field_of_the_key(
         assert (found["lower"], found["upper"], empty["upper"]) == (1, 2, 0)
     caplog.clear()
     assert invoke(["rank", "--field", "ms:n,host", "r.csv", "--of", "100,b"]) == 0
-    assert "whose key 'b' by --field ms:n is no number" in caplog.text
+    assert "whose key 'b' by --field ms:n is not a number" in caplog.text

@@ -177,7 +177,7 @@ WHOLE = (
         ),
         (
             "a.i32 --record-size 10",
-            "a.i32: its suffix says int32, --record-size says records; leave it out, or rename it",
+            "a.i32: its suffix means int32, --record-size says records; leave it out, or rename it",
         ),
         (
             "a.dat --record-size 12 --dtype u4,f8 --field f0",
@@ -228,7 +228,7 @@ WHOLE = (
         ),
         (
             "a.dat --record-size 10 -o out.i32",
-            "out.i32: its suffix says int32, the items are records of 10 bytes; rename it",
+            "out.i32: its suffix means int32, the items are records of 10 bytes; rename it",
         ),
         ("a.dat --record-size 10 -o out.txt", "out.txt: records of 10 bytes cannot be written as .txt; name it .bin"),
     ],

@@ -175,13 +175,19 @@ def test_headers_that_say_the_same(header: bytes) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["x.i32", "-o", "o.parquet"], "o.parquet: its suffix says Parquet, the items are int32; name it .i32"),
-        (["x.i32", "-o", "o.JSON"], "o.JSON: its suffix says JSON, the items are int32; name it .i32"),
-        (["x.i32", "-o", "o.pkl"], "o.pkl: its suffix says a pickle, the items are int32; name it .i32"),
-        (["x.i32", "-o", "o.md"], "o.md: its suffix says Markdown, the items are int32; name it .i32"),
-        (["x.i32", "-o", "o"], "o: a name without a suffix says lines of text, the items are int32; name it .i32, or "),
-        (["n.npy", "-o", "o"], "o: a name without a suffix says lines of text, the items are int64; name it .npy, or "),
-        (["n.npy", "-o", "o.gz"], "o.gz: a name without a suffix says lines of text"),
+        (["x.i32", "-o", "o.parquet"], "o.parquet: its suffix means Parquet, the items are int32; name it .i32"),
+        (["x.i32", "-o", "o.JSON"], "o.JSON: its suffix means JSON, the items are int32; name it .i32"),
+        (["x.i32", "-o", "o.pkl"], "o.pkl: its suffix means a pickle, the items are int32; name it .i32"),
+        (["x.i32", "-o", "o.md"], "o.md: its suffix means Markdown, the items are int32; name it .i32"),
+        (
+            ["x.i32", "-o", "o"],
+            "o: a name without a suffix means lines of text, the items are int32; name it .i32, or ",
+        ),
+        (
+            ["n.npy", "-o", "o"],
+            "o: a name without a suffix means lines of text, the items are int64; name it .npy, or ",
+        ),
+        (["n.npy", "-o", "o.gz"], "o.gz: a name without a suffix means lines of text"),
         (["n.npy", "-o", "o.csv"], "o.csv: int64 cannot be written as .csv; name it .npy"),
         (["x.i32", "-o", "o.txt"], "o.txt: int32 cannot be written as .txt; name it .i32"),
         (["text.txt", "-o", "o.npy"], "o.npy: lines of text cannot be written as .npy; name it .txt"),
@@ -207,7 +213,7 @@ def test_outputs_are_compressed_once(name: str, command: list[str], capsys: pyte
 def test_lines_are_merged_to_no_name_that_says_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
     Path("text.txt").write_bytes(b"a\nb\n")
     told = refused(["merge", "text.txt", "-o", "o.xlsx"], capsys)
-    assert "o.xlsx: its suffix says a workbook, the items are lines of text; name it .txt" in told
+    assert "o.xlsx: its suffix means a workbook, the items are lines of text; name it .txt" in told
 
 
 @pytest.mark.parametrize(
@@ -259,7 +265,7 @@ def test_outputs_that_options_or_their_kind_speak_for(words: list[str]) -> None:
         (
             "generate z.parquet",
             "z.parquet: its suffix means Parquet, which gpumerge does not write; "
-            "end the name in .i32, .npy or .txt, or give --format or --dtype",
+            "end the name in .i32, .npy or .txt, or use --format or --dtype",
         ),
     ],
 )

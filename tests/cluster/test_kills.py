@@ -154,7 +154,7 @@ def test_an_address_where_something_else_listens(answer: bytes, monkeypatch: pyt
 @pytest.mark.parametrize("content", [b"\0\xff", b"5", b"{}", b'{"address": 5}'])
 def test_a_file_that_is_no_schedulers(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(content)
-    with pytest.raises(UsageError, match="it is no file of a Dask scheduler"), connected(str(tmp_path / "x")):
+    with pytest.raises(UsageError, match="it is not a file of a Dask scheduler"), connected(str(tmp_path / "x")):
         pass
 
 

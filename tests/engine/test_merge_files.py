@@ -378,5 +378,5 @@ def test_a_suffix_means_native_bytes(backend: Backend, write: Write, tmp_path: P
     merge(backend, [raw], str(tmp_path / "out"), dtype=">i4")
     assert np.fromfile(tmp_path / "out", ">i4").tolist() == [1, 300]
     native = write("c.i32", np.array([2, 400], np.int32))
-    with pytest.raises(UsageError, match="its suffix says int32 in this machine's byte order, --dtype says >i4"):
+    with pytest.raises(UsageError, match="its suffix means int32 in this machine's byte order, --dtype says >i4"):
         merge(backend, [raw, native], str(tmp_path / "out3.i32"), dtype=">i4")

@@ -246,7 +246,7 @@ def test_layouts_must_be_the_same(
 
 def test_records_have_no_suffix_of_keys(backend: Backend, write: Write, tmp_path: Path) -> None:
     name = write("a.rec", b"12345678")
-    with pytest.raises(OutputError, match="its suffix says int32, the items are records of 4 bytes"):
+    with pytest.raises(OutputError, match="its suffix means int32, the items are records of 4 bytes"):
         merge(backend, [name], str(tmp_path / "out.i32"), RecordRequest(4))
-    with pytest.raises(UsageError, match="its suffix says int32, --record-size says records"):
+    with pytest.raises(UsageError, match="its suffix means int32, --record-size says records"):
         merge(backend, [write("a.i32", b"12345678")], str(tmp_path / "out.rec"), RecordRequest(4))

@@ -70,7 +70,7 @@ def test_a_warning_changes_nothing(command: str, terminal: bool, warns: bool, tm
 
 @pytest.mark.parametrize("name", [suffix for one in FOREIGN for suffix in one.suffixes])
 def test_formats_that_are_not_read_say_what_to_do(name: str) -> None:
-    with pytest.raises(UsageError, match="its suffix says") as caught:
+    with pytest.raises(UsageError, match="its suffix means") as caught:
         layout_of(f"dir/x{name}", Items())
     assert caught.value.way_out
     assert "FILE" not in str(caught.value)

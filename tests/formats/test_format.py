@@ -105,13 +105,13 @@ def test_its_contradictions_are_told(counted: Format, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("inputs", "output", "told"),
     [
-        ("i32", "y.unknown", "its suffix says nothing, the items are int32; name it .i32, or use --dtype int32"),
-        ("npy", "y.dat", "its suffix says nothing, the items are int32; name it .npy, or use --format npy"),
-        ("npy", "y.dat.gz", "its suffix says nothing, the items are int32; name it .npy, or use --format npy"),
-        ("npy", "y.tgz", "its suffix says a tar archive, the items are int32; name it .npy"),
-        ("txt", "y.tgz", "its suffix says a tar archive, the items are lines of text; name it .txt"),
-        ("txt", "y.TBZ2", "its suffix says a tar archive, the items are lines of text; name it .txt"),
-        ("txt", "y.tar.gz", "its suffix says a tar archive, the items are lines of text; name it .txt"),
+        ("i32", "y.unknown", "its suffix means nothing, the items are int32; name it .i32, or use --dtype int32"),
+        ("npy", "y.dat", "its suffix means nothing, the items are int32; name it .npy, or use --format npy"),
+        ("npy", "y.dat.gz", "its suffix means nothing, the items are int32; name it .npy, or use --format npy"),
+        ("npy", "y.tgz", "its suffix means a tar archive, the items are int32; name it .npy"),
+        ("txt", "y.tgz", "its suffix means a tar archive, the items are lines of text; name it .txt"),
+        ("txt", "y.TBZ2", "its suffix means a tar archive, the items are lines of text; name it .txt"),
+        ("txt", "y.tar.gz", "its suffix means a tar archive, the items are lines of text; name it .txt"),
     ],
 )
 def test_an_output_that_could_not_be_read_back(

@@ -151,7 +151,7 @@ def test_a_size_that_is_no_multiple(write: Write) -> None:
     ("name", "format", "dtype", "numeric", "message"),
     [
         ("a.xyz", None, None, False, "suffix '.xyz'"),
-        ("a.i32", None, "int64", False, "its suffix says int32"),
+        ("a.i32", None, "int64", False, "its suffix means int32"),
         ("a.txt", "text", "int8", False, "lines of text have none"),
         ("a.i32", None, None, True, "is binary"),
         ("a.npy", None, None, True, "is binary"),

@@ -145,12 +145,12 @@ MARKDOWN = r"""# gpumerge bench
 
 | items | shape | runs | size | variant | median | spread | GB/s | of copy | result |
 | --- | --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | --- |
-| int32 | uniform | 2 | 2^20 | basic | 4.40 ms | 18% | 1.91 | 0.23 | right |
+| int32 | uniform | 2 | 2^20 | basic | 4.40 ms | 18% | 1.91 | 0.23 | correct |
 |  |  |  |  | circular | - | - | - | - | wrong |
-|  |  |  |  | path | 1.38 ms | 18% | 6.1 | 0.73 | right |
+|  |  |  |  | path | 1.38 ms | 18% | 6.1 | 0.73 | correct |
 |  |  |  |  | cupy.sort | - | - | - | - | not run |
 |  |  |  |  | copy | 1.10 ms | 18% | 7.63 | 0.91 |  |
-| int32 | uniform | 3 | 2^20 | path | 5.50 ms | 18% | 1.53 | 0.18 | right |
+| int32 | uniform | 3 | 2^20 | path | 5.50 ms | 18% | 1.53 | 0.18 | correct |
 
 - circular, int32 uniform, 2 runs, 1,048,576 items: wrong: not the merge
 - cupy.sort, int32 uniform, 2 runs, 1,048,576 items: not run: not enough memory
@@ -179,7 +179,7 @@ def test_the_table_fits_the_terminal(width: int) -> None:
     assert "int32, uniform, 2 runs, 2^20 items" in lines
     assert "float64, one-sided, 16 runs, 100,000,000 items" in " ".join(text.split())
     (path, _) = (line for line in lines if line.startswith("  path"))
-    assert path.split() == ["path", "1.38", "ms", "18%", "6.1", "0.73", "right"]
+    assert path.split() == ["path", "1.38", "ms", "18%", "6.1", "0.73", "correct"]
     assert "\x1b" not in text
     assert "…" not in text
 
@@ -434,7 +434,7 @@ def test_tables_hold_rows_against_cccl_where_it_was_timed() -> None:
     assert "x cccl: against CCCL 3.6.0" in text
     assert "- CCCL: 3.6.0" in text
     assert "| x cccl |" in text
-    assert re.search(r"\| path \|[^\n]*\| 1.25 \| right \|", text)
+    assert re.search(r"\| path \|[^\n]*\| 1.25 \| correct \|", text)
     assert re.search(r"\| copy \|[^\n]*\| - \|  \|", text)
     console = Console(width=200, record=True, file=io.StringIO())
     terminal.show_report(with_it, console)

@@ -333,8 +333,8 @@ def test_the_compare_table_says_what_is_wrong() -> None:
 def test_the_table_of_sorts_tells_the_sort_alone_and_whole_programs_apart() -> None:
     text = shown(SORTS)
     lines = {line.split("  ")[0].strip(): line.split() for line in text.splitlines()}
-    assert lines["merge"][-8:] == ["4.10", "ms", "5%", "0.00293", "4.00", "300", "ms", "right"]
-    assert lines["cupy.sort"][-4:] == ["20", "500", "ms", "right"]
+    assert lines["merge"][-8:] == ["4.10", "ms", "5%", "0.00293", "4.00", "300", "ms", "correct"]
+    assert lines["cupy.sort"][-4:] == ["20", "500", "ms", "correct"]
     assert "whole: reading, sorting and writing files, start-up aside; median of 3" in text
     assert markdown.render(SORTS).startswith("# gpumerge sort --compare\n")
     rows = list(csv.DictReader(io.StringIO(report_csv.render(SORTS))))

@@ -54,11 +54,14 @@ class TeamKernels(Protocol):
 
 @dataclass(frozen=True)
 class DeviceItems:
-    """`count` items at an address of a device of the team."""
+    """Items on a device of the team."""
 
     member: int
+    """The number of the device in the team."""
     address: int
+    """The device's address of the first item."""
     count: int
+    """The number of items."""
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,14 @@ NO_TEXT: Context = (0, 0)
 
 @dataclass(frozen=True)
 class Level:
-    """`total` items at address `items`, in sorted runs of `length` items. The last run may be shorter."""
+    """Items in sorted runs of equal length."""
 
     items: int
+    """The address of the first item."""
     length: int
+    """The items of each run; the last run may be shorter."""
     total: int
+    """The number of all items."""
 
 
 def passes(runs: int, fan_in: int) -> int:

@@ -84,9 +84,8 @@ class Variant:
     loads: tuple[TileLoad, ...] = ()
     """Its ways to load tiles, if it has several."""
     tile: Literal["inputs", "output"] | None = None
-    """With "inputs", a tile holds so many items of each input; with "output", it is a piece of the output. None: there
-    are no tiles.
-    """
+    """With "inputs", a tile holds so many items of each input; with "output", it is a piece of the output. None
+    for a kernel without tiles."""
     rounds: Rounds | None = None
     """Its rounds, if it works in rounds."""
     auto: bool = False

@@ -1,7 +1,7 @@
 """The values of a command's options, typed: the groups that several commands share.
 
 A field has the name of its option's parameter, and the meaning that the help of its row gives; a test compares its type
-with the row. Defaults are those of the rows: no class repeats them. The classes are no dataclasses, which would take a
+with the row. Defaults are those of the rows: no class repeats them. The classes are not dataclasses, which would take a
 millisecond of each start of the program.
 """
 

@@ -75,7 +75,7 @@ class Csv(Format):
         return None if names is None else tuple(map(Column, names))
 
     def same_header(self, header: bytes, other: bytes, items: Items) -> bool:
-        """See Format. Quotes are no difference either."""
+        """See Format. Quotes make no difference either."""
         from gpumerge_cli.formats.csv_lines import same_fields, separator_of
 
         return same_fields(header, other, separator_of(items.line_order))

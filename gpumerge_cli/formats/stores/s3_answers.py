@@ -11,7 +11,7 @@ from urllib3.exceptions import HTTPError
 from gpumerge_cli.formats.stores.base import UncertainError
 
 _MOST_ANSWER = 16 << 20
-"""Bytes of an answer that is no object; a list of 1000 uploads with long names has a few million."""
+"""Bytes of an answer that is not an object; a list of 1000 uploads with long names has a few million."""
 
 
 def limit_answers(requests: Any) -> None:

@@ -149,7 +149,7 @@ class Multipart:
 
 
 def _tag_of(tags: list[str]) -> str:
-    """The tag that S3 gives an object of parts with these tags; "" if they are no digests, as with some encryptions."""
+    """The tag that S3 gives an object of parts with these tags; "" if they are not digests: so with some encryption."""
     try:
         digests = b"".join(bytes.fromhex(tag.strip('"')) for tag in tags)
     except ValueError:

@@ -69,7 +69,7 @@ def _check_key(text: str) -> None:
 def secret_variables(prefixes: tuple[str, ...]) -> list[str]:
     """The variables with these prefixes whose values no error shows, the longest value first.
 
-    A value of few letters is no secret, and occurs in other words.
+    A value of few letters is not a secret, and occurs in other words.
     """
     found = [name for name, value in os.environ.items() if name.startswith(prefixes) and len(value) > _SHORT]
     return sorted(found, key=lambda name: -len(os.environ[name]))
