@@ -5,12 +5,12 @@
 #include "bytes.cuh"
 
 // The kinds of keys, in the order of KINDS in gpumerge_cli/order/key_kinds.py. key_kinds.cuh has a function for each.
-#define KEY_KINDS(KIND) KIND(bytes) IMAGED_KINDS(KIND)
+#define COMPARISONS(KIND) KIND(bytes) IMAGED_KINDS(KIND)
 #define IMAGED_KINDS(KIND) KIND(numeric) KIND(human) KIND(general) KIND(month) KIND(random) KIND(version)
 
 enum KeyKind {
 #define NUMBER(name) KIND_##name,
-    KEY_KINDS(NUMBER)
+    COMPARISONS(NUMBER)
 #undef NUMBER
     NO_KEYS
 };

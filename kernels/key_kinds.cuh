@@ -1,4 +1,4 @@
-// The kinds of keys of text lines. KEY_KINDS in fields.cuh lists them.
+// The kinds of keys of text lines. COMPARISONS in fields.cuh lists them.
 //
 // A kind is a struct kind_NAME with a function `image`: it makes an integer of BITS bits, 128 at the most, whose order is that
 // of keys. Keys whose images are equal may differ only where an image is not exact. Then the struct has a function `compare`
