@@ -15,12 +15,17 @@ from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.kinds import Order
 
 
-@lru_cache(maxsize=16)
 def order_spec(order: Order) -> Any:
     """The OrderSpec of an order, the same object for equal orders. It keeps the table alive that it points to."""
+    return _made_spec(order, library().OrderSpec)
+
+
+@lru_cache(maxsize=16)
+def _made_spec(order: Order, structure: type[ctypes.Structure]) -> Any:
+    """The structure, whose type belongs to one library: functions of another one refuse it."""
     layout = order.layout()
     numbers = {name: getattr(layout, name) for name in field_names(OrderLayout) if name != "table"}
-    spec = library().OrderSpec(**numbers)
+    spec: Any = structure(**numbers)
     if layout.table is not None:
         spec.kept = layout.table
         spec.table = layout.table.buffer_info()[0]
