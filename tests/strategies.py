@@ -62,7 +62,7 @@ _LONG_NUMBERS = st.from_regex(rb"-?[1-3]{14,20}(\.[0-9]{0,20})?", fullmatch=True
 
 def _unmarked(line: bytes) -> bytes:
     """The line with an x ahead of a byte order mark, which would not be read as text at the start of a file."""
-    return b"x" + line if line.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")) else line
+    return b"x" + line if line.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\0\0\xfe\xff")) else line
 
 
 _LINES = st.one_of(
