@@ -11,13 +11,9 @@ from gpumerge_cli.cli.keyspec import KeySpec, line_order
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.key_kinds import KINDS
-from gpumerge_cli.order.key_kinds import LETTERS as SORT_LETTERS
+from gpumerge_cli.order.key_kinds import JOIN_LETTERS, LETTERS
 from gpumerge_cli.order.rules import LineOrder
 
-_NOT_HERE = {"b", "i"} | {kind.letter for kind in KINDS if not kind.joins}
-LETTERS = "".join(letter for letter in SORT_LETTERS if letter not in _NOT_HERE)
-"""The letters of sort's keys that a join's keys take."""
 _FIELD = re.compile(rf"({NUMBER})(?::?([A-Za-z]*))?", re.ASCII)
 _NOWHERE = -1
 """The number of a field that is unknown because the file is empty."""
@@ -100,10 +96,10 @@ def _keys(
     fields = [key.start_field for key in keys if key.start_field != _NOWHERE]
     if len(set(fields)) < len(fields):
         raise UsageError(f"{option} {text} names a field twice", way_out="name each once")
-    unknown = next((key for key in keys if key.start - set(LETTERS)), None)
+    unknown = next((key for key in keys if key.start - set(JOIN_LETTERS)), None)
     if unknown is not None:
-        wrong = "".join(sorted(unknown.start - set(LETTERS)))
-        raise UsageError(f"{option} {text}: invalid key options {wrong!r}", way_out=f"use letters from {LETTERS}")
+        wrong = "".join(sorted(unknown.start - set(JOIN_LETTERS)))
+        raise UsageError(f"{option} {text}: invalid key options {wrong!r}", way_out=f"use letters from {JOIN_LETTERS}")
     return keys
 
 
@@ -130,7 +126,7 @@ def _of_csv(
     try:
         keys = parse_columns(text, header, option, _FIELD)
     except UsageError as error:
-        way_out = error.way_out.replace(f"from {SORT_LETTERS}", f"from {LETTERS}")
+        way_out = error.way_out.replace(f"from {LETTERS}", f"from {JOIN_LETTERS}")
         raise UsageError(f"{file}: {error.what}", way_out=way_out) from None
     if any(key.in_header for key in keys) and header.find_names() is None:  # the file is empty: its fields may be any
         return [replace(key, start_field=_NOWHERE, end_field=_NOWHERE, name="") for key in keys]

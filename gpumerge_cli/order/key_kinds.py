@@ -30,6 +30,11 @@ class KeyKind:
     gpu: bool = True
     """Whether a GPU compares such keys, too."""
 
+    @property
+    def option(self) -> str:
+        """The name of its option on the command line; "" for the kind that needs none."""
+        return f"{self.word}-sort" if self.word else ""
+
 
 _DIGITS = rb"\s*-?\.?[0-9]"
 KINDS = (
@@ -46,3 +51,6 @@ KIND_OF = {kind.name: kind for kind in KINDS}
 NUMBER_OF = {kind.name: number for number, kind in enumerate(KINDS)}
 LETTERS = "".join(sorted("bdfir" + "".join(kind.letter for kind in KINDS), key=lambda letter: (letter.lower(), letter)))
 """The letters of the options for keys: those of kinds, and those that any kind takes."""
+_NOT_IN_JOINS = {"b", "i"} | {kind.letter for kind in KINDS if not kind.joins}
+JOIN_LETTERS = "".join(letter for letter in LETTERS if letter not in _NOT_IN_JOINS)
+"""The letters that a join's keys take."""
