@@ -249,7 +249,7 @@ __device__ inline int compare_key(const LineOrder& order, const Key& key, Text a
     const Text x = key_text(key, order.separator, a), y = key_text(key, order.separator, b);
 #define COMPARE(name) \
     if (key.is(KIND_##name)) return kind_##name::compare({order, key, x}, {order, key, y});
-    KEY_KINDS(COMPARE)
+    COMPARISONS(COMPARE)
 #undef COMPARE
     return 0;
 }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from gpumerge_cli.cli.columns import csv_names, header_given, header_of, parse_columns
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
+from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.keyspec import KeySpec, line_order
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.dataclass import replace
@@ -36,7 +37,8 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | Non
     letters = [_letters(x, y) for x, y in zip(a, b, strict=True)]
     fields = tuple(key.start_field for key in a), tuple(key.start_field for key in b)
     named = any(key.in_header for keys in sides for key in keys)
-    return fields, _order(options.letters, letters, zero_terminated=options.zero_terminated), named
+    order = _order(options.letters, letters, zero_terminated=options.zero_terminated)
+    return fields, with_parameters(order, options), named
 
 
 def _placed(keys: list[KeySpec], others: list[KeySpec]) -> list[KeySpec]:

@@ -8,6 +8,17 @@ from __future__ import annotations
 
 from gpumerge_cli.dataclass import dataclass
 
+TYPE_CHECKING = False  # see gpumerge_cli
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+SALT_BYTES = 16
+
+
+def _unchanged(data: bytes, _key: object) -> bytes:
+    return data
+
 
 @dataclass(frozen=True)
 class KeyKind:
@@ -25,10 +36,19 @@ class KeyKind:
     """
     joins: bool = True
     """Whether a join can match by it."""
-    salted: bool = False
-    """Whether it needs LineOrder.salt."""
+    source: str = ""
+    """The option whose file makes LineKey.parameters, without its dashes; "" for a kind that reads no file."""
+    draws: int = 0
+    """The bytes of that file that are read; random bytes take their place if the option is not given. 0 for a kind that
+    reads the whole file and needs the option."""
+    words: Callable[[bytes, Any], bytes] = _unchanged
+    """(the bytes read, a LineKey of this kind) -> its parameters. Raises ValueError, whose text is what is wrong."""
+    default: bytes = b""
+    """The parameters of a key that gives none."""
     gpu: bool = True
     """Whether a GPU compares such keys, too."""
+    gnu: bool = True
+    """Whether GNU sort has it, under the same letter."""
 
     @property
     def option(self) -> str:
@@ -43,7 +63,7 @@ KINDS = (
     KeyKind("human", "h", "human-numeric", begins=_DIGITS),
     KeyKind("general", "g", "general-numeric", begins=rb"(?i)\s*[+-]?(\.?[0-9]|inf|nan)"),
     KeyKind("month", "M", "month", begins=rb"(?i)\s*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"),
-    KeyKind("random", "R", "random", joins=False, salted=True),
+    KeyKind("random", "R", "random", joins=False, source="random-source", draws=SALT_BYTES, default=bytes(SALT_BYTES)),
     KeyKind("version", "V", "version"),
 )
 """All kinds. The place of one is its number in compiled code. If a key has the letters of several, the first counts."""
