@@ -54,3 +54,8 @@ def test_the_cpu_orders_by_kinds_that_a_gpu_does_not_know(monkeypatch: pytest.Mo
 def test_a_key_without_parameters_has_those_of_its_kind() -> None:
     table = LineOrder((LineKey("random"), LineKey("random", 1, parameters=b"\1" * 16))).table().tolist()
     assert table[-4:] == [0, 0, 0x0101010101010101, 0x0101010101010101]
+
+
+def test_kinds_whose_beginnings_count_have_a_noun_and_stand_alone() -> None:
+    assert {kind.name for kind in KINDS if kind.alone} == {kind.name for kind in KINDS if kind.begins is not None}
+    assert {kind.noun for kind in KINDS if kind.begins is not None} == {"number", "month"}

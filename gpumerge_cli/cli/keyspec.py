@@ -20,8 +20,8 @@ WHOLE_KEY = re.compile(rf"{_POSITION}(?:,{_POSITION})?", re.ASCII)
 _OBSOLETE_START = re.compile(rf"\+{_POSITION}", re.ASCII)
 _OBSOLETE_END = re.compile(rf"-{_POSITION}", re.ASCII)
 _SORT_WORDS = {kind.word: kind.letter for kind in sorted(KINDS, key=lambda kind: kind.word) if kind.word}
-_ALONE = {kind.letter for kind in KINDS if kind.begins is not None}
-_TOGETHER = {"d", "i"} | {kind.letter for kind in KINDS if kind.begins is None}
+_ALONE = {kind.letter for kind in KINDS if kind.alone}
+_TOGETHER = {"d", "i"} | {kind.letter for kind in KINDS if not kind.alone}
 """Letters of which a key may have one alone, or as many as there are."""
 
 

@@ -31,9 +31,11 @@ class KeyKind:
     """Its name for --sort."""
     begins: bytes | None = None
     """A pattern that the beginnings of keys match, which alone are compared; all other keys are equal.
-
-    None for a kind that compares all of a key. A kind with a pattern goes with no other kind, and leaves out no bytes.
-    """
+    None for a kind that compares all of a key."""
+    alone: bool = False
+    """Whether its letter goes with that of no other kind, nor with those that leave out bytes, on one key."""
+    noun: str = "number"
+    """The word of warnings for the beginning that `begins` asks for."""
     joins: bool = True
     """Whether a join can match by it."""
     source: str = ""
@@ -57,12 +59,20 @@ class KeyKind:
 
 
 _DIGITS = rb"\s*-?\.?[0-9]"
+_MONTHS = rb"(?i)\s*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 KINDS = (
     KeyKind("bytes"),
-    KeyKind("numeric", "n", "numeric", begins=_DIGITS),
-    KeyKind("human", "h", "human-numeric", begins=_DIGITS),
-    KeyKind("general", "g", "general-numeric", begins=rb"(?i)\s*[+-]?(\.?[0-9]|inf|nan)"),
-    KeyKind("month", "M", "month", begins=rb"(?i)\s*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"),
+    KeyKind("numeric", "n", "numeric", begins=_DIGITS, alone=True),
+    KeyKind("human", "h", "human-numeric", begins=_DIGITS, alone=True),
+    KeyKind("general", "g", "general-numeric", begins=rb"(?i)\s*[+-]?(\.?[0-9]|inf|nan)", alone=True),
+    KeyKind(
+        "month",
+        "M",
+        "month",
+        begins=_MONTHS,
+        alone=True,
+        noun="month",
+    ),
     KeyKind("random", "R", "random", joins=False, source="random-source", draws=SALT_BYTES, default=bytes(SALT_BYTES)),
     KeyKind("version", "V", "version"),
 )
