@@ -43,6 +43,8 @@ LAUNCHER = ROOT / "build" / "launcher" / "gpumerge"
 GLIBC = "2.17"
 _STALE = 24 * 3600.0  # seconds
 
+SHARED_HEADERS = ("cpu/entries.h", "equals.h", "fields.cuh")  # as in gpumerge_cli/native/library.py
+
 _LEVELS = {"x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4")}
 # The units that x86-64-v4 makes faster: merges and sorts of keys of 64 bits by 2 to 8 percent on a Xeon, and on an EPYC
 # merges of float64 by 3. Its library takes all others as they are compiled for x86-64-v3. `about` names the level.
@@ -90,7 +92,7 @@ def levels() -> tuple[str, ...]:
 def version() -> str:
     """The text that `gm_version` gives: the package's version, and a checksum of the headers that Python knows."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    headers = b"".join((KERNELS / name).read_bytes() for name in ("cpu/entries.h", "equals.h"))
+    headers = b"".join((KERNELS / name).read_bytes() for name in SHARED_HEADERS)
     return f"{project['version']}-{zlib.crc32(headers):08x}"
 
 

@@ -1,4 +1,4 @@
-"""Columns of CSV as -k, --field and join's -j name them: by a name of the header, or by number.
+"""Columns of lines, as those of CSV, as -k, --field and join's -j name them: by a name of the header, or by number.
 
 A word that is a name in the header means that column, even if it looks like a number. If no option says whether line 1
 is a header, and the word is also the number of another column, the word is ambiguous and refused.
@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number
 from gpumerge_cli.cli.keyspec import WHOLE_KEY, KeySpec, parse_key
@@ -18,6 +19,9 @@ from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.order.key_kinds import LETTERS
 from gpumerge_cli.suggestions import did_you_mean, nearest
 from gpumerge_cli.urls import is_url
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.items import Items
 
 _CSV_NUMBER = re.compile(rf"([0-9]+):([{LETTERS}]*)", re.ASCII)
 _KEY_NUMBER = re.compile(rf"([0-9]+)(?::?([{LETTERS}]*))?", re.ASCII)
@@ -28,41 +32,25 @@ _NEEDS_QUOTES = re.compile(r"[\s,;|:'\"]")
 """Finds what keeps a field's name from being plain in a message."""
 
 
-def csv_names(
-    files: Sequence[str],
-    separator: int | None,
-    header: int,
-    *,
-    plain: bool = False,
-    option: str = "-k",
-    implied: bool = False,
-) -> list[str] | None:
-    """The names of the fields of CSV, which the last of `header` records of the first regular file holds; 0 is 1.
+def column_names(files: Sequence[str], items: Items, option: str) -> list[str] | None:
+    """The names of the columns of a format, which the last line of the header of the first regular file says.
 
-    None if all files are empty. Files without such a record, or that cannot be read, are passed over while another has
+    None if all files are empty. Files without such a line, or that cannot be read, are passed over while another has
     one. Only regular files are read, because a pipe's bytes could not be read again for the sort; all files must have
-    the same header. plain: the file is not compressed, even if its name says so. option: the option that names a field.
-    implied: as Certainty.
-    Raises UsageError if the header can only be in a pipe, InputError if no file can be read or has such a record.
+    the same header. items: the format, what separates columns, and how many lines a header has. option: the option that
+    names a field. Raises UsageError if the header can only be in a pipe, InputError if no file can be read or has such
+    a line.
     """
-    from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.kinds.lookup import format_named
     from gpumerge_cli.formats.naming import check_input
-    from gpumerge_cli.order.rules import LineOrder
 
-    items = Items(
-        "csv",
-        lines=LineOrder(separator=separator),
-        header_lines=max(1, header),
-        certainty="implied" if implied else "requested",
-        plain=plain,
-    )
-
+    assert items.format is not None
+    format = format_named(items.format)
     again = [file for file in files if file == os.devnull or (file != "-" and (is_url(file) or os.path.isfile(file)))]
     errors = []
     for file in again:
         try:
-            columns = format_named("csv").columns(file, items)
+            columns = format.columns(file, items)
         except InputError as error:
             errors.append(error)
         else:
@@ -80,10 +68,10 @@ def csv_names(
 
 @dataclass(frozen=True)
 class Header:
-    """The header in which keys of CSV find their names."""
+    """The header in which keys find the names of columns."""
 
     find_names: Callable[[], Sequence[str] | None]
-    """Gives the names of all fields, as csv_names does."""
+    """Gives the names of all fields, as column_names does."""
     known: bool | None = None
     """Whether line 1 is a header by the options; None if they leave it open."""
 
@@ -107,7 +95,7 @@ def header_of(
     fields: Sequence[str],
     numbers: re.Pattern[str] = _FIELD_NUMBER,
 ) -> Header:
-    """The header of files of CSV. keys: the texts of -k. fields: those of --field, or of join's options.
+    """The header of files with columns. keys: the texts of -k. fields: those of --field, or of join's options.
 
     given: see header_given. numbers: see parse_columns.
     """
@@ -118,10 +106,10 @@ def header_of(
     return Header(cache(find_names), True if can_only_be_names else given)
 
 
-def parse_csv_key(text: str, header: Header) -> KeySpec:
-    """The key that is a field of CSV, by its name or number, alone or with a colon and letters: "2:nr", "amount:nr".
+def parse_column_key(text: str, header: Header) -> KeySpec:
+    """The key that is a column, by its name or number, alone or with a colon and letters: "2:nr", "amount:nr".
 
-    Other texts are parsed by parse_key. Raises UsageError for an invalid key, and as csv_names does.
+    Other texts are parsed by parse_key. Raises UsageError for an invalid key, and as column_names does.
     """
     plain, numbered = WHOLE_KEY.fullmatch(text), _CSV_NUMBER.fullmatch(text)
     if plain is None and numbered is None:
@@ -135,10 +123,10 @@ def parse_csv_key(text: str, header: Header) -> KeySpec:
 def parse_columns(
     text: str, header: Header, option: str = "--field", numbers: re.Pattern[str] = _FIELD_NUMBER
 ) -> list[KeySpec]:
-    """The keys of --field: columns of CSV by name or number, each with letters behind a colon if it has any.
+    """The keys of --field: columns by name or number, each with letters behind a colon if it has any.
 
     option: the option's name. numbers: matches a column's number, then its letters. Raises UsageError for an
-    unknown column, and as csv_names does.
+    unknown column, and as column_names does.
     """
     words = text.split(",")
     numbered = [numbers.fullmatch(word) for word in words]

@@ -46,7 +46,7 @@ class SortCommand:
 
     mode: Mode = "sort"
     files: tuple[str, ...] = ("-",)
-    """The operands; ("-",) if there are none and no `files0_from`. Its names are here only if keys of CSV need them."""
+    """The operands; ("-",) if there are none and no `files0_from`, whose names are here only if columns need them."""
     order: LineOrder = field(default_factory=LineOrder)
     """The order, its keys without parameters: see with_parameters."""
     keys: SelectedKeys = field(default_factory=SelectedKeys)
@@ -67,8 +67,8 @@ def parse_sort(
     UsageError for the first mistake that GNU sort would find before it opens files.
     """
     row = command("sort")
-    csv = last_state(row, arguments, row.option("csv")) is True or _names_csv(arguments)
-    reading = _Reading(csv, deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ)
+    named = last_state(row, arguments, row.option("csv")) is True or _have_columns(_formats(arguments))
+    reading = _Reading(named, deque(arguments), _takes_obsolete_keys(environ), "POSIXLY_CORRECT" in environ)
     for word in scan(row, reading.left):
         if isinstance(word, Operand):
             reading.take_operand(word)
@@ -83,8 +83,9 @@ def parse_sort(
 
 def sort_command(option_values: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> SortCommand:
     """The command with files and with options, of which none ends the reading. Raises as parse_sort does."""
-    csv = any((one.option.name, one.value) in (("csv", True), ("format", "csv")) for one in option_values)
-    reading = _Reading(csv=csv, files=[*files])
+    named = any(one.option.name == "csv" and one.value for one in option_values)
+    named = named or _have_columns([one.value for one in option_values if one.option.name == "format"])
+    reading = _Reading(named=named, files=[*files])
     for one in option_values:
         reading.take(*one)
     return reading.command(settings)
@@ -106,8 +107,8 @@ def check_operands(command: SortCommand, files: Sequence[str]) -> None:
 class _Reading:
     """A command line as far as it was read."""
 
-    csv: bool
-    """Keys may be names."""
+    named: bool
+    """Keys may be names of columns."""
     left: deque[str] = field(default_factory=deque)
     """The words still to be read."""
     obsolete_keys: bool = False
@@ -118,7 +119,7 @@ class _Reading:
     """The parameters of the options that were given."""
     letters: set[str] = field(default_factory=set)
     keys: list[KeySpec | str] = field(default_factory=list)
-    """Those of CSV as they are written."""
+    """Those that may be names of columns as they are written."""
     sequence: list[str] = field(default_factory=list)
     """See make_options."""
     files: list[str] = field(default_factory=list)
@@ -215,7 +216,7 @@ class _Reading:
 
     def _key(self, text: str) -> None:
         # What a name stands for is known once the files are.
-        self._take_key(text, text if self.csv else parse_key(text))
+        self._take_key(text, text if self.named else parse_key(text))
 
     def _take_key(self, written: str, key: KeySpec | str) -> None:
         self.values["key"] = (*self.values.get("key", ()), written)
@@ -260,9 +261,19 @@ class _Reading:
             self.files.append(self.left.popleft())
 
 
-def _names_csv(arguments: Sequence[str]) -> bool:
-    """Whether --format names CSV."""
-    return "--format=csv" in arguments or ("--format", "csv") in pairwise(arguments)
+def _formats(arguments: Sequence[str]) -> list[str]:
+    """The values of --format."""
+    joined = [word.removeprefix("--format=") for word in arguments if word.startswith("--format=")]
+    return joined + [value for word, value in pairwise(arguments) if word == "--format"]
+
+
+def _have_columns(formats: Sequence[str]) -> bool:
+    """Whether keys may name columns of one of the formats, given by their names."""
+    if not formats:
+        return False
+    from gpumerge_cli.formats.kinds.lookup import names_columns
+
+    return any(map(names_columns, formats))
 
 
 def _takes_obsolete_keys(environ: Mapping[str, str]) -> bool:

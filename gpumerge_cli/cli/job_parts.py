@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli import keyspec
-from gpumerge_cli.cli.fields import SelectedKeys, chosen_format, find_keys
+from gpumerge_cli.cli.fields import SelectedKeys, chosen_format, find_keys, said_columns
 from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.options.groups import (
@@ -57,7 +57,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
     lines = None
     if order not in _PLAIN:
         lines = with_parameters(order, options)
-    format, certainty = chosen_format(options.format, files, csv=keys.csv, implied=keys.csv_implied)
+    format, certainty = chosen_format(options.format, files, columns_of=keys.columns_of, implied=keys.implied)
     return Items(
         format,
         options.dtype,
@@ -78,7 +78,8 @@ def read_order(options: OrderOptions, files: Sequence[str] = ()) -> tuple[Select
     if options.sort is not None:
         letters.add(keyspec.parse_sort_word(options.sort))
     separator = None if options.field_separator is None else parse_separator(options.field_separator)
-    keys = find_keys(options, files, separator, options.key if options.csv else [*map(keyspec.parse_key, options.key)])
+    written = options.key if said_columns(options) else [*map(keyspec.parse_key, options.key)]
+    keys = find_keys(options, files, separator, written)
     order = keyspec.line_order(
         letters,
         keys.of_lines,

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.fields import chosen_format
+from gpumerge_cli.cli.fields import chosen_format, said_columns
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number, parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import resources
 from gpumerge_cli.cli.join_keys import given_fields, join_keys
@@ -54,7 +54,7 @@ def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join
 
     rules, named = rules_of(options, names)
     header = options.header or named
-    format, certainty = chosen_format(options.format, names, csv=options.csv)
+    format, certainty = chosen_format(options.format, names, columns_of=said_columns(options))
     items = Items(
         format, lines=rules.rules[0], header_lines=int(header), certainty=certainty,
         lines_of_others=rules.rules[1],

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.columns import csv_names, header_given, header_of, parse_columns
+from gpumerge_cli.cli.columns import column_names, header_given, header_of, parse_columns
+from gpumerge_cli.cli.fields import columns_format
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
 from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.keyspec import KeySpec, line_order
@@ -14,6 +16,9 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_kinds import JOIN_LETTERS, LETTERS
 from gpumerge_cli.order.rules import LineOrder
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.items import Items
 
 _FIELD = re.compile(rf"({NUMBER})(?::?([A-Za-z]*))?", re.ASCII)
 _NOWHERE = -1
@@ -91,8 +96,12 @@ def _keys(
     """The fields that a text of an option names, each with its letters. texts: those of both files."""
     if text is None:
         return [KeySpec(0, end_field=0)]
-    if options.csv:
-        keys = _of_csv(options, file, text, option, texts, separator)
+    columns_of = columns_format(options, (file,))
+    if columns_of:
+        from gpumerge_cli.formats.items import Items
+
+        items = Items(columns_of, lines=LineOrder(separator=separator), header_lines=1, certainty="requested")
+        keys = _of_columns(options, items, file, text, option, texts)
     else:
         keys = [_numbered(word, option) for word in text.split(",")]
     fields = [key.start_field for key in keys if key.start_field != _NOWHERE]
@@ -118,11 +127,11 @@ def _numbered(word: str, option: str) -> KeySpec:
     return KeySpec(field, end_field=field, start=frozenset(found[2] or ""))
 
 
-def _of_csv(
-    options: JoinOptions, file: str, text: str, option: str, texts: Sequence[str], separator: int | None
+def _of_columns(
+    options: JoinOptions, items: Items, file: str, text: str, option: str, texts: Sequence[str]
 ) -> list[KeySpec]:
     def names() -> list[str] | None:
-        return csv_names((file,), separator, 1, option=option)
+        return column_names((file,), items, option)
 
     header = header_of(names, header_given(options.header, options.given), (), texts, numbers=_FIELD)
     try:

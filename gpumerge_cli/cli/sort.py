@@ -80,11 +80,12 @@ def _items(command: SortCommand) -> Items:
             raise UsageError(
                 "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
             )
-        if command.keys.header or command.keys.csv:
-            raise UsageError("binary items have no header and no CSV fields", way_out="leave --header and --csv out")
+        if command.keys.header or command.keys.columns_of:
+            what = "binary items have no header and no columns of lines"
+            raise UsageError(what, way_out="leave --header and --csv out")
         return Items(options.format, options.dtype, reverse=command.order.reverse, records=records)
     keys = command.keys
-    format, certainty = chosen_format(options.format, command.files, csv=keys.csv, implied=keys.csv_implied)
+    format, certainty = chosen_format(options.format, command.files, columns_of=keys.columns_of, implied=keys.implied)
     return Items(
         format,
         lines=command.order,

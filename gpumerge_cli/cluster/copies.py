@@ -59,9 +59,8 @@ class Copies:
         packed.sort(key=lambda number: -known_size(names[number]))  # that the largest is not begun last
         with SharedFolder(*self._place(names[min(packed)]), _MARK) as folder:
             inputs = tuple(file_state(names[number]) for number in packed)
-            sizes = [
-                max(2, known_size(names[number])) for number in packed
-            ]  # of 2 bytes, no two are joined to one task
+            # Sizes of at least 2 bytes, so that no two files are joined to one task.
+            sizes = [max(2, known_size(names[number])) for number in packed]
             pieces = [Chunk(((0, size),), sum(sizes[:at])) for at, size in enumerate(sizes)]
             found: dict[int, DecompressedCopy] = {}
 

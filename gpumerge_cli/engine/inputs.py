@@ -24,7 +24,7 @@ from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.naming import check_input, open_input
 from gpumerge_cli.formats.output import check_writable
 from gpumerge_cli.formats.record_options import item_name
-from gpumerge_cli.formats.registry import layout_of, open_source
+from gpumerge_cli.formats.registry import layout_of, open_source, refuse_mixed_lines
 from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.results.run import InputFile
@@ -142,7 +142,9 @@ def layouts_of(names: Sequence[str], items: Items) -> list[Layout]:
         raise UsageError("- was named twice, but there is one standard input", way_out="name it once")
     if not items.plain:  # sort finds a pipe at its end the second time, as GNU sort does
         _check_pipes(names)
-    return [layout_of(name, items, number) for number, name in enumerate(names)]
+    layouts = [layout_of(name, items, number) for number, name in enumerate(names)]
+    refuse_mixed_lines(names, layouts)
+    return layouts
 
 
 def _check_pipes(names: Sequence[str]) -> None:

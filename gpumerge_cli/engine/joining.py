@@ -12,6 +12,15 @@ from gpumerge_cli.native.joins import Joins, JoinWorker
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.record_joins import JoinRules, RecordJoin, as_records, joined_type, parts_of, turned_alike
+from gpumerge_cli.urls import shown
+
+
+def check_formats(job: Job) -> None:
+    """Raise UsageError if items of the format of the inputs cannot be joined."""
+    for name, layout in zip(job.inputs, layouts_of(job.inputs, job.items), strict=True):
+        if not layout.format.joins:
+            held = "rows" if layout.format.holds == "rows" else layout.format.word
+            raise UsageError(f"{shown(name)} holds {held}", way_out="join lines, records or numbers")
 
 
 def prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
@@ -22,8 +31,6 @@ def prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
     assert job.operation.join is not None
     if len(inputs.sources) != 2:
         raise UsageError(f"{len(inputs.sources)} files were named", way_out="a join takes two, A and B")
-    if not inputs.layout.format.joins:
-        raise UsageError(f"{inputs.sources[0].name} holds rows", way_out="join lines, records or numbers")
     of_lines = [isinstance(source, LineSource) for source in inputs.sources]
     if any(of_lines) and not all(of_lines):
         text, other = (source.name for _, source in sorted(zip(of_lines, inputs.sources, strict=True), key=_is_other))

@@ -76,6 +76,10 @@ def run(
         refuse_inputs(job.output.name, job.inputs)
     elif job.resources.memory is not None:
         keep_no_freed_memory()
+    if job.operation.join is not None:
+        from gpumerge_cli.engine.joining import check_formats
+
+        check_formats(job)
     names = output_names(job.output.name, job.output.parts)
     with (
         timed(clock.stopwatch.add),

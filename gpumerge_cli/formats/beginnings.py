@@ -66,7 +66,7 @@ def _kind(start: bytes, name: str, plain: bool) -> tuple[str, str] | None:
             rename = f", or name it {codec.suffix}" + (" and use --compressed" if plain else "")
             return codec.name, "decompress it first" + (rename if name != STDIO else "")
     for format in FORMATS.values():
-        if _begins(start, format.begins):
+        if format.holds != "lines" and _begins(start, format.begins):
             return next(iter(format.suffixes)), f"use --format {format.name}"
     for foreign in FOREIGN:
         if _begins(start, foreign.begins):

@@ -45,7 +45,7 @@ class Format:
     joins: bool = True
     """Whether its items can be joined."""
     names_in_header: bool = False
-    """Whether keys may be names in the header of files, so that all headers must be alike."""
+    """Whether keys may be names of `columns` in the header of files, so that all headers must be alike."""
 
     def check_items(self, items: Items) -> None:
         """Raise UsageError if options of the items do not go with the format."""

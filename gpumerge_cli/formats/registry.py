@@ -21,11 +21,15 @@ from gpumerge_cli.formats.output_stream import is_terminal
 from gpumerge_cli.formats.record_options import Key, item_name, parse_dtype, record_format
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.order.key_types import ItemType
+from gpumerge_cli.urls import shown
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
 
-_RECORDS_WAY_OUT = "use --csv if it holds CSV; --record-size, or --dtype with fields, if it holds records"
+_RECORDS_WAY_OUT = (
+    "use --csv, or another --format, if its lines have columns; --record-size, or --dtype with fields, if it holds "
+    "records"
+)
 
 
 def layout_of(name: str, items: Items, number: int = 0) -> Layout:
@@ -50,17 +54,30 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
     if text and certain is None:
         if is_binary(suffix):
             raise _is_binary(name, items, tentative)
-        one = tentative or format_of_suffix("")
+        one = tentative or (one if one is not None and one.holds == "lines" else format_of_suffix(""))
     if one is None:
         raise _unknown(name, suffix)
     if one.holds == "lines":
         if dtype is not None:
             raise UsageError(f"--dtype {dtype}: lines of text have none", way_out="leave it or --format text out")
         one.check_items(items)
+        if items.shown is not None and one.names_in_header:
+            what = f"{shown(name)} holds {one.word}, whose keys --debug does not underline"
+            raise UsageError(what, way_out="leave --debug out")
         return Layout(one, items, number)
     if text:
         raise _is_binary(name, items, tentative)
     return Layout(one, items, number, _dtype_of(name, one, suffix, dtype))
+
+
+def refuse_mixed_lines(names: Sequence[str], layouts: Sequence[Layout]) -> None:
+    """Raise UsageError if files of lines are of several formats, since one alone orders and writes lines."""
+    of_lines = [(name, one.format) for name, one in zip(names, layouts, strict=True) if one.format.holds == "lines"]
+    for name, format in of_lines:
+        first, its = of_lines[0]
+        if format is not its:
+            what = f"{shown(name)} holds {format.word}, but {shown(first)} holds {its.word}"
+            raise UsageError(what, way_out="convert one of them, or name the --format of all")
 
 
 def _dtype_of(name: str, one: Format, suffix: str, dtype: str | None) -> Dtype | None:

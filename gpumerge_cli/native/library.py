@@ -28,6 +28,8 @@ _FLAGS = {
 }
 LEVELS: tuple[str, ...] = tuple(_FLAGS) if os.uname().machine == "x86_64" else (os.uname().machine,)
 """The levels for this kind of machine, the least first."""
+SHARED_HEADERS = ("cpu/entries.h", "equals.h", "fields.cuh")
+"""The headers, below kernels, whose numbers and layouts Python has too."""
 _PACKAGE = Path(__file__).resolve().parents[1]
 _REINSTALL = "reinstall gpumerge"
 _SOME_PROCESSORS = 8192  # bytes of /proc/cpuinfo; to read all of it is slow on machines with many processors
@@ -93,8 +95,8 @@ def entries_file() -> Path:
 
 def expected_version() -> str:
     """The version of a library that was built for this package and these headers. Raises OSError."""
-    entries = entries_file()
-    headers = entries.read_bytes() + (entries.parents[1] / "equals.h").read_bytes()
+    kernels = entries_file().parents[1]
+    headers = b"".join((kernels / name).read_bytes() for name in SHARED_HEADERS)
     return f"{__version__}-{zlib.crc32(headers):08x}"
 
 

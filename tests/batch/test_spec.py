@@ -197,7 +197,7 @@ PARTS = GOOD.replace("o.txt", "o{part}.txt")
         (f'[[job]]\n{GOOD}dtype = 2020-01-01', [(5, "dtype takes a value")]),
         (f'[[job]]\n{GOOD}kernel = "fast"', [(5, "--kernel")]),
         (f'[[job]]\n{GOOD.replace("o.txt", "o.npy")}', [(4, "lines of text cannot be written as .npy")]),
-        ('[[job]]\noperation="merge"\noutput = "o"\ninputs = ["a.txt",\n"odd.dat"]', [(4, "odd.dat: what the suffix")]),
+        ('[[job]]\noperation="merge"\noutput = "o"\ninputs = ["a.txt",\n"odd.dat"]', [(4, "odd.dat: the suffix")]),
         (f'[[job]]\n{GOOD}tile-size = 3', [(5, "tile")]),
         (f'[[job]]\n{GOOD.replace("merge", "sort")}algorithm = "quick"', [(5, "quick")]),
         (f'[[job]]\n{GOOD}memory = "lots"', [(5, "lots")]),

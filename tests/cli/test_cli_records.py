@@ -116,7 +116,10 @@ def test_check_names_the_record(tmp_path: Path, capfd: pytest.CaptureFixture[str
 
 
 _TO_R = "the file is in -r order: add -r"
-WHOLE = "use --csv if it holds CSV; --record-size, or --dtype with fields, if it holds records"
+WHOLE = (
+    "use --csv, or another --format, if its lines have columns; --record-size, or --dtype with fields, if it holds "
+    "records"
+)
 
 
 @pytest.mark.parametrize(

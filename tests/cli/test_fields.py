@@ -486,4 +486,4 @@ def test_options_for_text_make_text_of_any_suffix(
 def test_a_file_without_a_known_suffix_may_hold_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.vcf").write_bytes(b"id\n1\n")
     assert invoke(["merge", "--field", "id", str(tmp_path / "a.vcf")]) == 2
-    assert "use --csv if it holds CSV" in capsys.readouterr().err
+    assert "use --csv, or another --format, if its lines have columns" in capsys.readouterr().err

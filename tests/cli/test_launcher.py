@@ -31,7 +31,7 @@ def work(arguments, last):
     subprocess.run([sys.executable, "-c", show], check=True)
     sys.stdout.flush()
     return 0
-app.run = work
+app.invoke = work
 __main__.main()
 """
 

@@ -59,7 +59,7 @@ MERGE, SORT, RUNS = ["merge", "a.txt"], ["sort", "a.txt"], ["sort", "-m", "a.txt
             "p{part}: {part} stands for the number of a part, but the output has no parts; add --parts",
         ),
         (["--parts", "2", "-o", "pipe{part}"], "pipe1: a part cannot be a pipe or a device; name files"),
-        (["--parts", "2", "-o", "/dev/fd/{part}"], "/dev/fd/0: it is a pipe or a device"),
+        (["--parts", "2", "-o", "/dev/fd/{part}"], "/dev/fd/0: a part cannot be a pipe or a device"),
         (["--parts", "2", "-o", "no/{part}"], "no/0: no such file or directory"),
         (["--parts", "2", "-o", "p{part}.i32"], "p0.i32: lines of text cannot be written as .i32"),
         (["--parts", "2", "-o", "r{part}.json", "--report", "r1.json"], "--report r1.json would replace r1.json"),

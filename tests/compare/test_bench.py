@@ -84,7 +84,7 @@ def test_what_is_no_case(case: tuple[str, int, int], words: str) -> None:
 
 @pytest.mark.parametrize("name", ["complex64", "int33", "int33+4"])
 def test_what_are_no_items(name: str) -> None:
-    with pytest.raises(UsageError, match="no dtype"):
+    with pytest.raises(UsageError, match="not a dtype"):
         items_named(name)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,6 +79,29 @@ def test_a_library_that_does_not_fit_is_told_with_the_way_out(tmp_path: Path, mo
     monkeypatch.setattr(loader, "__version__", "99.0")
     with pytest.raises(DeviceError, match=r"is of version .*, the program of 99\.0-.*; reinstall gpumerge"):
         loader.load_library(tmp_path, level)
+
+
+@pytest.mark.parametrize("name", loader.SHARED_HEADERS)
+def test_a_library_of_other_numbers_is_told(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kinds of keys go to the library by their numbers, so a library of an older list would give wrong orders."""
+    kernels = loader.entries_file().parents[1]
+    for each in loader.SHARED_HEADERS:
+        (tmp_path / each).parent.mkdir(exist_ok=True)
+        (tmp_path / each).write_bytes((kernels / each).read_bytes())
+    level, libraries = loader.chosen_level(kernels.parent / "gpumerge_cli" / "lib"), kernels.parent / "gpumerge_cli/lib"
+    monkeypatch.setattr(loader, "entries_file", lambda: tmp_path / "cpu" / "entries.h")
+    loader.load_library(libraries, level)
+    with (tmp_path / name).open("a", encoding="utf-8") as header:
+        header.write("\n")
+    with pytest.raises(DeviceError, match="is of version"):
+        loader.load_library(libraries, level)
+
+
+def test_the_build_and_the_program_know_the_same_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(loader.entries_file().parents[1]))
+    build: Any = importlib.import_module("build_library")
+    assert build.SHARED_HEADERS == loader.SHARED_HEADERS
+    assert build.version() == loader.expected_version()
 
 
 @x86_64

@@ -173,7 +173,7 @@ def test_sets_look_at_a_long_line_a_few_times(tmp_path: Path, set_of: str) -> No
     for name, last in (("a", b"y"), ("b", b"z")):
         (tmp_path / name).write_bytes(b"x" * size + b"\n" + last + b"\n")
     program = (
-        "import sys; from gpumerge_cli.cli import app; status = app.run(sys.argv[1:]); "
+        "import sys; from gpumerge_cli.cli import app; status = app.invoke(sys.argv[1:]); "
         "print(status, *(line.split()[1] for line in open('/proc/self/io') if line.startswith('rchar')))"
     )
     words = [

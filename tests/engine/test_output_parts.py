@@ -310,14 +310,14 @@ def test_what_is_no_name_of_parts(write: Write, tmp_path: Path) -> None:
         ("o{part}.i32", None, UsageError, "the output has no parts; add --parts N"),
         ("o{part}.i32", 0, UsageError, "--parts 0: an output has 1 to 65536 parts"),
         ("o{part}.i32", 10**9, UsageError, "--parts 1000000000: an output has 1 to"),
-        ("p{part}.i32", 2, OutputError, "p1.i32: it is a pipe or a device"),
+        ("p{part}.i32", 2, OutputError, "p1.i32: a part cannot be a pipe or a device"),
         ("s{part}.i32", 2, OutputError, "s1.i32: it is the same file as the part .*s0.i32"),
         ("no/{part}.i32", 2, OutputError, "no such file"),
     ]:
         for job in (merge_job, sort_job):
             with pytest.raises(error, match=message):
                 run_job(job((name,), str(tmp_path / output), parts=parts))
-    with pytest.raises(OutputError, match="/dev/fd/0: it is a pipe or a device"):
+    with pytest.raises(OutputError, match="/dev/fd/0: a part cannot be a pipe or a device"):
         run_job(merge_job((name,), "/dev/fd/{part}", parts=2))
     assert sorted(os.listdir(tmp_path)) == before
 

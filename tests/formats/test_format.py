@@ -93,7 +93,7 @@ def test_its_contradictions_are_told(counted: Format, tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_bytes(b"1\n")
     with pytest.raises(OutputError, match=r"lines of text cannot be written as \.cnt"):
         run(merge_job((str(tmp_path / "b.txt"),), str(tmp_path / "out.cnt")))
-    with pytest.raises(UsageError, match="use csv or npy or raw or text or counted"):
+    with pytest.raises(UsageError, match=f"use {' or '.join(format_names())}"):
         layout_of("a", Items("xml"))
     job = merge_job((str(tmp_path / "a.txt"),), str(tmp_path / "out"), Items("counted"))
     run(job)

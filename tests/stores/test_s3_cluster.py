@@ -69,7 +69,7 @@ def test_a_sort_does_not_go_on_with_an_object_that_nothing_tells_from_others(
     stopped: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look = S3Object.stat
-    monkeypatch.setattr(S3Object, "look", lambda one: Found(look(one).size, ""))
+    monkeypatch.setattr(S3Object, "stat", lambda one: Found(look(one).size, ""))
     with pytest.raises(InputError, match=r"gives no tag .*; leave --resume out"):
         run(stopped, executor=Here(1, 0))
 

@@ -46,6 +46,12 @@ def holds_lines(name: str) -> bool:
     return FORMATS[name].holds == "lines"
 
 
+def names_columns(name: str) -> bool:
+    """True if a format of that name has lines of columns that keys may name."""
+    one = FORMATS.get(name)
+    return one is not None and one.holds == "lines" and one.names_in_header
+
+
 def is_binary(suffix: str) -> bool:
     """True if a suffix names a format whose items are not lines of text."""
     one = format_of_suffix(suffix)
