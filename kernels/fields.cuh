@@ -26,7 +26,7 @@ enum OrderFlag { STABLE = 1, REVERSE = 2, PLAIN = 4, NUMERIC = 8 };
 enum KeyFlag { KEY_REVERSE = 1, FOLD = 2, DICTIONARY = 4, PRINTABLE = 8, SKIP_START = 16, SKIP_END = 32 };
 
 // end_field is negative for the end of the line; end_char 0 for the end of the field. parameters: the place in the order, in
-// words, of what the kind needs to know besides, which takes parameter_words.
+// words, of what the kind needs to know besides, which takes parameter_words (see key_kinds.cuh).
 struct Key {
     long long kind, start_field, start_char, end_field, end_char, flags, parameters, parameter_words;
 
@@ -38,7 +38,7 @@ struct Key {
 constexpr long long QUOTED = 256;
 
 struct LineOrder {
-    long long flags, keys, separator, terminator, salt[2], words, spare;
+    long long flags, keys, separator, terminator, words, spare[3];
 
     __device__ __forceinline__ bool plain() const
     {

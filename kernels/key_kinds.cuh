@@ -17,7 +17,10 @@ struct KeyIn {
     Text text;
 
     __device__ __forceinline__ long long flags() const { return key.flags; }
-    // See Key: what LineKey.parameters holds.
+    // What LineKey.parameters holds, in words of 8 bytes, little-endian: the host's words, so Python packs them by "<q". The words
+    // of a key begin at a multiple of 8 bytes, and the last one is filled up with zeros. There are key.parameter_words, those of
+    // KeyKind.default if the key gives none. Text among them needs TEXT_PADDING bytes behind it (bytes.cuh), which Python appends,
+    // because compare_bytes and others read whole words beyond a text's end.
     __device__ __forceinline__ const long long* parameters() const { return order.parameters_of(key); }
 };
 
@@ -128,11 +131,11 @@ struct kind_random {
     static constexpr int BITS = 128;
     __device__ static inline KeyImage image(const KeyIn& one)
     {
-        const Digest found = digest(one.order.salt, one.text, one.flags());
+        const Digest found = digest(one.parameters(), one.text, one.flags());
         return {found.first, false, found.rest};
     }
     __device__ static inline int compare(const KeyIn& a, const KeyIn& b)
     {
-        return compare_random(a.order.salt, a.text, b.text, a.flags());
+        return compare_random(a.parameters(), a.text, b.text, a.flags());
     }
 };

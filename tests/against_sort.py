@@ -89,7 +89,7 @@ def trials(draw: st.DrawFn, size: str = "few") -> Trial:
     for number, content in enumerate(contents):
         data = b"".join(line + bytes([order.terminator]) for line in (sorted(content, key=key) if ordered else content))
         files[f"f{number}"] = data[:-1] if data and own.random() < 0.5 else data  # no last terminator
-    files["salt"] = order.salt
+    files["salt"] = case.salt
     arguments = list(case.arguments) + [b"-u"] * unique
     arguments += {"sort": [], "merge": [b"-m"], "check": [b"-c"], "check-quiet": [b"-C"]}[mode]
     arguments += [b"--parallel=%d" % own.randint(1, 5), *_limit(own)]

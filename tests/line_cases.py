@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from gpumerge_cli.order.key_kinds import KIND_OF
-from gpumerge_cli.order.rules import NEWLINE, NUL, SALT_BYTES, LineKey, LineOrder
+from gpumerge_cli.order.key_kinds import KINDS, SALT_BYTES
+from gpumerge_cli.order.rules import NEWLINE, NUL, LineKey, LineOrder
 
 OPTIONS: dict[str, str] = {
     "bytes": "", "numeric": "n", "human": "h", "general": "g", "month": "M", "version": "V", "random": "R",
 }  # fmt: skip
+KNOWN_TO_SORT = tuple(kind.name for kind in KINDS if kind.gnu)
 # With these, sort takes neither -d nor -i.
 _NUMBERS = ("numeric", "human", "general", "month")
 _COMMON = [b" ", b" ", b"\t", b"0", b"1", b"a", b"A", b","]
@@ -94,6 +95,8 @@ class Case:
 
     order: LineOrder
     arguments: tuple[bytes, ...]
+    salt: bytes
+    """The bytes of the file for --random-source."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,7 @@ def _keys(draw: st.DrawFn, comparisons: Sequence[str]) -> _Key:
 
 
 @st.composite
-def cases(draw: st.DrawFn, comparisons: Sequence[str] = tuple(KIND_OF)) -> Case:
+def cases(draw: st.DrawFn, comparisons: Sequence[str] = KNOWN_TO_SORT) -> Case:
     """Orders that sort takes."""
     arguments: list[str] = []
     separator = draw(st.none() | st.sampled_from(_SEPARATORS))
@@ -167,10 +170,11 @@ def cases(draw: st.DrawFn, comparisons: Sequence[str] = tuple(KIND_OF)) -> Case:
             keys.append(whole)
         arguments += [f"-{letter}" for letter in letters]
     arguments += ["-s"] * stable + ["-z"] * (terminator == NUL)
+    keys = [replace(key, parameters=salt) if key.compare == "random" else key for key in keys]
     given = [argument.encode() for argument in arguments]
     if separator is not None:
         given.append(b"-t" + (b"\\0" if separator == 0 else bytes([separator])))
-    return Case(LineOrder(tuple(keys), separator, reverse, stable, terminator, salt), tuple(given))
+    return Case(LineOrder(tuple(keys), separator, reverse, stable, terminator), tuple(given), salt)
 
 
 @st.composite

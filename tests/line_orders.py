@@ -15,7 +15,7 @@ LINE_ORDERS = [
     ),
     LineOrder((LineKey("human", reverse=True),), reverse=True),
     LineOrder((LineKey("version", printable=True),), terminator=NUL),
-    LineOrder((LineKey("random", fold=True),), salt=bytes(range(16))),
+    LineOrder((LineKey("random", fold=True, parameters=bytes(range(16))),)),
     LineOrder((LineKey("month", 2), LineKey("numeric", 1, end_field=1), LineKey("version", reverse=True)), ord(",")),
     LineOrder((LineKey(start_field=1, skip_start=True), LineKey("general", 1, 1, 2, 1, skip_end=True)), reverse=True),
 ]

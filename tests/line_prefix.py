@@ -51,7 +51,7 @@ def prefix(order: LineOrder, line: bytes, nbytes: int = 8) -> int:
     stream = b""
     for key in order.keys:
         text = translated(key, line[begin(key, order.separator, line) : end(key, order.separator, line)])
-        part, goes_on = streamed(key, text, order.salt)
+        part, goes_on = streamed(key, text)
         stream += complement(part) if key.reverse else part
         if len(stream) >= nbytes or not goes_on:
             return int.from_bytes(stream[:nbytes].ljust(nbytes, b"\0"), "big")
@@ -117,7 +117,7 @@ def translated(key: LineKey, text: bytes) -> bytes:
     return bytes(kept)
 
 
-def streamed(key: LineKey, text: bytes, salt: bytes) -> tuple[bytes, bool]:
+def streamed(key: LineKey, text: bytes) -> tuple[bytes, bool]:
     """(the key's bytes in the stream, whether anything may follow them)."""
     if key.compare == "bytes":
         escaped = text.replace(b"\1", b"\1\2").replace(b"\0", b"\1\1")
@@ -129,7 +129,7 @@ def streamed(key: LineKey, text: bytes, salt: bytes) -> tuple[bytes, bool]:
     if key.compare == "version":
         return version(text).ljust(8, b"\0")[:8], False
     if key.compare == "random":
-        return hashlib.md5(salt + text).digest(), False
+        return hashlib.md5((key.parameters or key.kind.default) + text).digest(), False
     image = {"numeric": numeric, "human": human, "general": general}[key.compare](text)
     return image.to_bytes(8, "big"), key.compare == "numeric" and is_exact(text)
 

@@ -105,7 +105,7 @@ def key_of(order: Order | LineOrder) -> Callable[[bytes], Any]:
 def _line_key(order: LineOrder, line: bytes) -> tuple[Any, ...]:
     parts = []
     for key in order.keys:
-        part = _COMPARED[key.compare](_translated(key, key_text(key, order.separator, line)), order.salt)
+        part = _COMPARED[key.compare](_translated(key, key_text(key, order.separator, line)), key)
         parts.append(Reversed(part) if key.reverse else part)
     if not (order.stable and order.keys):
         parts.append(Reversed(line) if order.reverse else line)
@@ -168,21 +168,21 @@ def _translated(key: LineKey, text: bytes) -> bytes:
     return text.translate(_UPPER if key.fold else None, ignored)
 
 
-# For each comparison: (text, salt) -> part.
+# For each comparison: (text, its key) -> part.
 
 
-def _bytes(text: bytes, salt: bytes) -> Any:
+def _bytes(text: bytes, key: LineKey) -> Any:
     return text
 
 
-def _numeric(text: bytes, salt: bytes) -> Any:
+def _numeric(text: bytes, key: LineKey) -> Any:
     found = _NUMBER.match(text)
     assert found is not None
     minus, whole, fraction = found.groups(default=b"")
     return _signed(minus, *_decimal(whole, fraction))
 
 
-def _human(text: bytes, salt: bytes) -> Any:
+def _human(text: bytes, key: LineKey) -> Any:
     found = _NUMBER.match(text)
     assert found is not None
     minus, whole, fraction = found.groups(default=b"")
@@ -193,7 +193,7 @@ def _human(text: bytes, salt: bytes) -> Any:
     return (-order if minus else order, *_signed(minus, exponent, digits))
 
 
-def _general(text: bytes, salt: bytes) -> Any:
+def _general(text: bytes, key: LineKey) -> Any:
     found = _GENERAL.match(text)
     if found is None:
         return (0,)
@@ -212,23 +212,23 @@ def _general(text: bytes, salt: bytes) -> Any:
     return (3, *_signed(minus, *number))
 
 
-def _month(text: bytes, salt: bytes) -> Any:
+def _month(text: bytes, key: LineKey) -> Any:
     at = after_blanks(text, 0)
     name = text[at : at + 3].upper()
     return _MONTHS.index(name) + 1 if name in _MONTHS else 0
 
 
-def _version(name: bytes, salt: bytes) -> Any:
+def _version(name: bytes, key: LineKey) -> Any:
     if name in (b"", b".", b".."):
         return (len(name),)
     return (3 if name.startswith(b".") else 4, *_version_parts(name[: _stem_length(name)]), *_version_parts(name))
 
 
-def _random(text: bytes, salt: bytes) -> Any:
-    return md5(salt + text, usedforsecurity=False).digest(), text
+def _random(text: bytes, key: LineKey) -> Any:
+    return md5((key.parameters or key.kind.default) + text, usedforsecurity=False).digest(), text
 
 
-_COMPARED: dict[str, Callable[[bytes, bytes], Any]] = {
+_COMPARED: dict[str, Callable[[bytes, LineKey], Any]] = {
     "bytes": _bytes,
     "numeric": _numeric,
     "human": _human,

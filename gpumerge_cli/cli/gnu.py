@@ -47,7 +47,7 @@ class SortCommand:
     files: tuple[str, ...] = ("-",)
     """The operands; ("-",) if there are none and no `files0_from`, whose names are here only if columns need them."""
     order: LineOrder = field(default_factory=LineOrder)
-    """The order without its salt, which it needs if keyspec.is_random is true."""
+    """The order, its keys without parameters: see with_parameters."""
     keys: SelectedKeys = field(default_factory=SelectedKeys)
     """The keys of that order."""
     options: SortOptions = field(default_factory=lambda: _sort_options({}, ()))

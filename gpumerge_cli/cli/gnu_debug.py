@@ -10,11 +10,11 @@ from collections.abc import Collection, Sequence
 
 from gpumerge_cli.cli.keyspec import KeySpec
 from gpumerge_cli.dataclass import replace
+from gpumerge_cli.order.key_kinds import LETTERS
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
 _NUMERIC = frozenset("ngh")
-_IN_ORDER = "bdfghiMnRrV"
 _POINT = "."
 _BLANKS = b" \t\n"
 _TAB, _SHOWN_TAB, _SHOWN_END = b"\t", b">", b"\n"
@@ -100,7 +100,7 @@ def _notes_of_global(letters: set[str], keys: Sequence[KeySpec], *, stable: bool
     notes = []
     ignored = unused if stable else unused - {"r"}
     if ignored:
-        shown = "".join(sorted(ignored, key=_IN_ORDER.index))
+        shown = "".join(sorted(ignored, key=LETTERS.index))
         notes.append(f"options '-{shown}' are ignored" if len(shown) > 1 else f"option '-{shown}' is ignored")
     if "r" in unused and not stable:
         notes.append("option '-r' only applies to last-resort comparison")

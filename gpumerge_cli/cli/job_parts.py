@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.cli import keyspec
 from gpumerge_cli.cli.fields import SelectedKeys, chosen_format, find_keys, said_columns
 from gpumerge_cli.cli.gnu_values import parse_separator
+from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.options.groups import (
     ClusterOptions,
     CountOptions,
@@ -18,7 +19,6 @@ from gpumerge_cli.cli.options.groups import (
     RecordOptions,
     ResourceOptions,
 )
-from gpumerge_cli.cli.salt import read_salt
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Margin
@@ -56,7 +56,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
     keys, order = read_order(options, files)
     lines = None
     if order not in _PLAIN:
-        lines = salted(order, options.random_source)
+        lines = with_parameters(order, options)
     format, certainty = chosen_format(options.format, files, columns_of=keys.columns_of, implied=keys.implied)
     return Items(
         format,
@@ -70,7 +70,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
 
 
 def read_order(options: OrderOptions, files: Sequence[str] = ()) -> tuple[SelectedKeys, LineOrder]:
-    """The keys by the options, and the order of lines without its salt.
+    """The keys by the options, and the order of lines, without parameters.
 
     The order is LineOrder() if no option asks for another. Raises as keyspec.line_order and find_keys do.
     """
@@ -88,11 +88,6 @@ def read_order(options: OrderOptions, files: Sequence[str] = ()) -> tuple[Select
         zero_terminated=options.zero_terminated,
     )
     return keys, order
-
-
-def salted(order: LineOrder, source: str | None) -> LineOrder:
-    """The order with a salt, if it needs one. Raises InputError if that cannot be read from the file `source`."""
-    return replace(order, salt=read_salt(source)) if keyspec.is_random(order) else order
 
 
 def record_options(options: RecordOptions, fields: tuple[str, ...]) -> RecordRequest:

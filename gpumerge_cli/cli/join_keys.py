@@ -9,20 +9,17 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.cli.columns import column_names, header_given, header_of, parse_columns
 from gpumerge_cli.cli.fields import columns_format
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
+from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.keyspec import KeySpec, line_order
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.key_kinds import KINDS
-from gpumerge_cli.order.key_kinds import LETTERS as SORT_LETTERS
+from gpumerge_cli.order.key_kinds import JOIN_LETTERS, LETTERS
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
 
-_NOT_HERE = {"b", "i"} | {kind.letter for kind in KINDS if not kind.joins}
-LETTERS = "".join(letter for letter in SORT_LETTERS if letter not in _NOT_HERE)
-"""The letters of sort's keys that a join's keys take."""
 _FIELD = re.compile(rf"({NUMBER})(?::?([A-Za-z]*))?", re.ASCII)
 _NOWHERE = -1
 """The number of a field that is unknown because the file is empty."""
@@ -45,7 +42,8 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | Non
     letters = [_letters(x, y) for x, y in zip(a, b, strict=True)]
     fields = tuple(key.start_field for key in a), tuple(key.start_field for key in b)
     named = any(key.in_header for keys in sides for key in keys)
-    return fields, _order(options.letters, letters, zero_terminated=options.zero_terminated), named
+    order = _order(options.letters, letters, zero_terminated=options.zero_terminated)
+    return fields, with_parameters(order, options), named
 
 
 def _placed(keys: list[KeySpec], others: list[KeySpec]) -> list[KeySpec]:
@@ -109,10 +107,10 @@ def _keys(
     fields = [key.start_field for key in keys if key.start_field != _NOWHERE]
     if len(set(fields)) < len(fields):
         raise UsageError(f"{option} {text} names a field twice", way_out="name each once")
-    unknown = next((key for key in keys if key.start - set(LETTERS)), None)
+    unknown = next((key for key in keys if key.start - set(JOIN_LETTERS)), None)
     if unknown is not None:
-        wrong = "".join(sorted(unknown.start - set(LETTERS)))
-        raise UsageError(f"{option} {text}: invalid key options {wrong!r}", way_out=f"use letters from {LETTERS}")
+        wrong = "".join(sorted(unknown.start - set(JOIN_LETTERS)))
+        raise UsageError(f"{option} {text}: invalid key options {wrong!r}", way_out=f"use letters from {JOIN_LETTERS}")
     return keys
 
 
@@ -139,7 +137,7 @@ def _of_columns(
     try:
         keys = parse_columns(text, header, option, _FIELD)
     except UsageError as error:
-        way_out = error.way_out.replace(f"from {SORT_LETTERS}", f"from {LETTERS}")
+        way_out = error.way_out.replace(f"from {LETTERS}", f"from {JOIN_LETTERS}")
         raise UsageError(f"{file}: {error.what}", way_out=way_out) from None
     if any(key.in_header for key in keys) and header.find_names() is None:  # the file is empty: its fields may be any
         return [replace(key, start_field=_NOWHERE, end_field=_NOWHERE, name="") for key in keys]

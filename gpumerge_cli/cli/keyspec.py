@@ -20,8 +20,8 @@ WHOLE_KEY = re.compile(rf"{_POSITION}(?:,{_POSITION})?", re.ASCII)
 _OBSOLETE_START = re.compile(rf"\+{_POSITION}", re.ASCII)
 _OBSOLETE_END = re.compile(rf"-{_POSITION}", re.ASCII)
 _SORT_WORDS = {kind.word: kind.letter for kind in sorted(KINDS, key=lambda kind: kind.word) if kind.word}
-_ALONE = {kind.letter for kind in KINDS if kind.begins is not None}
-_TOGETHER = {"d", "i"} | {kind.letter for kind in KINDS if kind.begins is None}
+_ALONE = {kind.letter for kind in KINDS if kind.alone}
+_TOGETHER = {"d", "i"} | {kind.letter for kind in KINDS if not kind.alone}
 """Letters of which a key may have one alone, or as many as there are."""
 
 
@@ -107,7 +107,7 @@ def line_order(
 ) -> LineOrder:
     """The order that global `letters` and `keys` make, where keys without letters take the global ones.
 
-    stable_by: how the command makes its order stable. The order has no salt yet, which it needs if `is_random`. Raises
+    stable_by: how the command makes its order stable. The keys have no parameters yet, see with_parameters. Raises
     UsageError for options that do not go together.
     """
     given = frozenset(letters)
@@ -127,11 +127,6 @@ def inheriting(letters: Collection[str], keys: Sequence[KeySpec]) -> list[KeySpe
     """`keys`, those without letters with the global `letters` at both ends."""
     given = frozenset(letters)
     return [key if key.start | key.end else replace(key, start=given, end=given) for key in keys]
-
-
-def is_random(order: LineOrder) -> bool:
-    """Whether the order needs a salt."""
-    return any(key.kind.salted for key in order.keys)
 
 
 def parse_sort_word(word: str, exit_code: int = 2) -> str:

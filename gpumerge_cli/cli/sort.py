@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.cli.comparing import run_comparison
 from gpumerge_cli.cli.fields import chosen_format
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
-from gpumerge_cli.cli.job_parts import margin_of, record_options, resources, salted
+from gpumerge_cli.cli.job_parts import margin_of, record_options, resources
+from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.messages import print_message
 from gpumerge_cli.cli.notices import notices
 from gpumerge_cli.cli.perform import check_report_place, progress_bar, run_job
@@ -48,7 +49,7 @@ def run_sort(arguments: Sequence[str], settings: Settings | None) -> int:
         command = replace(command, files=read_names(command.options.files0_from))
         check_operands(command, command.files)
     with notices(quiet=command.options.quiet):
-        return _carry_out(_salted(command))
+        return _carry_out(_filled(command))
 
 
 def _carry_out(command: SortCommand) -> int:
@@ -167,11 +168,11 @@ def _perform(command: SortCommand) -> int:
 
 def job_of(option_values: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> Job:
     """The sort or merge that the options ask for. Raises GpumergeError."""
-    return _job(_salted(sort_command(option_values, files, settings)))
+    return _job(_filled(sort_command(option_values, files, settings)))
 
 
-def _salted(command: SortCommand) -> SortCommand:
-    return replace(command, order=salted(command.order, command.options.random_source))
+def _filled(command: SortCommand) -> SortCommand:
+    return replace(command, order=with_parameters(command.order, command.options))
 
 
 def _job(command: SortCommand) -> Job:

@@ -99,8 +99,9 @@ def _sort_hint(order: Order, *, unique: bool, join: JoinContext | None, headed: 
         return "sort it with -u first"
     if not order.item_word:
         return "sort it first"
-    if order.text is not None and any(key.compare == "random" for key in order.text.keys):
-        return "sort it first, and give both commands the same --random-source"
+    sources = [key.kind.source for key in order.text.keys if key.kind.source] if order.text is not None else []
+    if sources:
+        return f"sort it first, and give both commands the same --{sources[0]}"
     if not headed and not order.by_key() and not any(order.ways):
         return "name its key with -k, or sort it first, as LC_ALL=C sort does"
     return "sort it first"

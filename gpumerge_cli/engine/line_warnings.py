@@ -76,7 +76,8 @@ def key_warning(source: LineSource, start: bytes, order: Order) -> str:
     word = order.item_word
     if not filled:
         return f"its first {word}s have an empty key, and so compare equal; check -t and the number of the field"
-    what = "month" if all(key.compare == "month" for key in text.keys) else "number"
+    nouns = {key.kind.noun for key in text.keys}
+    what = nouns.pop() if len(nouns) == 1 else "number"
     return f"its first {word}s have no {what} in their keys, and so compare equal; check the type and place of the key"
 
 
@@ -137,7 +138,7 @@ def header_warning(sources: Sequence[Source], orders: Sequence[Order], *, joined
         return (
             f"{shown}, is like a header of the {word}s after it, and counts as one of them; if it is one, add {option}"
         )
-    what = "month" if keys[numeric].compare == "month" else "number"
+    what = keys[numeric].kind.noun
     return f"{shown}, has no {what} in its key, but the {word}s after it do; if it is a header, add {option}"
 
 

@@ -8,7 +8,7 @@ carries out the same rules.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
+from enum import Enum, unique
 from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass
@@ -18,6 +18,7 @@ EQUAL, ONLY_A, ONLY_B, SET, DISTINCT, FIRST, CONTINUED = 1, 2, 4, 8, 16, 32, 64
 _JOIN = 128  # no kernel of merges or sorts sees it
 
 
+@unique
 class Equals(Enum):
     """The rule for items that compare equal: the sum of the bits that the kernels of every processor read.
 
@@ -138,6 +139,7 @@ class Margin:
 
 SETS = tuple(one.name_of_set for one in Equals if one.is_set and not one.is_distinct)
 """The names of the sets, which are commands."""
+assert all(f"DISTINCT_{name.upper()}" in Equals.__members__ for name in SETS), "each set has a distinct form"
 
 
 def _part(ranges: Sequence[tuple[int, int]], low: int, high: int | None) -> list[tuple[int, int]]:

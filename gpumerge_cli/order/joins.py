@@ -130,7 +130,6 @@ class Join:
             separator=self.separator,
             stable=True,
             terminator=self.key.terminator,
-            salt=self.key.salt,
             quoted=self.quoted,
         )
 

@@ -8,6 +8,17 @@ from __future__ import annotations
 
 from gpumerge_cli.dataclass import dataclass
 
+TYPE_CHECKING = False  # see gpumerge_cli
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+SALT_BYTES = 16
+
+
+def _unchanged(data: bytes, _key: object) -> bytes:
+    return data
+
 
 @dataclass(frozen=True)
 class KeyKind:
@@ -20,25 +31,49 @@ class KeyKind:
     """Its name for --sort."""
     begins: bytes | None = None
     """A pattern that the beginnings of keys match, which alone are compared; all other keys are equal.
-
-    None for a kind that compares all of a key. A kind with a pattern goes with no other kind, and leaves out no bytes.
-    """
+    None for a kind that compares all of a key."""
+    alone: bool = False
+    """Whether its letter goes with that of no other kind, nor with those that leave out bytes, on one key."""
+    noun: str = "number"
+    """The word of warnings for the beginning that `begins` asks for."""
     joins: bool = True
     """Whether a join can match by it."""
-    salted: bool = False
-    """Whether it needs LineOrder.salt."""
+    source: str = ""
+    """The option whose file makes LineKey.parameters, without its dashes; "" for a kind that reads no file."""
+    draws: int = 0
+    """The bytes of that file that are read; random bytes take their place if the option is not given. 0 for a kind that
+    reads the whole file and needs the option."""
+    words: Callable[[bytes, Any], bytes] = _unchanged
+    """(the bytes read, a LineKey of this kind) -> its parameters. Raises ValueError, whose text is what is wrong."""
+    default: bytes = b""
+    """The parameters of a key that gives none."""
     gpu: bool = True
     """Whether a GPU compares such keys, too."""
+    gnu: bool = True
+    """Whether GNU sort has it, under the same letter."""
+
+    @property
+    def option(self) -> str:
+        """The name of its option on the command line; "" for the kind that needs none."""
+        return f"{self.word}-sort" if self.word else ""
 
 
 _DIGITS = rb"\s*-?\.?[0-9]"
+_MONTHS = rb"(?i)\s*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 KINDS = (
     KeyKind("bytes"),
-    KeyKind("numeric", "n", "numeric", begins=_DIGITS),
-    KeyKind("human", "h", "human-numeric", begins=_DIGITS),
-    KeyKind("general", "g", "general-numeric", begins=rb"(?i)\s*[+-]?(\.?[0-9]|inf|nan)"),
-    KeyKind("month", "M", "month", begins=rb"(?i)\s*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"),
-    KeyKind("random", "R", "random", joins=False, salted=True),
+    KeyKind("numeric", "n", "numeric", begins=_DIGITS, alone=True),
+    KeyKind("human", "h", "human-numeric", begins=_DIGITS, alone=True),
+    KeyKind("general", "g", "general-numeric", begins=rb"(?i)\s*[+-]?(\.?[0-9]|inf|nan)", alone=True),
+    KeyKind(
+        "month",
+        "M",
+        "month",
+        begins=_MONTHS,
+        alone=True,
+        noun="month",
+    ),
+    KeyKind("random", "R", "random", joins=False, source="random-source", draws=SALT_BYTES, default=bytes(SALT_BYTES)),
     KeyKind("version", "V", "version"),
 )
 """All kinds. The place of one is its number in compiled code. If a key has the letters of several, the first counts."""
@@ -46,3 +81,6 @@ KIND_OF = {kind.name: kind for kind in KINDS}
 NUMBER_OF = {kind.name: number for number, kind in enumerate(KINDS)}
 LETTERS = "".join(sorted("bdfir" + "".join(kind.letter for kind in KINDS), key=lambda letter: (letter.lower(), letter)))
 """The letters of the options for keys: those of kinds, and those that any kind takes."""
+_NOT_IN_JOINS = {"b", "i"} | {kind.letter for kind in KINDS if not kind.joins}
+JOIN_LETTERS = "".join(letter for letter in LETTERS if letter not in _NOT_IN_JOINS)
+"""The letters that a join's keys take."""

@@ -14,9 +14,8 @@ from gpumerge_cli.order.key_kinds import KIND_OF, KINDS, NUMBER_OF, KeyKind
 NO_KEYS = len(KINDS)
 """Stands for the kind of keys of an order without keys."""
 NEWLINE, NUL = 10, 0
-SALT_BYTES = 16
-TABLE_HEAD, KEY_WORDS = 8, 8
-"""Words of a table before the first key, and words of a key."""
+TABLE_HEAD, KEY_WORDS, WORD_BYTES = 8, 8, 8
+"""Words of a table before the first key, words of a key, and bytes of a word."""
 STABLE, REVERSE, PLAIN, NUMERIC = 1, 2, 4, 8
 """Flags of a table: no last resort; the last resort is reversed; there are no keys; there is one, `LineKey("numeric")`
 as it stands or reversed, so that compiled code may take a shorter way."""
@@ -61,8 +60,8 @@ class LineKey:
     """The field as `option` named it; "" for a key in the form of GNU's -k."""
     option: str = field(default="--field", compare=False)
     """The option that named the field."""
-    parameters: tuple[int, ...] = ()
-    """int64 words that the kind's function also reads."""
+    parameters: bytes = b""
+    """Bytes for the kind's function in compiled code, see key_kinds.cuh; b"" for KeyKind.default."""
 
     @property
     def kind(self) -> KeyKind:
@@ -86,7 +85,12 @@ class LineKey:
         )
         end = -1 if self.end_field is None else self.end_field
         where = [self.start_field, self.start_char, end, self.end_char]
-        return [NUMBER_OF[self.compare], *where, flags, parameters, len(self.parameters)]
+        return [NUMBER_OF[self.compare], *where, flags, parameters, len(self.padded_parameters()) // WORD_BYTES]
+
+    def padded_parameters(self) -> bytes:
+        """The parameters, or the default ones of the kind, with zeros up to a multiple of WORD_BYTES."""
+        given = self.parameters or self.kind.default
+        return given + bytes(-len(given) % WORD_BYTES)
 
     def describe(self) -> str:
         """The key in the words of sort's -k: "2,2nr", "1.3b,4". A key that is all of a line has letters only: "nr"."""
@@ -130,8 +134,6 @@ class LineOrder:
     """Whether lines with equal keys keep the order of the input. Otherwise the last resort compares all bytes."""
     terminator: int = NEWLINE
     """The byte that ends a line."""
-    salt: bytes = bytes(SALT_BYTES)
-    """SALT_BYTES; the hash of a "random" key begins with them."""
     quoted: bool = False
     """Whether lines are records of CSV: fields may be quoted, only quoted ones end in a quote, and a carriage return at
     a line's end belongs to no key. There is a separator then."""
@@ -149,22 +151,20 @@ class LineOrder:
     def table(self) -> array[int]:
         """The order as int64 words, for compiled code.
 
-        0: flags. 1: number of keys. 2: separator or -1, see QUOTED. 3: terminator. 4 and 5: the salt, little-endian.
-        6: the number of all these words. 7: spare. Then for each key KEY_WORDS words: the number of its kind, start
-        field, start character, end field or -1, end character, flags, the place of its parameters, and their number.
-        Then the parameters.
+        0: flags. 1: number of keys. 2: separator or -1, see QUOTED. 3: terminator. 4: the number of all these
+        words. 5 to 7: spare. Then for each key KEY_WORDS words: the number of its kind, start field, start character,
+        end field or -1, end character, flags, the place of its parameters, and their number. Then the parameters.
         """
         plain = not self.keys
         numeric = len(self.keys) == 1 and replace(self.keys[0], reverse=False) == LineKey("numeric")
         flags = STABLE * self.stable | REVERSE * self.reverse | PLAIN * plain | NUMERIC * numeric
-        salt = array("q", self.salt)
         separator = -1 if self.separator is None else self.separator + QUOTED * self.quoted
         at = TABLE_HEAD + KEY_WORDS * len(self.keys)
         keys, parameters = array("q"), array("q")
         for key in self.keys:
             keys.extend(key.words(at + len(parameters)))
-            parameters.extend(key.parameters)
-        head = [flags, len(self.keys), separator, self.terminator, *salt, at + len(parameters), 0]
+            parameters.frombytes(key.padded_parameters())
+        head = [flags, len(self.keys), separator, self.terminator, at + len(parameters), 0, 0, 0]
         return array("q", head) + keys + parameters
 
     def record_of(self, line: bytes) -> bytes:

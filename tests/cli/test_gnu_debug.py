@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpumerge_cli.cli import app as door
+from gpumerge_cli.cli import gnu_debug
 from gpumerge_cli.cli.gnu import parse_sort
-from gpumerge_cli.cli.gnu_debug import underlined
+from gpumerge_cli.cli.gnu_debug import debug_notes, underlined
+from gpumerge_cli.cli.keyspec import parse_key
 from gpumerge_cli.errors import UsageError
 from tests.cli.test_gnu_against_sort import ORDERING
 from tests.line_cases import cases, lines
@@ -65,6 +67,12 @@ def test_keys_are_underlined(data: st.DataObject) -> None:
     unique = data.draw(st.booleans())
     expected = theirs([*case.arguments, *[b"-u"] * unique], b"".join(line + end for line in content))[0]
     assert underlined(case.order, unique, b"".join(line + end for line in content)) == expected
+
+
+def test_notes_name_letters_that_gnu_sort_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gnu_debug, "LETTERS", "bdfghilMnRrV")
+    notes = debug_notes({"l", "M", "b"}, [parse_key("1n,1")], None, stable=False)
+    assert "options '-blM' are ignored" in notes
 
 
 @needs_sort

@@ -23,6 +23,7 @@ from gpumerge_cli.cli import app as door
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.native.comparison import Comparison
 from gpumerge_cli.order.joins import TYPES
+from gpumerge_cli.order.key_kinds import JOIN_LETTERS
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests import against_join
@@ -374,7 +375,7 @@ def test_disorder_between_chunks_is_found(tmp_path: Path, capsys: pytest.Capture
         (["-j", "1,2k"], "invalid key options 'k'"),
         (["-j", "1,"], "invalid field number ''"),
         (["-t", "", "-j", "1,2"], "a whole line is one field"),
-        (["--csv", "-j", "a:q"], "use letters from dfghMnrV"),
+        (["--csv", "-j", "a:q"], f"use letters from {JOIN_LETTERS}"),
         (["--record-size", "8", "-n"], "records, not lines"),
         (["--record-size", "8,9,7"], "two files"),
         (["--record-size", "8", "-e", "256"], "from 0 to 255"),

@@ -55,12 +55,14 @@ def sorts(keys: Keys, order: Order) -> Mapping[str, Callable[[], Keys]]:
 def sets(runs: Sequence[Keys], order: Order, equals: Equals) -> Mapping[str, Callable[[], Keys]]:
     """Functions that return the set `equals` of `runs`, arrays of the order's dtype, by name.
 
-    They raise DeviceError for NaNs if NumPy's function takes NaNs for unequal.
+    NumPy has not all distinct sets. They raise DeviceError for NaNs if NumPy's function takes NaNs for unequal.
     """
     turn = -1 if order.descending else 1
     if not equals.is_distinct:
         return {"numpy unique, counts": lambda: _by_counts(runs, equals)[::turn]}
-    function = _OF_TWO[equals.name_of_set]
+    function = _OF_TWO.get(equals.name_of_set)
+    if function is None:
+        return {}
 
     def combined() -> Keys:
         if equals is not Equals.DISTINCT_UNION and any(map(_has_nan, runs)):

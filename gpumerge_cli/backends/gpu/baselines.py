@@ -221,7 +221,10 @@ def sets(
     """The libraries that make the set `equals` of two runs, by name. See `merges`. Thrust has multisets alone."""
     if not isinstance(order, KeyOrder) or len(runs) != 2 or equals.is_distinct or not _cccl_is_there():
         return {}
-    keys, name = given.view(sum(count for _, count in runs), order.dtype), equals.name_of_set
+    name = equals.name_of_set
+    if name not in _SETS:
+        return {}
+    keys = given.view(sum(count for _, count in runs), order.dtype)
     return {f"thrust {_SETS[name]}": SetOfKeys(keys, order, runs, name, out.address)}
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.order.key_kinds import KINDS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Literal, NoReturn, Self
@@ -112,17 +114,9 @@ class LineOptions(ItemOptions):
     @property
     def letters(self) -> set[str]:
         """The letters of sort for the options that say how keys compare."""
-        letters = {
-            "d": self.dictionary_order,
-            "f": self.ignore_case,
-            "g": self.general_numeric_sort,
-            "h": self.human_numeric_sort,
-            "M": self.month_sort,
-            "n": self.numeric_sort,
-            "r": self.reverse,
-            "V": self.version_sort,
-        }
-        return {letter for letter, is_on in letters.items() if is_on}
+        letters = {"d": self.dictionary_order, "f": self.ignore_case, "r": self.reverse}
+        kinds = {kind.letter for kind in KINDS if getattr(self, kind.option.replace("-", "_"), False)}
+        return kinds | {letter for letter, is_on in letters.items() if is_on}
 
 
 class OrderOptions(RecordOptions, LineOptions):
@@ -140,7 +134,7 @@ class OrderOptions(RecordOptions, LineOptions):
 
     @property
     def letters(self) -> set[str]:
-        letters = {"b": self.ignore_leading_blanks, "i": self.ignore_nonprinting, "R": self.random_sort}
+        letters = {"b": self.ignore_leading_blanks, "i": self.ignore_nonprinting}
         return super().letters | {letter for letter, is_on in letters.items() if is_on}
 
     @property

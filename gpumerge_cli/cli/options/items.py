@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpumerge_cli.cli.options.model import COMBINING, NotWith, Option
 from gpumerge_cli.formats.names import NAMES as FORMATS
 from gpumerge_cli.order.equals import SETS
-from gpumerge_cli.order.key_kinds import KINDS
+from gpumerge_cli.order.key_kinds import JOIN_LETTERS, KINDS, LETTERS
 
 _FILES = ("merge", *COMBINING, "sort", "check")
 _ORDERED = (*_FILES, "path", "rank")
@@ -13,7 +13,9 @@ _TYPED = (*_ORDERED, "generate")
 _KEYED = (*_ORDERED, "join")
 _STABLE = tuple(name for name in _ORDERED if name != "sort")
 
-_SORT_WORDS = tuple(sorted(kind.word for kind in KINDS if kind.word))
+_WITH_WORDS = sorted((kind for kind in KINDS if kind.word), key=lambda kind: kind.word)
+_SORT_WORDS = tuple(kind.word for kind in _WITH_WORDS)
+_SHOWN_WORDS = [f"{kind.word} (-{kind.letter})" for kind in _WITH_WORDS]
 _ONE_OF_EQUALS = (
     NotWith(
         ("count", "count-to"), "{other} counts equal items, and {option} keeps one of them", "use one of the two",
@@ -147,7 +149,7 @@ ORDER = (
     Option(
         "key", "Order", _ORDERED,
         "A key of lines, F[.C][OPTIONS][,F[.C][OPTIONS]]: from character C of field F, counted from 1, to that of "
-        "another, or to the line's end. OPTIONS are letters from bdfghiMnRrV, in place of the global ones; a "
+        f"another, or to the line's end. OPTIONS are letters from {LETTERS}, in place of the global ones; a "
         "character 0 of the last field is its end. May be given again, for ties.",
         letter="k", kind="text", placeholder="KEY", multiple=True, gnu=True,
         formerly=("sort-key",), project=True,
@@ -221,8 +223,7 @@ ORDER = (
     ),
     Option(
         "sort", "Order", _ORDERED,
-        "The order as a word: general-numeric (-g), human-numeric (-h), month (-M), numeric (-n), random (-R) or "
-        "version (-V).",
+        f"The order as a word: {', '.join(_SHOWN_WORDS[:-1])} or {_SHOWN_WORDS[-1]}.",
         kind="text", placeholder="WORD", choices=_SORT_WORDS, gnu=True, project=True,
     ),
     Option(
@@ -293,7 +294,7 @@ JOIN = (
     Option(
         "key", "Input", ("join",),
         "Join by this field of both files, counted from 1; 1 by default. Several fields, as 1,2n, make one key; "
-        "letters from dfghMnrV say how a field compares, as in sort's -k. With --csv, fields may be named, as "
+        f"letters from {JOIN_LETTERS} say how a field compares, as in sort's -k. With --csv, fields may be named, as "
         "city,amount:n. Fields of records are named, as id or id:r.",
         letter="j", kind="text", placeholder="FIELDS", aliases=("field",), project=True,
     ),
