@@ -216,7 +216,7 @@ class _Reading:
         return tuple(debug_notes(self.letters, inheriting(self.letters, keys), separator, stable=options.keys_alone))
 
     def _key(self, text: str) -> None:
-        # What a name stands for is known once the files are.
+        # A name may be a column, which can be found only once the files are known.
         self._take_key(text, text if self.named else parse_key(text))
 
     def _take_key(self, written: str, key: KeySpec | str) -> None:

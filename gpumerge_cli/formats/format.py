@@ -5,6 +5,7 @@ NumPy is imported neither here nor there until a file is opened, since help list
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -24,7 +25,7 @@ Holds = Literal["lines", "untyped", "typed", "rows"]
 typed: items whose type the file states. rows: columns with types and nulls, see formats/rows.py."""
 
 
-class Format:
+class Format(ABC):
     """A format of files. A subclass holds everything about one format."""
 
     name: str
@@ -50,12 +51,12 @@ class Format:
     def check_items(self, items: Items) -> None:
         """Raise UsageError if options of the items do not go with the format."""
 
+    @abstractmethod
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> Source:
         """The source of an opened file. Raises InputError.
 
         progress: called with the share of the file that was gone through, again and again, if all of it is read.
         """
-        raise NotImplementedError
 
     def refuse(self, name: str, start: bytes, items: Items) -> None:
         """Raise InputError if a file that begins with `start`, its first bytes, cannot be of this format."""

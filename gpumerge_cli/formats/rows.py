@@ -8,6 +8,7 @@ end. A format of rows subclasses RowFormat.
 from __future__ import annotations
 
 import struct
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import IO, Any, Protocol
@@ -75,13 +76,13 @@ class RowFormat(Format):
     readings = 1
     joins = False
 
+    @abstractmethod
     def table(self, file: SeekableInput) -> RowTable:
         """The table in an opened file. Raises InputError."""
-        raise NotImplementedError
 
+    @abstractmethod
     def writer(self, columns: Sequence[Column]) -> Writer:
         """The writer of an output with these columns. Raises OutputError for columns that it cannot hold."""
-        raise NotImplementedError
 
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> RowSource:
         """See Format. Raises InputError for a key that is not a column, too."""
