@@ -48,7 +48,7 @@ class Format(ABC):
     names_in_header: bool = False
     """Whether keys may be names of `columns` in the header of files, so that all headers must be alike."""
 
-    def check_items(self, items: Items) -> None:
+    def check_items(self, items: Items) -> None:  # noqa: B027 - optional
         """Raise UsageError if options of the items do not go with the format."""
 
     @abstractmethod
@@ -58,7 +58,7 @@ class Format(ABC):
         progress: called with the share of the file that was gone through, again and again, if all of it is read.
         """
 
-    def refuse(self, name: str, start: bytes, items: Items) -> None:
+    def refuse(self, name: str, start: bytes, items: Items) -> None:  # noqa: B027 - optional
         """Raise InputError if a file that begins with `start`, its first bytes, cannot be of this format."""
 
     def order(self, layout: Layout, dtype: Dtype | None) -> Order:
