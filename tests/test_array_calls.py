@@ -11,7 +11,7 @@ import pytest
 
 import gpumerge_cli
 from gpumerge_cli.arrays import prepared_calls
-from gpumerge_cli.arrays.call import Call
+from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.options import check_out, same_side
 from gpumerge_cli.errors import UsageError
 
@@ -153,7 +153,7 @@ def test_outputs_that_a_gpu_cannot_write(monkeypatch: pytest.MonkeyPatch) -> Non
         with pytest.raises(UsageError, match="out does not lie at multiples"):
             gpumerge_cli.sort(keys, values=fake(800, 3), out=fake(at, 3))
         with pytest.raises(UsageError, match="an array does not lie at multiples of its items' size"):
-            Call.of([keys, fake(at, 3)], None, False)
+            Call.of([keys, fake(at, 3)], CallOptions())
     check_out(fake(4100, 3), keys.dtype, 3, [keys])
     check_out(fake(4097, 0), keys.dtype, 0, [fake(400, 0)])
 

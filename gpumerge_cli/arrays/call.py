@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.arrays.keys import ArrayKeys
@@ -12,6 +12,22 @@ from gpumerge_cli.arrays.payload import payload
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
+
+
+class CallOptions(NamedTuple):
+    """The options that calls share, as the caller gives them. See gpumerge_cli.merge."""
+
+    values: Any = None
+    key: str | None = None
+    descending: bool = False
+    out: Any = None
+    """The array for the keys, on the side of the call's arrays; None for a new one."""
+    backend: str = "auto"
+    """For arrays in host memory: "auto", "cpu" or "gpu"."""
+    device: int = 0
+    """The number of the GPU for arrays in host memory."""
+    threads: int | None = None
+    """Threads of the host; None for one a core."""
 
 
 @dataclass(frozen=True)
@@ -26,33 +42,15 @@ class Call:
     """Whether the arrays are CuPy's."""
     rows: Sequence[Any] | None
     """The values of each array's items, on the same side; None if there are keys only."""
-    out: Any
-    """The caller's array for the keys, on the same side; None for a new one."""
-    backend: str
-    """For arrays in host memory: "auto", "cpu" or "gpu"."""
-    device: int
-    """The number of the GPU for arrays in host memory."""
-    threads: int | None
-    """Threads of the host; None for one a core."""
+    options: CallOptions
 
     @classmethod
-    def of(
-        cls,
-        arrays: Sequence[Any],
-        key: str | None,
-        descending: bool,
-        *,
-        equals: Equals = Equals.ALL,
-        values: Any = None,
-        out: Any = None,
-        backend: str = "auto",
-        device: int = 0,
-        threads: int | None = None,
-    ) -> Call:
-        """Take arrays of any library, and check all arguments. equals: the items of the result. The rest: see merge.
+    def of(cls, arrays: Sequence[Any], options: CallOptions, equals: Equals = Equals.ALL) -> Call:
+        """Take arrays of any library, and check all arguments. equals: the items of the result.
 
         Raises UsageError for invalid arguments, DeviceError for memory of a GPU if CuPy is missing.
         """
+        values, key, descending, out, backend, device, threads = options
         given = [as_array(array) for array in arrays]
         keys = ArrayKeys.of(given, key, descending)
         on_device = same_side(given)
@@ -70,7 +68,7 @@ class Call:
             keys.check_for_gpu()
             for array in given:
                 check_aligned(array, "an array")
-        return cls(given, keys, on_device, rows, out, backend, device, threads)
+        return cls(given, keys, on_device, rows, options)
 
     @property
     def total(self) -> int:

@@ -81,7 +81,7 @@ class DeviceCall:
 
     def combine(self, equals: Equals) -> Any:
         """See gpumerge_cli.union. Waits. More than two arrays are folded from the left."""
-        out = self._call.out
+        out = self._call.options.out
         with self.current():
             runs, rows = self._runs(), self._rows()
             target = None if out is None else out.view(self._call.keys.items)
@@ -126,8 +126,8 @@ class DeviceCall:
         return None if self._call.rows is None else [readable(each) for each in self._call.rows]
 
     def _target(self) -> Any:
-        if self._call.out is not None:
-            return self._call.out
+        if self._call.options.out is not None:
+            return self._call.options.out
         import cupy
 
         from gpumerge_cli.backends.gpu.streams import lasting
@@ -154,7 +154,7 @@ class DeviceCall:
         if values is not None:
             values = [each.copy() if each.data.ptr % prepared.unit else each for each in values]
         with lasting():
-            return run_prepared(operation, arrays, self._order.descending, self._call.out, values)
+            return run_prepared(operation, arrays, self._order.descending, self._call.options.out, values)
 
     def _ranks(self, run: Any, request: SortRequest) -> Any:
         """The indices that sort a run: int64."""

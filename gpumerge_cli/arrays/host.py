@@ -34,7 +34,7 @@ class HostCall:
 
     def merge(self, request: LaunchRequest) -> Found:
         """See gpumerge_cli.merge."""
-        runs, out = self._runs(self._call.backend), self._target()
+        runs, out = self._runs(self._call.options.backend), self._target()
         if self._call.rows is not None:
             return self._gathered(runs, runs.merged_ranks(request), out)
         runs.merge(request, out.view(runs.keys.items))
@@ -42,7 +42,7 @@ class HostCall:
 
     def sort(self, request: SortRequest) -> Found:
         """See gpumerge_cli.sort."""
-        runs, out = self._runs(self._call.backend), self._target()
+        runs, out = self._runs(self._call.options.backend), self._target()
         if self._call.rows is not None:
             return self._gathered(runs, runs.sorted_ranks(request), out)
         runs.sort(request, out.view(runs.keys.items))
@@ -50,7 +50,7 @@ class HostCall:
 
     def argsort(self, request: SortRequest) -> Ranks:
         """See gpumerge_cli.argsort."""
-        return self._runs(self._call.backend).sorted_ranks(request)
+        return self._runs(self._call.options.backend).sorted_ranks(request)
 
     def is_sorted(self) -> bool:
         """See gpumerge_cli.is_sorted."""
@@ -59,8 +59,8 @@ class HostCall:
     def combine(self, equals: Equals) -> Found:
         """See gpumerge_cli.union."""
         call = self._call
-        runs = self._runs("cpu" if call.backend == "auto" else call.backend)  # as for sets of files
-        keys, out = runs.keys, call.out
+        runs = self._runs("cpu" if call.options.backend == "auto" else call.options.backend)  # as for sets of files
+        keys, out = runs.keys, call.options.out
         if call.rows is None and not any(runs.nats()):
             return runs.combine(equals, None if out is None else out.view(keys.items)).view(keys.dtype)
         ranks = runs.combined_ranks(equals)
@@ -74,12 +74,12 @@ class HostCall:
         """The arrays as a backend takes them, with the one of this name. "auto": the best one for so many bytes."""
         call = self._call
         runs = [call.keys.run(array) for array in call.arrays]
-        selected = select(backend, call.device, call.keys.order, sum([run.nbytes for run in runs]))
-        return HostRuns(runs, call.keys, selected.backend, call.threads or cores())
+        selected = select(backend, call.options.device, call.keys.order, sum([run.nbytes for run in runs]))
+        return HostRuns(runs, call.keys, selected.backend, call.options.threads or cores())
 
     def _target(self) -> Array:
         call = self._call
-        return np.empty(call.total, call.keys.dtype) if call.out is None else call.out
+        return np.empty(call.total, call.keys.dtype) if call.options.out is None else call.options.out
 
     def _gathered(self, runs: HostRuns, ranks: Ranks, out: Array) -> tuple[Array, Array]:
         """(the keys of these ranks, in `out`; their values)."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpumerge_cli.arrays.call import Call
+from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.device import DeviceCall
 from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.arrays.keys import keys_in
@@ -68,7 +68,7 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False, thread
     for array in given:
         if array.dtype.names:
             raise UsageError("join takes no records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]")
-    call = Call.of(given, None, flag("descending", descending), threads=threads)
+    call = Call.of(given, CallOptions(descending=flag("descending", descending), threads=threads))
     if not call.on_device:
         of_a, of_b = (keys_in(array, call.keys.path) for array in call.arrays)
         return _by_threads(of_a, of_b, how, call.keys.order.descending, threads or cores())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Unpack
 
+from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.options import Tuning, launch_request, wants_counts
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.errors import UsageError
@@ -82,14 +83,8 @@ def merge(
     request = launch_request(tuning) if tuning else _USUAL
     return run_call(
         arrays,
+        CallOptions(values, key, descending, out, backend, device, threads),
         lambda on: on.merge(request),
         usual="merge" if not tuning else None,
         counts=wants_counts(counts, out=out),
-        values=values,
-        key=key,
-        descending=descending,
-        out=out,
-        backend=backend,
-        device=device,
-        threads=threads,
     )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.arrays.call import Call
+from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.device import DeviceCall
 from gpumerge_cli.arrays.interchange import as_array, check_unmasked, is_cupy, lies_on_gpu
 from gpumerge_cli.arrays.keys import ArrayKeys, keys_in
@@ -124,7 +124,7 @@ def _call_of(arrays: Sequence[Any], key: str | None, descending: bool) -> Call:
     given = list(arrays)
     if not given:
         raise UsageError("no arrays to rank", way_out="give at least one")
-    return Call.of(given, key, flag("descending", descending))
+    return Call.of(given, CallOptions(key=key, descending=flag("descending", descending)))
 
 
 def _co_ranks_on_device(call: Call, ranks: NDArray[np.int64]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli.arrays.call import Call
+from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.counting import counted
 from gpumerge_cli.arrays.device import DeviceCall
 from gpumerge_cli.arrays.host import HostCall
@@ -19,33 +19,26 @@ if TYPE_CHECKING:
 
 def run_call(
     arrays: Sequence[Any],
+    options: CallOptions,
     work: Callable[[HostCall | DeviceCall], Any],
     *,
     usual: Operation | None,
     counts: bool = False,
     equals: Equals = Equals.ALL,
-    values: Any = None,
-    key: str | None = None,
-    descending: bool = False,
-    out: Any = None,
-    backend: str = "auto",
-    device: int = 0,
-    threads: int | None = None,
 ) -> Any:
     """The result of a call, as users get it: the keys, (keys, values), or an answer; counts come last.
 
-    work: carries it out. usual: the operation, if it has only the options below, so that a prepared call may carry it
-    out. counts: see wants_counts. equals: the items of the result. The rest, and errors: see merge.
+    work: carries it out. usual: the operation, if nothing but `options` changes it, so that a prepared call may carry
+    it out. counts: see wants_counts. equals: the items of the result. Errors: see merge.
     """
+    values, key, descending, out, backend, _, threads = options
     if descending is not False:
         descending = flag("descending", descending)
+        options = options._replace(descending=descending)
     if usual is not None and key is None and threads is None and backend in ("auto", "gpu"):
         found = run_prepared(usual, arrays, descending, out, values)
         if found is not None:
             return counted(found, (), moved=values is not None) if counts else found
-    call = Call.of(
-        arrays, key, descending,
-        equals=equals, values=values, out=out, backend=backend, device=device, threads=threads,
-    )  # fmt: skip
+    call = Call.of(arrays, options, equals)
     found = work(DeviceCall(call) if call.on_device else HostCall(call))
     return counted(found, call.keys.path, moved=values is not None) if counts else found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypedDict, Unpack
 
+from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.options import flag, wants_counts
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.errors import UsageError
@@ -121,4 +122,5 @@ def _combined(
     distinct = flag("distinct", distinct)
     with_counts = wants_counts(counts, distinct=distinct, out=options.get("out"))
     equals = Equals.of_sets(name, distinct=distinct)
-    return run_call(arrays, lambda on: on.combine(equals), usual=None, counts=with_counts, equals=equals, **options)
+    given = CallOptions(**options)
+    return run_call(arrays, given, lambda on: on.combine(equals), usual=None, counts=with_counts, equals=equals)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.multi_gpu import in_shares, sort_on_gpus
 from gpumerge_cli.arrays.options import wants_counts
 from gpumerge_cli.arrays.run import run_call
@@ -72,18 +73,13 @@ def sort(
         if values is not None or backend == "cpu":
             raise UsageError("several GPUs sort keys alone", way_out="leave devices, or values and backend, out")
         return sort_on_gpus(array, devices, request, key=key, descending=descending, out=out)
+    rows = None if values is None else (values,)
     return run_call(
         (array,),
+        CallOptions(rows, key, descending, out, backend, device, threads),
         lambda on: on.sort(request),
         usual="sort" if request is _USUAL else None,
         counts=with_counts,
-        values=None if values is None else (values,),
-        key=key,
-        descending=descending,
-        out=out,
-        backend=backend,
-        device=device,
-        threads=threads,
     )
 
 
@@ -124,13 +120,9 @@ def argsort(
     request = _request(algorithm, kernel)
     return run_call(
         (array,),
+        CallOptions(None, key, descending, None, backend, device, threads),
         lambda on: on.argsort(request),
         usual="argsort" if request is _USUAL else None,
-        key=key,
-        descending=descending,
-        backend=backend,
-        device=device,
-        threads=threads,
     )
 
 
@@ -154,7 +146,8 @@ def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -
     ------
     UsageError: an array that has no order, nulls, a masked array. DeviceError: an unavailable GPU.
     """
-    return bool(run_call((array,), lambda on: on.is_sorted(), usual="is_sorted", key=key, descending=descending))
+    options = CallOptions(None, key, descending)
+    return bool(run_call((array,), options, lambda on: on.is_sorted(), usual="is_sorted"))
 
 
 def _request(algorithm: Algorithm | Literal["auto"], kernel: KernelName | Literal["auto"]) -> SortRequest:
