@@ -142,7 +142,7 @@ class Dispatcher:
     def __post_init__(self) -> None:
         self.logs = [WorkerLog(worker, started=True) for worker in self.workers]
         self._offsets = PartOffsets(self.policy.least)
-        self._by_name = {log.worker.name: log for log in self.logs}
+        self._by_name = {log.report.name: log for log in self.logs}
 
     def run(self) -> None:
         """Do all tasks. Raises the first error that no further try makes up for; all tasks are then cancelled."""
@@ -162,9 +162,9 @@ class Dispatcher:
             self.pool.cancel()
             for log in self.logs:
                 if log.tries:
-                    log.note = f"{log.tries} of its tasks were done again"
+                    log.report.note = f"{log.tries} of its tasks were done again"
             for name, why in self.pool.refused.items():
-                self._log_of(name).note = f"got no tasks: {why}"
+                self._log_of(name).report.note = f"got no tasks: {why}"
 
     def _fill(self) -> None:
         """Submit tasks for all threads that are there. Raises ClusterError if there are none for too long."""
@@ -254,10 +254,10 @@ class Dispatcher:
 
     def _record(self, answer: Reply, *, counted: bool) -> None:
         ahead = time.perf_counter() - time.time()
-        log = self._log_of(answer.worker)
-        started = answer.began + ahead
-        self.tasks.stopwatch.name_lane(log.worker.name)
-        self.tasks.stopwatch.add(*shifted(answer.result.spans, ahead))
+        log, stopwatch = self._log_of(answer.worker), self.tasks.stopwatch
+        started = max(0.0, answer.began + ahead - stopwatch.origin)  # clocks may differ
+        stopwatch.name_lane(log.report.name)
+        stopwatch.add(*shifted(answer.result.spans, ahead))
         log.add_task(started, started + answer.seconds, None if counted else answer.result.nbytes)
         if not counted:
             self._unfinished_bytes -= answer.result.nbytes

@@ -9,6 +9,7 @@ from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.engine.task import TaskResult
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.plan import Chunk
+from gpumerge_cli.results.run import WorkerReport
 
 
 @dataclass(frozen=True)
@@ -49,33 +50,32 @@ class Member(Protocol):
 
 @dataclass
 class WorkerLog:
-    """The work of one worker. Times are seconds of time.perf_counter."""
+    """A worker, and the work that it has done."""
 
     worker: Member
-    chunks: int = 0
-    nbytes: int = 0
-    busy: float = 0.0
-    """Seconds of all its tasks."""
-    first: float = 0.0
-    """The begin of its first task; 0 if it did nothing."""
-    last: float = 0.0
-    """The end of its last task."""
+    report: WorkerReport = field(init=False)
+    """Its work so far. Its launch and threads are filled in at the end, see make_report."""
     started: bool = False
     lost: DeviceError | UsageError | None = None
     """The error that ended the worker."""
-    note: str = ""
-    """Why it did not start, or why it stopped; "" if it simply worked."""
     tries: int = 0
     """The number of its tasks that failed, and were done again."""
 
+    def __post_init__(self) -> None:
+        self.report = WorkerReport(self.worker.name, self.worker.backend)
+
     def add_task(self, began: float, stopped: float, nbytes: int | None) -> None:
-        """Add a task, from `began` to `stopped`. nbytes: that it read; None if it only counted."""
-        self.busy += stopped - began
-        self.first = min(self.first or began, began)
-        self.last = max(self.last, stopped)
+        """Add a task.
+
+        began, stopped: its times, in seconds since the run began. nbytes: that it read; None if it only counted.
+        """
+        report = self.report
+        report.busy += stopped - began
+        report.first = min(report.first or began, began)
+        report.last = max(report.last, stopped)
         if nbytes is not None:
-            self.chunks += nbytes > 0
-            self.nbytes += nbytes
+            report.chunks += nbytes > 0
+            report.nbytes += nbytes
 
 
 @dataclass
@@ -106,11 +106,13 @@ def sort_outcome(made: Outcome, merged: Outcome) -> Outcome:
 
 def _added(first: Sequence[WorkerLog], second: Sequence[WorkerLog]) -> list[WorkerLog]:
     """The work of workers with the same names in both passes, added."""
-    found = {log.worker.name: log for log in first}
+    found = {log.report.name: log for log in first}
     for log in second:
-        one = found.setdefault(log.worker.name, log)
-        if one is not log:
-            one.chunks, one.nbytes, one.busy = one.chunks + log.chunks, one.nbytes + log.nbytes, one.busy + log.busy
-            one.first = min(one.first or log.first, log.first or one.first)
-            one.last, one.note = max(one.last, log.last), one.note or log.note
+        one, other = found.setdefault(log.report.name, log).report, log.report
+        if one is not other:
+            one.chunks += other.chunks
+            one.nbytes += other.nbytes
+            one.busy += other.busy
+            one.first = min(one.first or other.first, other.first or one.first)
+            one.last, one.note = max(one.last, other.last), one.note or other.note
     return list(found.values())

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from gpumerge_cli import __version__, costs
 from gpumerge_cli.costs import Mix
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import JobTeam
 from gpumerge_cli.engine.inputs import Inputs
@@ -38,7 +39,7 @@ def make_report(
     totals, expected = list(map(stopwatch.total, _STAGES)), team.choice.expected
     logs = _at_work(outcome.logs)
     about = _about_all(logs, by_bytes=merges)
-    backends = list(dict.fromkeys(log.worker.backend for log in logs))
+    backends = list(dict.fromkeys(log.report.backend for log in logs))
     files = inputs.files(outcome.counts, tuple(map(sum, zip(*parts, strict=True))))
     files = files[::-1] if operation.turned else files
     # A join may write an item several times, so the difference is its items, and none is dropped.
@@ -76,7 +77,7 @@ def make_report(
         ceilings=_ceilings(backends, inputs.order.costs_as, outcome.workers),
         expected=expected.seconds if expected is not None else 0.0,
         kind=operation.name or (operation.equals.name_of_set if merges else operation.kind),
-        worker_reports=tuple(_worker(log, stopwatch.origin) for log in outcome.logs),
+        worker_reports=tuple(map(_finished, outcome.logs)),
         kinds=_kinds(outcome.logs, expected),
         parts=output.parts(outcome) if job.output.parts is not None else (),
         joined=joined,
@@ -86,7 +87,7 @@ def make_report(
 
 def _at_work(logs: Sequence[WorkerLog]) -> list[WorkerLog]:
     """The workers that did chunks; in a run without chunks, those that started."""
-    return [log for log in logs if log.chunks] or [log for log in logs if log.started] or list(logs)
+    return [log for log in logs if log.report.chunks] or [log for log in logs if log.started] or list(logs)
 
 
 def _about_all(logs: Sequence[WorkerLog], *, by_bytes: bool) -> LaunchInfo:
@@ -94,8 +95,8 @@ def _about_all(logs: Sequence[WorkerLog], *, by_bytes: bool) -> LaunchInfo:
 
     by_bytes: otherwise the first worker comes first, as in a sort, whose first pass gives the launch.
     """
-    ranked = sorted(logs, key=lambda log: -log.nbytes) if by_bytes else logs
-    kinds = {log.worker.backend: log.worker.launch_info() for log in reversed(ranked)}
+    ranked = sorted(logs, key=lambda log: -log.report.nbytes) if by_bytes else logs
+    kinds = {log.report.backend: log.worker.launch_info() for log in reversed(ranked)}
     kinds = dict(reversed(kinds.items()))
     first = next(iter(kinds.values()), LaunchInfo())
     if len(kinds) == 1:
@@ -118,35 +119,21 @@ def _ceilings(backends: Sequence[str], items: str, workers: int) -> tuple[Ceilin
     return tuple(Ceiling(*one, known.source) for one in found)
 
 
-def _worker(log: WorkerLog, origin: float) -> WorkerReport:
+def _finished(log: WorkerLog) -> WorkerReport:
     about = log.worker.launch_info()
-    first, last = (max(0.0, moment - origin) if moment else 0.0 for moment in (log.first, log.last))
-    return WorkerReport(
-        name=log.worker.name,
-        backend=log.worker.backend,
-        device=about.device,
-        kernel=about.kernel,
-        launch=about.launch,
-        chunks=log.chunks,
-        nbytes=log.nbytes,
-        hands=log.worker.threads,
-        busy=log.busy,
-        first=first,
-        last=last,
-        note=log.note,
-    )
+    return replace(log.report, device=about.device, kernel=about.kernel, launch=about.launch, hands=log.worker.threads)
 
 
 def _kinds(logs: Sequence[WorkerLog], expected: Mix | None) -> tuple[KindReport, ...]:
-    whole = max(1, sum(log.nbytes for log in logs))
+    whole = max(1, sum(log.report.nbytes for log in logs))
     mix = expected or Mix(0.0)
     return tuple(
         KindReport(
             backend,
-            sum(log.worker.backend == backend for log in logs),
+            sum(log.report.backend == backend for log in logs),
             mix.alone.get(backend, 0.0),
             mix.shares.get(backend, 0.0),
-            sum(log.nbytes for log in logs if log.worker.backend == backend) / whole,
+            sum(log.report.nbytes for log in logs if log.report.backend == backend) / whole,
         )
-        for backend in dict.fromkeys(log.worker.backend for log in logs)
+        for backend in dict.fromkeys(log.report.backend for log in logs)
     )

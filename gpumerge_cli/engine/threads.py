@@ -146,16 +146,16 @@ class WorkerThreads:
         """Record that the worker has stopped. Raises its error if it was the last one."""
         with self._group.changed:
             log.lost = log.lost or error
-            log.note = log.note or f"{how}: {error}"
+            log.report.note = log.report.note or f"{how}: {error}"
             self._group.changed.notify_all()
             if all(one.lost is not None for one in self.logs):
                 raise next(one.lost for one in self.logs if one.lost is not None)
 
     def _record(self, log: _WorkerLog, result: TaskResult, start: float) -> None:
-        stopped = time.perf_counter()
-        self.tasks.stopwatch.add(*result.spans)
+        stopwatch, stopped = self.tasks.stopwatch, time.perf_counter()
+        stopwatch.add(*result.spans)
         with self._group.changed:
-            log.add_task(start, stopped, result.nbytes)
+            log.add_task(start - stopwatch.origin, stopped - stopwatch.origin, result.nbytes)
             self.tasks.record(result)
 
     def _end(self) -> None:
@@ -165,7 +165,7 @@ class WorkerThreads:
             idle = self._group.idle
         for log in self.logs:
             if not log.started and log.lost is None:
-                log.note = log.note or "had not started when the work was done"
+                log.report.note = log.report.note or "had not started when the work was done"
             elif idle:
                 with suppress(*([DeviceError] if log.lost is not None else [])):
                     log.worker.close()

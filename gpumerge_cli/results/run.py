@@ -63,26 +63,26 @@ class OutputPart:
     nbytes: int
 
 
-@dataclass(frozen=True)
+@dataclass
 class WorkerReport:
-    """The work of one worker: a thread on the CPU, or a GPU with the threads that feed it."""
+    """The work of one worker: a thread on the CPU, or a GPU with the threads that feed it. It grows during the run."""
 
     name: str
     backend: str
-    device: str
-    kernel: str
-    launch: str
-    chunks: int
+    device: str = ""
+    kernel: str = ""
+    launch: str = ""
+    chunks: int = 0
     """The chunks that it did."""
-    nbytes: int
+    nbytes: int = 0
     """The bytes of the inputs in these chunks."""
-    hands: int
+    hands: int = 1
     """The threads that worked for it."""
-    busy: float
+    busy: float = 0.0
     """Seconds during which its threads had a chunk, added up over the threads."""
-    first: float
+    first: float = 0.0
     """The begin of its first chunk, in seconds since the run began; 0 if it did none."""
-    last: float
+    last: float = 0.0
     """The end of its last chunk, in the same seconds."""
     note: str = ""
     """The reason why it did not work to the end, or ""."""
