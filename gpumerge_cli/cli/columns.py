@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number
-from gpumerge_cli.cli.keyspec import WHOLE_KEY, KeySpec, parse_key
+from gpumerge_cli.cli.keyspec import WHOLE_KEY, KeySpec, field_key, parse_key
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.order.key_kinds import LETTERS
@@ -155,7 +155,7 @@ def _numbered_key(number: re.Match[str], option: str) -> KeySpec:
     if field == 0:
         raise UsageError(f"{option} {number[0]}: there is no field 0", way_out="count from 1")
     index = min(field, SATURATED) - 1
-    return KeySpec(index, end_field=index, start=frozenset(number[2] or ""), name=number[1], option=option)
+    return field_key(index, number[2] or "", number[1], option)
 
 
 def _means_name(text: str, number: re.Match[str] | None, header: Header, option: str) -> bool:
@@ -212,8 +212,7 @@ def _named_key(text: str, names: Sequence[str] | None, option: str) -> KeySpec:
     """The key by a name. names: None if all files are empty, and the field may be any."""
     if names is None:
         name, letters = _split(text, ())
-        start = frozenset(letters) if set(letters) <= set(LETTERS) else frozenset()
-        return KeySpec(0, end_field=0, start=start, name=name, option=option, in_header=True)
+        return field_key(0, letters if set(letters) <= set(LETTERS) else "", name, option, in_header=True)
     name, letters = _split(text, names)
     cut = text.rpartition(":")
     if text in names and cut[0] and cut[0] in names and not set(cut[2]) - set(LETTERS):
@@ -229,8 +228,7 @@ def _named_key(text: str, names: Sequence[str] | None, option: str) -> KeySpec:
         raise UsageError(f"{option} {text}: the header has {name} more than once", way_out=by_number(option))
     if set(letters) - set(LETTERS):
         raise UsageError(f"{option} {text}: invalid key options {letters!r}", way_out=f"use letters from {LETTERS}")
-    number = list(names).index(name) + 1
-    return replace(parse_key(f"{number}{letters},{number}"), name=name, option=option, in_header=True)
+    return field_key(list(names).index(name), letters, name, option, in_header=True)
 
 
 def _other_names(sought: str, names: Sequence[str], option: str) -> str:

@@ -55,24 +55,25 @@ def _options(key: KeySpec) -> frozenset[str]:
 
 
 def _spans_fields(key: KeySpec) -> bool:
-    return key.end_field is None or key.start_field < key.end_field
+    at = key.line_key
+    return at.end_field is None or at.start_field < at.end_field
 
 
 def _notes_of_key(key: KeySpec, number: int, separator: int | None) -> list[str]:
-    notes = []
+    notes, at = [], key.line_key
     if key.obsolete:
-        old, new = f"+{key.start_field}", f"-k {key.start_field + 1}"
-        if key.end_field is not None:
-            old, new = f"{old} -{key.end_field + 1}", f"{new},{key.end_field + 1}"
+        old, new = f"+{at.start_field}", f"-k {at.start_field + 1}"
+        if at.end_field is not None:
+            old, new = f"{old} -{at.end_field + 1}", f"{new},{at.end_field + 1}"
         notes.append(f"obsolescent key '{old}' used; consider '{new}' instead")
     numeric = bool(_NUMERIC & _options(key))
-    empty = key.end_field is not None and key.end_field < key.start_field
+    empty = at.end_field is not None and at.end_field < at.start_field
     if empty:
         notes.append(f"key {number} has zero width and will be ignored")
-    in_first_field = key.end_field == 0 and key.end_char > 0  # where characters are counted from the line's start
+    in_first_field = at.end_field == 0 and at.end_char > 0  # where characters are counted from the line's start
     if not empty and separator is None and not in_first_field:
-        counted_from_blanks = "b" not in key.start and (key.start_char > 0 or not (numeric or "M" in _options(key)))
-        if counted_from_blanks or ("b" not in key.end and key.end_char > 0):
+        counted_from_blanks = "b" not in key.start and (at.start_char > 0 or not (numeric or "M" in _options(key)))
+        if counted_from_blanks or ("b" not in key.end and at.end_char > 0):
             notes.append(f"leading blanks are significant in key {number}; consider also specifying 'b'")
     if numeric and _spans_fields(key):
         notes.append(f"key {number} is numeric and spans multiple fields")

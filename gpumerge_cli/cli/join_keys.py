@@ -10,9 +10,8 @@ from gpumerge_cli.cli.columns import column_names, header_given, header_of, pars
 from gpumerge_cli.cli.fields import columns_format
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
 from gpumerge_cli.cli.key_sources import with_parameters
-from gpumerge_cli.cli.keyspec import KeySpec, line_order
+from gpumerge_cli.cli.keyspec import KeySpec, field_key, line_order
 from gpumerge_cli.cli.options.typed import JoinOptions
-from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_kinds import JOIN_LETTERS, LETTERS
 from gpumerge_cli.order.rules import LineOrder
@@ -40,7 +39,7 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | Non
             f"a key of A has {_counted(a)}, and one of B has {_counted(b)}", way_out="name as many for each file"
         )
     letters = [_letters(x, y) for x, y in zip(a, b, strict=True)]
-    fields = tuple(key.start_field for key in a), tuple(key.start_field for key in b)
+    fields = tuple(map(_field, a)), tuple(map(_field, b))
     named = any(key.in_header for keys in sides for key in keys)
     order = _order(options.letters, letters, zero_terminated=options.zero_terminated)
     return fields, with_parameters(order, options), named
@@ -48,10 +47,14 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | Non
 
 def _placed(keys: list[KeySpec], others: list[KeySpec]) -> list[KeySpec]:
     """The keys of one side, with the other side's fields in place of unknown ones."""
-    if len(keys) != len(others) or all(key.start_field != _NOWHERE for key in keys):
+    if len(keys) != len(others) or _NOWHERE not in map(_field, keys):
         return keys
-    fields = [at if other.start_field == _NOWHERE else other.start_field for at, other in enumerate(others)]
-    return [replace(key, start_field=at, end_field=at) for key, at in zip(keys, fields, strict=True)]
+    fields = [at if _field(other) == _NOWHERE else _field(other) for at, other in enumerate(others)]
+    return [field_key(at, key.start, in_header=key.in_header) for key, at in zip(keys, fields, strict=True)]
+
+
+def _field(key: KeySpec) -> int:
+    return key.line_key.start_field
 
 
 def given_fields(options: JoinOptions) -> tuple[tuple[str | None, str], tuple[str | None, str]]:
@@ -71,7 +74,7 @@ def _order(of_all: set[str], letters: Sequence[frozenset[str]], *, zero_terminat
         own = letters[0] or frozenset(of_all)
         keys = [KeySpec()] if own - {"r"} else []
         return line_order(own, keys, stable=True, zero_terminated=zero_terminated)
-    keys = [KeySpec(at, end_field=at, start=each) for at, each in enumerate(letters)]
+    keys = [field_key(at, each) for at, each in enumerate(letters)]
     return line_order(of_all, keys, stable=True, zero_terminated=zero_terminated)
 
 
@@ -95,7 +98,7 @@ def _keys(
 ) -> list[KeySpec]:
     """The fields that a text of an option names, each with its letters. texts: those of both files."""
     if text is None:
-        return [KeySpec(0, end_field=0)]
+        return [field_key(0)]
     columns_of = columns_format(options, (file,))
     if columns_of:
         from gpumerge_cli.formats.items import Items
@@ -104,7 +107,7 @@ def _keys(
         keys = _of_columns(options, items, file, text, option, texts)
     else:
         keys = [_numbered(word, option) for word in text.split(",")]
-    fields = [key.start_field for key in keys if key.start_field != _NOWHERE]
+    fields = [_field(key) for key in keys if _field(key) != _NOWHERE]
     if len(set(fields)) < len(fields):
         raise UsageError(f"{option} {text} names a field twice", way_out="name each once")
     unknown = next((key for key in keys if key.start - set(JOIN_LETTERS)), None)
@@ -124,7 +127,7 @@ def _numbered(word: str, option: str) -> KeySpec:
     if number == 0:
         raise UsageError(f"{option} {word}: there is no field 0", way_out="count from 1")
     field = min(number, SATURATED) - 1
-    return KeySpec(field, end_field=field, start=frozenset(found[2] or ""))
+    return field_key(field, found[2] or "")
 
 
 def _of_columns(
@@ -140,5 +143,5 @@ def _of_columns(
         way_out = error.way_out.replace(f"from {LETTERS}", f"from {JOIN_LETTERS}")
         raise UsageError(f"{file}: {error.what}", way_out=way_out) from None
     if any(key.in_header for key in keys) and header.find_names() is None:  # the file is empty: its fields may be any
-        return [replace(key, start_field=_NOWHERE, end_field=_NOWHERE, name="") for key in keys]
-    return [replace(key, name="") for key in keys]
+        return [field_key(_NOWHERE, key.start, in_header=key.in_header) for key in keys]
+    return keys

@@ -7,7 +7,7 @@ are written at its start and at its end; one without any takes the global ones.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, match_word, parse_number
 from gpumerge_cli.dataclass import dataclass, replace
@@ -27,22 +27,16 @@ _TOGETHER = {"d", "i"} | {kind.letter for kind in KINDS if not kind.alone}
 
 @dataclass(frozen=True)
 class KeySpec:
-    """A key as it is written. Fields and characters are counted as in LineKey."""
+    """A key as it is written."""
 
-    start_field: int = 0
-    start_char: int = 0
-    end_field: int | None = None
-    end_char: int = 0
+    line_key: LineKey = LineKey()
+    """Its place and its name. The letters are applied to it by line_order."""
     start: frozenset[str] = frozenset()
     """The letters at its start."""
     end: frozenset[str] = frozenset()
     """The letters at its end."""
     obsolete: bool = False
     """It is written as +POS1 -POS2."""
-    name: str = ""
-    """The field as an option named it, "" for a key in GNU's form."""
-    option: str = "--field"
-    """That option."""
     in_header: bool = False
     """The name is one of the header, not a number."""
 
@@ -61,14 +55,21 @@ def parse_key(text: str) -> KeySpec:
     field, char, start, last_field, last_char, end = found.groups()
     if 0 in map(parse_number, (field, char or "1", last_field or "1")):
         raise UsageError(f"-k {text!r}: there is no field or character 0", way_out="count from 1")
-    return KeySpec(
-        _saturated(parse_number(field) - 1),
-        _saturated(parse_number(char or "1") - 1),
-        None if last_field is None else _saturated(parse_number(last_field) - 1),
-        _saturated(parse_number(last_char or "0")),
-        frozenset(start),
-        frozenset(end or ""),
+    line_key = LineKey(
+        start_field=_saturated(parse_number(field) - 1),
+        start_char=_saturated(parse_number(char or "1") - 1),
+        end_field=None if last_field is None else _saturated(parse_number(last_field) - 1),
+        end_char=_saturated(parse_number(last_char or "0")),
     )
+    return KeySpec(line_key, frozenset(start), frozenset(end or ""))
+
+
+def field_key(
+    field: int, letters: Iterable[str] = (), name: str = "", option: str = "--field", *, in_header: bool = False
+) -> KeySpec:
+    """The key that is all of a field, counted from 0. name, option: see LineKey."""
+    line_key = LineKey(start_field=field, end_field=field, name=name, option=option)
+    return KeySpec(line_key, frozenset(letters), in_header=in_header)
 
 
 def parse_obsolete_key(start: str, end: str | None) -> KeySpec | None:
@@ -79,12 +80,10 @@ def parse_obsolete_key(start: str, end: str | None) -> KeySpec | None:
     found = _OBSOLETE_START.fullmatch(start)
     if found is None:
         return None
-    key = KeySpec(
-        _saturated(parse_number(found[1])),
-        _saturated(parse_number(found[2] or "0")),
-        start=frozenset(found[3]),
-        obsolete=True,
+    line_key = LineKey(
+        start_field=_saturated(parse_number(found[1])), start_char=_saturated(parse_number(found[2] or "0"))
     )
+    key = KeySpec(line_key, frozenset(found[3]), obsolete=True)
     if end is None:
         return key
     found = _OBSOLETE_END.fullmatch(end)
@@ -93,7 +92,8 @@ def parse_obsolete_key(start: str, end: str | None) -> KeySpec | None:
     field, char = parse_number(found[1]), parse_number(found[2] or "0")
     # Without characters the key ends ahead of field F: at the end of the one before.
     field -= field > 0 and char == 0
-    return replace(key, end_field=_saturated(field), end_char=_saturated(char), end=frozenset(found[3]))
+    line_key = replace(line_key, end_field=_saturated(field), end_char=_saturated(char))
+    return replace(key, line_key=line_key, end=frozenset(found[3]))
 
 
 def line_order(
@@ -139,12 +139,9 @@ def _line_key(key: KeySpec) -> LineKey:
     if len(letters & _ALONE) + bool(letters & _TOGETHER) > 1:
         shown = "".join(sorted(letters - set("br"), key=LETTERS.index))
         raise UsageError(f"options -{shown} are incompatible", way_out="give a key one way to compare")
-    return LineKey(
+    return replace(
+        key.line_key,
         compare=next((kind.name for kind in KINDS if kind.letter in letters), "bytes"),
-        start_field=key.start_field,
-        start_char=key.start_char,
-        end_field=key.end_field,
-        end_char=key.end_char,
         reverse="r" in letters,
         fold="f" in letters,
         dictionary="d" in letters,
@@ -152,9 +149,7 @@ def _line_key(key: KeySpec) -> LineKey:
         printable="i" in letters and "d" not in letters,
         skip_start="b" in key.start,
         # A key that ends with a whole field counts no characters there.
-        skip_end="b" in key.end and key.end_char > 0,
-        name=key.name,
-        option=key.option,
+        skip_end="b" in key.end and key.line_key.end_char > 0,
     )
 
 
