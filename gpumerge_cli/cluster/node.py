@@ -29,7 +29,7 @@ from gpumerge_cli.cluster.writers import RangeWriter, RunFileWriter, SizeWriter,
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import open_inputs
 from gpumerge_cli.engine.launches import budget_of
-from gpumerge_cli.engine.memory import ChunkBudget
+from gpumerge_cli.engine.memory import ChunkBudget, memory_of
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.task import Task, TaskResult, UnfinishedError
 from gpumerge_cli.engine.workers import PassSetup, Slots
@@ -109,10 +109,7 @@ class _OpenRun:
         return inputs.sources
 
     def _budget(self, backend: Backend, policy: LaunchPolicy | SortPolicy) -> ChunkBudget:
-        work = self._pass
-        threads, memory = worker_threads(), work.job.resources.memory or worker_memory()
-        if work.budget is not None:
-            return ChunkBudget(threads, work.budget.chunk_bytes)
+        work, threads, memory = self._pass, worker_threads(), memory_of(self._pass.job, worker_memory())
         return replace(budget_of(work, backend, policy, threads, memory), workers=threads)
 
     def do(self, task: Task) -> tuple[TaskResult, str]:

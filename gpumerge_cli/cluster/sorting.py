@@ -23,7 +23,7 @@ from gpumerge_cli.engine.executor import RunPlan
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local_sorts import run_dtype, sort_pieces
-from gpumerge_cli.engine.memory import ChunkBudget, piece_footprint
+from gpumerge_cli.engine.memory import ChunkBudget, memory_of, piece_footprint
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.resources import default_memory
@@ -110,9 +110,9 @@ def _log(inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], size: int)
 
 def piece_bytes(workers: Workers, job: Job, inputs: Inputs) -> int:
     """Bytes of a piece: as many as every thread of every worker has memory for, but a piece for each thread."""
-    each, memory = piece_footprint(select.host(), inputs), job.resources.memory
-    room = min((memory or one.memory) / one.threads for one in workers.statuses.values())
-    return max(_LEAST_PIECE, min(int(room / each), -(-inputs.nbytes // workers.threads)))
+    room = min(memory_of(job, one.memory) / one.threads for one in workers.statuses.values())
+    fits = int(room / piece_footprint(select.host(), inputs))
+    return max(_LEAST_PIECE, min(fits, -(-inputs.nbytes // workers.threads)))
 
 
 def run_folders(workers: Workers, job: Job, nbytes: int) -> Sequence[str]:

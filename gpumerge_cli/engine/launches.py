@@ -45,7 +45,12 @@ def budget_of(
     memory: int,
     device_memory: int | None = None,
 ) -> ChunkBudget:
-    """The tasks at once and the bytes of each of a pass on the backend by this launch. See chunk_budget."""
+    """The tasks at once and the bytes of each of a pass on the backend by this launch. See chunk_budget.
+
+    A pass over pieces that are cut already has its budget.
+    """
+    if work.budget is not None:
+        return work.budget
     sizes, number, item = chunk_sizes_of(backend, work, policy), len(work.sources), work.order.item_bytes
     return chunk_budget(sizes, work.nbytes, number, threads, memory, device_memory, item=item)
 

@@ -160,8 +160,6 @@ class LocalTeam:
         self, work: Pass, share: float, backend: Backend, policy: LaunchPolicy | SortPolicy
     ) -> ChunkBudget:
         """The tasks at once and the bytes of each for a backend that may take this share of the memory."""
-        if work.budget is not None:
-            return work.budget
         order, on, memory = work.order, self.job.resources, int(share * self.memory)
         if work.action == "check":
             return ChunkBudget(self._checking_threads(order), self.block_bytes(work.sources[0], order))

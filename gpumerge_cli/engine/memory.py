@@ -29,10 +29,15 @@ ITEM_COPIES = 4
 """Copies of an item that one worker may hold: as read, as written, and two to compare."""
 
 
-def memory_of(job: Job) -> int:
-    """Bytes of host memory that a job may take. See Resources.memory."""
+def memory_of(job: Job, own: int | None = None) -> int:
+    """Bytes of host memory that a job may take in one process. See Resources.memory.
+
+    own: the bytes that a worker of a cluster may use; None in this process, whose share depends on the job.
+    """
     if job.resources.memory is not None:
         return job.resources.memory
+    if own is not None:
+        return own
     return available_memory() // (2 if job.operation.kind == "sort" else 4)
 
 

@@ -32,7 +32,7 @@ from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, Plan, Planner, even_edges, plan_in_spans
-from gpumerge_cli.results.run import InputFile
+from gpumerge_cli.results.run import InputFile, MergeReport
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.disorder import JoinContext
@@ -68,17 +68,18 @@ def run(
         answers = answer(job)
         settle()
         return answers
-    clock = Clock(since_start)
-    executor.check_job(job)
-    sorts, margin = job.operation.kind == "sort", job.operation.margin
-    if not sorts:
-        refuse_inputs(job.output.name, job.inputs)
-    elif job.resources.memory is not None:
-        keep_no_freed_memory()
-    if job.operation.join is not None:
-        from gpumerge_cli.engine.joining import check_formats
+    return _run_to_output(job, Clock(since_start), advance, settle, executor)
 
-        check_formats(job)
+
+def _run_to_output(
+    job: Job, clock: Clock, advance: Advance | None, settle: Callable[[], None], executor: Executor
+) -> MergeReport:
+    """Run a merge, set, join or sort. See run."""
+    executor.check_job(job)
+    _check_before_opening(job)
+    sorts, margin = job.operation.kind == "sort", job.operation.margin
+    if sorts and job.resources.memory is not None:
+        keep_no_freed_memory()
     names = output_names(job.output.name, job.output.parts)
     with (
         timed(clock.stopwatch.add),
@@ -97,11 +98,7 @@ def run(
         advance = inputs.rest(advance)
         job, inputs = _prepared(job, inputs)
         parts = [] if sorts else _parts(job, inputs, clock)
-        sizes = [part.nbytes for part in parts]
-        if not parts:  # of a sort of lines they are known once these are sorted
-            edges = even_edges(inputs.nbytes, max(1, inputs.order.item_bytes), len(names))
-            sizes = [high - low for low, high in pairwise(edges)]
-        output = Output(names, inputs, job, sizes)
+        output = Output(names, inputs, job, _sizes(parts, inputs, len(names)))
         try:
             team = executor.team(job, inputs, clock, output)
             running = _Running(job, inputs, output, team, clock, advance)
@@ -113,6 +110,16 @@ def run(
             output.abort()
             raise
         return make_report(job, team, inputs, output, outcome, clock, [part.lengths for part in parts])
+
+
+def _check_before_opening(job: Job) -> None:
+    """Raise an error for what is wrong with the job whatever its inputs hold."""
+    if job.operation.kind != "sort":
+        refuse_inputs(job.output.name, job.inputs)
+    if job.operation.join is not None:
+        from gpumerge_cli.engine.joining import check_formats
+
+        check_formats(job)
 
 
 def _prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
@@ -143,6 +150,14 @@ def _parts(job: Job, inputs: Inputs, clock: Clock) -> list[Chunk]:
         if chunk is not None and job.output.parts is None:
             return [chunk]
         return Planner(inputs.sources, inputs.order, groups=job.operation.by_groups).parts(job.output.parts or 1, chunk)
+
+
+def _sizes(parts: Sequence[Chunk], inputs: Inputs, number: int) -> list[int]:
+    """The bytes of each of the output's files. A sort has none cut yet, so its files are taken to be even."""
+    if parts:
+        return [part.nbytes for part in parts]
+    edges = even_edges(inputs.nbytes, max(1, inputs.order.item_bytes), number)
+    return [high - low for low, high in pairwise(edges)]
 
 
 @dataclass(frozen=True)
