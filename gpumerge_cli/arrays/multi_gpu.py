@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import check_aligned, check_out, flag, same_side
@@ -26,19 +27,17 @@ def in_shares(array: Any) -> bool:
     return isinstance(array, list | tuple) and any(hasattr(part, "__cuda_array_interface__") for part in array)
 
 
-def sort_on_gpus(
-    array: Any, devices: Sequence[int] | None, request: SortRequest, *, key: str | None, descending: bool, out: Any
-) -> Any:
-    """See gpumerge_cli.sort, for an `array` in shares, or with `devices`."""
-    descending = flag("descending", descending)
+def sort_on_gpus(array: Any, devices: Sequence[int] | None, request: SortRequest, options: CallOptions) -> Any:
+    """See gpumerge_cli.sort, for an `array` in shares, or with `devices`. options: key, descending and out are read."""
+    options = options._replace(descending=flag("descending", options.descending))
     if in_shares(array):
         if devices is not None:
             raise UsageError("the shares of an array lie on their devices", way_out="leave devices out")
-        return _of_shares([as_array(part) for part in array], request, key, descending, out)
+        return _of_shares([as_array(part) for part in array], request, options)
     if devices is None or not len(devices):
         raise UsageError("devices names no GPU", way_out="give their numbers, as in devices=[0, 1]")
     given = as_array(array)
-    keys = ArrayKeys.of([given], key, descending)
+    keys, out = ArrayKeys.of([given], options.key, options.descending), options.out
     if out is not None:
         check_out(out, keys.dtype, len(given), [given])
     if not same_side([given]):
@@ -53,10 +52,10 @@ def sort_on_gpus(
         return _on_gpus([given], keys, devices, request, None if out is None else [out])[0]
 
 
-def _of_shares(given: Sequence[Any], request: SortRequest, key: str | None, descending: bool, out: Any) -> list[Any]:
+def _of_shares(given: Sequence[Any], request: SortRequest, options: CallOptions) -> list[Any]:
     if not all(hasattr(part, "__cuda_array_interface__") for part in given):
         raise UsageError("shares lie partly in host memory", way_out="move all of them to GPUs")
-    keys = ArrayKeys.of(given, key, descending)
+    keys, out = ArrayKeys.of(given, options.key, options.descending), options.out
     keys.check_for_gpu()
     if out is not None:
         if not isinstance(out, list | tuple) or len(out) != len(given):

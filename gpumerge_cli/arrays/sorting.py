@@ -69,14 +69,15 @@ def sort(
     shares = in_shares(array)
     with_counts = wants_counts(counts, out=out, devices=devices, shares=shares)
     request = _request(algorithm, kernel)
+    rows = None if values is None else (values,)
+    options = CallOptions(rows, key, descending, out, backend, device, threads)
     if devices is not None or shares:
         if values is not None or backend == "cpu":
             raise UsageError("several GPUs sort keys alone", way_out="leave devices, or values and backend, out")
-        return sort_on_gpus(array, devices, request, key=key, descending=descending, out=out)
-    rows = None if values is None else (values,)
+        return sort_on_gpus(array, devices, request, options)
     return run_call(
         (array,),
-        CallOptions(rows, key, descending, out, backend, device, threads),
+        options,
         lambda on: on.sort(request),
         usual="sort" if request is _USUAL else None,
         counts=with_counts,

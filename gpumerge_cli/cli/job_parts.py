@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Resources
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import RecordRequest
-    from gpumerge_cli.launch import LaunchRequest, Transfer
+    from gpumerge_cli.launch import LaunchRequest
 
 _PLAIN = (LineOrder(), LineOrder(reverse=True), LineOrder(stable=True), LineOrder(reverse=True, stable=True))
 
@@ -116,8 +116,8 @@ def margin_of(options: CountOptions) -> Margin | None:
     return None if options.count is None else Margin(options.count)
 
 
-def launch_of(options: LaunchOptions, fan_in: int | None = None, transfer: Transfer | None = None) -> LaunchRequest:
-    """The kernel and its launch. fan_in, transfer: see LaunchRequest."""
+def launch_of(options: LaunchOptions) -> LaunchRequest:
+    """The kernel and its launch."""
     from gpumerge_cli.launch import LaunchRequest
 
     return LaunchRequest(
@@ -127,6 +127,4 @@ def launch_of(options: LaunchOptions, fan_in: int | None = None, transfer: Trans
         options.tile_size,
         options.tile_load,
         options.blocks,
-        fan_in,
-        transfer,
     )

@@ -11,6 +11,7 @@ from gpumerge_cli.cli.options.groups import CountOptions, MergingOptions, ShownO
 from gpumerge_cli.cli.options.typed import MergeOptions
 from gpumerge_cli.cli.perform import check_report_place, progress_bar, run_job
 from gpumerge_cli.cli.signals import ignore_signals
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.order.equals import Equals
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def job_of(options: MergeOptions) -> Job:
         equals=Equals.of(options.unique or options.counts),
         ranks=_head_or_tail(options),
         margin=margin_of(options),
-        launch=launch_of(options, options.fan_in, options.transfer),
+        launch=replace(launch_of(options), fan_in=options.fan_in, transfer=options.transfer),
     )
     return merge_job(options, operation)
 
