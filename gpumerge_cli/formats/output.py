@@ -56,7 +56,8 @@ class OutputFile:
         self._writing = threading.Semaphore(self._writers)
         self._mapping: Mapping | None = None
         self._written = 0  # the end of the bytes that write_at wrote
-        self._held = 0  # bytes that have their room on the file system
+        self._reserved = 0  # bytes that `reserve` was last called for
+        self._held = 0  # those of them that have their room on the file system
         self._ahead = 0  # bytes for which `write_at` took room
         self._takes_room = most > 0
         try:
@@ -93,7 +94,7 @@ class OutputFile:
         if self._mapping is not None:
             self._mapping.close()
             self._mapping = None
-        self._held = 0
+        self._reserved, self._held = nbytes, 0
         if os.fstat(self._made.descriptor).st_size > nbytes:
             os.ftruncate(self._made.descriptor, nbytes)
         if not nbytes:
@@ -111,23 +112,22 @@ class OutputFile:
             with contextlib.suppress(OSError):  # then it is written by calls
                 self._mapping = Mapping(self._made.descriptor, nbytes)
 
-    def check_uncut(self, nbytes: int) -> None:
-        """Raise OutputError if the file, of `nbytes` at least, was cut by others since it was written.
+    def end_at(self, nbytes: int) -> None:
+        """Give back the room that was reserved behind `nbytes`, which were written at least.
 
-        Later writes make it as long again, but they give back no room that was reserved for what was lost.
+        Raises OutputError if others have cut the file since. Later writes make it as long again, but they give back no
+        room that was reserved for what was lost.
         """
         status = os.fstat(self._made.descriptor)
         short = status.st_size < max(nbytes, self._written)
         if short or status.st_blocks * 512 < min(nbytes, self._held):
             raise lost_output(self.name)
-
-    def cut(self, nbytes: int) -> None:
-        """End the file behind `nbytes`, where more room was reserved. Raises OutputError if writes were lost."""
-        self._end_mapping()
-        try:
-            os.ftruncate(self._made.descriptor, nbytes)
-        except OSError as error:
-            raise output_error(error, self.name) from None
+        if self._reserved > nbytes:
+            self._end_mapping()
+            try:
+                os.ftruncate(self._made.descriptor, nbytes)
+            except OSError as error:
+                raise output_error(error, self.name) from None
 
     def stop(self) -> None:
         """No thread waits here for another one's data."""

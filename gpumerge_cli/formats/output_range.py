@@ -66,11 +66,8 @@ class OutputRange:
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """The process that made the file has taken its room."""
 
-    def check_uncut(self, nbytes: int) -> None:
-        """The process that made the file looks at its size."""
-
-    def cut(self, nbytes: int) -> None:
-        """The process that made the file ends it."""
+    def end_at(self, nbytes: int) -> None:
+        """The process that made the file looks at its size, and ends it."""
 
     def populate(self, threads: int) -> None:
         """The processes that write bring the pages into memory as they come to them."""

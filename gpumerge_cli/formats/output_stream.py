@@ -54,11 +54,8 @@ class OutputStream:
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """A stream has no room of its own."""
 
-    def check_uncut(self, nbytes: int) -> None:
-        """Nobody can cut what went out."""
-
-    def cut(self, nbytes: int) -> None:
-        """It ends behind what was written."""
+    def end_at(self, nbytes: int) -> None:
+        """It ends behind what was written, and nobody can cut what went out."""
 
     def stop(self) -> None:
         """No thread waits here for another one's data."""
