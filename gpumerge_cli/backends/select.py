@@ -74,19 +74,19 @@ def choose(
     numbers = device_numbers(devices) if choice != "cpu" else ()
     known, cores = costs.load_costs(), len(os.sched_getaffinity(0))
     cores = min(threads or cores, cores)
-    compiling = compile_seconds()
-    predict = partial(known.mix, order.costs_as, nbytes, cores, sharing=sharing, compiling=compiling)
-    on_gpus = tuple(ChosenGpu(f"gpu {number}", partial(gpu.create, number)) for number in numbers)
-    if choice == "cpu":
-        return Choice(cpu.create, (), "asked for", predict(gpus=0))
-    if choice == "gpu":
-        return Choice(None, on_gpus, "asked for", predict(gpus=len(numbers), host=False))
-    if choice != "auto":
+    predict = partial(known.mix, order.costs_as, nbytes, cores, sharing=sharing)
+    if choice not in ("auto", "gpu", "cpu"):
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
     alone = predict(gpus=0)
-    if not presence.is_present():
+    if choice == "cpu":
+        return Choice(cpu.create, (), "asked for", alone)
+    if choice == "auto" and not presence.is_present():
         return Choice(cpu.create, (), "the only backend of this machine", alone)
-    both = predict(gpus=len(numbers))
+    on_gpus = tuple(ChosenGpu(f"gpu {number}", partial(gpu.create, number)) for number in numbers)
+    predict = partial(predict, gpus=len(numbers), compiling=compile_seconds())
+    if choice == "gpu":
+        return Choice(None, on_gpus, "asked for", predict(host=False))
+    both = predict()
     basis = f"for {units.format_bytes(nbytes)} by the cost model ({known.source})"
     seconds = units.format_seconds
     if both.pays:
