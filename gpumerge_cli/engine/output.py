@@ -22,8 +22,8 @@ from gpumerge_cli.formats.part_names import check_part_names, part_names
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_types import ItemType
-from gpumerge_cli.replacement import remove_leftovers
 from gpumerge_cli.results.run import OutputPart
+from gpumerge_cli.temporary_files import remove_leftovers
 from gpumerge_cli.urls import is_url
 
 _MOST_AHEAD = 8  # 8 processes bring as many pages into memory as 16 do

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli import costs, replacement
+from gpumerge_cli import costs
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import OutputError, lost_output, output_error
 from gpumerge_cli.extents import SinkLocation, Target
@@ -23,6 +23,7 @@ from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.output_stream import FEW_CORES, LARGEST_WRITE, OutputStream, begun, descriptor_named
 from gpumerge_cli.native.mapping import Mapping
 from gpumerge_cli.replacement import Replacement
+from gpumerge_cli.temporary_files import remove_temporaries
 from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
@@ -261,7 +262,7 @@ def remove_unfinished() -> list[tuple[Path, str]]:
 
     Returns the files that stay, because they cannot be removed, with the reasons.
     """
-    left = replacement.remove_temporaries()
+    left = remove_temporaries()
     _placed.clear()
     begun.clear()
     stored = _stored_outputs()
