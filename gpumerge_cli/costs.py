@@ -151,11 +151,11 @@ def costs_file() -> Path:
     return Path(cache_folder()) / "costs.json"
 
 
-def load_costs(path: Path | None = None) -> Costs:
+def load_costs() -> Costs:
     """The costs measured on this machine; the built-in constants if those cannot be read or make no sense."""
     names = set(field_names(Costs))
     try:
-        data = read_cached(path or costs_file())
+        data = read_cached(costs_file())
         import json
 
         # The built-in constants stand for anything that older versions did not measure.
@@ -168,11 +168,11 @@ def load_costs(path: Path | None = None) -> Costs:
     return Costs()
 
 
-def save_costs(costs: Costs, path: Path | None = None) -> Path:
+def save_costs(costs: Costs) -> Path:
     """Keep measured costs for `load_costs`. Raises OSError."""
     import json
     from dataclasses import asdict
 
-    place = path or costs_file()
+    place = costs_file()
     write_cached(place, (json.dumps(asdict(costs), indent=2) + "\n").encode())
     return place

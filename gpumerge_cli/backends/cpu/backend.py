@@ -50,7 +50,7 @@ _ROW_BYTES = 32  # a line's start, prefix and number, and its place in the merge
 
 
 class CpuBackend:
-    """Merges in host memory. Raises DeviceError: see access.create."""
+    """Merges in host memory. Raises DeviceError: see select.host."""
 
     name = "cpu"
     remote = False
