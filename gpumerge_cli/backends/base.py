@@ -159,11 +159,11 @@ class Workspace(Protocol):
 class CountingWorkspace(Workspace, Protocol):
     """A workspace of the GPU, which also counts equal items."""
 
-    def merge_counted(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
-        """Merge or combine as `merge` does, and keep the first of equal items. `equals` then gives their counts."""
+    def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL, *, counted: bool = False) -> None:
+        """See Workspace. counted: keeps the first of equal items, and `equals` then gives their counts."""
 
     def equals(self) -> Bytes:
-        """The count of equal items for each output item, as int64; valid until the next `merge_counted`."""
+        """The count of equal items for each output item, as int64; valid until the next `merge`."""
 
 
 class Backend(Protocol):

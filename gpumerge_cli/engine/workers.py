@@ -93,7 +93,7 @@ class PassSetup:
             if isinstance(self.policy, SortPolicy):
                 workspace.sort(self.policy)
             elif work.margin is not None and self.backend.remote:
-                cast(CountingWorkspace, workspace).merge_counted(self.policy, equals)
+                cast(CountingWorkspace, workspace).merge(self.policy, equals, counted=True)
             else:
                 workspace.merge(self.policy, equals)
             workspace.download()
@@ -214,7 +214,7 @@ class Slot:
         if work.margin is not None:
             assert not isinstance(policy, SortPolicy), "a GPU counts as it merges"
             counting = cast(CountingWorkspace, workspace)
-            counting.merge_counted(policy, equals)
+            counting.merge(policy, equals, counted=True)
             workspace.spans.insert(0, read)
             if work.margin.count == "apart":
                 return counting
