@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.extents import SinkLocation, Target, UploadLocation
 from gpumerge_cli.formats.fixed_source import foreign_keys
-from gpumerge_cli.formats.output import OutputFile
+from gpumerge_cli.formats.output_file import OutputFile
 from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.formats.output_stream import OutputStream
 

@@ -52,7 +52,7 @@ class _Part:
 
 
 class StoredOutput:
-    """An object of a store, written at any position from any thread. See formats.output.OutputFile.
+    """An object of a store, written at any position from any thread. See formats.output_file.OutputFile.
 
     most: about the bytes that it may have, 0 if nobody knows. Raises OutputError, UsageError.
     """

@@ -13,7 +13,7 @@ from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.formats.output import FORCED, OutputFile
+from gpumerge_cli.formats.output_file import FORCED, OutputFile
 from gpumerge_cli.order.equals import Equals
 from tests.jobs_of import merge_job
 

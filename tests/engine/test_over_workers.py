@@ -16,7 +16,7 @@ from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import GpumergeError
-from gpumerge_cli.formats.output import OutputFile
+from gpumerge_cli.formats.output_file import OutputFile
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.results.run import MergeReport
 from tests.engine.fake_workers import CREWS, working

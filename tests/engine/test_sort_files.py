@@ -23,7 +23,7 @@ from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DeviceMemoryError, OutputError, UsageError
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.formats.output import OutputFile
+from gpumerge_cli.formats.output_file import OutputFile
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.launch import ALGORITHMS, SortRequest
 from gpumerge_cli.order.equals import Equals
