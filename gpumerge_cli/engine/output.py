@@ -167,10 +167,11 @@ class Output:
             if len(self._all) > 1:
                 error.way_out = f"these {what} are new: {', '.join(stay)}" if stay else f"all {what} are as they were"
             raise
-        self.abort()
+        if len(self._all) > 1:
+            self.abort()
 
     def abort(self) -> None:
-        """Remove what was written; after `commit`, what was kept of files that were replaced."""
+        """Remove what was written; after `commit`, what was kept of several files that were replaced."""
         for sink in self._all:
             with suppress(OSError):
                 sink.abort()

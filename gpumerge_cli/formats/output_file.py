@@ -15,7 +15,7 @@ from gpumerge_cli import costs
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import lost_output, output_error
 from gpumerge_cli.extents import SinkLocation, Target
-from gpumerge_cli.formats.output_stream import FEW_CORES, LARGEST_WRITE
+from gpumerge_cli.formats.output_stream import LARGEST_WRITE, WRITERS, write_all
 from gpumerge_cli.native.mapping import Mapping
 from gpumerge_cli.replacement import Replacement
 
@@ -44,10 +44,7 @@ class OutputFile:
     def __init__(self, name: str, most: int = 0) -> None:
         self.name = name
         self._most = most
-        # A file takes one writer at a time. A second one is ready when it is done, if there is a core for it to wait
-        # on; further ones would only be in the way.
-        self._writers = 1 if len(os.sched_getaffinity(0)) <= FEW_CORES else 2
-        self._writing = threading.Semaphore(self._writers)
+        self._writing = threading.Semaphore(WRITERS)
         self._mapping: Mapping | None = None
         self._written = 0  # the end of the bytes that write_at wrote
         self._reserved = 0  # bytes that `reserve` was last called for
@@ -76,7 +73,7 @@ class OutputFile:
     def target(self, start: int, swap: int) -> Target | None:
         """The place of the bytes from `start` on."""
         memory = 0 if self._mapping is None else self._mapping.address
-        return Target(self.name, self._made.descriptor, start, LARGEST_WRITE, self._writers, swap, memory)
+        return Target(self.name, self._made.descriptor, start, LARGEST_WRITE, WRITERS, swap, memory)
 
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """Have room for `nbytes` in all, in place of an earlier size, if the file system can do that ahead of writes.
@@ -137,18 +134,12 @@ class OutputFile:
             if not self._mapping.write(position, data):
                 raise lost_output(self.name)
             return
-        view = memoryview(data)
+        end = position + len(data)
         with self._writing:
             if self._takes_room and not self._held:
-                self._take_room(position + len(view))
-            while len(view):
-                try:
-                    count = os.pwrite(self._made.descriptor, view[: LARGEST_WRITE - position % LARGEST_WRITE], position)
-                except OSError as error:
-                    raise output_error(error, self.name) from None
-                view = view[count:]
-                position += count
-            self._written = max(self._written, position)
+                self._take_room(end)
+            write_all(self._made.descriptor, data, position, self.name)
+            self._written = max(self._written, end)
 
     def _take_room(self, end: int) -> None:
         """Take room for the bytes up to `end` and some more, if the file system can. The size stays as it is.
