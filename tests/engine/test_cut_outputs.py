@@ -54,3 +54,14 @@ def test_room_that_was_lost_and_written_behind_is_told(reserved: bool, tmp_path:
         with pytest.raises(OutputError, match="the file system lost"):
             output.end_at(1 << 20)
     output.abort()
+
+
+@pytest.mark.parametrize("mapped", ["0", "1"])
+def test_room_behind_the_end_is_given_back(mapped: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FORCED, mapped)
+    output = OutputFile(str(tmp_path / "out"))
+    output.reserve(1 << 20)
+    output.write_at(0, np.ones(1000, np.uint8))
+    output.end_at(1000)
+    output.commit()
+    assert (tmp_path / "out").read_bytes() == b"\1" * 1000
