@@ -72,7 +72,7 @@ class ReferenceBackend:
     ) -> None:
         return None
 
-    def chunk_calls(self, work: ChunkWork, *_: Any) -> None:
+    def chunk_workers(self, work: ChunkWork, *_: Any) -> None:
         return None
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:

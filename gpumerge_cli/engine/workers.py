@@ -45,10 +45,10 @@ class PassSetup:
         self.policy = policy_of(backend, work)
         self.budget = feed(backend, self.policy)
         targets = work.writer.targets if work.action == "merge" else ()
-        self.calls = backend.chunk_calls(work, self.policy, targets) if work.action == "merge" else None
-        """Do a chunk in one call, if the backend can."""
-        self.written_by_calls = self.calls is not None and len(targets) > 0
-        """Whether they write its result, too."""
+        self.chunk_workers = backend.chunk_workers(work, self.policy, targets) if work.action == "merge" else None
+        """Makes workers that do a chunk in one call, if the backend can."""
+        self.written_by_calls = self.chunk_workers is not None and len(targets) > 0
+        """Whether these calls write the result, too."""
         self.shrunk_to = 0
         """Bytes of the largest chunk that is tried since the device has run out of memory; 0 if it never did."""
         self._device = backend.info().name  # now, while it answers: a report names a device that was lost, too
@@ -186,10 +186,10 @@ class Slot:
         if work.lenient and not work.planner.is_cut([stop for _, stop in piece.ranges]):
             raise FoundDisorderError(0)
         capacity = self._room()
-        if setup.calls is None:
+        if setup.chunk_workers is None:
             return self._in_steps(capacity, piece)
         if self._caller is None:
-            self._caller = setup.calls.worker(capacity)
+            self._caller = setup.chunk_workers(capacity)
         try:
             self._caller.run(piece.ranges, position.part, position.offset)
         except Disordered as found:

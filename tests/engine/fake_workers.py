@@ -93,7 +93,7 @@ class FakeDevice:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._backend, name)
 
-    def chunk_calls(self, work: ChunkWork, *_: Any) -> None:
+    def chunk_workers(self, work: ChunkWork, *_: Any) -> None:
         return None
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:

@@ -41,7 +41,7 @@ class _Small:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._backend, name)
 
-    def chunk_calls(self, work: ChunkWork, *_: Any) -> None:
+    def chunk_workers(self, work: ChunkWork, *_: Any) -> None:
         return None
 
     def workspace(self, order: Order, capacity: int) -> Workspace:
