@@ -23,7 +23,6 @@ _SOONER = 0.85
 """The GPU joins the CPU if both together need at most this share of the CPU's time."""
 _SATURATED = 8
 """More cores than this hardly write more to a mapped file."""
-_AT_RATE = 1 << 40  # bytes, so many that start-up is negligible
 
 
 @dataclass(frozen=True)
@@ -90,24 +89,25 @@ class Costs:
         items: "keys" or "lines", with "sorted_" ahead for a sort. compiling: seconds that kernels still have to be
         compiled for, which is part of the start-up. Raises KeyError for an unknown backend.
         """
-        start_up, rate = (getattr(self, f"{backend}_{name}") for name in ("start_up", items))
-        start_up = (start_up + compiling) / sharing
+        start_up = float(getattr(self, f"{backend}_start_up"))
+        return (start_up + compiling) / sharing + nbytes / self._rate(backend, items, cores)
+
+    def _rate(self, backend: str, items: str, cores: int, gpus: int = 1) -> float:
+        """Bytes a second once a backend has started."""
+        merging = float(getattr(self, f"{backend}_{items}"))
         if backend == "gpu":
             # The host's cores only read and write, and all goes on at once.
-            return float(start_up + nbytes / min(self.moving(cores), self.link, rate))
+            return min(self.moving(cores), gpus * min(self.link, merging))
         # The cores that merge are those that read and write.
-        return float(start_up + nbytes / self.moving(cores) + nbytes / (rate * cores))
+        return 1 / (1 / self.moving(cores) + 1 / (merging * cores))
 
     def maps(self, cores: int) -> bool:
         """Whether so many cores write a file faster by a mapping than by calls, which take turns."""
-        return self._mapped_by(cores) > self.written
+        return min(cores, _SATURATED) * self.mapped > self.written
 
     def moving(self, cores: int) -> float:
         """Bytes a second that so many cores read and write."""
-        return max(self.storage, self._mapped_by(cores)) if self.maps(cores) else self.storage
-
-    def _mapped_by(self, cores: int) -> float:
-        return min(cores, _SATURATED) * self.mapped
+        return max(self.storage, min(cores, _SATURATED) * self.mapped) if self.maps(cores) else self.storage
 
     def mix(
         self, items: str, nbytes: int, cores: int, *, gpus: int, host: bool = True, sharing: int = 1,
@@ -119,9 +119,7 @@ class Costs:
         other arguments are those of predict.
         """
         starts = {"cpu": self.cpu_start_up / sharing, "gpu": (self.gpu_start_up + compiling) / sharing}
-        rates = {name: _AT_RATE / (self.predict(name, items, _AT_RATE, cores) - self.predict(name, items, 0, cores))
-                 for name in BACKENDS}  # fmt: skip
-        rates["gpu"] = min(self.moving(cores), max(1, gpus) * min(self.link, float(getattr(self, f"gpu_{items}"))))
+        rates = {name: self._rate(name, items, cores, max(1, gpus)) for name in BACKENDS}
         alone = {name: starts[name] + nbytes / rates[name] for name in BACKENDS if gpus or name == "cpu"}
         if not host:
             return Mix(alone["gpu"], {"gpu": alone["gpu"]}, {"gpu": 1.0})
@@ -153,11 +151,11 @@ def costs_file() -> Path:
     return Path(cache_folder()) / "costs.json"
 
 
-def load_costs(path: Path | None = None) -> Costs:
+def load_costs() -> Costs:
     """The costs measured on this machine; the built-in constants if those cannot be read or make no sense."""
     names = set(field_names(Costs))
     try:
-        data = read_cached(path or costs_file())
+        data = read_cached(costs_file())
         import json
 
         # The built-in constants stand for anything that older versions did not measure.
@@ -170,11 +168,11 @@ def load_costs(path: Path | None = None) -> Costs:
     return Costs()
 
 
-def save_costs(costs: Costs, path: Path | None = None) -> Path:
+def save_costs(costs: Costs) -> Path:
     """Keep measured costs for `load_costs`. Raises OSError."""
     import json
     from dataclasses import asdict
 
-    place = path or costs_file()
+    place = costs_file()
     write_cached(place, (json.dumps(asdict(costs), indent=2) + "\n").encode())
     return place

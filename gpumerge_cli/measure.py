@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import repeat
 
 from gpumerge_cli.dataclass import dataclass, field, replace
 
@@ -69,13 +68,13 @@ class Stopwatch:
         self._lock = threading.Lock()
 
     @contextmanager
-    def span(self, name: str, nbytes: int = 0) -> Iterator[None]:
-        """Time the body as one span."""
+    def span(self, name: str) -> Iterator[None]:
+        """Time the body as one span, which moves no bytes."""
         start = time.perf_counter()
         try:
             yield
         finally:
-            self.add(Span(name, time.perf_counter() - start, nbytes))
+            self.add(Span(name, time.perf_counter() - start))
 
     def name_lane(self, lane: str) -> None:
         """From now on the calling thread works for the worker of this name."""
@@ -87,7 +86,10 @@ class Stopwatch:
         with self._lock:
             thread = self._threads.setdefault(threading.get_ident(), len(self._threads))
             lane = self._lanes.get(threading.get_ident(), f"thread {thread}")
-            for span in map(self._without_compiling, spans, repeat(thread)):
+            for given in spans:
+                if given.name == COMPILE:
+                    self._compiled.setdefault(thread, []).append(given)
+                span = self._without_compiling(given, thread) if thread in self._compiled else given
                 seconds, nbytes = self._totals.get(span.name, (0.0, 0))
                 self._totals[span.name] = seconds + span.seconds, nbytes + span.nbytes
                 stop = span.stopped - self.origin
@@ -98,13 +100,13 @@ class Stopwatch:
 
     def _without_compiling(self, span: Span, thread: int) -> Span:
         """`span` without the seconds that its thread spent compiling in it."""
-        compiled = self._compiled.setdefault(thread, [])
         if span.name == COMPILE:
-            compiled.append(span)
             return span
         start = span.stopped - span.seconds
         inside = sum(
-            one.seconds for one in compiled if start <= one.stopped - one.seconds and one.stopped <= span.stopped
+            one.seconds
+            for one in self._compiled[thread]
+            if start <= one.stopped - one.seconds and one.stopped <= span.stopped
         )
         return replace(span, seconds=max(0.0, span.seconds - inside)) if inside else span
 

@@ -78,11 +78,10 @@ class Planner:
         self._block, self._start = grid
         self._cuts = Cuts(sources, order, groups=groups, tables=keys)
         self._item = max(1, order.item_bytes)
-        self._sizes = self._cuts.sizes
 
     def whole(self) -> Chunk:
         """All of the sources."""
-        return Chunk(tuple((0, size) for size in self._sizes), 0)
+        return Chunk(tuple((0, size) for size in self._cuts.sizes), 0)
 
     def parts(self, number: int, of: Chunk | None = None) -> list[Chunk]:
         """All of the sources, or a chunk of them, cut into `number` parts.
@@ -101,23 +100,8 @@ class Planner:
         """
         return self._rows(self._cuts.at(targets, low, high))
 
-    def near_in_rows(
-        self, targets: array[int], low: Iterable[int] | None = None, high: Iterable[int] | None = None
-    ) -> array[int]:
-        """The same for many targets: the positions of one cut after the other."""
-        return self._cuts.at(targets, low, high)
-
     def _rows(self, positions: array[int]) -> list[Cut]:
-        return list(zip(*[iter(positions)] * len(self._sizes), strict=True))
-
-    def bounds(self, item: bytes) -> tuple[Cut, Cut]:
-        """The cuts ahead of all items that equal `item`, and behind them. See Cuts."""
-        return self._cuts.bounds(item)
-
-    @property
-    def sizes(self) -> Cut:
-        """Bytes of each source: the last cut."""
-        return self._sizes
+        return list(zip(*[iter(positions)] * len(self._cuts.sizes), strict=True))
 
     def is_cut(self, positions: Sequence[int]) -> bool:
         """See Cuts."""
@@ -129,8 +113,10 @@ class Planner:
         Chunks are exact for any keys, ties included. A chunk is longer than about 1.2 times `chunk_bytes` only if it
         holds a longer line, or a longer group of items that must not be cut.
         """
-        low, high = ends_of(chunk)
         targets = self.targets(chunk, chunk_bytes)
+        if not targets:
+            return [chunk] if chunk.nbytes else []
+        low, high = ends_of(chunk)
         inner = self._cuts.between(low, high, targets) if self._block == 1 else self._cuts.at(targets, low, high)
         cuts = (low, *self._rows(inner), high)
         return chunks_between((low, *(cut for ahead, cut in pairwise(cuts) if cut != ahead)))

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
-import re
 import stat
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-_TEMPORARY = ".gpumerge-"
-_TOKEN = 6  # bytes
-_LOCKED_BY_OTHERS = 1.0  # seconds; who only looks whether a file is locked holds it for microseconds
-_HEXADECIMAL = re.compile(f"[0-9a-f]{{{2 * _TOKEN}}}")
+from gpumerge_cli.temporary_files import (
+    identity,
+    identity_of,
+    make_locked,
+    remove_left,
+    remove_temporary,
+    swept,
+    temporary_name,
+    unfinished,
+)
 
 
 class PlacementError(OSError):
@@ -38,7 +41,7 @@ class Replacement:
 
     def __init__(self, name: str | Path, mode: int = 0o666) -> None:
         self.place = Path(os.path.realpath(name))
-        self.temporary = self.place.with_name(_prefix(self.place) + os.urandom(_TOKEN).hex())
+        self.temporary = temporary_name(self.place)
         self.descriptor = -1
         self.in_place = False
         self._foreign = False  # the place holds another program's file, in spite of the rename
@@ -46,18 +49,18 @@ class Replacement:
         self._watch = -1  # holds the identity of a file that may be taken back: a file that is gone may pass it on
         self._returns = False  # what was there can be put there again
         self._settled = False
-        _unfinished[self.temporary] = None  # before it is there, so that no moment is left for a signal to leave it
+        unfinished[self.temporary] = None  # before it is there, so that no moment is left for a signal to leave it
         try:
             before = _status_of(self.place)
             # This comes first, so that killed runs leave at most one temporary file.
-            if self.place not in _swept:
-                _remove_left({self.place})
-            self.descriptor = _locked(self.temporary, mode if before is None else 0o600)
+            if self.place not in swept:
+                remove_left({self.place})
+            self.descriptor = make_locked(self.temporary, mode if before is None else 0o600)
         except OSError:
-            _unfinished.pop(self.temporary, None)
+            unfinished.pop(self.temporary, None)
             raise
-        self.identity = _identity(os.fstat(self.descriptor))
-        _unfinished[self.temporary] = self.identity
+        self.identity = identity(os.fstat(self.descriptor))
+        unfinished[self.temporary] = self.identity
         try:
             if before is not None:
                 _be_like(self.descriptor, before)
@@ -98,8 +101,8 @@ class Replacement:
         except OSError:
             self.abort()
             raise
-        _unfinished.pop(self.temporary, None)
-        _swept.discard(self.place)
+        unfinished.pop(self.temporary, None)
+        swept.discard(self.place)
         try:
             self._close()
         except OSError as error:
@@ -110,7 +113,7 @@ class Replacement:
 
     def _check_temporary(self) -> None:
         """Raise PlacementError if the temporary file's name is that of another file, which stays as it is."""
-        found = _identity_of(self.temporary)
+        found = identity_of(self.temporary)
         if found == self.identity:
             return
         what = "removed" if found is None else "replaced"
@@ -122,14 +125,14 @@ class Replacement:
 
     def _check_place(self) -> None:
         """Raise PlacementError if another file has taken the place since the rename. That file is left alone."""
-        if _identity_of(self.place) == self.identity:
+        if identity_of(self.place) == self.identity:
             return
         self.in_place, self._foreign = False, True
-        _unfinished.pop(self.temporary, None)
+        unfinished.pop(self.temporary, None)
         way_out = "it is not the output of this run: move it away, and run again"
         if self._kept is not None:
             way_out += f"; the file that was there before is {self._kept}"
-            _unfinished.pop(self._kept, None)
+            unfinished.pop(self._kept, None)
             self._kept = None
         raise PlacementError("another program put a different file in its place as it was renamed", way_out)
 
@@ -142,12 +145,12 @@ class Replacement:
         """After a commit with `keep`, restore the file that was in the place before. Returns whether that succeeded."""
         if not self.in_place:
             return not self._foreign
-        if not self._returns or _identity_of(self.place) != self.identity:
+        if not self._returns or identity_of(self.place) != self.identity:
             return False
         try:
             if self._kept is None:
                 os.unlink(self.place)
-            elif (before := _unfinished.get(self._kept)) is None or _identity_of(self._kept) != before:
+            elif (before := unfinished.get(self._kept)) is None or identity_of(self._kept) != before:
                 return False  # another program put a file of its own there, or removed it
             else:
                 os.replace(self._kept, self.place)
@@ -158,15 +161,15 @@ class Replacement:
 
     def _keep(self) -> None:
         """Give the file in the place a second name, if the file system has links."""
-        other = self.place.with_name(_prefix(self.place) + os.urandom(_TOKEN).hex())
+        other = temporary_name(self.place)
         self._watch = os.dup(self.descriptor)
-        _unfinished[other] = None
+        unfinished[other] = None
         try:
             os.link(self.place, other)
             self._kept, self._returns = other, True
-            _unfinished[other] = _identity_of(other)
+            unfinished[other] = identity_of(other)
         except OSError as error:
-            _unfinished.pop(other, None)
+            unfinished.pop(other, None)
             self._returns = error.errno == errno.ENOENT
 
     def sync_name(self) -> None:
@@ -181,8 +184,8 @@ class Replacement:
         """Remove the new file, unless it is in its place, and the kept one. Returns whether it is in its place."""
         if self.descriptor >= 0:
             # A signal may come with the rename, and others may have taken the temporary name.
-            self.in_place = self.in_place or _identity_of(self.place) == self.identity
-            _remove(self.temporary)
+            self.in_place = self.in_place or identity_of(self.place) == self.identity
+            remove_temporary(self.temporary)
             with contextlib.suppress(OSError):  # nothing more is to be lost
                 self._close()
         if self._watch >= 0:
@@ -190,7 +193,7 @@ class Replacement:
                 os.close(self._watch)
             self._watch = -1
         if self._kept is not None:
-            _remove(self._kept)
+            remove_temporary(self._kept)
             self._kept = None
         return self.in_place
 
@@ -244,66 +247,6 @@ def replacing(name: str | Path, mode: int = 0o666, *, durable: bool = False) -> 
         made.abort()
 
 
-_Identity = tuple[int, int]
-"""The device and the number of a file, which no other file has as long as it is open or has a name."""
-
-_unfinished: dict[Path, _Identity | None] = {}
-"""Temporary files that are neither committed nor aborted, or that could not be removed; None: not made yet."""
-
-
-def remove_temporaries() -> list[tuple[Path, str]]:
-    """Remove the temporary files of all unfinished replacements. The program calls it as it ends.
-
-    Returns those that stay, because they cannot be removed, with the reasons.
-    """
-    left = []
-    for path in list(_unfinished):
-        problem = _remove(path)
-        if problem is not None:
-            left.append((path, problem))
-    _unfinished.clear()
-    return left
-
-
-def _remove(path: Path) -> str | None:
-    """Remove a temporary file, unless its name is another file's by now. The reason if it cannot be removed."""
-    if path not in _unfinished:
-        return None
-    known, found = _unfinished[path], _identity_of(path)
-    if found is not None and known in (None, found):
-        try:
-            os.unlink(path)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            return os.strerror(error.errno or errno.EIO).lower()
-    _unfinished.pop(path, None)
-    return None
-
-
-def check_name(path: Path, descriptor: int) -> None:
-    """Raise PlacementError if the name is not that of the open file."""
-    if _identity_of(path) != _identity(os.fstat(descriptor)):
-        raise PlacementError(f"another program replaced {path} while it was written", "run again")
-
-
-def _identity(status: os.stat_result) -> _Identity:
-    return status.st_dev, status.st_ino
-
-
-def _identity_of(path: Path) -> _Identity | None:
-    """The identity of what has this name, which may be a link; None if nothing has."""
-    try:
-        return _identity(os.lstat(path))
-    except OSError:
-        return None
-
-
-def _prefix(place: Path) -> str:
-    """The start of the names of temporary files for `place`. File systems limit the bytes of names."""
-    return f".{os.fsdecode(os.fsencode(place.name)[:200])}{_TEMPORARY}"
-
-
 def _status_of(place: Path) -> os.stat_result | None:
     """The status of the file to be replaced, None if there is none. Raises OSError for what must not be replaced."""
     try:
@@ -333,71 +276,7 @@ def _be_like(descriptor: int, before: os.stat_result) -> None:
     os.fchmod(descriptor, mode)  # after fchown, which takes these bits away
 
 
-def _locked(path: Path, mode: int) -> int:
-    """The descriptor of a new file, locked as long as this process lives: later runs remove what is not.
-
-    One that begins at the same moment may come between making and locking it: then it is made again.
-    """
-    until = time.monotonic() + _LOCKED_BY_OTHERS
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-        try:
-            while not _lock(descriptor) and time.monotonic() < until:
-                time.sleep(0.001)
-            if os.fstat(descriptor).st_nlink:
-                return descriptor
-        except BaseException:
-            os.close(descriptor)
-            _remove(path)
-            raise
-        os.close(descriptor)
-
-
-def _lock(descriptor: int) -> bool:
-    """Lock a file. Returns False if another process holds it; file systems without locks count as locked."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        pass  # then nobody can lock it, and nobody removes it
-    return True
-
-
-def remove_leftovers(names: Iterable[str | Path]) -> None:
-    """Remove the temporary files that killed runs left beside many places, whose replacements come next.
-
-    Each replacement would do the same for its own place; here each folder is read once for all of them.
-    """
-    places = {Path(os.path.realpath(name)) for name in names}
-    _remove_left(places)
-    _swept.update(places)
-
-
-_swept: set[Path] = set()
-"""Places that `remove_leftovers` has handled, and that no replacement was put into since."""
-
-
-def _remove_left(places: Iterable[Path]) -> None:
-    """Remove the temporary files of killed runs on these places: those that no process holds locked."""
-    folders: dict[Path, set[str]] = {}
-    for place in places:
-        folders.setdefault(place.parent, set()).add(_prefix(place))
-    for folder, prefixes in folders.items():
-        with contextlib.suppress(OSError), os.scandir(folder) as entries:
-            for entry in entries:
-                start, token = entry.name[: -2 * _TOKEN], entry.name[-2 * _TOKEN :]
-                if start in prefixes and _HEXADECIMAL.fullmatch(token):
-                    _remove_unlocked(entry.path)
-
-
-def _remove_unlocked(path: str) -> None:
-    with contextlib.suppress(OSError):
-        # This program makes no links and no pipes. Opening a pipe would wait.
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(descriptor), os.lstat(path)):
-                os.unlink(path)
-        finally:
-            os.close(descriptor)
+def check_name(path: Path, descriptor: int) -> None:
+    """Raise PlacementError if the name is not that of the open file."""
+    if identity_of(path) != identity(os.fstat(descriptor)):
+        raise PlacementError(f"another program replaced {path} while it was written", "run again")

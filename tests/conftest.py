@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine.memory import ChunkBudget
@@ -88,7 +88,7 @@ def _gpu() -> Backend | str:
 def backend(request: pytest.FixtureRequest) -> Backend:
     """Every backend that the machine has; the GPU's is skipped, with its reason, where there is none."""
     if request.param == "cpu":
-        return cpu.create()
+        return backends_select.host()
     return request.getfixturevalue("gpu_backend")  # type: ignore[no-any-return]
 
 

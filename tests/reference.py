@@ -72,7 +72,7 @@ class ReferenceBackend:
     ) -> None:
         return None
 
-    def chunk_calls(self, work: ChunkWork, *_: Any) -> None:
+    def chunk_workers(self, work: ChunkWork, *_: Any) -> None:
         return None
 
     def whole_sort(self, order: Order, nbytes: int, item_bytes: float, part: int, threads: int) -> int | None:
@@ -206,7 +206,7 @@ class ReferenceWorkspace:
     def _lines(self, run: Bytes) -> list[bytes]:
         return run.tobytes().split(self._end)[:-1]
 
-    def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
+    def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL, *, counted: bool = False) -> None:
         start = time.perf_counter()
         if equals.is_set:
             runs = [self._items(run) for run in self._runs]
@@ -226,16 +226,16 @@ class ReferenceWorkspace:
             first = items if equals.keeps_all else _first_of_equals(items, self._order, equals)
             self._out = first.view(np.uint8)
             self.dropped = len(items) - len(first)
+        if counted:
+            self._count_equals()
         self.merged_bytes = len(self._out)
         self._span("kernel", start)
 
-    def merge_counted(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
-        self.merge(policy, equals)
+    def _count_equals(self) -> None:
         groups = [list(group) for _, group in groupby(self._items(self._out), self._key)]
         self._numbers = np.array(list(map(len, groups)), np.int64)
         self._out = np.frombuffer(b"".join(group[0] + self._end for group in groups), np.uint8)
         self.dropped = sum(self.counts) - len(groups)
-        self.merged_bytes = len(self._out)
 
     def equals(self) -> Bytes:
         return self._numbers.view(np.uint8)

@@ -16,7 +16,6 @@ import pytest
 from gpumerge_cli import compiling, costs
 from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.backends.gpu import presence
 from gpumerge_cli.backends.gpu.compile_time import compile_seconds
@@ -84,7 +83,7 @@ def test_a_terminal_is_told_once_and_nothing_else_is(
                 until_told(what, 7.4)
             raise DeviceError("that is all")
 
-    monkeypatch.setattr(cpu, "create", Compiler)
+    monkeypatch.setattr(backends_select, "host", Compiler)
     name = tmp_path / "a.txt"
     name.write_bytes(b"a\nb\n")
     words = [command, *([] if command == "bench" else [str(name)])]
@@ -126,7 +125,7 @@ def test_the_cost_model_counts_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (chosen.backend.name, chosen.compiling) == ("cpu", 0.0)
     assert "compile" not in chosen.why
     monkeypatch.setattr(backends_select, "compile_seconds", lambda: 0.25)
-    monkeypatch.setattr(gpu, "create", lambda device: cpu.create())
+    monkeypatch.setattr(gpu, "create", lambda device: backends_select.host())
     chosen = select("auto", 0, keys, 10**11)
     assert chosen.compiling == 0.25
     assert ", 250 ms of them to compile, once, for 100 GB by the cost model" in chosen.why
@@ -233,7 +232,7 @@ def test_reports_have_a_stage_for_it(impatient: None, tmp_path: Path, monkeypatc
             until_told("a workspace")
             return super().workspace(*arguments, **more)
 
-    monkeypatch.setattr(cpu, "create", Compiler)
+    monkeypatch.setattr(backends_select, "host", Compiler)
     (tmp_path / "a.txt").write_bytes(b"a\nb\n")
     names, out, on = (str(tmp_path / "a.txt"),), str(tmp_path / "o.txt"), Resources("cpu")
     merged = run(merge_job(names, out, resources=on))

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gpumerge_cli
+from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.cpu.backend import CpuBackend
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.launch import LaunchPolicy
@@ -168,7 +168,7 @@ class _Unstable(ReferenceBackend):
 def test_what_is_wrong_is_found_and_can_be_run_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cpu, "create", _Unstable)
+    monkeypatch.setattr(backends_select, "host", _Unstable)
     summary = tmp_path / "summary.txt"
     wish = ["--seed", "11", "--backend", "cpu"]
     assert fuzz.main([*wish, "--cases", "400", "-o", str(summary)]) == 1

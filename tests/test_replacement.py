@@ -15,8 +15,10 @@ import pytest
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cluster.writers import rename_once
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.formats.output import OutputFile, remove_unfinished
-from gpumerge_cli.replacement import PlacementError, Replacement, remove_leftovers, remove_temporaries, replacing
+from gpumerge_cli.formats.output import remove_unfinished
+from gpumerge_cli.formats.output_file import OutputFile
+from gpumerge_cli.replacement import PlacementError, Replacement, replacing
+from gpumerge_cli.temporary_files import remove_leftovers, remove_temporaries
 
 PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
 

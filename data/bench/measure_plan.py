@@ -182,7 +182,7 @@ def main() -> None:
         tell(of_files(names, "sparse files, ulimit -n 1024", given.pieces[-2:-1], given.repeat))
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     about = (
-        f"{given.inputs:,} inputs of {size / 1e9:,.0f} GB of int64 cut into pieces by `Planner.plan`, median of "
+        f"{given.inputs:,} inputs of {size / 1e9:,.0f} GB of int64 cut into pieces by `Planner.split`, median of "
         f"{given.repeat}; commit {commit.stdout.strip()}; {len(os.sched_getaffinity(0))} cores, load before "
         f"{load:.1f}. Made by `python data/bench/measure_plan.py FOLDER OUT.md`."
     )

@@ -29,7 +29,8 @@ STARTS = {
         "cupy.cuda.runtime.free(0)"
     ),
     "the backend": (
-        "import numpy; from gpumerge_cli.backends import gpu; gpu.create(0); import cupy; cupy.cuda.runtime.free(0)"
+        "import numpy; from gpumerge_cli.backends.gpu import access; access.create(0); import cupy; "
+        "cupy.cuda.runtime.free(0)"
     ),
     "import cupy, a context, a sort": "import numpy, cupy; a = cupy.arange(9); a.sort(); a.get()",
 }

@@ -15,7 +15,7 @@ from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.extents import Target
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
 from gpumerge_cli.measure import Span
-from gpumerge_cli.native.calls import ChunkCalls, ChunkWork
+from gpumerge_cli.native.calls import ChunkWork, ChunkWorkers
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 
@@ -159,11 +159,11 @@ class Workspace(Protocol):
 class CountingWorkspace(Workspace, Protocol):
     """A workspace of the GPU, which also counts equal items."""
 
-    def merge_counted(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
-        """Merge or combine as `merge` does, and keep the first of equal items. `equals` then gives their counts."""
+    def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL, *, counted: bool = False) -> None:
+        """See Workspace. counted: keeps the first of equal items, and `equals` then gives their counts."""
 
     def equals(self) -> Bytes:
-        """The count of equal items for each output item, as int64; valid until the next `merge_counted`."""
+        """The count of equal items for each output item, as int64; valid until the next `merge`."""
 
 
 class Backend(Protocol):
@@ -226,10 +226,10 @@ class Backend(Protocol):
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
         """A workspace for chunks of up to `capacity` bytes; `threads` host threads may work on one chunk."""
 
-    def chunk_calls(
+    def chunk_workers(
         self, work: ChunkWork, policy: LaunchPolicy | SortPolicy, targets: Sequence[Target]
-    ) -> ChunkCalls | None:
-        """Calls that process a chunk from its first read to its last write; None if a workspace's steps do that.
+    ) -> ChunkWorkers | None:
+        """Makes workers that take a chunk from its first read to its last write; None if a workspace's steps do that.
 
         policy: how a chunk's runs are merged, or sorted again. targets: the destinations of the output's parts, by
         their numbers; none if results stay in memory.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from gpumerge_cli import costs, units
 from gpumerge_cli.backends.base import DeviceInfo
 from gpumerge_cli.backends.compared import ComparedBackend
-from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.backends.gpu import presence
 from gpumerge_cli.backends.gpu.compile_time import compile_seconds
@@ -74,27 +73,27 @@ def choose(
     numbers = device_numbers(devices) if choice != "cpu" else ()
     known, cores = costs.load_costs(), len(os.sched_getaffinity(0))
     cores = min(threads or cores, cores)
-    compiling = compile_seconds()
-    predict = partial(known.mix, order.costs_as, nbytes, cores, sharing=sharing, compiling=compiling)
-    on_gpus = tuple(ChosenGpu(f"gpu {number}", partial(gpu.create, number)) for number in numbers)
-    if choice == "cpu":
-        return Choice(cpu.create, (), "asked for", predict(gpus=0))
-    if choice == "gpu":
-        return Choice(None, on_gpus, "asked for", predict(gpus=len(numbers), host=False))
-    if choice != "auto":
+    predict = partial(known.mix, order.costs_as, nbytes, cores, sharing=sharing)
+    if choice not in ("auto", "gpu", "cpu"):
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
     alone = predict(gpus=0)
-    if not presence.is_present():
-        return Choice(cpu.create, (), "the only backend of this machine", alone)
-    both = predict(gpus=len(numbers))
+    if choice == "cpu":
+        return Choice(host, (), "asked for", alone)
+    if choice == "auto" and not presence.is_present():
+        return Choice(host, (), "the only backend of this machine", alone)
+    on_gpus = tuple(ChosenGpu(f"gpu {number}", partial(gpu.create, number)) for number in numbers)
+    predict = partial(predict, gpus=len(numbers), compiling=compile_seconds())
+    if choice == "gpu":
+        return Choice(None, on_gpus, "asked for", predict(host=False))
+    both = predict()
     basis = f"for {units.format_bytes(nbytes)} by the cost model ({known.source})"
     seconds = units.format_seconds
     if both.pays:
         why = (
             f"both, {seconds(both.seconds)} {basis}; cpu {seconds(both.alone['cpu'])}, gpu {seconds(both.alone['gpu'])}"
         )
-        return Choice(cpu.create, on_gpus, why, both)
-    return Choice(cpu.create, (), f"{seconds(alone.seconds)} {basis}; gpu {seconds(both.alone['gpu'])}", alone)
+        return Choice(host, on_gpus, why, both)
+    return Choice(host, (), f"{seconds(alone.seconds)} {basis}; gpu {seconds(both.alone['gpu'])}", alone)
 
 
 def device_numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
@@ -121,8 +120,13 @@ def sorts_on_devices(choice: str, order: Order, nbytes: int) -> bool:
 
 
 def host() -> CpuBackend:
-    """The CPU's backend."""
-    return cpu.create()
+    """The CPU's backend.
+
+    Raises DeviceError if its library is missing or needs instructions that this processor lacks.
+    """
+    from gpumerge_cli.backends.cpu.backend import CpuBackend
+
+    return CpuBackend()
 
 
 def count_of_gpus() -> int:
@@ -151,13 +155,13 @@ def select(
     and no GPU is available.
     """
     if choice == "cpu":
-        return Selected(cpu.create(), "asked for")
+        return Selected(host(), "asked for")
     if choice == "gpu":
         return Selected(gpu.create(device), "asked for", compile_seconds())
     if choice != "auto":
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
     if not presence.is_present():
-        return Selected(cpu.create(), "the only backend of this machine")
+        return Selected(host(), "the only backend of this machine")
     if nbytes is None:
         return _first({"gpu": 0.0, "cpu": 0.0}, device, lambda name: "its kernels are the fastest")
     seconds, still = _predicted(order, nbytes, sharing=sharing, sorts=sorts)
@@ -198,7 +202,7 @@ def _first(compiling: Mapping[str, float], device: int | Sequence[int], why: Cal
     missing = ""
     for name, seconds in compiling.items():
         if name == "cpu":
-            return Selected(cpu.create(), missing + why(name), seconds)
+            return Selected(host(), missing + why(name), seconds)
         try:
             return Selected(gpu.create(device), why(name), seconds)
         except DeviceError as error:
@@ -206,10 +210,10 @@ def _first(compiling: Mapping[str, float], device: int | Sequence[int], why: Cal
     raise AssertionError("the CPU is always there")
 
 
-def available(device: int = 0) -> list[tuple[str, DeviceInfo | None, str]]:
+def available() -> list[tuple[str, DeviceInfo | None, str]]:
     """Every backend as (name, its device, ""), or (name, None, the reason why it is unavailable)."""
     rows: list[tuple[str, DeviceInfo | None, str]] = []
-    for name, create in (("gpu", lambda: gpu.create(device)), ("cpu", cpu.create)):
+    for name, create in (("gpu", partial(gpu.create, 0)), ("cpu", host)):
         try:
             rows.append((name, create().info(), ""))
         except DeviceError as error:

@@ -11,8 +11,8 @@ from gpumerge_cli.batch.document import Document, Entry, JobTable, Mistake
 from gpumerge_cli.batch.expand import Folder, fields_of, variables_in, with_fields, with_variables
 from gpumerge_cli.batch.spec import JobCommand, JobOption
 from gpumerge_cli.dataclass import dataclass, field, replace
-from gpumerge_cli.engine.inputs import read_names
 from gpumerge_cli.errors import GpumergeError, UsageError
+from gpumerge_cli.formats.naming import read_names
 from gpumerge_cli.formats.part_names import FIELD, part_names
 from gpumerge_cli.secret_values import conceal
 from gpumerge_cli.suggestions import did_you_mean

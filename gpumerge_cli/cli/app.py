@@ -36,8 +36,8 @@ def invoke(arguments: Sequence[str], *, last: bool = False) -> int:
 
 def _remove_unfinished() -> None:
     # Look only for a loaded module: --help pays for every import.
-    output, replacement = (sys.modules.get(f"gpumerge_cli.{name}") for name in ("formats.output", "replacement"))
-    left = output.remove_unfinished() if output else replacement.remove_temporaries() if replacement else []
+    output, files = (sys.modules.get(f"gpumerge_cli.{name}") for name in ("formats.output", "temporary_files"))
+    left = output.remove_unfinished() if output else files.remove_temporaries() if files else []
     for path, reason in left:
         if sys.stderr is not None:
             text = f"warning: {path}: this temporary file could not be removed ({reason}); remove it"

@@ -22,8 +22,8 @@ from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import Interrupted
 from gpumerge_cli.json_text import dumps
 from gpumerge_cli.line_file import LineFile
-from gpumerge_cli.replacement import remove_leftovers
 from gpumerge_cli.secret_values import concealed
+from gpumerge_cli.temporary_files import remove_leftovers
 from gpumerge_cli.units import format_counted, visible_lines
 from gpumerge_cli.urls import is_url, redacted
 

@@ -185,7 +185,7 @@ class _Reading:
         separator = None if options.field_separator is None else parse_separator(options.field_separator)
         files = options.files
         if options.files0_from is not None and (options.field or any(isinstance(key, str) for key in self.keys)):
-            from gpumerge_cli.engine.inputs import read_names
+            from gpumerge_cli.formats.naming import read_names
 
             files = read_names(options.files0_from)
         keys = find_keys(options, files, separator, self.keys)

@@ -41,7 +41,7 @@ def file_names(options: InputOptions) -> tuple[str, ...]:
                 "no file was named", way_out="name at least one, or - for standard input; --help tells more"
             )
         return options.files
-    from gpumerge_cli.engine.inputs import read_names
+    from gpumerge_cli.formats.naming import read_names
 
     return read_names(options.files0_from)
 

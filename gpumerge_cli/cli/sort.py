@@ -44,7 +44,7 @@ def run_sort(arguments: Sequence[str], settings: Settings | None) -> int:
     for note in command.notes if sys.stderr is not None else ():
         print_message(note)
     if command.options.files0_from is not None and not command.files:
-        from gpumerge_cli.engine.inputs import read_names
+        from gpumerge_cli.formats.naming import read_names
 
         command = replace(command, files=read_names(command.options.files0_from))
         check_operands(command, command.files)

@@ -32,7 +32,7 @@ from gpumerge_cli.engine.launches import budget_of
 from gpumerge_cli.engine.memory import ChunkBudget, memory_of
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.task import Task, TaskResult, UnfinishedError
-from gpumerge_cli.engine.workers import PassSetup, Slots
+from gpumerge_cli.engine.workers import PassSetup
 from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, InputError
 from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.formats.base import Sink, Source
@@ -56,13 +56,11 @@ class _OpenRun:
         self.shipment = shipment
         self.active = 0
         self._stack = ExitStack()
-        self._slots: Slots | None = None
+        self._setup: PassSetup | None = None
         self._ranges: list[OutputRange] = []
         try:
             self._pass = self._opened()
-            setup = PassSetup(self._pass, _backend(self._pass), self._budget)
-            setup.open()
-            self._slots = Slots(setup)
+            self._setup = PassSetup(self._pass, _backend(self._pass), self._budget)
         except BaseException:
             self.close()
             raise
@@ -121,8 +119,8 @@ class _OpenRun:
         if known is not None and isinstance(self.writer, RunFileWriter) and self.writer.has(task.position.part, known):
             return TaskResult(list(known.counts), written=known.size, nbytes=task.nbytes, part=task.position.part), ""
         self.writer.begin(task.position)
-        assert self._slots is not None, "it is open"
-        result = self._slots.do(task)
+        assert self._setup is not None, "it is open"
+        result = self._setup.do(task)
         if self.writer.is_over(task.turn):
             raise ClusterError("the run was stopped")
         for source in self._pass.sources:
@@ -143,8 +141,8 @@ class _OpenRun:
 
     def close(self) -> None:
         """Close all files and give all memory back."""
-        if self._slots is not None:
-            self._slots.close()
+        if self._setup is not None:
+            self._setup.close()
         self._stack.close()
 
 

@@ -18,7 +18,7 @@ from gpumerge_cli.costs import BACKENDS, Costs
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import GpumergeError
-from gpumerge_cli.formats.output import FORCED
+from gpumerge_cli.formats.output_file import FORCED
 
 # Items of each of two files: enough for a steady rate, few enough for patience.
 _COUNTS = {

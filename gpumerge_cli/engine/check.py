@@ -10,10 +10,11 @@ from functools import partial
 
 from gpumerge_cli import __version__
 from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.engine.alike import same_headers
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.disorder import JoinContext, disorder_error
 from gpumerge_cli.engine.executor import Executor, JobTeam, run_pass
-from gpumerge_cli.engine.inputs import Inputs, check_readable, layouts_of, open_inputs, same_headers
+from gpumerge_cli.engine.inputs import Inputs, layouts_of, open_inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.memory import check_memory
@@ -23,7 +24,7 @@ from gpumerge_cli.engine.reading_progress import Advance, is_packed
 from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.naming import known_size
+from gpumerge_cli.formats.naming import check_input, known_size
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, item_blocks
@@ -134,7 +135,7 @@ def _troubles(names: Sequence[str]) -> dict[str, InputError]:
     troubles: dict[str, InputError] = {}
     for name in names:
         try:
-            check_readable((name,))
+            check_input(name)
         except InputError as error:
             troubles[name] = error
     for name in names if troubles else ():

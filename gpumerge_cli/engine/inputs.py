@@ -12,18 +12,17 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol
 
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.engine.line_warnings import warn_about_lines
+from gpumerge_cli.engine.alike import same_headers, same_items
 from gpumerge_cli.engine.reading_progress import Advance, ReadingProgress, is_packed
 from gpumerge_cli.engine.resources import cores
-from gpumerge_cli.errors import InputError, UsageError
+from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats.base import STDIO, Source
 from gpumerge_cli.formats.format import Layout, PreparedSources, Written
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
-from gpumerge_cli.formats.naming import check_input, open_input
+from gpumerge_cli.formats.naming import check_input
 from gpumerge_cli.formats.output import check_writable
-from gpumerge_cli.formats.record_options import item_name
 from gpumerge_cli.formats.registry import layout_of, open_source, refuse_mixed_lines
 from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order.kinds import Order
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
 
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
-_SHOWN = 60
 _LARGEST = 8
 _SAMPLES = 64
 _SAMPLE_BYTES = 1 << 12
@@ -163,12 +161,6 @@ def _check_pipes(names: Sequence[str]) -> None:
                 known[pipe] = name
 
 
-def check_readable(names: Sequence[str]) -> None:
-    """Raise the InputError of the first input that cannot be opened, before any is read, which may never end."""
-    for name in names:
-        check_input(name)
-
-
 @contextmanager
 def open_inputs(
     names: Sequence[str],
@@ -193,7 +185,8 @@ def open_inputs(
     are read in their place. silent: no warnings.
     """
     layouts = layouts_of(names, items)
-    check_readable(names)
+    for name in names:
+        check_input(name)  # all of them before any is read, which may never end
     for output in outputs:
         check_writable(output)
     openings = ReadingProgress(names, layouts, advance)
@@ -204,14 +197,17 @@ def open_inputs(
             layouts = layouts_of(names, replace(items, copies=copies))
         sources = _open_all(names, layouts, stack, stopwatch, openings, folders)
         if alike:
-            _same_items(sources, layouts)
+            same_items(sources, layouts)
         first, dtype = layouts[0], sources[0].dtype
         prepared = _prepared(sources, first, stack, stopwatch, openings)
         inputs = Inputs(prepared.sources, prepared.order, first, dtype, prepared.written, openings.rest, tuple(names))
-        if alike:
-            same_headers([(source.name, inputs.shown_header(source)) for source in inputs.sources], first)
-        if not silent:
-            warn_about_lines(inputs.sources, inputs.order, items)
+        if any(isinstance(source, LineSource) for source in inputs.sources):
+            from gpumerge_cli.engine.line_warnings import warn_about_lines
+
+            if alike:
+                same_headers([(source.name, inputs.shown_header(source)) for source in inputs.sources], first)
+            if not silent:
+                warn_about_lines(inputs.sources, inputs.order, items)
         yield inputs
 
 
@@ -282,77 +278,8 @@ def _open_all(
     return sources
 
 
-def read_names(name: str) -> tuple[str, ...]:
-    """The names in the file `name`, each ended by a NUL byte. Raises InputError if there are none, or an empty one."""
-    file = open_input(name, plain=True)
-    try:
-        data = file.read_exactly(0, file.size)
-    finally:
-        file.close()
-    names = [os.fsdecode(part) for part in data.removesuffix(b"\0").split(b"\0")] if data else []
-    if not names:
-        raise InputError("it names no file", where=name, way_out="give it names that each end in a NUL byte")
-    if b"\n" in data and b"\0" not in data and not os.path.exists(names[0]):
-        way_out = "end each in NUL, as find -print0 does, or tr '\\n' '\\0'"
-        raise InputError("its names end in newlines, not in NUL bytes", where=name, way_out=way_out)
-    for number, one in enumerate(names, start=1):
-        if not one:
-            raise InputError(
-                "a name is empty", where=f"{name}:{number}", way_out="give each name once, ended by one NUL"
-            )
-        if one == STDIO and name == STDIO:
-            raise InputError(
-                "- cannot be both a file and the list of files", where=f"{name}:{number}", way_out="list it in a file"
-            )
-    return tuple(names)
-
-
 def _mean_line(source: Source, position: float, end: int) -> float:
     start = int(source.size * position)
     sample = bytearray(min(_SAMPLE_BYTES, source.size - start))
     source.read_into(start, sample)
     return max(1.0, len(sample) / max(1, sample.count(end)))
-
-
-def _same_items(sources: Sequence[Source], layouts: Sequence[Layout]) -> None:
-    first, its = sources[0], layouts[0]
-    for source, layout in zip(sources, layouts, strict=True):
-        in_rows = (layout.format.holds == "rows", its.format.holds == "rows")
-        if not _same(source.dtype, first.dtype) or in_rows[0] != in_rows[1]:
-            raise InputError(
-                f"holds {_items(source, layout)}, but {first.name} holds {_items(first, its)}",
-                where=source.name,
-                way_out="convert one of them: all inputs need one type",
-            )
-
-
-def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
-    """Raise InputError if files, by name and header, have headers that differ; an empty file's differs from none.
-
-    layout: of the first file, whose format says which differences count.
-    """
-    given = [(name, header) for name, header in headers if header]
-    for name, header in given[1:]:
-        if not layout.format.same_header(header, given[0][1], layout.items):
-            raise InputError(
-                f"its header {_shown_header(header)} differs from that of {given[0][0]}, {_shown_header(given[0][1])}",
-                where=f"{name}:1",
-                way_out="give all files the same columns and header, or join them by a key with gpumerge join",
-            )
-
-
-def _shown_header(header: bytes) -> str:
-    text = header.rstrip(b"\r\n\0").decode("utf-8", "replace").removeprefix("\ufeff")
-    return repr(text[:_SHOWN]) + ("..." if len(text) > _SHOWN else "")
-
-
-def _same(dtype: Dtype | None, first: Dtype | None) -> bool:
-    if dtype is None or first is None or dtype.kind in "SV" or first.kind in "SV":
-        return dtype == first
-    return dtype.newbyteorder("=") == first.newbyteorder("=")
-
-
-def _items(source: Source, layout: Layout) -> str:
-    if layout.format.holds == "rows":
-        return "rows"
-    return "lines of text" if source.dtype is None else item_name(source.dtype)

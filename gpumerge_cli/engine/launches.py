@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpumerge_cli.backends.base import Backend, ChunkSizes
+from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.memory import ChunkBudget, chunk_budget
 from gpumerge_cli.engine.outcome import LaunchInfo
@@ -29,14 +29,6 @@ def policy_of(backend: Backend, work: Pass) -> LaunchPolicy | SortPolicy:
     return backend.resolve(launch.launch, work.order, min(most, len(work.sources)))
 
 
-def chunk_sizes_of(backend: Backend, work: Pass, policy: LaunchPolicy | SortPolicy) -> ChunkSizes:
-    """The chunk sizes that suit the backend in the pass. They include room for sorting chunks again."""
-    sizes = backend.chunk_sizes(work.order, len(work.sources), work.mean_bytes)
-    if work.sorts or not isinstance(policy, SortPolicy):
-        return sizes
-    return replace(sizes, footprint=sizes.footprint + backend.piece_sizes(work.order, work.mean_bytes).room)
-
-
 def budget_of(
     work: Pass,
     backend: Backend,
@@ -51,7 +43,10 @@ def budget_of(
     """
     if work.budget is not None:
         return work.budget
-    sizes, number, item = chunk_sizes_of(backend, work, policy), len(work.sources), work.order.item_bytes
+    number, item = len(work.sources), work.order.item_bytes
+    sizes = backend.chunk_sizes(work.order, number, work.mean_bytes)
+    if isinstance(policy, SortPolicy) and not work.sorts:  # room to sort chunks again
+        sizes = replace(sizes, footprint=sizes.footprint + backend.piece_sizes(work.order, work.mean_bytes).room)
     return chunk_budget(sizes, work.nbytes, number, threads, memory, device_memory, item=item)
 
 

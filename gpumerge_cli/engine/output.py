@@ -22,8 +22,8 @@ from gpumerge_cli.formats.part_names import check_part_names, part_names
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_types import ItemType
-from gpumerge_cli.replacement import remove_leftovers
 from gpumerge_cli.results.run import OutputPart
+from gpumerge_cli.temporary_files import remove_leftovers
 from gpumerge_cli.urls import is_url
 
 _MOST_AHEAD = 8  # 8 processes bring as many pages into memory as 16 do
@@ -57,7 +57,6 @@ class Output:
         self._all: list[Sink] = []  # with the counts
         self._threads = job.resources.threads
         self._reserved: Sequence[int] = ()
-        self._cuts = False
         known, margin = job.operation.equals.keeps_all, job.operation.margin
         most, items = max(sizes) if known else inputs.nbytes, int(inputs.nbytes / inputs.mean_bytes)
         most = most if margin is None else margin.most(most, items)
@@ -112,8 +111,7 @@ class Output:
             if by_devices:
                 self._populate()
         elif operation.equals is Equals.UNION and operation.margin is None:
-            self._cuts = self.seekable
-            with suppress(OutputError):  # they may need less; `commit` gives back some
+            with suppress(OutputError):  # they may need less; `finish` gives back some
                 self.reserve(self.sizes)
 
     def reserve(self, sizes: Sequence[int]) -> None:
@@ -152,10 +150,7 @@ class Output:
         if self._counts is not None:
             per_part.append(PartTotal(items, _COUNT_BYTES * items))
         for sink, part in zip(self._all, per_part, strict=True):
-            sink.check_uncut(part.nbytes)
-            if self._cuts and sink is not self._counts:
-                sink.cut(part.nbytes)
-            sink.finish(count=part.items, durable=durable)
+            sink.finish(nbytes=part.nbytes, count=part.items, durable=durable)
 
     def commit(self, *, durable: bool) -> None:
         """Give all files their names, once they are finished.
@@ -172,10 +167,11 @@ class Output:
             if len(self._all) > 1:
                 error.way_out = f"these {what} are new: {', '.join(stay)}" if stay else f"all {what} are as they were"
             raise
-        self.abort()
+        if len(self._all) > 1:
+            self.abort()
 
     def abort(self) -> None:
-        """Remove what was written; after `commit`, what was kept of files that were replaced."""
+        """Remove what was written; after `commit`, what was kept of several files that were replaced."""
         for sink in self._all:
             with suppress(OSError):
                 sink.abort()

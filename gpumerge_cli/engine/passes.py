@@ -92,7 +92,7 @@ class Pass:
     def planner(self) -> Planner:
         """Cuts the sources."""
         if self.join is None:
-            return Planner(self.sources, self.order, self.grid, groups=self.equals.groups or self.margin is not None)
+            return Planner(self.sources, self.order, self.grid, groups=self.job.operation.by_groups)
         return Planner(self.sources, self.join.compared, groups=True, keys=self.join.tables)
 
     def detached(self, job: Job) -> Pass:

@@ -23,8 +23,9 @@ from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.native.calls import Readable
 from gpumerge_cli.native.comparison import key_by
+from gpumerge_cli.native.cuts import Cuts
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.plan import Chunk, Planner
+from gpumerge_cli.plan import Chunk
 
 Row = NDArray[np.int64]
 
@@ -79,8 +80,8 @@ class _Cutter(ABC):
     """The part of Ranks that does not depend on the items."""
 
     def __init__(self, sources: Sequence[Readable], order: Order) -> None:
-        self._planner = Planner(sources, order)
-        self._sizes: Row = np.array(self._planner.sizes, np.int64)
+        self._cuts = Cuts(sources, order)
+        self._sizes: Row = np.array(self._cuts.sizes, np.int64)
         self._zeros = np.zeros_like(self._sizes)
 
     @abstractmethod
@@ -99,9 +100,9 @@ class _Cutter(ABC):
         return Chunk(tuple(zip(low.tolist(), high.tolist(), strict=True)), int(low.sum()))
 
     def _near(self, targets: Row | Sequence[int], low: Row | None = None, high: Row | None = None) -> NDArray[np.int64]:
-        """Cuts, a row each. See Planner."""
+        """Cuts, a row each. See Cuts.at."""
         wanted = array("q", np.asarray(targets, np.int64).tobytes())
-        return np.array(self._planner.near_in_rows(wanted, low, high)).reshape(-1, len(self._sizes))
+        return np.array(self._cuts.at(wanted, low, high)).reshape(-1, len(self._sizes))
 
     def _edge(self, rank: int) -> Row:
         return self.cut(rank).positions if rank >= 0 else self.from_end(-rank)
@@ -144,7 +145,7 @@ class FixedRanks(_Cutter):
         return self.cut(max(0, self.all().rank - count)).positions
 
     def bounds(self, item: bytes) -> tuple[RankCut, RankCut]:
-        ahead, behind = (np.array(cut, np.int64) for cut in self._planner.bounds(item))
+        ahead, behind = (np.array(cut, np.int64) for cut in self._cuts.bounds(item))
         return self._counted(ahead), self._counted(behind)
 
     def _counted(self, positions: Row) -> RankCut:
@@ -222,7 +223,7 @@ class LineRanks(_Cutter):
         return self._found(bracket, -count).positions
 
     def bounds(self, item: bytes) -> tuple[RankCut, RankCut]:
-        ahead, behind = (np.array(cut, np.int64) for cut in self._planner.bounds(item))
+        ahead, behind = (np.array(cut, np.int64) for cut in self._cuts.bounds(item))
         first = RankCut(ahead, self._lines(self._zeros, ahead))
         return first, RankCut(behind, first.counts + self._lines(ahead, behind))
 

@@ -6,7 +6,6 @@ import operator
 import threading
 from collections import deque
 from collections.abc import Callable
-from functools import cached_property
 from typing import cast
 
 from gpumerge_cli.backends.base import Backend, CountingWorkspace, Workspace
@@ -25,7 +24,7 @@ from gpumerge_cli.engine.task import Position, Task, TaskResult, UnfinishedError
 from gpumerge_cli.engine.writers import HalfWrittenError, Merged
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError
 from gpumerge_cli.launch import SortPolicy
-from gpumerge_cli.native.calls import ChunkCalls, ChunkWorker, Disordered
+from gpumerge_cli.native.calls import ChunkWorker, Disordered
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk
 
@@ -35,11 +34,9 @@ _LEAST_CHUNK = 64 << 10
 
 
 class PassSetup:
-    """A backend that is set up for a pass: the state that its slots share.
+    """A backend that is set up for a pass, and a slot for each thread that has it carry out tasks.
 
-    feed: gives the number of its slots, and bytes of a chunk that suits them. calls: do a chunk in one call, if the
-    backend can. written_by_calls: whether they write its result, too. shrunk_to: bytes of the largest chunk that is
-    tried since the device has run out of memory; 0 if it never did.
+    The writer's targets must be known. feed: gives the number of threads, and bytes of a chunk that suits them.
     """
 
     def __init__(self, work: Pass, backend: Backend, feed: BudgetFunction) -> None:
@@ -47,30 +44,34 @@ class PassSetup:
         self.backend = backend
         self.policy = policy_of(backend, work)
         self.budget = feed(backend, self.policy)
-        self.calls: ChunkCalls | None = None
-        self.written_by_calls = False
+        targets = work.writer.targets if work.action == "merge" else ()
+        self.chunk_workers = backend.chunk_workers(work, self.policy, targets) if work.action == "merge" else None
+        """Makes workers that do a chunk in one call, if the backend can."""
+        self.written_by_calls = self.chunk_workers is not None and len(targets) > 0
+        """Whether these calls write the result, too."""
         self.shrunk_to = 0
-        self._opened = False
+        """Bytes of the largest chunk that is tried since the device has run out of memory; 0 if it never did."""
+        self._device = backend.info().name  # now, while it answers: a report names a device that was lost, too
+        self._slots: dict[int, Slot] = {}
         self._lock = threading.Lock()
 
-    def open(self) -> None:
-        """Prepare what all slots use; further calls do nothing. The writer's targets must be known by now."""
-        work = self.work
-        with self._lock:
-            if not self._opened and work.action == "merge":
-                targets = work.writer.targets
-                self.calls = self.backend.chunk_calls(work, self.policy, targets)
-                self.written_by_calls = self.calls is not None and len(targets) > 0
-            self._opened = True
+    def do(self, task: Task) -> TaskResult:
+        """Carry out the task in the slot of the calling thread. Raises UnfinishedError."""
+        thread = threading.get_ident()
+        slot = self._slots.get(thread)
+        if slot is None:
+            slot = self._slots[thread] = Slot(self)
+        return slot.do(task)
 
-    @cached_property
-    def device(self) -> str:
-        """The name of its device."""
-        return self.backend.info().name
+    def close(self) -> None:
+        """Give all memory back. No thread carries out a task."""
+        for slot in self._slots.values():
+            slot.close()
+        self._slots.clear()
 
     def launch_info(self) -> LaunchInfo:
         """Its device and launch, for reports."""
-        return launch_info(self.device, self.policy, self.shrunk_to)
+        return launch_info(self._device, self.policy, self.shrunk_to)
 
     def warm_up(self) -> None:
         """Merge two items, so that compiling and loading code counts as start-up and not as the first chunk's work."""
@@ -92,7 +93,7 @@ class PassSetup:
             if isinstance(self.policy, SortPolicy):
                 workspace.sort(self.policy)
             elif work.margin is not None and self.backend.remote:
-                cast(CountingWorkspace, workspace).merge_counted(self.policy, equals)
+                cast(CountingWorkspace, workspace).merge(self.policy, equals, counted=True)
             else:
                 workspace.merge(self.policy, equals)
             workspace.download()
@@ -185,10 +186,10 @@ class Slot:
         if work.lenient and not work.planner.is_cut([stop for _, stop in piece.ranges]):
             raise FoundDisorderError(0)
         capacity = self._room()
-        if setup.calls is None:
+        if setup.chunk_workers is None:
             return self._in_steps(capacity, piece)
         if self._caller is None:
-            self._caller = setup.calls.worker(capacity)
+            self._caller = setup.chunk_workers(capacity)
         try:
             self._caller.run(piece.ranges, position.part, position.offset)
         except Disordered as found:
@@ -213,7 +214,7 @@ class Slot:
         if work.margin is not None:
             assert not isinstance(policy, SortPolicy), "a GPU counts as it merges"
             counting = cast(CountingWorkspace, workspace)
-            counting.merge_counted(policy, equals)
+            counting.merge(policy, equals, counted=True)
             workspace.spans.insert(0, read)
             if work.margin.count == "apart":
                 return counting
@@ -261,33 +262,7 @@ class Slot:
         self._workspace = self._caller = None
 
 
-class Slots:
-    """The slots of a setup, one for each thread that does a task."""
-
-    def __init__(self, setup: PassSetup) -> None:
-        self.setup = setup
-        self._local = threading.local()
-        self._all: list[Slot] = []
-        self._lock = threading.Lock()
-
-    def do(self, task: Task) -> TaskResult:
-        """Carry out the task in the slot of the calling thread. Raises UnfinishedError."""
-        slot: Slot | None = getattr(self._local, "slot", None)
-        if slot is None:
-            slot = self._local.slot = Slot(self.setup)
-            with self._lock:
-                self._all.append(slot)
-        return slot.do(task)
-
-    def close(self) -> None:
-        """Give all memory back."""
-        with self._lock:
-            for slot in self._all:
-                slot.close()
-            self._all.clear()
-
-
-class CpuWorker(Slots):
+class CpuWorker:
     """A thread on the CPU; threads of workers that are lost may use it, too. All of a pass share one setup.
 
     See threads.Worker.
@@ -296,18 +271,25 @@ class CpuWorker(Slots):
     threads = 1
 
     def __init__(self, number: int, setup: PassSetup) -> None:
-        super().__init__(setup)
         self.name = f"cpu {number}"
         self.backend = setup.backend.name
         self.chunk_bytes = setup.budget.chunk_bytes
+        self._setup = setup
 
     def start(self) -> None:
+        """See Worker. Its setup is ready."""
+
+    def do(self, task: Task) -> TaskResult:
         """See Worker."""
-        self.setup.open()
+        return self._setup.do(task)
 
     def launch_info(self) -> LaunchInfo:
         """See Worker."""
-        return self.setup.launch_info()
+        return self._setup.launch_info()
+
+    def close(self) -> None:
+        """See Worker. The other workers of the pass are done, too."""
+        self._setup.close()
 
 
 class DeviceWorker:
@@ -324,27 +306,25 @@ class DeviceWorker:
         self._work = work
         self._create = create
         self._feed = feed
-        self._slots: Slots | None = None
+        self._setup: PassSetup | None = None
 
     def start(self) -> None:
         """See Worker."""
         setup = PassSetup(self._work, self._create(), self._feed)
         if self._work.action == "merge":
             setup.warm_up()
-        setup.open()
-        _ = setup.device  # while it answers: a report names a device that was lost, too
-        self.threads, self.chunk_bytes, self._slots = setup.budget.workers, setup.budget.chunk_bytes, Slots(setup)
+        self.threads, self.chunk_bytes, self._setup = setup.budget.workers, setup.budget.chunk_bytes, setup
 
     def do(self, task: Task) -> TaskResult:
         """See Worker."""
-        assert self._slots is not None, "a worker starts first"
-        return self._slots.do(task)
+        assert self._setup is not None, "a worker starts first"
+        return self._setup.do(task)
 
     def launch_info(self) -> LaunchInfo:
         """See Worker."""
-        return LaunchInfo() if self._slots is None else self._slots.setup.launch_info()
+        return LaunchInfo() if self._setup is None else self._setup.launch_info()
 
     def close(self) -> None:
         """See Worker."""
-        if self._slots is not None:
-            self._slots.close()
+        if self._setup is not None:
+            self._setup.close()

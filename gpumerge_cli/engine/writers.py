@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from math import inf
 from typing import Any, Protocol, cast
 
 from gpumerge_cli.backends.base import CountingWorkspace
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.engine.offsets import OffsetAllocator
 from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.task import Position
 from gpumerge_cli.errors import DeviceError
@@ -81,14 +83,21 @@ class ResultWriter(Protocol):
 class SinkWriter:
     """Writes results to a sink, or to one for each part of the output, which are alike. See ResultWriter.
 
-    equals: the items that remain of several equal ones. start: bytes that the only sink holds already.
+    If sizes are those of the plan, and writes may come in any order, pieces are written at their planned offsets as
+    they come. Otherwise a piece lies behind all pieces before it, so tasks take turns; where writes may come in any
+    order, they do so only to take their offsets. equals: the items that remain of several equal ones. start: bytes that
+    the only sink holds already.
     """
 
     def __init__(self, sinks: Sequence[Sink], equals: Equals, start: int = 0) -> None:
         self._sinks = sinks
-        planned = sinks[0].exact and equals.keeps_all
-        self._in_turns = not (planned and sinks[0].seekable)
-        self._offsets = OffsetAllocator(planned=planned, seekable=sinks[0].seekable, ends=[start] * len(sinks))
+        self._seekable = sinks[0].seekable
+        self._in_turns = not (sinks[0].exact and equals.keeps_all and self._seekable)
+        self._turn = 0
+        self._ends = [start] * len(sinks)  # of what each part holds already
+        self._stopped = False
+        self._over_from: float = inf  # the first task whose result is not wanted
+        self._changed = threading.Condition()
 
     @property
     def targets(self) -> Sequence[Target]:
@@ -105,7 +114,7 @@ class SinkWriter:
                 if not sink.exact:
                     merged.spans.append(Span("compress", time.perf_counter() - start, len(piece)))
                 planned = Position(position.part, position.offset + written)
-                with self._offsets.allocate(turn, planned, len(data), last=last and not left) as at:
+                with self._offset(turn, planned, len(data), last=last and not left) as at:
                     if at is None:
                         return None
                     start = time.perf_counter()
@@ -114,7 +123,7 @@ class SinkWriter:
                 written += len(data)
             if last and left:  # the end of a result that was made meanwhile
                 end = Position(position.part, position.offset + written)
-                with self._offsets.allocate(turn, end, 0, last=True) as at:
+                with self._offset(turn, end, 0, last=True) as at:
                     if at is None:
                         return None
         except DeviceError as error:
@@ -124,19 +133,49 @@ class SinkWriter:
         return written
 
     def is_over(self, turn: int) -> bool:
-        return self._offsets.is_over(turn)
+        return self._stopped or turn >= self._over_from
 
     def finish_before(self, turn: int, position: Position) -> int | None:
         # All ahead of it have been placed then.
-        with self._offsets.allocate(turn, position, 0, last=False) as at:
+        with self._offset(turn, position, 0, last=False) as at:
             if at is not None:
-                self._offsets.end_before(turn)
+                with self._changed:
+                    self._over_from = min(self._over_from, turn)
+                    self._changed.notify_all()
             return at
 
     def stop(self) -> None:
-        self._offsets.stop()
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
         for sink in self._sinks:
             sink.stop()
+
+    @contextmanager
+    def _offset(self, turn: int, planned: Position, nbytes: int, *, last: bool) -> Iterator[int | None]:
+        """The offset of a piece of `nbytes` of task number `turn`, for writing inside the body; None if it is over.
+
+        planned: the position that the plan gives it. last: whether it is the task's last piece.
+        """
+        if not self._in_turns:
+            yield None if self.is_over(turn) else planned.offset
+            return
+        with self._changed:
+            self._changed.wait_for(lambda: self.is_over(turn) or self._turn == turn)
+            offset = None
+            if not self.is_over(turn):
+                offset = self._ends[planned.part]
+                self._ends[planned.part] += nbytes
+            if last and self._seekable:
+                self._next()
+        yield offset
+        if last and not self._seekable:
+            with self._changed:
+                self._next()
+
+    def _next(self) -> None:
+        self._turn += 1
+        self._changed.notify_all()
 
 
 class CountingWriter(SinkWriter):

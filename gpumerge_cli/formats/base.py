@@ -98,15 +98,6 @@ class Sink(Protocol):
         will write them at once, None for one a core.
         """
 
-    def check_uncut(self, nbytes: int) -> None:
-        """Raise OutputError if others have cut the output, to which `nbytes` of items were written.
-
-        Call it ahead of `cut`.
-        """
-
-    def cut(self, nbytes: int) -> None:
-        """End the output behind `nbytes` of items, where more room was reserved. All are written by then."""
-
     def populate(self, threads: int) -> None:
         """Have so many processes prepare memory for the writes that will come, if that helps; return at once.
 
@@ -119,8 +110,12 @@ class Sink(Protocol):
     def write_at(self, start: int, data: Bytes) -> None:
         """Write encoded `data` at byte `start` of all encoded data; from any thread, in order if not `seekable`."""
 
-    def finish(self, *, count: int | None = None, durable: bool = False) -> None:
-        """Everything is written: do all of `commit` that may fail for lack of room; further calls do nothing."""
+    def finish(self, *, nbytes: int | None = None, count: int | None = None, durable: bool = False) -> None:
+        """Everything is written: do all of `commit` that may fail for lack of room; further calls do nothing.
+
+        nbytes: of all encoded data. Then room that was reserved behind them is given back, and an output that others
+        have cut is an OutputError. None if nobody counted.
+        """
 
     def commit(self, *, count: int | None = None, durable: bool = False, keep: bool = False) -> None:
         """Everything is written: put the output in its place.

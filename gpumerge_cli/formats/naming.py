@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from gpumerge_cli.errors import GpumergeError
+from gpumerge_cli.errors import GpumergeError, InputError
 from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats import input as files
 from gpumerge_cli.formats.base import STDIO
@@ -72,3 +72,28 @@ def known_size(name: str) -> int:
         return 0 if name == STDIO else size_of(name)
     except (OSError, ValueError, GpumergeError):
         return 0
+
+
+def read_names(name: str) -> tuple[str, ...]:
+    """The names in the file `name`, each ended by a NUL byte. Raises InputError if there are none, or an empty one."""
+    file = open_input(name, plain=True)
+    try:
+        data = file.read_exactly(0, file.size)
+    finally:
+        file.close()
+    names = [os.fsdecode(part) for part in data.removesuffix(b"\0").split(b"\0")] if data else []
+    if not names:
+        raise InputError("it names no file", where=name, way_out="give it names that each end in a NUL byte")
+    if b"\n" in data and b"\0" not in data and not os.path.exists(names[0]):
+        way_out = "end each in NUL, as find -print0 does, or tr '\\n' '\\0'"
+        raise InputError("its names end in newlines, not in NUL bytes", where=name, way_out=way_out)
+    for number, one in enumerate(names, start=1):
+        if not one:
+            raise InputError(
+                "a name is empty", where=f"{name}:{number}", way_out="give each name once, ended by one NUL"
+            )
+        if one == STDIO and name == STDIO:
+            raise InputError(
+                "- cannot be both a file and the list of files", where=f"{name}:{number}", way_out="list it in a file"
+            )
+    return tuple(names)

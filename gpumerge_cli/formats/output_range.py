@@ -11,7 +11,7 @@ from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import OutputError, lost_output, output_error
 from gpumerge_cli.extents import SinkLocation, Target
-from gpumerge_cli.formats.output_stream import FEW_CORES, LARGEST_WRITE
+from gpumerge_cli.formats.output_stream import LARGEST_WRITE, WRITERS, write_all
 from gpumerge_cli.native.mapping import Mapping
 
 
@@ -28,7 +28,6 @@ class OutputRange:
         self.name = place.name
         self._place = place
         self._mapping: Mapping | None = None
-        self._writers = 1 if len(os.sched_getaffinity(0)) <= FEW_CORES else 2
         # Opening a pipe would wait for who reads it.
         how = (os.O_RDWR if place.mapped else os.O_WRONLY) | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
@@ -61,16 +60,13 @@ class OutputRange:
     def target(self, start: int, swap: int) -> Target | None:
         """The place of the bytes from `start` on."""
         memory = 0 if self._mapping is None else self._mapping.address
-        return Target(self.name, self._descriptor, start, LARGEST_WRITE, self._writers, swap, memory)
+        return Target(self.name, self._descriptor, start, LARGEST_WRITE, WRITERS, swap, memory)
 
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """The process that made the file has taken its room."""
 
-    def check_uncut(self, nbytes: int) -> None:
-        """The process that made the file looks at its size."""
-
-    def cut(self, nbytes: int) -> None:
-        """The process that made the file ends it."""
+    def end_at(self, nbytes: int) -> None:
+        """The process that made the file looks at its size, and ends it."""
 
     def populate(self, threads: int) -> None:
         """The processes that write bring the pages into memory as they come to them."""
@@ -80,15 +76,8 @@ class OutputRange:
         if self._mapping is not None:
             if not self._mapping.write(position, data):
                 raise lost_output(self.name)
-            return
-        view = memoryview(data)
-        while len(view):
-            try:
-                count = os.pwrite(self._descriptor, view[: LARGEST_WRITE - position % LARGEST_WRITE], position)
-            except OSError as error:
-                raise output_error(error, self.name) from None
-            view = view[count:]
-            position += count
+        else:
+            write_all(self._descriptor, data, position, self.name)
 
     def finish(self, *, durable: bool = False) -> None:
         """Have the file system take all bytes written so far, and say whether it could. durable: onto storage.

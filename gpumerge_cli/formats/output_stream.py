@@ -15,8 +15,11 @@ from gpumerge_cli.formats.base import STDIO
 # A call fills page cache in pieces of its own size, as large as its alignment allows. On ext4 calls of 1 MiB wrote 4.5
 # to 4.8 GB/s where those of 128 KiB, which cat makes, wrote 2.7 to 4.2: a machine of 16 cores with its memory at hand.
 # On a small one whose host first had to find so much of it in one place they took twice as long (both Linux 6).
-FEW_CORES = 2
-LARGEST_WRITE = 128 << 10 if len(os.sched_getaffinity(0)) <= FEW_CORES else 1 << 20
+_FEW_CORES = 2
+LARGEST_WRITE = 128 << 10 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 1 << 20
+# A file takes one writer at a time. A second one is ready when it is done, if there is a core for it to wait on;
+# further ones would only be in the way.
+WRITERS = 1 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 2
 _NAMED_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,6})")
 
 begun: list[str] = []
@@ -54,11 +57,8 @@ class OutputStream:
     def reserve(self, nbytes: int, threads: int | None = None) -> None:
         """A stream has no room of its own."""
 
-    def check_uncut(self, nbytes: int) -> None:
-        """Nobody can cut what went out."""
-
-    def cut(self, nbytes: int) -> None:
-        """It ends behind what was written."""
+    def end_at(self, nbytes: int) -> None:
+        """It ends behind what was written, and nobody can cut what went out."""
 
     def stop(self) -> None:
         """No thread waits here for another one's data."""
@@ -101,6 +101,18 @@ class OutputStream:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def write_all(descriptor: int, data: Bytes, position: int, name: str) -> None:
+    """Write all of `data` at byte `position` of a file. name: its name in errors. Raises OutputError."""
+    view = memoryview(data)
+    while len(view):
+        try:
+            count = os.pwrite(descriptor, view[: LARGEST_WRITE - position % LARGEST_WRITE], position)
+        except OSError as error:
+            raise output_error(error, name) from None
+        view = view[count:]
+        position += count
 
 
 def descriptor_named(name: str) -> int | None:

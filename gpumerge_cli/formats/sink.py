@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.extents import SinkLocation, Target, UploadLocation
 from gpumerge_cli.formats.fixed_source import foreign_keys
-from gpumerge_cli.formats.output import OutputFile
+from gpumerge_cli.formats.output_file import OutputFile
 from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.formats.output_stream import OutputStream
 
@@ -97,15 +97,6 @@ class ItemSink:
         if self.exact:
             self._output.reserve(self._start + nbytes, threads)
 
-    def check_uncut(self, nbytes: int) -> None:
-        """See Sink."""
-        self._output.check_uncut(self._start + nbytes if self.exact else 0)
-
-    def cut(self, nbytes: int) -> None:
-        """See Sink."""
-        if self.exact:
-            self._output.cut(self._start + nbytes)
-
     def populate(self, threads: int) -> None:
         """See Sink."""
         self._output.populate(threads)
@@ -123,10 +114,12 @@ class ItemSink:
                 self._footer.note(self._start + start, data)
                 self._end = max(self._end, start + len(data))
 
-    def finish(self, *, count: int | None = None, durable: bool = False) -> None:
+    def finish(self, *, nbytes: int | None = None, count: int | None = None, durable: bool = False) -> None:
         """See Sink."""
         if self._finished:
             return
+        if nbytes is not None:  # first: what is written below makes a file that was cut as long again
+            self._output.end_at(self._start + nbytes if self.exact else 0)
         if self._empty and not self.exact:
             self._output.write_at(0, self._packed(b""))
         if self._footer is not None:

@@ -52,7 +52,7 @@ class _Part:
 
 
 class StoredOutput:
-    """An object of a store, written at any position from any thread. See formats.output.OutputFile.
+    """An object of a store, written at any position from any thread. See formats.output_file.OutputFile.
 
     most: about the bytes that it may have, 0 if nobody knows. Raises OutputError, UsageError.
     """
@@ -78,7 +78,7 @@ class StoredOutput:
         """Whether the first bytes may be written again at the end: the first part is kept until then."""
         return self._upload.any_order
 
-    def check_uncut(self, nbytes: int) -> None:
+    def end_at(self, nbytes: int) -> None:
         """Raise OutputError if parts that other processes were to send are missing. nbytes: of the whole object."""
         end = 0
         for start in sorted(self._lent):
@@ -86,9 +86,6 @@ class StoredOutput:
                 end += self._lent[start]
         if self._lent and self._end + end != nbytes:  # a fault of this program; the head is all that was written here
             raise OutputError("parts are missing", where=self.name)
-
-    def cut(self, nbytes: int) -> None:
-        """It ends behind what was written."""
 
     def stop(self) -> None:
         """Threads that wait for their part's turn come back."""

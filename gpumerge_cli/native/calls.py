@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from gpumerge_cli.buffers import Bytes
@@ -92,8 +92,5 @@ class CountingWorker(ChunkWorker, Protocol):
         """The number of equals of each item of the last result, as int64, where the margin counts them apart."""
 
 
-class ChunkCalls(Protocol):
-    """Chunks of one merge, each done in one call, for any number of threads."""
-
-    def worker(self, capacity: int) -> ChunkWorker:
-        """A worker for chunks of up to `capacity` bytes. Raises MemoryError."""
+ChunkWorkers = Callable[[int], ChunkWorker]
+"""Makes a worker for chunks of up to so many bytes, for each thread one. Raises MemoryError."""

@@ -25,7 +25,7 @@ _STAGES = ("read", "index", "check", "kernel", "write")
 
 
 class Chunks:
-    """See ChunkCalls."""
+    """The merge of the chunks of one work, for any number of threads, each with a worker."""
 
     def __init__(self, work: ChunkWork, policy: LaunchPolicy | SortPolicy, targets: Sequence[Target]) -> None:
         lib = library()
@@ -42,9 +42,6 @@ class Chunks:
             if gate is None:
                 raise MemoryError
             self.gates.append(gate)
-
-    def worker(self, capacity: int) -> CpuChunkWorker:
-        return CpuChunkWorker(self, capacity)
 
     def __del__(self) -> None:
         for gate in getattr(self, "gates", ()):

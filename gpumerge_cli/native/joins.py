@@ -22,7 +22,7 @@ _ROOM = 1.25
 
 
 class Joins:
-    """The joins of one work, for any number of threads. See ChunkCalls. It keeps all alive that its spec points to."""
+    """The joins of one work, for any number of threads. It keeps all alive that its spec points to."""
 
     def __init__(self, sources: Sequence[Readable], join: JoinRules, *, check: bool = True) -> None:
         lib = library()
@@ -41,9 +41,6 @@ class Joins:
             shows=join.shows,
         )
         self.spec.keys.contents = self._key
-
-    def worker(self, capacity: int) -> JoinWorker:
-        return JoinWorker(self, capacity)
 
 
 class JoinWorker:

@@ -12,7 +12,6 @@ import pytest
 
 from gpumerge_cli import costs
 from gpumerge_cli.backends import select as backends_select
-from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.backends.gpu import presence
 from gpumerge_cli.backends.select import choose, select
@@ -125,7 +124,7 @@ def test_auto_has_all_work_that_help(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backends_select, "count_of_gpus", lambda: 2)
     lines = Order.lines()
     small = choose("auto", None, lines, 10**6)
-    assert (small.host, small.devices) == (cpu.create, ())
+    assert (small.host, small.devices) == (backends_select.host, ())
     huge = choose("auto", None, lines, 10**11)
     assert huge.host is not None
     assert [device.name for device in huge.devices] == ["gpu 0"]
@@ -165,12 +164,14 @@ def test_what_is_kept_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert load_costs() == MODEL
 
 
-def test_costs_of_older_versions_are_taken(tmp_path: Path) -> None:
+def test_costs_of_older_versions_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    place = save_costs(MODEL)
     numbers = asdict(MODEL)
     del numbers["written"], numbers["mapped"]
-    (tmp_path / "costs.json").write_text(json.dumps(numbers))
+    place.write_text(json.dumps(numbers))
     built_in = Costs()
-    assert load_costs(tmp_path / "costs.json") == replace(MODEL, written=built_in.written, mapped=built_in.mapped)
+    assert load_costs() == replace(MODEL, written=built_in.written, mapped=built_in.mapped)
 
 
 @pytest.mark.parametrize(
@@ -179,9 +180,10 @@ def test_costs_of_older_versions_are_taken(tmp_path: Path) -> None:
      json.dumps({**asdict(MODEL), "link": -1.0}), json.dumps({**asdict(MODEL), "link": float("inf")}), "[" * 100_000,
      json.dumps({**asdict(MODEL), "storage": float("nan")})],
 )  # fmt: skip
-def test_what_makes_no_sense_is_left(tmp_path: Path, text: str) -> None:
-    (tmp_path / "costs.json").write_text(text)
-    assert load_costs(tmp_path / "costs.json") == Costs()
+def test_what_makes_no_sense_is_left(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    save_costs(MODEL).write_text(text)
+    assert load_costs() == Costs()
 
 
 def test_costs_that_others_may_have_written_are_not_believed(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpumerge_cli.backends.cpu.access import create
 from gpumerge_cli.backends.cpu.policy import resolve
+from gpumerge_cli.backends.select import host
 from gpumerge_cli.backends.variants.rung4_path import CHAINS
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchRequest
@@ -36,7 +36,7 @@ def test_what_only_a_gpu_has_is_said_to_be_without_effect() -> None:
 
 def test_how_much_is_sorted_at_once_does_not_go_by_the_threads() -> None:
     """But short lines go through fresh memory where few threads share that."""
-    backend = create()
+    backend = host()
     for order, item_bytes in ((Order.of("uint32"), 4), (Order.lines(), 50)):
         rooms = [backend.whole_sort(order, 1 << 33, item_bytes, 1 << 23, threads) for threads in (1, 2, 16, 64)]
         assert None not in rooms

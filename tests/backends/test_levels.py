@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.backends.cpu import access as cpu
+from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.native import library
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ PARTS = (
 
 @pytest.mark.skipif(library.VARIABLE not in os.environ, reason="no level is forced")
 def test_the_level_is_the_one_that_is_forced() -> None:
-    assert cpu.create().info().details["level"] == os.environ[library.VARIABLE]
+    assert backends_select.host().info().details["level"] == os.environ[library.VARIABLE]
 
 
 @pytest.mark.skipif(library.VARIABLE in os.environ, reason="a level is forced already")

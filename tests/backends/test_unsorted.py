@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gpumerge_cli.backends.cpu import access as cpu
+from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.cpu.backend import CpuBackend, CpuWorkspace
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.backends.variants.lookup import variant_named
@@ -35,7 +35,7 @@ RECORDS = [
 @pytest.fixture
 def backend() -> CpuBackend:
     """The CPU's."""
-    return cpu.create()
+    return backends_select.host()
 
 
 def guarded(items: NDArray[Any]) -> NDArray[Any]:
@@ -113,7 +113,7 @@ def test_keys(backend: CpuBackend, kernel: str, dtype: str, rng: np.random.Gener
 
 def judge(workspace: CpuWorkspace, order: Order, data: list[bytes], request: LaunchRequest) -> bytes:
     """Merges rows whose numbers lie in guarded memory, then as chunks are merged. Returns the latter result."""
-    backend = cpu.create()
+    backend = backends_select.host()
     policy = backend.resolve(request, order)
     staging = workspace.staging(sum(map(len, data)))
     staging[:] = np.frombuffer(b"".join(data), np.uint8)

@@ -14,7 +14,7 @@ from gpumerge_cli.cluster.shipment import Reply
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.extents import SinkLocation
-from gpumerge_cli.formats.output import OutputFile
+from gpumerge_cli.formats.output_file import OutputFile
 from gpumerge_cli.formats.output_range import OutputRange
 from tests.cluster.troubled import Here, Troubled
 from tests.jobs_of import merge_job

@@ -22,7 +22,7 @@ from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.extents import SinkLocation
-from gpumerge_cli.formats.output import FORCED, OutputFile
+from gpumerge_cli.formats.output_file import FORCED, OutputFile
 from gpumerge_cli.formats.output_range import OutputRange
 from tests.cluster.troubled import Here, Ticket, Troubled
 from tests.jobs_of import job_of, merge_job, to

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.compare import file_sorts
 from gpumerge_cli.compare.contest import Effort
@@ -72,7 +72,7 @@ def test_a_library_sorts_whole_files_as_the_command_does(rng: np.random.Generato
     for name, items in (("a.i32", Items()), ("b.i32", Items(reverse=True))):
         rng.integers(0, 999, 5000).astype("i4").tofile(tmp_path / name)
         job = sort_job((str(tmp_path / name),), items=items)
-        ours = file_sorts.File(job, cpu.create(), 2, str(tmp_path / "ours.i32"))
+        ours = file_sorts.File(job, backends_select.host(), 2, str(tmp_path / "ours.i32"))
         ours.by_algorithm(SortRequest("merge"))
         for library in ("numpy stable sort", "numpy sort"):
             replace(ours, output=str(tmp_path / "theirs.i32")).by_library(library)
@@ -104,7 +104,7 @@ def test_a_wrong_output_is_told(rng: np.random.Generator, tmp_path: Path, monkey
 def test_more_lines_than_recursion_takes(tmp_path: Path) -> None:
     (tmp_path / "lines").write_bytes(b"a\n" * (MAX_RECURSIVE_ITEMS + 1))
     job = merge_job((str(tmp_path / "lines"),), items=Items("text"), check=False)
-    report = compare_sorts(load_runs(job), cpu.create(), SortRequest(), Effort(1))
+    report = compare_sorts(load_runs(job), backends_select.host(), SortRequest(), Effort(1))
     assert "recursive" not in [row.name for row in report.rows]
     assert all(row.right for row in report.rows)
 

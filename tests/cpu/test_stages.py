@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.cpu import access as cpu
+from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.native.chunks import Chunks, CpuChunkWorker
 from gpumerge_cli.native.library import library
@@ -17,7 +17,7 @@ from gpumerge_cli.order.kinds import Order
 
 @pytest.mark.parametrize(("order", "indexed"), [(Order.of("int32"), False), (Order.lines(), True)])
 def test_rows_only_are_indexed(order: Order, indexed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    backend = cpu.create()
+    backend = backends_select.host()
     data = np.frombuffer(b"1\n2\n\0\0\0\n", np.uint8)
     source = SimpleNamespace(name="a", size=8, extent=None, read_into=lambda _, out: np.copyto(np.asarray(out), data))
     work = SimpleNamespace(sources=[source], order=order, check=False, equals=Equals.ALL, margin=None, join=None)

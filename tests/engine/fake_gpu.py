@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.base import DeviceInfo
-from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.source import lines_order, moves_rows
@@ -245,7 +245,7 @@ def rows_combined(order: Order, equals: Equals, runs: list[Any], text: tuple[int
 
 def combined(order: Order, equals: Equals, runs: list[Any]) -> Any:
     """The set of sorted runs, all as bytes, by the CPU's library."""
-    backend = cpu.create()
+    backend = backends_select.host()
     workspace = backend.workspace(order, 1)
     workspace.staging(sum(map(len, runs)))[:] = np.concatenate(runs)
     workspace.upload(list(map(len, runs)))

@@ -16,8 +16,8 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.base import Backend, Workspace
-from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.engine.executor import ReadyWorkers
 from gpumerge_cli.engine.launches import policy_of
 from gpumerge_cli.engine.local import LocalTeam
@@ -85,7 +85,7 @@ class FakeDevice:
             raise UsageError("--block-size 7 is not for this device", way_out="use another")
         if trouble == "slow start":
             time.sleep(0.01 * chance.below(30))
-        self._backend = cpu.create()
+        self._backend = backends_select.host()
         self._trouble = trouble
         self._chance = chance
         self._warm = False
@@ -93,7 +93,7 @@ class FakeDevice:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._backend, name)
 
-    def chunk_calls(self, work: ChunkWork, *_: Any) -> None:
+    def chunk_workers(self, work: ChunkWork, *_: Any) -> None:
         return None
 
     def workspace(self, order: Order, capacity: int, *, threads: int = 1) -> Workspace:
@@ -126,7 +126,7 @@ class FakeDevice:
 def workers_of(kind: str, work: Pass, chosen: ChunkBudget, seed: int) -> list[Worker]:
     """The workers of a team."""
     chance = Chance(seed)
-    setup = PassSetup(work, cpu.create(), lambda *_: chosen)
+    setup = PassSetup(work, backends_select.host(), lambda *_: chosen)
 
     def device(number: int, trouble: Trouble, threads: int = 2, times: int = 2) -> Worker:
         feed = lambda *_: ChunkBudget(threads, times * chosen.chunk_bytes)  # noqa: E731
@@ -162,8 +162,14 @@ def working(kind: str, seed: int) -> Iterator[None]:
     def ready(local: LocalTeam, work: Pass) -> ReadyWorkers:
         if work.action not in ("merge", "sort"):
             return really(local, work)
+        backend = backends_select.host()
         return local.ready_with(
-            workers_of(kind, work, local.chunk_budget(work, 1.0, cpu.create(), policy_of(cpu.create(), work)), seed)
+            workers_of(
+                kind,
+                work,
+                local.chunk_budget(work, 1.0, backend, policy_of(backend, work)),
+                seed,
+            )
         )
 
     with pytest.MonkeyPatch.context() as patch:

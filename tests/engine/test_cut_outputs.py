@@ -13,7 +13,7 @@ from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.formats.output import FORCED, OutputFile
+from gpumerge_cli.formats.output_file import FORCED, OutputFile
 from gpumerge_cli.order.equals import Equals
 from tests.jobs_of import merge_job
 
@@ -48,10 +48,20 @@ def test_room_that_was_lost_and_written_behind_is_told(reserved: bool, tmp_path:
         output.reserve(1 << 20)
     data = np.ones(1 << 19, np.uint8)
     output.write_at(0, data)
-    output.check_uncut(1 << 19)
     os.truncate(output.spot(0, None).path, 1000)
     output.write_at(1 << 19, data)
     if reserved and output._held:  # not every file system reserves room
         with pytest.raises(OutputError, match="the file system lost"):
-            output.check_uncut(1 << 20)
+            output.end_at(1 << 20)
     output.abort()
+
+
+@pytest.mark.parametrize("mapped", ["0", "1"])
+def test_room_behind_the_end_is_given_back(mapped: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FORCED, mapped)
+    output = OutputFile(str(tmp_path / "out"))
+    output.reserve(1 << 20)
+    output.write_at(0, np.ones(1000, np.uint8))
+    output.end_at(1000)
+    output.commit()
+    assert (tmp_path / "out").read_bytes() == b"\1" * 1000

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.base import Backend, ChunkSizes, Workspace
-from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.select import Choice, ChosenGpu
 from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine.job import Resources
@@ -34,14 +34,14 @@ class _Small:
     """The CPU's workspaces, without memory for chunks beyond a size."""
 
     def __init__(self, most: int) -> None:
-        self._backend = cpu.create()
+        self._backend = backends_select.host()
         self._most = most
         self.refused = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._backend, name)
 
-    def chunk_calls(self, work: ChunkWork, *_: Any) -> None:
+    def chunk_workers(self, work: ChunkWork, *_: Any) -> None:
         return None
 
     def workspace(self, order: Order, capacity: int) -> Workspace:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.cpu import access as cpu
+from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.select import Choice, ChosenGpu
 from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine.run import run
@@ -34,7 +34,7 @@ def names(write: Write) -> tuple[str, ...]:
 
 def chosen(monkeypatch: pytest.MonkeyPatch, *devices: Callable[[], Any], host: bool = False) -> None:
     found = tuple(ChosenGpu(f"gpu {number}", create) for number, create in enumerate(devices))
-    choice = Choice(cpu.create if host else None, found, "a test")
+    choice = Choice(backends_select.host if host else None, found, "a test")
     monkeypatch.setattr(engine_local, "choose", lambda *arguments, **options: choice)
 
 

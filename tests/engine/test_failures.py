@@ -157,7 +157,7 @@ def test_an_output_loses_its_bytes(inputs: list[str], tmp_path: Path, command: s
     program = (
         "import faulthandler, glob, itertools, os, sys\n"
         "from gpumerge_cli.native.chunks import CpuChunkWorker\n"
-        "from gpumerge_cli.formats.output import OutputFile\n"
+        "from gpumerge_cli.formats.output_file import OutputFile\n"
         "faulthandler.enable()\n"
         "calls = itertools.count(1)\n"
         "def acting(really):\n"

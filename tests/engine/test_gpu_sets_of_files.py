@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import plan_files
 from gpumerge_cli.engine.run import run as run_job
@@ -366,7 +366,7 @@ def test_workspaces_make_sets_in_turn(order: Order, device: GpuBackend, rng: np.
             [records[:0].reshape(-1), *sorted(records, key=lambda one: bytes(one[order.offset :][:20]))]
         )
 
-    backends: list[Backend] = [device, cpu.create(), ReferenceBackend()]
+    backends: list[Backend] = [device, backends_select.host(), ReferenceBackend()]
     workspaces = [backend.workspace(order, 1 << 10) for backend in backends]
     for turn in range(4):
         runs = [sorted_run(700 * turn) for _ in range(turn + 1)]

@@ -27,7 +27,7 @@ from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.engine.task import PartTotal
 from gpumerge_cli.errors import DisorderError, OutputError, UsageError
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.formats.output import FORCED
+from gpumerge_cli.formats.output_file import FORCED
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.order.equals import Equals

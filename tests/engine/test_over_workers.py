@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import GpumergeError
-from gpumerge_cli.formats.output import OutputFile
+from gpumerge_cli.formats.output_file import OutputFile
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.results.run import MergeReport
 from tests.engine.fake_workers import CREWS, working
@@ -57,7 +57,7 @@ Write = Callable[[str, Any], str]
 @pytest.fixture
 def backend() -> Backend:
     """The CPU's backend. The team decides which workers run."""
-    return cpu.create()
+    return backends_select.host()
 
 
 # The other tests run with one worker, too.

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.base import Backend, Workspace
-from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.backends.cpu import backend as cpu_backend
 from gpumerge_cli.backends.select import Selected
 from gpumerge_cli.engine import local as engine_local
@@ -23,7 +23,7 @@ from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DeviceMemoryError, OutputError, UsageError
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.formats.output import OutputFile
+from gpumerge_cli.formats.output_file import OutputFile
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.launch import ALGORITHMS, SortRequest
 from gpumerge_cli.order.equals import Equals
@@ -90,7 +90,7 @@ class _NoRoom:
     """The CPU's backend as a device that reports enough memory for all items, and then has none."""
 
     def __init__(self, most: int) -> None:
-        self._backend = cpu.create()
+        self._backend = backends_select.host()
         self._most = most
         self.refused = 0
 
@@ -138,7 +138,7 @@ def test_a_failure_in_any_part_ends_a_sort(monkeypatch: pytest.MonkeyPatch, tmp_
 
     monkeypatch.setattr(OutputFile, "write_at", full)
     with pytest.raises(OutputError, match="no room"):
-        sort(cpu.create(), [str(tmp_path / "a.u32")], str(tmp_path / "o.u32"), Items())
+        sort(backends_select.host(), [str(tmp_path / "a.u32")], str(tmp_path / "o.u32"), Items())
     assert (tmp_path / "o.u32").read_bytes() == b"old!"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.u32", "o.u32"]
 
@@ -245,7 +245,7 @@ def test_fields_of_csv_are_sorted_by_what_they_mean(backend: Backend, tmp_path: 
 
 
 def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
-    backend = cpu.create()
+    backend = backends_select.host()
     np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
     inputs, output = [str(tmp_path / "a.i32")], str(tmp_path / "b.i32")
     with pytest.raises(UsageError, match="recursive"):
@@ -264,7 +264,7 @@ def test_a_program_packs_temporary_files(tmp_path: Path) -> None:
     lines = b"".join(b"%d\n" % (number * 7919 % 10_007) for number in range(10_007))
     (tmp_path / "a").write_bytes(lines)
     sort(
-        cpu.create(), [str(tmp_path / "a")], str(tmp_path / "b"), Items("text"),
+        backends_select.host(), [str(tmp_path / "a")], str(tmp_path / "b"), Items("text"),
         always_spill=True, compress_program="gzip",
     )  # fmt: skip
     assert (tmp_path / "b").read_bytes() == b"".join(sorted(lines.splitlines(keepends=True)))

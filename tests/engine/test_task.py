@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[2]
 
 _ELSEWHERE = """
 import json, pickle, sys
-from gpumerge_cli.backends.cpu import access as cpu
+from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.engine.inputs import open_inputs
 from gpumerge_cli.engine.writers import SinkWriter
 from gpumerge_cli.engine.passes import Pass
@@ -51,7 +51,7 @@ with open_inputs(job.inputs, job.items) as inputs:
     sink.reserve(inputs.nbytes)
     writer = SinkWriter([sink], job.operation.equals)
     work = Pass.of(job, "merge", inputs, writer)
-    worker = CpuWorker(0, PassSetup(work, cpu.create(), lambda *_: ChunkBudget(1, 1 << 16)))
+    worker = CpuWorker(0, PassSetup(work, backends_select.host(), lambda *_: ChunkBudget(1, 1 << 16)))
     worker.start()
     counts = [sum(each) for each in zip(*(worker.do(task).counts for task in tasks))]
     worker.close()

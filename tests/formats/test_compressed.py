@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.cpu import access as cpu
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import InputError, OutputError, UsageError
@@ -218,6 +218,6 @@ def test_the_same_output_is_the_same_bytes_whenever_and_wherever(
     found = []
     for place, seconds in (("x", 1_000_000_000), ("y", 1_700_000_000)):
         monkeypatch.setattr("time.time", lambda seconds=seconds: float(seconds))
-        merge(cpu.create(), [name], str(tmp_path / f"{place}{suffix}"))
+        merge(backends_select.host(), [name], str(tmp_path / f"{place}{suffix}"))
         found.append((tmp_path / f"{place}{suffix}").read_bytes())
     assert found[0] == found[1]

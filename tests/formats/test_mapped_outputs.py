@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import faulthandler
 import os
@@ -19,8 +20,8 @@ from gpumerge_cli.costs import Costs
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DisorderError, OutputError
-from gpumerge_cli.formats import output as outputs
-from gpumerge_cli.formats.output import FORCED, OutputFile, mapping_pays
+from gpumerge_cli.formats import output_file
+from gpumerge_cli.formats.output_file import FORCED, OutputFile, mapping_pays
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals
 from tests.jobs_of import merge_job, sort_job
@@ -123,7 +124,7 @@ class _Promises:
 
     def fallocate(self, descriptor: int, mode: int, start: int, nbytes: int) -> int:
         if self._number:
-            outputs.ctypes.set_errno(self._number)
+            ctypes.set_errno(self._number)
             return -1
         os.truncate(descriptor, nbytes)
         return 0
@@ -133,7 +134,7 @@ class _Promises:
 def test_room_that_is_not_taken_is_not_mapped(
     tmp_path: Path, forced: None, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    monkeypatch.setattr(outputs, "_libc", lambda: _Promises(number))
+    monkeypatch.setattr(output_file, "_libc", lambda: _Promises(number))
     output = OutputFile(str(tmp_path / "out"))
     output.reserve(SIZE)
     assert not address(output)
@@ -148,7 +149,7 @@ def test_a_file_that_cannot_be_mapped_is_written_by_calls(
     def refuse(descriptor: int, nbytes: int) -> None:
         raise OSError
 
-    monkeypatch.setattr(outputs, "Mapping", refuse)
+    monkeypatch.setattr(output_file, "Mapping", refuse)
     output = OutputFile(str(tmp_path / "out"))
     output.reserve(SIZE)
     output.write_at(0, DATA)
@@ -185,7 +186,7 @@ def test_other_bus_errors_end_as_ever(tmp_path: Path, handler: str, cause: str) 
     program = f"""if True:
         import faulthandler, mmap, os, signal, sys, time
         import numpy as np
-        from gpumerge_cli.formats.output import OutputFile
+        from gpumerge_cli.formats.output_file import OutputFile
         {handler}
         output = OutputFile({str(tmp_path / "out")!r})
         output.reserve(1 << 20)

@@ -14,9 +14,9 @@ import pytest
 
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
-from gpumerge_cli.formats import output
+from gpumerge_cli.formats import output_file
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.formats.output import OutputFile
+from gpumerge_cli.formats.output_file import OutputFile
 from gpumerge_cli.order.equals import Equals
 from tests.jobs_of import merge_job, to
 
@@ -28,20 +28,20 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[int, in
     """The (start, bytes) of all room that is taken; skips where the file system cannot take it. Amounts are small."""
     found: list[tuple[int, int]] = []
     with open(tmp_path / "probe", "wb") as probe:
-        if output._libc().fallocate(probe.fileno(), 1, 0, AHEAD):
+        if output_file._libc().fallocate(probe.fileno(), 1, 0, AHEAD):
             pytest.skip("the file system takes no room ahead")
         if os.fstat(probe.fileno()).st_blocks * 512 < AHEAD:
             pytest.skip("the file system promises room that it does not take")
-    real = output._libc()
+    real = output_file._libc()
 
     def fallocate(descriptor: int, mode: int, start: int, nbytes: int) -> int:
         assert mode == 1  # the size stays
         found.append((start, nbytes))
         return int(real.fallocate(descriptor, mode, start, nbytes))
 
-    monkeypatch.setattr(output, "_libc", lambda: SimpleNamespace(fallocate=fallocate))
-    monkeypatch.setattr(output, "_AHEAD", AHEAD)
-    monkeypatch.setattr(output, "_LEAST_AHEAD", AHEAD // 4)
+    monkeypatch.setattr(output_file, "_libc", lambda: SimpleNamespace(fallocate=fallocate))
+    monkeypatch.setattr(output_file, "_AHEAD", AHEAD)
+    monkeypatch.setattr(output_file, "_LEAST_AHEAD", AHEAD // 4)
     return found
 
 
@@ -89,13 +89,13 @@ def test_a_file_system_that_may_become_full_gives_none(
 def test_room_that_a_failure_has_taken_is_given_back(
     calls: list[tuple[int, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    taking = output._libc().fallocate
+    taking = output_file._libc().fallocate
 
     def fallocate(*asked: int) -> int:
         taking(*asked)
         return -1
 
-    monkeypatch.setattr(output, "_libc", lambda: SimpleNamespace(fallocate=fallocate))
+    monkeypatch.setattr(output_file, "_libc", lambda: SimpleNamespace(fallocate=fallocate))
     made = OutputFile(str(tmp_path / "out"), AHEAD)
     for start in range(0, AHEAD // 2 + AHEAD // 8, AHEAD // 8):
         made.write_at(start, some(AHEAD // 8))
@@ -106,12 +106,12 @@ def test_room_that_a_failure_has_taken_is_given_back(
 
 
 def test_an_output_of_known_size_takes_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "_LEAST_AHEAD", 10)
+    monkeypatch.setattr(output_file, "_LEAST_AHEAD", 10)
     made = OutputFile(str(tmp_path / "out"), 1000)
     made.reserve(1000)
     if not made._held:
         pytest.skip("the file system takes no room ahead")
-    monkeypatch.setattr(output, "_libc", lambda: None)  # a call fails
+    monkeypatch.setattr(output_file, "_libc", lambda: None)  # a call fails
     made.write_at(0, some(1000))
     made.commit()
     assert (tmp_path / "out").stat().st_size == 1000
@@ -127,8 +127,8 @@ def test_a_file_system_without_room_ahead(number: int, tmp_path: Path, monkeypat
         ctypes.set_errno(number)
         return -1
 
-    monkeypatch.setattr(output, "_libc", lambda: SimpleNamespace(fallocate=fallocate))
-    monkeypatch.setattr(output, "_LEAST_AHEAD", 10)
+    monkeypatch.setattr(output_file, "_libc", lambda: SimpleNamespace(fallocate=fallocate))
+    monkeypatch.setattr(output_file, "_LEAST_AHEAD", 10)
     made, data = OutputFile(str(tmp_path / "out"), 100_000), some(100_000)
     for start in range(0, len(data), 1000):
         made.write_at(start, data[start : start + 1000])

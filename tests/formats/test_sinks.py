@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.errors import OutputError
-from gpumerge_cli.formats.output import OutputFile, given, remove_unfinished
+from gpumerge_cli.formats.output import given, remove_unfinished
+from gpumerge_cli.formats.output_file import OutputFile
 from gpumerge_cli.formats.registry import open_sink
 from tests.layouts import layout
 

@@ -167,7 +167,7 @@ def sets(backend: Backend, given: Items, turn: int) -> int:
                 found.append((workspace.download().tobytes(), workspace.dropped))
                 if not equals.is_distinct:
                     counting = cast(CountingWorkspace, workspace)
-                    counting.merge_counted(one.resolve(LaunchRequest(), order, number, equals), equals)
+                    counting.merge(one.resolve(LaunchRequest(), order, number, equals), equals, counted=True)
                     found[-1] += (counting.download().tobytes(), counting.equals().tobytes())
                 workspace.close()
             assert found[0] == found[1], (order, equals, number)

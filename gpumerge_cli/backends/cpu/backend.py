@@ -6,7 +6,7 @@ import ctypes
 import os
 import time
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from gpumerge_cli.backends.base import ChunkSizes, DeviceInfo, PieceSizes
@@ -16,9 +16,9 @@ from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.extents import Target
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, check_recursion
-from gpumerge_cli.native.calls import ChunkCalls, ChunkWork
-from gpumerge_cli.native.chunks import Chunks
-from gpumerge_cli.native.joins import Joins
+from gpumerge_cli.native.calls import ChunkWork, ChunkWorkers
+from gpumerge_cli.native.chunks import Chunks, CpuChunkWorker
+from gpumerge_cli.native.joins import Joins, JoinWorker
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import check_status, launch_spec, order_spec, sort_spec
 from gpumerge_cli.order.equals import Equals
@@ -50,7 +50,7 @@ _ROW_BYTES = 32  # a line's start, prefix and number, and its place in the merge
 
 
 class CpuBackend:
-    """Merges in host memory. Raises DeviceError: see access.create."""
+    """Merges in host memory. Raises DeviceError: see select.host."""
 
     name = "cpu"
     remote = False
@@ -119,10 +119,12 @@ class CpuBackend:
     ) -> None:
         """See Backend. The library is compiled already."""
 
-    def chunk_calls(self, work: ChunkWork, policy: LaunchPolicy | SortPolicy, targets: Sequence[Target]) -> ChunkCalls:
+    def chunk_workers(
+        self, work: ChunkWork, policy: LaunchPolicy | SortPolicy, targets: Sequence[Target]
+    ) -> ChunkWorkers:
         if work.join is not None:
-            return Joins(work.sources, work.join, check=work.check)
-        return Chunks(work, policy, targets)
+            return partial(JoinWorker, Joins(work.sources, work.join, check=work.check))
+        return partial(CpuChunkWorker, Chunks(work, policy, targets))
 
     def versions(self) -> dict[str, str]:
         from gpumerge_cli.backends.cpu.baselines import versions

@@ -30,9 +30,9 @@ class ThreadTeam:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def pieces(self, count: int, each: int = 1) -> list[tuple[int, int]]:
-        """Equal pieces of 0..count, one a thread, or fewer if they would be short. each: items in one of `count`."""
-        number = max(1, min(self.size, count * each // _SHORTEST_PIECE))
+    def pieces(self, count: int) -> list[tuple[int, int]]:
+        """Equal pieces of 0..count, one a thread, or fewer if they would be short."""
+        number = max(1, min(self.size, count // _SHORTEST_PIECE))
         edges = [count * piece // number for piece in range(number + 1)]
         return list(pairwise(edges))
 

@@ -128,7 +128,7 @@ class GpuBackend:
 
         return GpuWorkspace(self._device, order, self._kernels(order), capacity)
 
-    def chunk_calls(self, work: ChunkWork, policy: LaunchPolicy | SortPolicy, targets: Sequence[Target]) -> None:
+    def chunk_workers(self, work: ChunkWork, policy: LaunchPolicy | SortPolicy, targets: Sequence[Target]) -> None:
         """See Backend. The steps of a workspace do it."""
 
     def versions(self) -> dict[str, str]:

@@ -87,7 +87,7 @@ class PinnedBuffer:
         self._array = None
 
 
-def device_view(address: int, count: int, dtype: np.dtype[Any], owner: object = None) -> cupy.ndarray:
-    """Items at an address of the current device as an array. owner: what the array keeps alive."""
-    memory = cupy.cuda.UnownedMemory(address, max(1, count * dtype.itemsize), owner, cupy.cuda.Device().id)
+def device_view(address: int, count: int, dtype: np.dtype[Any]) -> cupy.ndarray:
+    """Items at an address of the current device as an array, which does not keep the memory alive."""
+    memory = cupy.cuda.UnownedMemory(address, max(1, count * dtype.itemsize), None, cupy.cuda.Device().id)
     return cupy.ndarray((count,), dtype, memptr=cupy.cuda.MemoryPointer(memory, 0))

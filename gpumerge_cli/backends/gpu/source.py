@@ -24,9 +24,9 @@ _ONCE = re.compile(r"^#pragma once\n", re.MULTILINE)
 _SMALL_RECORDS = (4, 8, 12, 16)
 
 
-def kernel_directory(package: Path | None = None) -> Path:
+def kernel_directory() -> Path:
     """The folder of the CUDA sources: inside the package (a wheel) or beside it (a source tree)."""
-    package = package or Path(__file__).resolve().parents[2]
+    package = Path(__file__).resolve().parents[2]
     for directory in (package / "kernels", package.parent / "kernels"):
         if (directory / "keys.cuh").is_file():
             return directory
@@ -34,7 +34,7 @@ def kernel_directory(package: Path | None = None) -> Path:
 
 
 @cache
-def flatten(name: str, directory: Path | None = None) -> str:
+def flatten(name: str) -> str:
     """The text of file `name` of kernels/gpu. The project's headers are written out in place, each once."""
     seen: set[Path] = set()
 
@@ -54,7 +54,7 @@ def flatten(name: str, directory: Path | None = None) -> str:
 
         return _INCLUDE.sub(written_out, text)
 
-    return f'#line 1 "{name}"\n{inline((directory or kernel_directory()) / "gpu" / name)}'
+    return f'#line 1 "{name}"\n{inline(kernel_directory() / "gpu" / name)}'
 
 
 def moves_rows(order: Order) -> bool:

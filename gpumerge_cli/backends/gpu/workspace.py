@@ -146,19 +146,8 @@ class GpuWorkspace:
         with device_errors(), self._device, self._stream:
             return Disorder(number, self._text.offset_of(item) - sum(self._lengths[:number]))
 
-    def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
-        """See Workspace. Returns before the merge is done, unless something may be dropped."""
-        self._merge(policy, equals, counted=False)
-
-    def merge_counted(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
-        """See CountingWorkspace."""
-        self._merge(policy, equals, counted=True)
-
-    def equals(self) -> Bytes:
-        """See CountingWorkspace."""
-        return self._equals.view(np.uint8)
-
-    def _merge(self, policy: LaunchPolicy, equals: Equals, *, counted: bool) -> None:
+    def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL, *, counted: bool = False) -> None:
+        """See CountingWorkspace. Returns before the merge is done, unless something may be dropped."""
         total = self.merged_bytes = self._total
         self.dropped = 0
         self._equals = np.empty(0, np.int64)
@@ -183,6 +172,10 @@ class GpuWorkspace:
                 self._keep(len(self._equals), items)
             elif not equals.is_set:
                 self._drop_equals(equals, total // self._order.item_bytes)
+
+    def equals(self) -> Bytes:
+        """See CountingWorkspace."""
+        return self._equals.view(np.uint8)
 
     def sort(self, policy: SortPolicy, equals: Equals = Equals.ALL, *, by_parts: bool = False) -> None:
         """See Workspace. Returns before the sort is done, unless something may be dropped."""
