@@ -32,7 +32,6 @@ class Columns:
         self.order = Order.records(max(_WORD, order.width) + payload, 0, order.dtype, descending=order.descending)
         self.unit = gcd(value_bytes, _LARGEST_UNIT) if value_bytes else 1
         self._units = (value_bytes or 0) // self.unit
-        self.words = 2 * runs + 3
 
     def macros(self, *, reads: bool, writes: bool) -> Macros:
         """The macros of a kernel that reads or writes columns."""

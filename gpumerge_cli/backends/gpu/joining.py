@@ -13,7 +13,6 @@ from gpumerge_cli.backends.limits import VECTOR
 MAX_RUNS = kernel_size("JOINED_RUNS")
 """The runs that a launch takes."""
 THREADS = 256
-WORDS = 2 * MAX_RUNS + 1
 
 
 def steps(launch: Launch, runs: Sequence[Run], size: int, to: int) -> Iterator[Step]:

@@ -157,7 +157,7 @@ class MergeOfMany:
 
     @cached_property
     def _join(self) -> Launch:
-        return self._kernels.ready("join_runs", joining.THREADS, joining.WORDS)
+        return self._kernels.ready("join_runs", joining.THREADS)
 
     @cached_property
     def _digits(self) -> SortByDigits:

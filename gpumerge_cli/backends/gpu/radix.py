@@ -23,7 +23,6 @@ _SPREAD = 4
 share multiprocessors with those that still run, which costs more than it gains on an H200."""
 _NUMBER = 8
 _DIGITS = kernel_size("DIGITS")
-_COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
 
 
 class PairAddresses(NamedTuple):
@@ -62,11 +61,10 @@ class SortByDigits:
             kernels, shape, passes = self._kernels, self._shape, self._passes
             counting = digit_macros(passes, wide=wide, pairs=self._pairs)
             sorting = (*counting, *shape_macros(shape.block_size, shape.items_per_thread, shape.resident))
-            words = _SORTING_WORDS + (len(PairAddresses._fields) if self._pairs else 0)
             shared = shape.shared_bytes(kernels.order, wide=wide)
             ready = self._ready[wide] = (
-                kernels.ready("count_digits", COUNTING_THREADS, _COUNTING_WORDS, counting, counting_bytes(passes)),
-                kernels.ready("sort_radix", shape.block_size, words, sorting, shared),
+                kernels.ready("count_digits", COUNTING_THREADS, counting, counting_bytes(passes)),
+                kernels.ready("sort_radix", shape.block_size, sorting, shared),
                 min(passes, 2) * _DIGITS * (8 if wide else 4),
             )
         return ready

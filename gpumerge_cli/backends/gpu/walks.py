@@ -87,11 +87,9 @@ class Walk:
         shape = walk_shape(order, limits)
         walking = macros_of_walk(order, limits, equals)
         along: Macros = () if columns is None else columns.macros(reads=True, writes=True)
-        words = 0 if columns is None else columns.words
         shared = shape.shared_bytes(item_bytes(order))
-        runs = 2 * _RUNS
         self._partition = Partition(kernels, _RUNS, (*CUT_FOR_WALKS, *along))
-        self._walk = kernels.ready("walk", shape.block_size, runs + 8 + words, (*walking, *along), shared)
+        self._walk = kernels.ready("walk", shape.block_size, (*walking, *along), shared)
         self._tile, self._columns = shape.room, columns
         self._dependent = limits.has_dependent_launches
         self._blocks = shape.resident * limits.multiprocessors

@@ -265,7 +265,7 @@ class GpuWorkspace:
         """See Workspace: by events on the workspace's stream. A kernel holds the device until the work is queued."""
         with self._entered():
             start, end = cupy.cuda.Event(), cupy.cuda.Event()
-            queue([(self._kernels.ready("hold", 1, 1), 1, [_HEAD_START], False)], self._stream.ptr)
+            queue([(self._kernels.ready("hold", 1), 1, [_HEAD_START], False)], self._stream.ptr)
             start.record(self._stream)
             work()
             end.record(self._stream)
