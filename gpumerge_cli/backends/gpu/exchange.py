@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.backends.gpu import shares
 from gpumerge_cli.backends.gpu.team_interface import DeviceItems, Devices, ExchangePlan, Memory, TeamKernels
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs, passes
-from gpumerge_cli.backends.limits import whole_vectors
+from gpumerge_cli.backends.kernel_sizes import whole_vectors
 from gpumerge_cli.dataclass import dataclass, field
 
 _SAMPLES = 1 << 14

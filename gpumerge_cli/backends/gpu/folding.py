@@ -9,7 +9,8 @@ from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run
 from gpumerge_cli.backends.gpu.walks import Walk, alone, macros_of_walk, walk_shape
-from gpumerge_cli.backends.limits import DeviceLimits, whole_vectors
+from gpumerge_cli.backends.kernel_sizes import whole_vectors
+from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order

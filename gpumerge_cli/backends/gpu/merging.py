@@ -13,7 +13,6 @@ from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.launching import Allocate, Launch, Step, queue
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import (
-    VALUES_THREADS,
     columns_shared_bytes,
     grid_size,
     least_by_values,
@@ -26,6 +25,7 @@ from gpumerge_cli.backends.gpu.policy import (
 from gpumerge_cli.backends.gpu.source import partition_macros, policy_macros, values_macros
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch_array
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run
+from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import MAX_GRID
 from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.launch import FAN_INS, LaunchPolicy
@@ -150,7 +150,7 @@ class Merge:
 
     @cached_property
     def _values(self) -> Launch:
-        return self._kernels.ready("merge_values", VALUES_THREADS, values_macros(self.fan_in))
+        return self._kernels.ready("merge_values", kernel_size("VALUES_THREADS"), values_macros(self.fan_in))
 
     @property
     def _column_macros(self) -> Macros:

@@ -11,8 +11,7 @@ from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, counting_bytes, digit_shape
 from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
 from gpumerge_cli.backends.gpu.tree import Run
-from gpumerge_cli.backends.kernel_sizes import kernel_size
-from gpumerge_cli.backends.limits import whole_vectors
+from gpumerge_cli.backends.kernel_sizes import kernel_size, whole_vectors
 
 _WIDE = 1 << 30
 """From so many items on, a count with its two flags needs 64 bits."""
@@ -21,7 +20,6 @@ _COUNTED = 64  # bytes that a thread of count_digits should read at least
 _SPREAD = 4
 """A pass with at most one block for so many multiprocessors begins before the previous launch ends. More blocks would
 share multiprocessors with those that still run, which costs more than it gains on an H200."""
-_NUMBER = 8
 _DIGITS = kernel_size("DIGITS")
 
 
@@ -47,7 +45,7 @@ class SortByDigits:
         self._kernels, self._pairs = kernels, pairs
         self._shape = digit_shape(order, limits)
         self._passes, self._width, self._tile = order.prefix_bytes, order.width, self._shape.room
-        self._plan_bytes = _NUMBER * (self._passes * (_DIGITS + 1) + 1)
+        self._plan_bytes = kernel_size("plan_bytes", self._passes)
         self._most_counting = _COUNTING_BLOCKS * limits.multiprocessors
         self._most_sorting = self._shape.resident * limits.multiprocessors
         self._most_dependent = limits.multiprocessors // _SPREAD if limits.has_dependent_launches else 0

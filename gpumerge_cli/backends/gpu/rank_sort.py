@@ -21,11 +21,11 @@ from gpumerge_cli.backends.gpu.sort_policy import (
     tile_shared_bytes,
 )
 from gpumerge_cli.backends.gpu.sorting import tiling
-from gpumerge_cli.backends.limits import whole_vectors
+from gpumerge_cli.backends.kernel_sizes import kernel_size, whole_vectors
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.kinds import Order
 
-_SLICE = 32  # items of a block of sort_by_rank.cu
+_SLICE = kernel_size("WARP")  # items of a block of sort_by_rank.cu
 _MOST_MERGED = 8
 """The most runs of a group. A thread searches all of them, and a further pass takes about as long as six of them."""
 _WIDE_RECORD = 12

@@ -13,7 +13,7 @@ from gpumerge_cli.backends.gpu.radix import sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import TileShape, check_sort_size, of_fan_in, tile_shape, tile_shared_bytes
 from gpumerge_cli.backends.gpu.source import tile_macros
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run, fan_ins
-from gpumerge_cli.backends.limits import whole_vectors
+from gpumerge_cli.backends.kernel_sizes import whole_vectors
 from gpumerge_cli.launch import SortPolicy, Transfer
 from gpumerge_cli.order.base import Macros
 

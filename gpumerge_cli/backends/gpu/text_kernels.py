@@ -19,7 +19,7 @@ from gpumerge_cli.errors import DisorderError
 
 _THREADS = 256
 _BYTES_PER_THREAD = kernel_size("BYTES_PER_THREAD")
-_SUMMED_PER_THREAD = 16
+_SUMMED_PER_THREAD = kernel_size("SUMMED")
 _COUNTING = 4 * _THREADS  # bytes of shared memory
 _TEXT, _ROWS = "text.cu", "rows.cu"
 

@@ -32,7 +32,7 @@ from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.streams import scratch
 from gpumerge_cli.backends.gpu.text import DeviceText
 from gpumerge_cli.backends.gpu.tree import Run
-from gpumerge_cli.backends.limits import whole_vectors
+from gpumerge_cli.backends.kernel_sizes import whole_vectors
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.measure import Span

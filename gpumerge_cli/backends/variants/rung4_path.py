@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpumerge_cli.backends.kernel_sizes import kernel_size
-from gpumerge_cli.backends.limits import MAX_TILE, VECTOR, DeviceLimits, check_shared_memory, size_in_range
+from gpumerge_cli.backends.limits import MAX_TILE, DeviceLimits, check_shared_memory, size_in_range
 from gpumerge_cli.backends.splits import Lengths, Splits, ceil_div, every, some
 from gpumerge_cli.backends.variants.variant import LaunchFacts, OnCpu, OnGpu, Variant, register_variant
 from gpumerge_cli.dataclass import replace
@@ -72,7 +72,7 @@ def _on_gpu(facts: LaunchFacts) -> LaunchPolicy:
     if tile and not items:
         items = ceil_div(tile, block - spare)
     if items is None:
-        room = (limits.dynamic_shared - (2 * fan_in + 4) * VECTOR) // ((block + 1) * size) - 1
+        room = (limits.dynamic_shared - (2 * fan_in + 4) * kernel_size("VECTOR")) // ((block + 1) * size) - 1
         items = max(1, min(tuned_items, room))
     if tile and tile != path_tile(block, items, fan_in):
         threads = f"--block-size {block}" if not spare else f"the {block - spare} of --block-size {block} that merge"
