@@ -22,7 +22,7 @@ from gpumerge_cli.backends.gpu.policy import (
     shared_bytes,
     values_stretch,
 )
-from gpumerge_cli.backends.gpu.source import partition_macros, policy_macros, values_macros
+from gpumerge_cli.backends.gpu.source import policy_macros, run_macros
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch_array
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run
 from gpumerge_cli.backends.kernel_sizes import kernel_size
@@ -150,7 +150,7 @@ class Merge:
 
     @cached_property
     def _values(self) -> Launch:
-        return self._kernels.ready("merge_values", kernel_size("VALUES_THREADS"), values_macros(self.fan_in))
+        return self._kernels.ready("merge_values", kernel_size("VALUES_THREADS"), run_macros(self.fan_in))
 
     @property
     def _column_macros(self) -> Macros:
@@ -167,7 +167,7 @@ class Partition:
     """Cuts of tables of fan_in runs, or of all such groups of a level. macros: added to those of partition.cu."""
 
     def __init__(self, kernels: Kernels, fan_in: int, macros: Macros = (), *, batched: bool = False) -> None:
-        macros = (*partition_macros(fan_in, batched=batched), *macros)
+        macros = (*run_macros(fan_in, batched=batched), *macros)
         self._launch = kernels.ready("partition", partition_size(fan_in), macros)
         self._fan_in, self._limits = fan_in, kernels.limits
 

@@ -69,10 +69,9 @@ def walk_shape(order: Order, limits: DeviceLimits) -> WalkShape:
 
 def macros_of_walk(order: Order, limits: DeviceLimits, equals: Equals) -> Macros:
     """The macros of walk.cu, beside those of the order and of columns."""
-    shape, bulk = walk_shape(order, limits), limits.has_bulk_copies
-    walking = walk_macros(equals, bulk=bulk)
+    shape = walk_shape(order, limits)
     shaped = shape_macros(shape.block_size, shape.items_per_thread, shape.resident)
-    return *walking, *shaped
+    return *walk_macros(equals, bulk=limits.has_bulk_copies), *shaped
 
 
 class Walk:
