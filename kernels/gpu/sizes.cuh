@@ -42,6 +42,8 @@ __device__ constexpr int walk_bytes(int tile, int items, int size) { return WALK
 
 // The sort by digits. sum: the bytes of a sum of counts.
 constexpr int DIGITS = 256;
+constexpr int HELD_PASSES = 2;  // whose words of a tile are there at once, if there are so many
+__device__ constexpr int published_bytes(int held, int sum) { return held * DIGITS * sum; }
 __device__ constexpr int moving_counts(int warps, int sum) { return 4 * (2 * DIGITS + 1) * warps + sum * DIGITS + 4; }
 __device__ constexpr int moving_bytes(int tile, int size, int warps, int sum) { return whole_vectors(tile * size) * VECTOR + moving_counts(warps, sum) + VECTOR; }
 __device__ constexpr int plan_bytes(int passes) { return 8 * passes * (DIGITS + 1) + 8; }

@@ -63,7 +63,7 @@ class SortByDigits:
             ready = self._ready[wide] = (
                 kernels.ready("count_digits", COUNTING_THREADS, counting, counting_bytes(passes)),
                 kernels.ready("sort_radix", shape.block_size, sorting, shared),
-                min(passes, 2) * _DIGITS * (8 if wide else 4),
+                kernel_size("published_bytes", min(passes, kernel_size("HELD_PASSES")), 8 if wide else 4),
             )
         return ready
 
