@@ -45,6 +45,7 @@ struct FieldSpec {
 };
 
 enum KernelNumber { PATH = 0 };  /* gm_kernel names the others */
+enum PathShape { CHAINS = 4 };   /* the merges that PATH does at once, and so the parts of its tile */
 enum AlgorithmNumber { SORT_MERGE = 0, SORT_BOTTOM_UP = 1, SORT_ITERATIVE = 2, SORT_RECURSIVE = 3, SORT_RADIX = 4 };
 enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, COUNT_APART = 4 };
 
@@ -59,7 +60,7 @@ struct Margin {
 };
 
 /* kernel: a number that gm_kernel has a name for. block_size: the threads of a block. items: the outputs of a thread, 0 for its whole piece. tile:
- * the items that are staged at once (path: the outputs that four chains share). For sorts only. algorithm: an
+ * the items that are staged at once (PATH: the outputs that CHAINS chains share). For sorts only. algorithm: an
  * AlgorithmNumber. sort_tile: the items that are sorted together before any merge. */
 struct LaunchSpec {
     int64_t kernel, block_size, items, tile, algorithm, sort_tile;

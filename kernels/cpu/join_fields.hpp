@@ -22,7 +22,7 @@ struct JoinLine {
 class KeyOrder {
 public:
     explicit KeyOrder(const OrderSpec& order)
-        : order_(order), plain_(is_plain(order)), turned_((order.table[0] & REVERSE) != 0 ? ~WideWord{0} : 0)
+        : order_(order), plain_(is_plain(order)), turned_(is_reversed(order) ? ~WideWord{0} : 0)
     {
     }
 

@@ -3,7 +3,7 @@
 //
 // Macros: those of digits.cuh.
 #ifndef BLOCK_SIZE
-#define BLOCK_SIZE 512
+#define BLOCK_SIZE COUNTING_THREADS
 #endif
 
 #include "digits.cuh"

@@ -183,8 +183,9 @@ __device__ __forceinline__ void store_tile(const Staged* staged, int count, int 
 }
 
 // Moves all items in the order of digit `pass`, stably, by the route that is planned. said: a word for each digit of each
-// tile, twice if there are several passes. Shared memory: STAGED_BYTES. Any number of blocks. A pass that is not needed waits for
-// the one ahead, too, since the next one waits for it alone. No store leaves the buffers, even if the input changes meanwhile.
+// tile, HELD_PASSES times if there are several passes. Shared memory: STAGED_BYTES. Any number of blocks. A pass that is not
+// needed waits for the one ahead, too, since the next one waits for it alone. No store leaves the buffers, even if the input
+// changes meanwhile.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESSOR) sort_radix(const Given* input,
     Item* first_buffer, Item* second_buffer, long long total, long long number, Plan* plan, Said* said
 #if PAIRS
@@ -203,8 +204,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
     const Item* const from = source == 2 ? second_buffer : first_buffer;
     Item* const to = target == 2 ? second_buffer : first_buffer;
     const long long tiles = (total + TILE - 1) / TILE;
-    Said* const own_said = said + turn % 2 * tiles * DIGITS;
-    Said* const next_said = said + (turn + 1) % 2 * tiles * DIGITS;
+    Said* const own_said = said + turn % HELD_PASSES * tiles * DIGITS;
+    Said* const next_said = said + (turn + 1) % HELD_PASSES * tiles * DIGITS;
     const unsigned long long* const starts = plan->starts[pass];
     const int first = static_cast<int>(threadIdx.x) / WARP * WARP * ITEMS_PER_THREAD + static_cast<int>(threadIdx.x) % WARP;
 

@@ -57,7 +57,7 @@ def test_older_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
     monkeypatch.setattr(exercise, "main", lambda work: told.append((work, device.limits(None))))
     exercise_older.main()
-    module.Kernels(0, Order.of("int32"), TUNED_ON).ready("walk", 1, 1)
+    module.Kernels(0, Order.of("int32"), TUNED_ON).ready("walk", 1)
     assert told == [(exercise_older.all_work, replace(TUNED_ON, capability=75, shared_memory=64 << 10))]
 
 

@@ -72,11 +72,10 @@ class Model:
             elif do is not zeros:
                 do(size, 0, words, dependent)
 
-    def ready(self, name: str, threads: int, words: int, macros: Any, shared: int = 0, *, file: str = "") -> Launch:
+    def ready(self, name: str, threads: int, macros: Any, shared: int = 0, *, file: str = "") -> Launch:
         launch = getattr(self, name)
 
         def queue(blocks: int, stream: int, given: Any, dependent: bool) -> None:
-            assert len(given) == words
             launch(dict(macros), *given)
 
         return queue

@@ -161,13 +161,10 @@ class Memory:
         assert not any(source < at + count * width < end for at, count in self.allocations), "cudaErrorInvalidValue"
         self.at((to, nbytes // width))[:] = self.at((source, nbytes // width))
 
-    def ready(
-        self, name: str, threads: int, words: int, macros: Any = (), shared: int = 0, *, file: str = ""
-    ) -> Launch:
+    def ready(self, name: str, threads: int, macros: Any = (), shared: int = 0, *, file: str = "") -> Launch:
         launch = getattr(self, name)
 
         def queue(blocks: int, stream: int, given: Any, dependent: bool) -> None:
-            assert len(given) == words
             launch(dict(macros), *given)
 
         return queue

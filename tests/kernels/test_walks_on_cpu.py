@@ -17,7 +17,7 @@ from gpumerge_cli.backends.gpu.source import (
     flatten,
     moves_rows,
     order_macros,
-    partition_macros,
+    run_macros,
     shape_macros,
     walk_macros,
 )
@@ -40,7 +40,7 @@ class Walk(Variant):
 
     def source(self) -> tuple[str, str]:
         macros = {
-            **dict(order_macros(self.order)), **dict(partition_macros(2)), "WALK": 1,
+            **dict(order_macros(self.order)), **dict(run_macros(2)), "WALK": 1,
             "PARTITION_SIZE": 6, "STRETCH": 5, "STRIDE": 5,
             **dict(walk_macros(self.equals, bulk=bool(self.bulk))),
             **dict(shape_macros(self.path_block, self.path_items, 1)), "SUMMED_PER_THREAD": 2,
