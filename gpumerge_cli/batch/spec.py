@@ -10,6 +10,7 @@ from typing import Any, Literal
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.engine.job import Job
 
+FileUse = Literal["read", "written", "report", "place"]
 State = Literal["done", "skipped", "failed", "left"]
 
 
@@ -21,7 +22,7 @@ class JobOption:
     """A switch without a value, an option with one value, or an option that may be given again."""
     off: str | None = None
     """The long name of the option that turns it off, if there is one."""
-    file: Literal["read", "written", "report", "place"] | None = None
+    file: FileUse | None = None
     """Whether its value names a file: one that the job reads, one that it writes items to, one for a report of its
     work, or any path."""
     bare: str = ""
