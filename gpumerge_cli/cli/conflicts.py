@@ -14,7 +14,8 @@ def check_conflicts(row: Command, values: Mapping[str, Value], given: Collection
     values: of all options and arguments, by the names of parameters. given: those that were on the command line.
     """
     both: tuple[Option | Argument, ...] = (*row.arguments, *row.options)
-    present = [one for one in both if _is_present(one, values, given)]
+    ruled = [one for one in both if one.needs is not None or one.not_with]
+    present = [one for one in ruled if _is_present(one, values, given)]
     for one in present:
         needs = one.needs
         if needs is None or not (needs.settings or one.parameter in given):

@@ -8,7 +8,8 @@ from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
-from gpumerge_cli.cli.fields import SelectedKeys, find_keys, said_columns
+from gpumerge_cli.cli.chosen_format import COLUMN_OPTIONS, gives_columns
+from gpumerge_cli.cli.fields import SelectedKeys, find_keys
 from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_separator, parse_sort_size
 from gpumerge_cli.cli.keyspec import (
     KeySpec,
@@ -67,8 +68,8 @@ def parse_sort(
     """
     row = command("sort")
     posix = "POSIXLY_CORRECT" in environ
-    csv, format = (last_value(row, arguments, row.option(name), posix=posix) for name in ("csv", "format"))
-    named = csv is True or _has_columns(format)
+    last = {name: last_value(row, arguments, row.option(name), posix=posix) for name in COLUMN_OPTIONS}
+    named = any(gives_columns(name, value) for name, value in last.items())
     reading = _Reading(named, deque(arguments), _takes_obsolete_keys(environ), posix)
     for word in scan(row, reading.left):
         if isinstance(word, Operand):
@@ -84,8 +85,7 @@ def parse_sort(
 
 def sort_command(option_values: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> SortCommand:
     """The command with files and with options, of which none ends the reading. Raises as parse_sort does."""
-    named = any(one.option.name == "csv" and one.value for one in option_values)
-    named = named or any(_has_columns(one.value) for one in option_values if one.option.name == "format")
+    named = any(gives_columns(one.option.name, one.value) for one in option_values if one.option.name in COLUMN_OPTIONS)
     reading = _Reading(named=named, files=[*files])
     for one in option_values:
         reading.take(*one)
@@ -214,13 +214,13 @@ class _Reading:
             ),
             keys=keys,
             options=options,
-            notes=self._notes(options, separator),
+            notes=self._notes(options, separator, keys.columns.name),
         )
         check_operands(result, result.files)
         return result
 
-    def _notes(self, options: SortOptions, separator: int | None) -> tuple[str, ...]:
-        if not options.debug or said_columns(options):  # which --debug does not go with
+    def _notes(self, options: SortOptions, separator: int | None, columns: str | None) -> tuple[str, ...]:
+        if not options.debug or columns is not None:  # which --debug does not go with
             return ()
         from gpumerge_cli.cli.gnu_debug import debug_notes
 
@@ -268,15 +268,6 @@ class _Reading:
             if named and self.obsolete_keys and not self.check:
                 return
             self.files.append(self.left.popleft())
-
-
-def _has_columns(format: str | bool | None) -> bool:
-    """Whether keys may name columns of the format with this name."""
-    if not isinstance(format, str):
-        return False
-    from gpumerge_cli.formats.kinds.lookup import names_columns
-
-    return names_columns(format)
 
 
 def _takes_obsolete_keys(environ: Mapping[str, str]) -> bool:

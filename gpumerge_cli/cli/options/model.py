@@ -111,7 +111,7 @@ class Option:
         aliases = (*self.aliases, self.gnu) if isinstance(self.gnu, str) else self.aliases
         return replace(self, aliases=aliases, settable=self.settable and self.neutral)
 
-    @property
+    @cached_property
     def parameter(self) -> str:
         """The name as Python writes it."""
         return self.name.replace("-", "_")
@@ -121,7 +121,7 @@ class Option:
         """The long name that GNU sort has for it, or ""."""
         return self.gnu if isinstance(self.gnu, str) else self.name if self.gnu else ""
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names as they are written, the long one first: ("--output", "-o")."""
         longs = (f"--{name}" for name in (self.name, *self.aliases))
@@ -165,7 +165,7 @@ class Option:
     def takes_path(self) -> bool:
         return self.kind in ("file", "folder")
 
-    @property
+    @cached_property
     def initial(self) -> Value:
         """The value if the option is not given."""
         if self.multiple and self.default is None:
