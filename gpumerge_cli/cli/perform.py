@@ -8,25 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.executor import Executor
     from gpumerge_cli.engine.job import Job
     from gpumerge_cli.results.run import InputFile
-
-
-def with_limits(job: Job, memory: int, threads: int | None, sharing: int) -> Job:
-    """The job with this memory and these threads where it asks for none itself.
-
-    sharing: how many jobs of this process share its start-up.
-    """
-    given = job.resources
-    elsewhere = given.cluster is not None  # where machines have memory of their own
-    chosen = memory if given.memory is None and not elsewhere else given.memory
-    resources = replace(given, memory=chosen, threads=given.threads or threads, sharing=sharing)
-    return replace(job, resources=resources)
 
 
 @contextmanager

@@ -104,10 +104,8 @@ class Option:
     not_with: tuple[NotWith, ...] = ()
     needs: Needs | None = None
 
-    def of(self, command: str) -> Option:
-        """The option as `command` has it: only sort has GNU's names, and not all options can be set for it."""
-        if command != "sort":
-            return self
+    def of_sort(self) -> Option:
+        """The option as sort has it, under GNU's name, too. Not all options can be set for sort."""
         aliases = (*self.aliases, self.gnu) if isinstance(self.gnu, str) else self.aliases
         return replace(self, aliases=aliases, settable=self.settable and self.neutral)
 
@@ -212,7 +210,8 @@ class Command:
     @cached_property
     def options(self) -> tuple[Option, ...]:
         """Its options, in the order of GROUPS."""
-        options = [row.of(self.name) for row in self.rows if self.name in row.commands]
+        own = (row for row in self.rows if self.name in row.commands)
+        options = [row.of_sort() for row in own] if self.name == "sort" else own
         return tuple(sorted(options, key=lambda option: GROUPS.index(option.group)))
 
     @property
