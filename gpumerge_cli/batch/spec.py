@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.engine.job import Job
+
+if TYPE_CHECKING:
+    from gpumerge_cli.results.run import JobReport
 
 FileUse = Literal["read", "written", "report", "place"]
 State = Literal["done", "skipped", "failed", "left"]
@@ -96,7 +99,7 @@ class Result:
     """The backend that was used; "-" for none."""
     kernel: str = "-"
     """The kernel that was used; "-" for none."""
-    report: Any = None
+    report: JobReport | None = None
     """None if the job failed or did not run, and once the result was reported."""
 
 

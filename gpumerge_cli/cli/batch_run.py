@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.batch.joblog import JobLog, Standing, standing_of
 from gpumerge_cli.batch.runner import JobError, Runner, StoppedError
@@ -30,6 +30,7 @@ from gpumerge_cli.urls import is_url, redacted
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.batch_view import BatchBar
+    from gpumerge_cli.results.run import JobReport
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class _Batch:
         entry = None if self._log is None else self._log.entries.get(job.command)
         return standing_of(job, entry, retry_failed=self._options.retry_failed)
 
-    def do(self, job: BatchJob, memory: int, check: Callable[[], None]) -> Any:
+    def do(self, job: BatchJob, memory: int, check: Callable[[], None]) -> JobReport:
         def advance(done: int, total: int) -> None:
             check()
             if self._bar is not None:

@@ -160,6 +160,9 @@ def _perform(command: SortCommand) -> int:
         measured = run_job(_job(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals)
     if options.verbose and not options.quiet:
         from gpumerge_cli.report.terminal import show_report
+        from gpumerge_cli.results.run import MergeReport
+
+        assert isinstance(measured, MergeReport)
 
         show_report(measured)
     return 0
