@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.fields import chosen_format, said_columns
+from gpumerge_cli.cli.chosen_format import chosen_format, requested_columns
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number, parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import resources
 from gpumerge_cli.cli.join_keys import given_fields, join_keys
@@ -56,9 +56,9 @@ def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join
 
     rules, named = rules_of(options, names)
     header = options.header or named
-    format, certainty = chosen_format(options.format, names, columns_of=said_columns(options))
+    chosen = chosen_format(options.format, names, requested_columns(options))
     items = Items(
-        format, lines=rules.rules[0], header_lines=int(header), certainty=certainty,
+        chosen.name, lines=rules.rules[0], header_lines=int(header), certainty=chosen.certainty,
         lines_of_others=rules.rules[1],
     )  # fmt: skip
     return items, rules

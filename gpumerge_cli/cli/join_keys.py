@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.cli.chosen_format import columns_by_suffix, requested_columns
 from gpumerge_cli.cli.columns import column_names, header_given, header_of, parse_columns
-from gpumerge_cli.cli.fields import columns_format
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
 from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.keyspec import KeySpec, field_key, line_order
@@ -99,8 +99,8 @@ def _keys(
     """The fields that a text of an option names, each with its letters. texts: those of both files."""
     if text is None:
         return [field_key(0)]
-    columns_of = columns_format(options, (file,))
-    if columns_of:
+    columns_of = requested_columns(options).name or columns_by_suffix(options, (file,)).name
+    if columns_of is not None:
         from gpumerge_cli.formats.items import Items
 
         items = Items(columns_of, lines=LineOrder(separator=separator), header_lines=1, certainty="requested")

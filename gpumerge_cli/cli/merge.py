@@ -86,14 +86,11 @@ def _plan(job: Job) -> None:
 def run_and_report(job: Job, options: ShownOptions) -> None:
     """Do a merge, a set or a join, and print its report on standard error. Raises GpumergeError."""
     from gpumerge_cli.engine.resources import seconds_since_start
+    from gpumerge_cli.formats.output_stream import is_terminal
+    from gpumerge_cli.results.run import MergeReport
 
-    with progress_bar(options.progress and not options.quiet and not _is_terminal(job.output.name)) as advance:
+    with progress_bar(options.progress and not options.quiet and not is_terminal(job.output.name)) as advance:
         measured = run_job(job, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
+    assert isinstance(measured, MergeReport)
     if not options.quiet:
         print_report(measured, stats=options.verbose)
-
-
-def _is_terminal(output: str) -> bool:
-    from gpumerge_cli.formats.output_stream import is_terminal
-
-    return is_terminal(output)

@@ -35,7 +35,7 @@ def job_of(options: RankOptions) -> Job:
     if options.range is not None:
         from gpumerge_cli.cli.merge import merge_job
 
-        return merge_job(options, Operation(check=options.check, ranks=parse_range(options.range)))
+        return merge_job(options, Operation(check=options.check, ranks=_parse_range(options.range)))
     if not (options.at or options.quantile or options.of or options.split is not None):
         raise UsageError("no rank was asked for", way_out="add --at, --quantile, --of, --split or --range")
 
@@ -69,21 +69,21 @@ def _check_name(output: str, *, as_json: bool) -> None:
         raise UsageError(f"-o {output}: answers are {what}, not {suffix}", way_out="name it .json, .txt or the like")
 
 
-def parse_range(text: str, option: str = "--range") -> RankRange:
+def _parse_range(text: str) -> RankRange:
     """The ranks that "A:B" names: as a slice of Python's. Raises UsageError for anything else."""
     from gpumerge_cli.engine.job import RankRange
 
     start, colon, stop = text.partition(":")
     if not colon or ":" in stop:
-        raise UsageError(f"{option}: invalid range {text!r}", way_out="write A:B, as 0:10, 1e6: or -10:")
-    return RankRange(_rank(start, option) or 0, _rank(stop, option))
+        raise UsageError(f"--range: invalid range {text!r}", way_out="write A:B, as 0:10, 1e6: or -10:")
+    return RankRange(_rank(start) or 0, _rank(stop))
 
 
-def _rank(text: str, option: str) -> int | None:
+def _rank(text: str) -> int | None:
     word = text.strip()
     if not word:
         return None
-    return -parse_count(word[1:], option) if word.startswith("-") else parse_count(word, option)
+    return -parse_count(word[1:], "--range") if word.startswith("-") else parse_count(word, "--range")
 
 
 def _quantiles(text: str) -> tuple[str, ...]:

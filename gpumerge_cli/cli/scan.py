@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpumerge_cli.cli.options.commands import COMMANDS
 from gpumerge_cli.cli.options.model import Command, Option
@@ -67,13 +67,12 @@ def read_words(row: Command, words: Sequence[str], settings: Settings | None = N
             option_values.append(one)
     if any(one.option.name in ENDING for one in option_values):
         return None
-    way_out = f"see {row.path} --help"
     most = sum(len(operands) if argument.many else 1 for argument in row.arguments)
     if len(operands) > most:
-        raise UsageError(f"unexpected argument {operands[most]!r}", way_out=way_out)
+        raise UsageError(f"unexpected argument {operands[most]!r}", way_out=f"see {row.path} --help")
     for argument in row.arguments:
         if argument.required and not operands:
-            raise UsageError(f"{argument.metavar} is missing", way_out=way_out)
+            raise UsageError(f"{argument.metavar} is missing", way_out=f"see {row.path} --help")
     return read_values(row, option_values, operands, settings)
 
 
@@ -105,18 +104,10 @@ def _letters(row: Command, word: str, left: deque[str]) -> Iterator[OptionValue]
             return
         if option is None:
             raise unknown_option(row, name)
-        if _needs_value(option):
+        if option.needs_value:
             yield OptionValue(option, word[at:] or _next(row, name, left), name)
             return
-        yield OptionValue(option, _implied(option), name)
-
-
-def _needs_value(option: Option) -> bool:
-    return option.takes_value and not option.value_is_optional
-
-
-def _implied(option: Option) -> Any:
-    return option.choices[0] if option.value_is_optional else True
+        yield OptionValue(option, option.implied, name)
 
 
 def _skip_old_option(row: Command, attached: str, left: deque[str]) -> None:
@@ -137,7 +128,7 @@ def _long(row: Command, word: str, left: deque[str]) -> OptionValue:
             raise UsageError(f"{written} takes no value", way_out=f"see {row.path} --help")
         return OptionValue(option, is_on, name)
     if not equals:
-        value = _next(row, written, left) if _needs_value(option) else _implied(option)
+        return OptionValue(option, _next(row, written, left) if option.needs_value else option.implied, name)
     return OptionValue(option, value, name)
 
 

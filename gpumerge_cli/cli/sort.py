@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.cli.chosen_format import chosen_format
 from gpumerge_cli.cli.comparing import run_comparison
-from gpumerge_cli.cli.fields import chosen_format
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import margin_of, record_options, resources
 from gpumerge_cli.cli.key_sources import with_parameters
@@ -80,17 +80,16 @@ def _items(command: SortCommand) -> Items:
             raise UsageError(
                 "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
             )
-        if command.keys.header or command.keys.columns_of:
+        if command.keys.header or command.keys.columns.name is not None:
             what = "binary items have no header and no columns of lines"
             raise UsageError(what, way_out="leave --header and --csv out")
         return Items(options.format, options.dtype, reverse=command.order.reverse, records=records)
-    keys = command.keys
-    format, certainty = chosen_format(options.format, command.files, columns_of=keys.columns_of, implied=keys.implied)
+    chosen = chosen_format(options.format, command.files, command.keys.columns)
     return Items(
-        format,
+        chosen.name,
         lines=command.order,
-        header_lines=keys.header,
-        certainty=certainty,
+        header_lines=command.keys.header,
+        certainty=chosen.certainty,
         plain=not options.compressed,
         shown=_underlining(command) if options.debug else None,
     )
@@ -161,6 +160,9 @@ def _perform(command: SortCommand) -> int:
         measured = run_job(_job(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals)
     if options.verbose and not options.quiet:
         from gpumerge_cli.report.terminal import show_report
+        from gpumerge_cli.results.run import MergeReport
+
+        assert isinstance(measured, MergeReport)
 
         show_report(measured)
     return 0

@@ -47,6 +47,8 @@ class Format(ABC):
     """Whether its items can be joined."""
     names_in_header: bool = False
     """Whether keys may be names of `columns` in the header of files, so that all headers must be alike."""
+    is_implied: bool = False
+    """Whether names of columns imply it where neither an option nor a suffix gives a format. One format has it."""
 
     def check_items(self, items: Items) -> None:  # noqa: B027 - optional
         """Raise UsageError if options of the items do not go with the format."""

@@ -218,3 +218,7 @@ class CheckReport:
     version: str
     schema: int = SCHEMA
     kind: str = "check"
+
+
+JobReport = MergeReport | CheckReport | RankReport
+"""The report of a job."""

@@ -2,12 +2,12 @@
 #pragma once
 
 // text: a line without its terminator, and of CSV without the carriage return ahead of it. key: what compares. image: has the
-// order of keys, but keys of equal images may differ unless both images are `told`. judge() tells the rest: `field`, the join
+// order of keys, but keys of equal images may differ unless both images are `exact`. judge() tells the rest: `field`, the join
 // field as it stands, and whether the other fields can be copied as they lie.
 struct JoinLine {
     WideWord image = 0;
     Text text{nullptr, nullptr}, key{nullptr, nullptr}, field{nullptr, nullptr};
-    bool told = false, raw = false, returns = false;  // returns: a carriage return follows the text
+    bool exact = false, raw = false, returns = false;  // returns: a carriage return follows the text
 
     // The line lies so much further on in memory. key_too: so does its key.
     void move(ptrdiff_t bytes, bool key_too)
@@ -35,7 +35,7 @@ public:
         }
         const Prefix prefix = key_prefix(*reinterpret_cast<const LineOrder*>(order_.table), line.key);
         line.image = prefix.bits;
-        line.told = prefix.told;
+        line.exact = prefix.exact;
     }
 
     // Negative, zero or positive, if the key of x goes before, with or behind that of y.
@@ -48,7 +48,7 @@ private:
     // Compares keys whose images are equal.
     int compare_rest(const JoinLine& x, const JoinLine& y) const
     {
-        if (x.told && y.told) return 0;
+        if (x.exact && y.exact) return 0;
         const long long x_size = x.key.stop - x.key.start, y_size = y.key.stop - y.key.start;
         if (!plain_) return compare_items(order_, x.key.start, x_size, y.key.start, y_size);
         if (x_size == y_size && x_size <= 16) return 0;

@@ -7,7 +7,7 @@ public:
     static constexpr long long SHORT = 32;  // bytes of a text that is copied at once
 
     // The text beside a row. SHORT bytes of it are readable if it is no longer.
-    struct Said {
+    struct MarginText {
         const unsigned char* text;
         long long bytes;
         bool ahead, out;  // whether it stands ahead of the line; whether the row goes out
@@ -32,7 +32,7 @@ public:
     bool has_text() const { return margin.kind != NO_MARGIN && margin.kind != COUNT_APART; }
 
     // A row's text. It lies in the room, or lasts as long as this object and the margin.
-    Said said(const Item& row, unsigned char (&room)[SHORT]) const
+    MarginText text_of(const Item& row, unsigned char (&room)[SHORT]) const
     {
         if (margin.kind == COLUMNS) return columns_[row.prefix];
         const bool ahead = margin.kind == COUNT_AHEAD;
@@ -52,7 +52,7 @@ public:
         unsigned char room[SHORT];
         long long total = 0;
         for (long long at = 0; at < count; ++at) {
-            const Said text = said(rows[at], room);
+            const MarginText text = text_of(rows[at], room);
             total += text.out ? text.bytes + bytes_of_row(lines, rows[at].line) : 0;
         }
         return total;
@@ -65,7 +65,7 @@ public:
         unsigned char room[SHORT];
         for (long long at = 0; at < count; ++at) {
             if (at + AHEAD < count) __builtin_prefetch(lines.text + start_of_row(lines, rows[at + AHEAD].line));
-            const Said text = said(rows[at], room);
+            const MarginText text = text_of(rows[at], room);
             if (!text.out) continue;
             const unsigned char* const line = lines.text + start_of_row(lines, rows[at].line);
             const long long bytes = bytes_of_row(lines, rows[at].line), whole = text.bytes + bytes;
@@ -95,7 +95,7 @@ public:
             nbytes -= taken;
         };
         for (; nbytes > 0; ++row) {
-            const Said text = said(*row, room);
+            const MarginText text = text_of(*row, room);
             if (!text.out) continue;
             const unsigned char* const line = lines.text + start_of_row(lines, row->line);
             const long long bytes = bytes_of_row(lines, row->line), front = text.ahead ? 0 : bytes - 1;
@@ -115,7 +115,7 @@ private:
     static constexpr int COLUMN_COUNT = 3;
     const Margin& margin;
     const Lines& lines;
-    Said columns_[COLUMN_COUNT];  // by the case in which a row goes out
+    MarginText columns_[COLUMN_COUNT];  // by the case in which a row goes out
     unsigned char column_rooms_[COLUMN_COUNT][SHORT] = {};
 };
 

@@ -6,11 +6,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from gpumerge_cli.cli import info
 from gpumerge_cli.cli.app import invoke
+from gpumerge_cli.costs import Costs
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,13 +32,11 @@ def test_json_names_every_backend_and_pick(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_gpus_are_shown_with_their_links(capsys: pytest.CaptureFixture[str]) -> None:
-    gpus = [
-        {"number": 0, "name": "A", "memory": 80 * 10**9, "link": "PCIe 5.0 x16", "peers": (1,), "rates": {}},
-        {"number": 1, "name": "B", "memory": 10**9, "link": "", "peers": (), "rates": {"from host": 55.1e9}},
+    gpus: list[Any] = [  # the module of Gpu imports CuPy
+        SimpleNamespace(number=0, name="A", memory=80 * 10**9, link="PCIe 5.0 x16", peers=(1,), rates={}),
+        SimpleNamespace(number=1, name="B", memory=10**9, link="", peers=(), rates={"from host": 55.1e9}),
     ]
-    info._show(
-        {"version": "1", "python": "3", "system": "s", "libraries": {}, "backends": [], "auto": [], "gpus": gpus}
-    )
+    info._show(info._Machine("1", "3", "s", {}, [], gpus, Costs(), []))
     shown = " ".join(capsys.readouterr().out.split())
     assert "0 A 80.0 GB PCIe 5.0 x16 GPU 1" in shown
     assert "1 B 1.00 GB unknown no other from host" in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import random
 import re
 import subprocess
@@ -15,10 +16,11 @@ import pytest
 
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.cli.dispatch import _WORK
+from gpumerge_cli.cli import dispatch
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options import commands as options
 from gpumerge_cli.cli.options.model import GROUPS
+from gpumerge_cli.cli.options.typed import OPTIONS
 from gpumerge_cli.cli.scan import scan
 from gpumerge_cli.cli.values import OptionValue
 from gpumerge_cli.compare.key_shapes import SHAPES
@@ -153,7 +155,9 @@ def test_choices_are_those_of_the_backends() -> None:
 
 
 def test_each_command_has_its_work() -> None:
-    assert set(_WORK) | {"sort"} == set(options.NAMES)
+    assert set(OPTIONS) == set(options.NAMES)
+    cases = re.findall(r"case (\w+)\(\)", inspect.getsource(dispatch))
+    assert {*cases, "SortOptions"} == {kind.__name__ for kind in OPTIONS.values()}
 
 
 def test_help_imports_nothing_heavy() -> None:

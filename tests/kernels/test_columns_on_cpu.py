@@ -133,10 +133,10 @@ void check_sets(bool with_keys)
         std::vector<long long> cuts(2 * edges, -1);
         shim::launch((edges + STRETCH - 1) / STRETCH, PARTITION_SIZE, 0,
             [&] { cut::partition(ends, cuts.data(), edges, STRETCH, walks::TILE, nullptr, nullptr); });
-        std::vector<walks::Said> said(1 + tiles + walks::GROUP_WORDS * ((tiles + 31) / 32), 0);
+        std::vector<walks::Descriptor> descriptors(1 + tiles + walks::GROUP_WORDS * ((tiles + 31) / 32), 0);
         long long count = -1;
         shim::launch(tiles, WALK_BLOCK, walks::STAGED_BYTES, [&] {
-            walks::Said* const all = said.data();
+            walks::Descriptor* const all = descriptors.data();
             walks::walk(runs, nullptr, in.total, cuts.data(), all, all + 1, &count, nullptr, nullptr, columns);
         }, 2);
         in.order = set_of(in, counts[0], KEY_SIZE);

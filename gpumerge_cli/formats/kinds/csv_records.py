@@ -27,6 +27,7 @@ class Csv(Format):
     option = "--csv"
     readings = 1
     names_in_header = True
+    is_implied = True
 
     def check_items(self, items: Items) -> None:
         """See Format."""
