@@ -40,6 +40,11 @@ class EndedSource:
         return self._file.tag
 
     @property
+    def held(self) -> int:
+        """The bytes of the stream that the file holds: all, or all but the supplied last terminator."""
+        return self._held
+
+    @property
     def extent(self) -> Extent | None:
         return self._file.extent(self._base, self._held)
 
