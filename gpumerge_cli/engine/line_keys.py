@@ -46,16 +46,12 @@ class LineKeys:
             return self._order.item_word
         return format_fields(names) if all(names) else "key"
 
-    def of(self, line: bytes) -> Keys:
-        """The keys of a line without its end."""
-        return tuple(self._key(number, key, line) for number, key in enumerate(self._rules.keys))
-
     def format(self, line: bytes) -> str:
-        """The keys of a line in the form that `parse` takes."""
-        keys = self.of(line)
+        """The keys of a line in the form that `parse` takes. The line comes without its end."""
         if self._is_line:
-            return escaped_line(keys[0])
-        return format_fields([self._format_key(key, value) for key, value in zip(self._rules.keys, keys, strict=True)])
+            return escaped_line(self._key(0, self._rules.keys[0], line))
+        keys = enumerate(self._rules.keys)
+        return format_fields([self._format_key(key, self._key(number, key, line)) for number, key in keys])
 
     def parse(self, text: str) -> Keys:
         """The keys that a text states. Raises UsageError. Warns of a text in place of a number."""
@@ -78,11 +74,19 @@ class LineKeys:
             found.append(value)
         return tuple(found)
 
+    def compare(self, line: bytes, wanted: Keys) -> int:
+        """Negative, zero or positive if the line goes before, with or behind those that have the wanted keys."""
+        for number, (key, compare) in enumerate(zip(self._rules.keys, self._comparisons, strict=True)):
+            result = compare(self._key(number, key, line), wanted[number])
+            if result:
+                return result
+        return 0
+
     def bounds(self, wanted: Keys, sources: Sequence[Source]) -> tuple[list[int], list[int]]:
         """The positions in each source ahead of the lines with these keys, and behind them."""
-        ahead = [_first(source, 0, lambda line: self._compare(line, wanted) < 0) for source in sources]
+        ahead = [_first(source, 0, lambda line: self.compare(line, wanted) < 0) for source in sources]
         places = zip(sources, ahead, strict=True)
-        return ahead, [_first(source, at, lambda line: self._compare(line, wanted) <= 0) for source, at in places]
+        return ahead, [_first(source, at, lambda line: self.compare(line, wanted) <= 0) for source, at in places]
 
     def _format_key(self, key: LineKey, value: bytes) -> str:
         if self._begins_with_blank(key) and value[:1] == b" " and value[1:2] not in _BLANKS:
@@ -98,14 +102,6 @@ class LineKeys:
             value = value.replace(b'""', b'"')
         is_number = key.kind.begins is not None and not self._is_line
         return value.lstrip(_BLANKS) if is_number else value
-
-    def _compare(self, line: bytes, wanted: Keys) -> int:
-        """Negative, zero or positive if the line goes before, with or behind those that have the wanted keys."""
-        for number, (key, compare) in enumerate(zip(self._rules.keys, self._comparisons, strict=True)):
-            result = compare(self._key(number, key, line), wanted[number])
-            if result:
-                return result
-        return 0
 
     def _begins_with_blank(self, key: LineKey) -> bool:
         """Whether all keys that are not empty begin with a blank, as fields do that blanks separate."""
