@@ -1,4 +1,4 @@
-"""Bytes, seconds and throughput: parse them from text, and format them as text. Also makes any text safe to print."""
+"""Bytes, seconds, throughput and quantiles: parse them from text, and format them. Also makes any text safe to print."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _BINARY = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_LARGE_EXPONENT = re.compile(r"e[+-]?\d{4,}", re.IGNORECASE)
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b|)\s*", re.IGNORECASE)
 
 
@@ -32,6 +33,8 @@ def parse_quantile(text: str) -> Fraction:
     """The part of all that `text` names, from 0 to 1: "0.5", "1/3" or "99.9%". Raises ValueError for anything else."""
     from fractions import Fraction  # it loads decimals
 
+    if _LARGE_EXPONENT.search(text):  # Python would make all its digits
+        raise ValueError(text)
     try:
         found = Fraction(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ZeroDivisionError as error:

@@ -67,13 +67,18 @@ def print_co_ranks(answers: Mapping[str, Any]) -> None:
 
 
 def _text(answers: Answers, *, as_json: bool, width: int | None = None) -> str:
-    return dumps(answers.as_dict()) if as_json else "\n".join(_cut(line, width) for line in _lines(answers))
+    """All answers. width: the characters of a line of the terminal that shows them."""
+    if as_json:
+        return dumps(answers.as_dict())
+    if width is None:
+        return "\n".join(_lines(answers, answers.names))
+    names = [_end_of(name, width // 3) for name in answers.names]
+    return "\n".join(_start_of(line, width) for line in _lines(answers, names))
 
 
-def _lines(answers: Answers) -> Iterator[str]:
+def _lines(answers: Answers, names: Sequence[str]) -> Iterator[str]:
     """A table for each kind of question. The key comes last, so that long ones and blanks in them do no harm."""
     if answers.ranks:
-        names = [visible(name) for name in answers.names]
         heads = ("rank", "quantile", "file", "index", visible(answers.heading))
         yield from _table([heads, *(_rank_row(one, names) for one in answers.ranks)])
     if answers.ranks and answers.items:
@@ -86,17 +91,21 @@ def _lines(answers: Answers) -> Iterator[str]:
 
 
 def _rank_row(one: RankAnswer, names: Sequence[str]) -> tuple[str, ...]:
-    place = ("", "") if one.source is None else (names[one.source], str(one.counts[one.source]))
+    place = ("", "") if one.source is None else (visible(names[one.source]), str(one.counts[one.source]))
     return str(one.rank), one.quantile or "", *place, _END if one.key is None else one.key or _EMPTY
 
 
-def _cut(line: str, width: int | None) -> str:
-    return line if width is None or len(line) <= width else f"{line[: max(0, width - 3)]}..."
+def _start_of(line: str, width: int) -> str:
+    return line if len(line) <= width else f"{line[: max(0, width - 3)]}..."
+
+
+def _end_of(name: str, width: int) -> str:
+    return name if len(name) <= width else f"...{name[len(name) - max(0, width - 3) :]}"
 
 
 def _width_of_terminal() -> int | None:
     """The characters of a line of the terminal that standard output is; None if it is none."""
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():
         return None
     from shutil import get_terminal_size
 

@@ -281,6 +281,7 @@ def test_lines_are_texts_in_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (["--at", "1", "-o", "no/such/x"], "no/such"),
         (["--at", "1", "--report", "x.json"], "--report is for the items of --range"),
         (["--quantile", "101%"], "--quantile: '101%' is not a quantile; use numbers from 0 to 1, as 0.5,0.99, or 50%"),
+        (["--quantile", "1e-999999999"], "--quantile: '1e-999999999' is not a quantile"),
         (["--quantile", "1%%"], "--quantile: '1%%' is not a quantile"),
         (["--split", "0"], "--split: invalid number '0'; write 1 or more"),
         (["--split", "65537"], "--split 65537: a merge is cut into 1 to 65536 parts; choose fewer"),

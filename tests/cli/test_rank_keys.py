@@ -142,6 +142,10 @@ def test_long_lines_are_cut_on_a_terminal_alone(capfd: Captured, monkeypatch: py
     lines = capfd.readouterr().out.splitlines()
     assert [len(line) for line in lines] == [24, 50]
     assert lines[1].endswith("x...")
+    Path("folder/of/a/long/name").mkdir(parents=True)
+    Path("folder/of/a/long/name/b.txt").write_text("the key\n")
+    assert invoke(["rank", "folder/of/a/long/name/b.txt", "--at", "0"]) == 0
+    assert capfd.readouterr().out.splitlines()[1] == "   0  ...ng/name/b.txt      0  the key"
 
 
 def test_a_text_in_place_of_a_number_is_warned_about(caplog: pytest.LogCaptureFixture) -> None:
