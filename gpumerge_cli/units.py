@@ -1,4 +1,4 @@
-"""Bytes, seconds, throughput and quantiles: parse them from text, and format them. Also makes any text safe to print."""
+"""Bytes, seconds, throughput and quantiles: parse and format them as text. Also makes any text safe to print."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.escapes import printable
+from gpumerge_cli.engine.file_places import FilePlaces
 from gpumerge_cli.engine.inputs import Inputs, open_inputs
 from gpumerge_cli.engine.item_text import format_item, is_number, item_heading, parse_item
 from gpumerge_cli.engine.job import Job, Questions
@@ -16,8 +17,6 @@ from gpumerge_cli.engine.line_keys import Keys, line_keys
 from gpumerge_cli.engine.memory import check_memory
 from gpumerge_cli.engine.ranks import RankCut, Ranks, merge_ranks
 from gpumerge_cli.errors import DisorderError, UsageError
-from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.line_source import EndedSource
 from gpumerge_cli.formats.part_names import MOST_PARTS
 from gpumerge_cli.native.comparison import key_by
 from gpumerge_cli.plan import Chunk, Planner
@@ -182,7 +181,7 @@ class _Search:
         self.ranks = ranks
         self._inputs = inputs
         self._planner = Planner(inputs.sources, inputs.order)
-        self._held = [_held(source) for source in inputs.sources]
+        self._places = FilePlaces(inputs)
 
     def parsed(self, text: str) -> bytes | Keys:
         """The item, or the keys, that a text states."""
@@ -230,7 +229,7 @@ class _Search:
         parts = self._planner.parts(number)
         for part in parts[1:]:
             _checked_source([low for low, _ in part.ranges], self._inputs)
-        return [Chunk(tuple(map(_within, part.ranges, self._held)), part.offset) for part in parts]
+        return [self._in_files(part) for part in parts]
 
     def _bounds(self, wanted: bytes | Keys) -> tuple[Sequence[int], Sequence[int]]:
         if isinstance(wanted, bytes):
@@ -239,16 +238,14 @@ class _Search:
         return self.keys.bounds(wanted, self._inputs.sources)
 
     def _row(self, cut: RankCut) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        return tuple(cut.counts.tolist()), tuple(map(min, cut.positions.tolist(), self._held))
+        positions = cut.positions.tolist()
+        return tuple(cut.counts.tolist()), tuple(map(self._places.place, range(len(positions)), positions))
 
-
-def _held(source: Source) -> int:
-    """The bytes of the items in a file, whose last line may lack its end."""
-    return source.held if isinstance(source, EndedSource) else source.size
-
-
-def _within(ends: tuple[int, int], size: int) -> tuple[int, int]:
-    return min(ends[0], size), min(ends[1], size)
+    def _in_files(self, part: Chunk) -> Chunk:
+        """A part with its ranges in the files and its offset in the output."""
+        place, ends = self._places.place, list(enumerate(part.ranges))
+        offset = sum(self._places.ahead(number, low) for number, (low, _) in ends)
+        return Chunk(tuple((place(number, low), place(number, high)) for number, (low, high) in ends), offset)
 
 
 def _checked_source(positions: Sequence[int], inputs: Inputs) -> int | None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import invoke
+from gpumerge_cli.engine import file_places
 from gpumerge_cli.engine.escapes import bytes_of, escaped_line, escaped_text
 
 Captured = pytest.CaptureFixture[str]
@@ -121,6 +122,30 @@ def test_no_cut_lies_past_the_end_of_a_file(capfd: Captured) -> None:
     assert [part["ranges"] for part in found["parts"]] == [[[0, 2], [0, 0]], [[2, 2], [0, 1]], [[2, 3], [1, 1]]]
     assert [part["nbytes"] for part in found["parts"]] == [2, 1, 1]
     assert [part["offset"] for part in found["parts"]] == [0, 2, 4]  # in the output, where all lines have ends
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("key", ["-k1,1", "-k1,2"])
+def test_cuts_of_csv_are_places_in_the_file(
+    capfd: Captured, monkeypatch: pytest.MonkeyPatch, key: str, end: str
+) -> None:
+    """Records of the second order are copied with their fields."""
+    monkeypatch.setattr(file_places, "_BLOCK", 16)
+    records = [f'{number},"{"x" * (number % 7)}\n"\r\n' for number in range(10, 60)]
+    Path("a.csv").write_text("id,v\r\n" + "".join(records).removesuffix("\r\n") + end)
+    starts = [len("".join(records[:number])) for number in range(50)]
+    ends = [*starts, len("".join(records)) - 2 + len(end)]
+    words = ["--csv", "--header", "1", key, "a.csv"]
+    found = answers(capfd, *words, "--at", "3,7,0,50,49", "--split", "7")
+    assert [one["offsets"] for one in found["ranks"]] == [[ends[rank]] for rank in (3, 7, 0, 50, 49)]
+    low = 0
+    for part in found["parts"]:
+        (ranges,) = part["ranges"]
+        assert part["offset"] == ranges[0] == low
+        assert part["nbytes"] == ranges[1] - low
+        low = ranges[1]
+        assert low in ends
+    assert low == ends[-1]
 
 
 def test_names_that_are_not_utf8(capfd: Captured) -> None:
