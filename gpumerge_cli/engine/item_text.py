@@ -50,21 +50,20 @@ def format_item(item: bytes, order: Order) -> str:
 def parse_fields(text: str, count: int) -> list[str]:
     """The fields of a key: as many as `count`, with commas between them, quoted as in CSV where they hold commas.
 
-    One field needs no quotes. Raises UsageError for any other number of fields.
+    Raises UsageError for any other number of fields.
     """
-    if count == 1 and not text.startswith('"'):
-        return [text]
     fields = split_fields(text, text)
     if len(fields) != count:
-        way_out = "write a value for each, with commas between" if count > 1 else "write one value"
-        raise invalid_item(text, f"the key has {count} field{'s' * (count > 1)}", way_out)
+        several = "write a value for each, with commas between"
+        way_out = "put a field that holds commas into double quotes" if count == 1 else several
+        raise invalid_item(text, f"the key has {count} field{'s' * (count > 1)}, not {len(fields)}", way_out)
     return fields
 
 
 def split_fields(text: str, part: str) -> list[str]:
     """The fields of a part of an item's text, quoted as in CSV. Raises UsageError."""
     try:
-        return next(csv.reader([part], strict=True), [""])
+        return next(csv.reader([printable(part)], strict=True), []) or [""]
     except csv.Error as error:
         raise invalid_item(text, f"its fields are not those of CSV: {error}", "check its quotes") from None
 

@@ -7,7 +7,7 @@ from logging import getLogger
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.escapes import escaped_line, escaped_text, printable
-from gpumerge_cli.engine.item_text import format_fields, invalid_item, parse_bytes, parse_fields, split_fields
+from gpumerge_cli.engine.item_text import format_fields, parse_bytes, parse_fields, split_fields
 from gpumerge_cli.engine.line_warnings import is_number_like
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.native.comparison import Comparison, key_bounds
@@ -56,18 +56,16 @@ class LineKeys:
     def parse(self, text: str) -> Keys:
         """The keys that a text states. Raises UsageError. Warns of a text in place of a number."""
         rules = self._rules
-        fields = [text] if self._is_line else parse_fields(text, len(rules.keys))
+        is_row = len(rules.keys) == 1 and self._spans(rules.keys[0]) and not text.startswith('"')
+        fields = [text] if self._is_line or is_row else parse_fields(text, len(rules.keys))
         found = []
         for number, (key, field) in enumerate(zip(rules.keys, fields, strict=True)):
             parts = split_fields(text, field) if self._spans(key) else [field]
             value = _MARK.join(parse_bytes(text, part) for part in parts)
             if value and not is_number_like(key, value):
-                option, noun = self._order.key_option(number), key.kind.noun
-                if field == text and "," in text and not self._is_line:
-                    raise invalid_item(text, f"the key by {option} is one {noun}", "write it alone")
                 getLogger("gpumerge").warning(
                     "gpumerge: warning: --of '%s': the key %s by %s is not a %s",
-                    printable(text), self._order.quoted(value), option, noun,
+                    printable(text), self._order.quoted(value), self._order.key_option(number), key.kind.noun,
                 )  # fmt: skip
             if self._begins_with_blank(key) and value and value[:1] not in _BLANKS:
                 value = b" " + value

@@ -47,7 +47,8 @@ def test_the_median_of_many_files_is_the_last_line(capfd: Captured) -> None:
         (found,) = answers(capfd, *words, *names, "--of", "100")["of"]
         assert (found["key"], found["lower"], found["upper"]) == ("100", 99, 100)
     assert invoke(["rank", "--field", "ms:n", *names, "--of", "x,100"]) == 2
-    assert "--of 'x,100': the key by --field ms:n is one number; write it alone" in capfd.readouterr().err
+    told = "--of 'x,100': the key has 1 field, not 2; put a field that holds commas into double quotes"
+    assert told in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("quantile", ["99%", "0.99", "99/100", "99.0%", "198/2%"])
@@ -63,12 +64,15 @@ def test_several_fields_have_commas_between(capfd: Captured) -> None:
     assert [one["key"] for one in found["ranks"]] == ['"Rome, Italy",7', '"Rome, Italy",9', '"say ""hi""",1']
     assert [one["item"] for one in found["ranks"]] == ['"Rome, Italy",7,x', '"Rome, Italy",9,x', '"say ""hi""",1,']
     assert (found["of"][0]["lower"], found["of"][0]["count"]) == (1, 0)
-    found = answers(capfd, "--field", "city", "a.csv", "--of", "Rome, Italy", "--of", '"Rome, Italy"')["of"]
-    assert [(one["lower"], one["upper"]) for one in found] == [(0, 2), (0, 2)]
+    found = answers(capfd, "--field", "city", "a.csv", "--of", '"Rome, Italy"', "--of", "", "--of", "z")["of"]
+    assert [(one["lower"], one["upper"]) for one in found] == [(0, 2), (0, 0), (3, 3)]
+    Path("b.csv").write_text("1,7,x\n2,9,x\n3,9,y\n")
+    found = answers(capfd, "--csv", "-k2", "b.csv", "--of", "9,x", "--of", '"9,x"')["of"]
+    assert [one["upper"] - one["lower"] for one in found] == [1, 1]
     assert invoke(["rank", "--field", "city,n", "a.csv", "--at", "0"]) == 0
     assert capfd.readouterr().out.splitlines()[0].endswith("  city,n")
     for text, told in (
-        ("Rome", "the key has 2 fields; write a value for each, with commas between"),
+        ("Rome", "the key has 2 fields, not 1; write a value for each, with commas between"),
         ('"Rome,1', "its fields are not those of CSV"),
         (r"C:\data,1", r"'C:\data,1': \d is not an escape; write \\ for a backslash"),
     ):
