@@ -483,9 +483,9 @@ complete -c gpumerge -n '__gpumerge_command check' -l cluster-wait -x -d 'Second
 complete -c gpumerge -n '__gpumerge_command check' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command check' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command rank' -F
-complete -c gpumerge -n '__gpumerge_command rank' -l at -x -d 'Show the items of these ranks, counted from 0: 0 is the first item of the merge. Also show how many items of each file are ahead of it. The number of all items is a rank, too: the end of the merge. May be given again.'
-complete -c gpumerge -n '__gpumerge_command rank' -l quantile -x -d 'Show the item at this part of the merge: 0.5 is the median, 0.99 the 99th percentile, 1/3 the end of the first third; 0 is the first item, 1 the last. May be given again.'
-complete -c gpumerge -n '__gpumerge_command rank' -l of -x -d 'Show how many items are ahead of ITEM in the merge (lower), how many are ahead or equal (upper), and how many are equal. No file need hold ITEM. It is a number, a line, a record of CSV or the key of a record, with commas between several fields. May be given again.'
+complete -c gpumerge -n '__gpumerge_command rank' -l at -x -d 'Show the items of these ranks, counted from 0: 0 is the first item of the merge. The number of all items is a rank, too: the end of the merge. With --stats, also show how many items of each file are ahead. May be given again.'
+complete -c gpumerge -n '__gpumerge_command rank' -l quantile -x -d 'Show the item at this part of the merge: 0.5 is the median, 99% the 99th percentile, 1/3 the end of the first third; 0 is the first item, 1 the last. May be given again.'
+complete -c gpumerge -n '__gpumerge_command rank' -l of -x -d 'Show how many items are ahead of KEY in the merge (lower), how many are ahead or equal (upper), and how many are equal. No file need hold KEY. It is a number or the key of a line or record, with commas between several fields; the whole line if there is no key, or with --last-resort. Answers show keys in the same form. May be given again.'
 complete -c gpumerge -n '__gpumerge_command rank' -l split -x -d 'Print as JSON where to cut the files for N even parts of the merge. These are the parts that merge --parts N writes: equal in size to within one item.'
 complete -c gpumerge -n '__gpumerge_command rank' -l range -x -d 'Write the items with the ranks A to B - 1, in the form in which merge writes them. A or B may be left out: :10 is the first ten items, and -10: the last ten.'
 complete -c gpumerge -n '__gpumerge_command rank' -l json -d 'Print the answers as a JSON object instead of tables; -o NAME.json implies it.'
@@ -524,7 +524,7 @@ complete -c gpumerge -n '__gpumerge_command rank' -l report -rF -d 'With --range
 complete -c gpumerge -n '__gpumerge_command rank' -l progress -d 'Show progress on a terminal, or do not.'
 complete -c gpumerge -n '__gpumerge_command rank' -l no-progress
 complete -c gpumerge -n '__gpumerge_command rank' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
-complete -c gpumerge -n '__gpumerge_command rank' -l verbose -l stats -s v -d 'With --range, print a table on standard error that says what took the time.'
+complete -c gpumerge -n '__gpumerge_command rank' -l verbose -l stats -s v -d 'Print a table on standard error: how many items of each file are ahead of the answers, or with --range, what took the time.'
 complete -c gpumerge -n '__gpumerge_command rank' -l backend -xa 'auto gpu cpu' -d 'The processor that works. auto explains its choice in the report.'
 complete -c gpumerge -n '__gpumerge_command rank' -l device -x -d 'The GPUs that may work, counted from 0: one, several as 0,1, or all, if there are any; by default the first.'
 complete -c gpumerge -n '__gpumerge_command rank' -l threads -x -d 'Host threads; by default all cores.'

@@ -46,7 +46,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge check -n numbers.txt", "Check that the lines are in the order of their numbers."),
     ),
     "rank": (
-        ("gpumerge rank a.i32 b.i32 --quantile 0.5,0.99", "Show the median of two files, and their 99th percentile."),
+        ("gpumerge rank a.i32 b.i32 --quantile 0.5,99%", "Show the median of two files, and their 99th percentile."),
         ("gpumerge rank a.i32 b.i32 --of 7 --of -3", "Show how many items go before 7, and before -3."),
         ("gpumerge rank a.i32 b.i32 --split 4", "Cut the merge into four even parts."),
         ("gpumerge rank a.i32 b.i32 --range 10:20 -o ten.i32", "Merge only the items of ranks 10 to 19."),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.cli.answers import print_co_ranks
 from gpumerge_cli.cli.job_parts import file_names, items_of
 from gpumerge_cli.cli.options.typed import RankOptions
 from gpumerge_cli.cli.parse import parse_count, parse_counts, parse_words
 from gpumerge_cli.cli.perform import check_report_place, run_job
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.results.run import RankReport
+from gpumerge_cli.units import parse_quantile
 from gpumerge_cli.urls import is_url, shown
 
 if TYPE_CHECKING:
@@ -21,7 +24,10 @@ def run_rank(options: RankOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     job = job_of(options)
     if options.range is None:
-        run_job(job)
+        report = run_job(job)
+        if options.verbose and not options.quiet:
+            assert isinstance(report, RankReport), "of a job of questions"
+            print_co_ranks(report.answers)
         return
     from gpumerge_cli.cli.merge import run_and_report
 
@@ -87,14 +93,11 @@ def _rank(text: str) -> int | None:
 
 
 def _quantiles(text: str) -> tuple[str, ...]:
-    from fractions import Fraction
-
     words = parse_words(text, "--quantile", repeated=True)
     for word in words:
         try:
-            found = 0 <= Fraction(word) <= 1
-        except (ValueError, ZeroDivisionError):
-            found = False
-        if not found:
-            raise UsageError(f"--quantile: {word!r} is not a quantile", way_out="use numbers from 0 to 1, as 0.5,0.99")
+            parse_quantile(word)
+        except ValueError:
+            way_out = "use numbers from 0 to 1, as 0.5,0.99, or 50%,99%"
+            raise UsageError(f"--quantile: {word!r} is not a quantile", way_out=way_out) from None
     return words

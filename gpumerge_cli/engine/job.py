@@ -37,7 +37,7 @@ class Questions:
     at: tuple[int, ...] = ()
     """Ranks, whose items are wanted."""
     quantiles: tuple[str, ...] = ()
-    """Numbers from 0 to 1 as fractions.Fraction reads them.
+    """Parts of the merge as units.parse_quantile reads them.
 
     Each stands for the rank of the least item that has at least this part of all items at or ahead of it."""
     of: tuple[str, ...] = ()

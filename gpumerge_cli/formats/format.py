@@ -91,8 +91,12 @@ class Format(ABC):
         bare, bare_other = (each.removeprefix(b"\xef\xbb\xbf").replace(b"\r", b"") for each in (header, other))
         return bare == bare_other
 
-    def item_of(self, line: bytes, order: Order) -> bytes:
-        """The item, without its end, that a line of a file holds. Raises UsageError for an invalid line."""
+    def item_of(self, words: Sequence[bytes], order: Order) -> bytes:
+        """The item, without its end, that a line of a file holds, or of rows one with these values of the keys.
+
+        Raises UsageError for an invalid line or value.
+        """
+        (line,) = words
         return line
 
     def header(self, dtype: Dtype, count: int) -> bytes:

@@ -191,7 +191,7 @@ def test_a_flag_that_is_taken_back_goes_with_all() -> None:
         ("sort a --debug -c", "options -c --debug are incompatible; leave one out"),
         ("sort a -C --report r.md", "--report: a check takes no report; leave --report, or -c and -C, out"),
         ("sort a --run-log r", "--run-log is for sorts by a cluster; add --cluster, or leave --run-log out"),
-        ("rank a --at 1 -v", "--verbose is for the items of --range; add --range, or leave --verbose out"),
+        ("rank a --at 1 --report x.md", "--report is for the items of --range; add --range, or leave --report out"),
         ("rank a --at 1 --range 0:1", "--range writes only items, so it does not go with --at"),
         ("batch a --resume-failed", "--resume-failed: no log was named; name it with --joblog"),
         ("bench a.json", "a.json: bench makes its own data; leave it out, or add --render"),

@@ -174,8 +174,9 @@ OUTPUT = (
     ),
     Option(
         "verbose", "Output", ("rank",),
-        "With --range, print a table on standard error that says what took the time.",
-        letter="v", neutral=True, aliases=("stats",), project=True, needs=_RANGE,
+        "Print a table on standard error: how many items of each file are ahead of the answers, or with --range, what "
+        "took the time.",
+        letter="v", neutral=True, aliases=("stats",), project=True,
     ),
     Option(
         "verbose", "Output", ("join",),

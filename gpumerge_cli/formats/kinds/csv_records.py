@@ -81,11 +81,12 @@ class Csv(Format):
 
         return same_fields(header, other, separator_of(items.line_order))
 
-    def item_of(self, line: bytes, order: Order) -> bytes:
+    def item_of(self, words: Sequence[bytes], order: Order) -> bytes:
         """See Format."""
         from gpumerge_cli.formats.csv_lines import line_of_record
 
-        return line_of_record(line, order.text or LineOrder())
+        (record,) = words
+        return line_of_record(record, order.text or LineOrder())
 
 
 register_format(Csv())
