@@ -421,7 +421,8 @@ complete -c gpumerge -n '__gpumerge_command sort' -l count -fa 'ahead after' -d 
 complete -c gpumerge -n '__gpumerge_command sort' -l count-to -rF -d 'Write equal items once, and to FILE the number of equals of each item, in the same order. For lines, numbers and records. The numbers are little-endian uint64, raw or in a .npy file as the suffix of FILE says. Output and FILE appear together or not at all.'
 complete -c gpumerge -n '__gpumerge_command sort' -l fsync -d 'Force the output to storage before it is renamed to its name, and the name afterwards.'
 complete -c gpumerge -n '__gpumerge_command sort' -l report -rF -d 'Write a report to FILE that says what took the time: .json, .md or .html; with --compare also .csv.'
-complete -c gpumerge -n '__gpumerge_command sort' -l progress -d 'Show progress on a terminal.'
+complete -c gpumerge -n '__gpumerge_command sort' -l progress -d 'Show progress on a terminal, or do not.'
+complete -c gpumerge -n '__gpumerge_command sort' -l no-progress
 complete -c gpumerge -n '__gpumerge_command sort' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command sort' -l verbose -l stats -s v -d 'Print a table on standard error that says what took the time.'
 complete -c gpumerge -n '__gpumerge_command sort' -l backend -xa 'auto gpu cpu' -d 'The processor that works. auto explains its choice in the report.'
@@ -602,6 +603,7 @@ complete -c gpumerge -n '__gpumerge_command path' -l sort -xa 'general-numeric h
 complete -c gpumerge -n '__gpumerge_command path' -l stable -s s -d 'Changes nothing, because lines with equal keys keep the order of the inputs anyway. It may be given as for sort.'
 complete -c gpumerge -n '__gpumerge_command path' -l last-resort -d 'All bytes decide between lines with equal keys, as in GNU sort without -s.'
 complete -c gpumerge -n '__gpumerge_command path' -l output -s o -rF -d 'Draw a figure, .svg or .png, instead of in the terminal. Needs gpumerge[plot].'
+complete -c gpumerge -n '__gpumerge_command path' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command path' -l backend -xa 'auto gpu cpu' -d 'Show the cuts of this backend. auto takes the GPU\'s rules if launch sizes are given, even without a GPU, and otherwise this machine\'s backend.'
 complete -c gpumerge -n '__gpumerge_command path' -l device -x -d 'The number of the GPU, counted from 0.'
 complete -c gpumerge -n '__gpumerge_command path' -l threads -x -d 'Host threads; by default all cores.'
@@ -628,6 +630,7 @@ complete -c gpumerge -n '__gpumerge_command generate' -l shape -xa 'uniform few 
 complete -c gpumerge -n '__gpumerge_command generate' -l seed -x -d 'The same seed makes the same files.'
 complete -c gpumerge -n '__gpumerge_command generate' -l sorted -d 'Whether the files are in order.'
 complete -c gpumerge -n '__gpumerge_command generate' -l shuffled
+complete -c gpumerge -n '__gpumerge_command generate' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command generate' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command generate' -l help -s h -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command info' -l json -d 'Print a JSON object instead of tables.'

@@ -12,6 +12,7 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
+    from gpumerge_cli.cli.options.groups import ShownOptions
     from gpumerge_cli.engine.executor import Executor
     from gpumerge_cli.engine.job import Job
     from gpumerge_cli.results.run import InputFile
@@ -39,6 +40,14 @@ def progress_bar(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
 
     with bar() as advance:
         yield advance
+
+
+def wants_bar(job: Job, options: ShownOptions) -> bool:
+    """Whether a job's progress is shown: not beside items that a terminal shows or a user types."""
+    from gpumerge_cli.formats.output_stream import is_terminal
+
+    typed = "-" in job.inputs and sys.stdin is not None and sys.stdin.isatty()
+    return options.progress and not options.quiet and not typed and not is_terminal(job.output.name)
 
 
 def run_job(

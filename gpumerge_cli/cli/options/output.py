@@ -155,15 +155,15 @@ OUTPUT = (
         kind="file", written=True, shared=False,
     ),
     Option(
-        "progress", "Output", ("merge", *COMBINING, "join", "rank", "batch"),
+        "progress", "Output", ("merge", *COMBINING, "join", "sort", "rank", "batch"),
         "Show progress on a terminal, or do not.",
-        default=True, off="no-progress", project=True,
+        default=True, off="no-progress", neutral=True, project=True,
     ),
     Option(
-        "progress", "Output", ("sort", "check"), "Show progress on a terminal.", neutral=True, project=True,
+        "progress", "Output", ("check",), "Show progress on a terminal.", neutral=True, project=True,
     ),
     Option(
-        "quiet", "Output", (*_FILES, "rank", "batch", "bench"),
+        "quiet", "Output", (*_FILES, "rank", "batch", "bench", "path", "generate"),
         "Print nothing but errors and warnings on standard error.",
         letter="q", neutral=True, project=True,
     ),
