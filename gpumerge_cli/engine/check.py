@@ -13,7 +13,8 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.disorder import JoinContext, disorder_error
 from gpumerge_cli.engine.executor import Executor, JobTeam, run_pass
-from gpumerge_cli.engine.inputs import Inputs, check_readable, layouts_of, open_inputs, same_headers
+from gpumerge_cli.engine.headers import same_headers
+from gpumerge_cli.engine.inputs import Inputs, check_readable, layouts_of, open_inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.memory import check_memory

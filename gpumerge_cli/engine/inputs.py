@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol
 
 from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.engine.headers import same_headers
 from gpumerge_cli.engine.line_warnings import warn_about_lines
 from gpumerge_cli.engine.reading_progress import Advance, ReadingProgress, is_packed
 from gpumerge_cli.engine.resources import cores
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
 
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
-_SHOWN = 60
 _LARGEST = 8
 _SAMPLES = 64
 _SAMPLE_BYTES = 1 << 12
@@ -324,26 +324,6 @@ def _same_items(sources: Sequence[Source], layouts: Sequence[Layout]) -> None:
                 where=source.name,
                 way_out="convert one of them: all inputs need one type",
             )
-
-
-def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
-    """Raise InputError if files, by name and header, have headers that differ; an empty file's differs from none.
-
-    layout: of the first file, whose format says which differences count.
-    """
-    given = [(name, header) for name, header in headers if header]
-    for name, header in given[1:]:
-        if not layout.format.same_header(header, given[0][1], layout.items):
-            raise InputError(
-                f"its header {_shown_header(header)} differs from that of {given[0][0]}, {_shown_header(given[0][1])}",
-                where=f"{name}:1",
-                way_out="give all files the same columns and header, or join them by a key with gpumerge join",
-            )
-
-
-def _shown_header(header: bytes) -> str:
-    text = header.rstrip(b"\r\n\0").decode("utf-8", "replace").removeprefix("\ufeff")
-    return repr(text[:_SHOWN]) + ("..." if len(text) > _SHOWN else "")
 
 
 def _same(dtype: Dtype | None, first: Dtype | None) -> bool:
