@@ -16,9 +16,10 @@ from gpumerge_cli.batch.document import Mistake
 from gpumerge_cli.batch.draft import JOB_KEYS
 from gpumerge_cli.batch.expand import Folder
 from gpumerge_cli.batch.read import read_jobs
-from gpumerge_cli.batch.spec import BatchJob, Limits, quoted
+from gpumerge_cli.batch.spec import BatchJob, Limits
 from gpumerge_cli.cli.batch_jobs import commands
 from gpumerge_cli.engine.job import Destination
+from gpumerge_cli.shell_words import quoted
 
 Read = Callable[..., tuple[list[BatchJob], list[Mistake]]]
 
