@@ -44,10 +44,12 @@ def progress_bar(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
 
 def wants_bar(job: Job, options: ShownOptions) -> bool:
     """Whether a job's progress is shown: not beside items that a terminal shows or a user types."""
+    if options.quiet or not options.progress:
+        return False
     from gpumerge_cli.formats.output_stream import is_terminal
 
     typed = "-" in job.inputs and sys.stdin is not None and sys.stdin.isatty()
-    return options.progress and not options.quiet and not typed and not is_terminal(job.output.name)
+    return not typed and not is_terminal(job.output.name)
 
 
 def run_job(

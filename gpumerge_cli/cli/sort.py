@@ -218,11 +218,13 @@ def _check_folders(command: SortCommand) -> None:
 
 def _tell_of_suffix(job: Job) -> None:
     """Print one line on a terminal if the output is plain text whose name is that of a compressed file."""
+    if not job.items.plain or sys.stderr is None or not sys.stderr.isatty():
+        return
     from gpumerge_cli.formats.codecs import CODECS
     from gpumerge_cli.formats.compressed import compression_of
 
-    suffix = compression_of(job.output.name) if job.items.plain else ""
-    if suffix and sys.stderr is not None and sys.stderr.isatty():
+    suffix = compression_of(job.output.name)
+    if suffix:
         name, codec = shown(job.output.name), CODECS[suffix].name
         print_message(f"warning: {name}: plain text is written, not {codec} data; add --compressed to compress it")
 
