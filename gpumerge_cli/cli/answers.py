@@ -26,6 +26,7 @@ def write_answers(job: Job, answer: Callable[[], Answers]) -> RankReport:
     """
     from gpumerge_cli import __version__
     from gpumerge_cli.replacement import replacing
+    from gpumerge_cli.results.origin import origin_now
     from gpumerge_cli.results.run import RankReport
 
     started, as_json = time.perf_counter(), job.operation.questions is not None and job.operation.questions.as_json
@@ -44,7 +45,8 @@ def write_answers(job: Job, answer: Callable[[], Answers]) -> RankReport:
                 file.write(f"{_text(answers, as_json=as_json)}\n".encode(errors="backslashreplace"))
         except OSError as error:
             raise output_error(error, job.output.name) from error
-    return RankReport(answers.as_dict(), time.perf_counter() - started, __version__)
+    seconds = time.perf_counter() - started
+    return RankReport(answers.as_dict(), seconds, __version__, origin_now(job.description))
 
 
 def print_co_ranks(answers: Mapping[str, Any]) -> None:

@@ -135,6 +135,8 @@ class _Reading:
         """Take an option with a value, see OptionValue."""
         self.given.add(option.parameter)
         if value is False:
+            if option.initial:
+                self.values[option.parameter] = False
             return
         if option.letter and option.letter in LETTERS:
             self.letters.add(option.letter)

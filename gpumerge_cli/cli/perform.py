@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
+    from gpumerge_cli.cli.options.groups import ShownOptions
     from gpumerge_cli.engine.executor import Executor
     from gpumerge_cli.engine.job import Job
     from gpumerge_cli.results.run import CheckReport, InputFile, JobReport
@@ -26,6 +27,16 @@ def progress_bar(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
 
     with bar() as advance:
         yield advance
+
+
+def wants_bar(job: Job, options: ShownOptions) -> bool:
+    """Whether a job's progress is shown: not beside items that a terminal shows or a user types."""
+    if options.quiet or not options.progress:
+        return False
+    from gpumerge_cli.formats.output_stream import is_terminal
+
+    typed = "-" in job.inputs and sys.stdin is not None and sys.stdin.isatty()
+    return not typed and not is_terminal(job.output.name)
 
 
 def run_job(

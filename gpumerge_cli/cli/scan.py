@@ -22,7 +22,7 @@ ENDING = ("help", "version", "show-completion")
 _MOST_NAMED = 8
 """Options that the error for an ambiguous beginning names."""
 _GNU = "sort"
-"""The command whose options are GNU's: no --no-NAME, and only GNU's own long names may be shortened."""
+"""The command whose options are GNU's: no --no-NAME that its row does not name; only GNU's long names are shortened."""
 
 
 class Operand(NamedTuple):
@@ -139,9 +139,10 @@ def _long_names(row: Command) -> Mapping[str, tuple[Option, bool]]:
     for option in row.options:
         longs = [name for name in option.names if name.startswith("--")]
         found.update(dict.fromkeys(longs, (option, True)))
+        off = [*option.off_names]
         if row.name != _GNU and not option.takes_value and option.name not in ENDING:
-            off = [*option.off_names, *(f"--no-{name[2:]}" for name in longs)]
-            found.update(dict.fromkeys(off, (option, False)))
+            off += [f"--no-{name[2:]}" for name in longs]
+        found.update(dict.fromkeys(off, (option, False)))
     return found
 
 

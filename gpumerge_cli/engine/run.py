@@ -15,7 +15,7 @@ from gpumerge_cli.engine.inputs import Inputs, open_inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.launches import policy_of
 from gpumerge_cli.engine.local import LOCAL
-from gpumerge_cli.engine.margins import check_margin, counts_file
+from gpumerge_cli.engine.margins import counts_file, prepared_margin
 from gpumerge_cli.engine.memory import check_memory
 from gpumerge_cli.engine.outcome import Outcome, sort_outcome
 from gpumerge_cli.engine.output import Output, output_names
@@ -130,7 +130,9 @@ def _prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
 
         job, inputs = prepared(job, inputs)
     if operation.margin is not None:
-        check_margin(operation.margin, inputs)
+        margin, inputs = prepared_margin(operation.margin, inputs)
+        operation = replace(operation, margin=margin)
+        job = replace(job, operation=operation)
     check_memory(job, inputs)
     return job, replace(inputs, sources=inputs.sources[::-1]) if operation.turned else inputs
 

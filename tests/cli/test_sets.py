@@ -84,7 +84,6 @@ def test_keys_say_which_lines_are_equal(words: list[str], wanted: str, names: li
         (["union", "--kernel", "path", "{a}"], "there is no option --kernel"),
         (["merge", "--count=beside", "{a}"], "invalid value 'beside'"),
         (["sort", "--count", "{n}"], "beside plain lines of text"),
-        (["sort", "--count", "--csv", "{a}"], "beside plain lines of text"),
         (["sort", "--count", "--check", "{a}"], "options -co are incompatible"),
         (["sort", "--count", "--compare", "{a}"], "--compare sorts and writes no output"),
         (["sort", "--count=beside", "{a}"], "invalid value 'beside'"),

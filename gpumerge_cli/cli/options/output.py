@@ -78,13 +78,14 @@ OUTPUT = (
     Option(
         "count", "Output", ("merge", *SETS),
         "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
-        "--count=after at its end, behind a tab.",
+        "--count=after at its end, behind a tab. Of CSV it is the first field, or the last one; in the header, count.",
         kind="text", choices=("ahead", "after"), value_is_optional=True,
     ),
     Option(
         "count", "Output", ("sort",),
         "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
-        "--count=after at its end, behind a tab. Lines are equal if all their bytes are; with -u or -s, if their keys "
+        "--count=after at its end, behind a tab. Of CSV it is the first field, or the last one; in the header, count. "
+        "Lines are equal if all their bytes are; with -u or -s, if their keys "
         "are. With -m, disorder is an error.",
         kind="text", choices=("ahead", "after"), value_is_optional=True,
     ),
@@ -155,15 +156,15 @@ OUTPUT = (
         kind="file", written=True, shared=False,
     ),
     Option(
-        "progress", "Output", ("merge", *COMBINING, "join", "rank", "batch"),
+        "progress", "Output", ("merge", *COMBINING, "join", "sort", "rank", "batch"),
         "Show progress on a terminal, or do not.",
-        default=True, off="no-progress", project=True,
+        default=True, off="no-progress", neutral=True, project=True,
     ),
     Option(
-        "progress", "Output", ("sort", "check"), "Show progress on a terminal.", neutral=True, project=True,
+        "progress", "Output", ("check",), "Show progress on a terminal.", neutral=True, project=True,
     ),
     Option(
-        "quiet", "Output", (*_FILES, "rank", "batch", "bench"),
+        "quiet", "Output", (*_FILES, "rank", "batch", "bench", "path", "generate"),
         "Print nothing but errors and warnings on standard error.",
         letter="q", neutral=True, project=True,
     ),

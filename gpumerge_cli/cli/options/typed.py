@@ -21,6 +21,7 @@ from gpumerge_cli.cli.options.groups import (
     RecordOptions,
     ResourceOptions,
     ShownOptions,
+    VerboseOptions,
 )
 from gpumerge_cli.order.equals import SETS
 
@@ -150,7 +151,7 @@ class BatchOptions(ClusterOptions, ShownOptions):
     temporary_directory: tuple[str, ...]
 
 
-class BenchOptions(QuietOptions):
+class BenchOptions(VerboseOptions):
     """gpumerge bench."""
 
     results: tuple[str, ...]
@@ -170,7 +171,7 @@ class BenchOptions(QuietOptions):
     threads: int | None
 
 
-class PathOptions(OrderOptions, LaunchOptions):
+class PathOptions(OrderOptions, LaunchOptions, QuietOptions):
     """gpumerge path."""
 
     files: tuple[str, ...]
@@ -184,7 +185,7 @@ class PathOptions(OrderOptions, LaunchOptions):
     temporary_directory: tuple[str, ...]
 
 
-class GenerateOptions(RecordOptions):
+class GenerateOptions(RecordOptions, QuietOptions):
     """gpumerge generate."""
 
     files: tuple[str, ...]
