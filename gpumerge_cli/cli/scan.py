@@ -22,7 +22,7 @@ ENDING = ("help", "version", "show-completion")
 _MOST_NAMED = 8
 """Options that the error for an ambiguous beginning names."""
 _GNU = "sort"
-"""The command whose options are GNU's: no --no-NAME, and only GNU's own long names may be shortened."""
+"""The command whose options are GNU's: no --no-NAME, and a beginning is unique if it is among GNU's own names."""
 
 
 class Operand(NamedTuple):
@@ -155,33 +155,33 @@ def _long_names(row: Command) -> Mapping[str, tuple[Option, bool]]:
 
 
 def _completed(row: Command, written: str) -> str:
-    """The long name that begins as `written`. Raises UsageError if it is not clear which option is meant."""
-    found = {name: meant for name, meant in _shortened(row).items() if name.startswith(written)}
+    """The long name that begins as `written`: only names that coreutils has may be shortened, see Option.gnu.
+
+    Raises UsageError for another beginning, or if it is not clear which option is meant.
+    """
+    found = {name: meant for name, meant in _long_names(row).items() if name.startswith(written)}
+    short = {name: option for name, (option, _) in found.items() if name == f"--{option.gnu_name}"}
+    if row.name == _GNU and short:
+        found = {name: found[name] for name in short}
     meant = {*found.values()}
     if len(meant) > 1:
         more = ", ..." * (len(found) > _MOST_NAMED)
         way_out = f"write one of {', '.join([*found][:_MOST_NAMED])}{more}"
         raise UsageError(f"{written} is ambiguous", way_out=way_out)
-    if not meant or _is_of_another(row, written, *meant):
+    if not meant or _is_of_another(written, *meant):
         raise unknown_option(row, written)
-    return next(iter(found))
+    if not short:
+        raise UsageError(f"there is no option {written}", way_out=f"write {next(iter(found))}")
+    return next(iter(short))
 
 
-def _shortened(row: Command) -> Mapping[str, tuple[Option, bool]]:
-    """The long names that may be shortened while they stay unique."""
-    if row.name != _GNU:
-        return _long_names(row)
-    gnu = sorted((f"--{option.gnu_name}", (option, True)) for option in row.options if option.gnu_name)
-    return dict(gnu)
-
-
-def _is_of_another(row: Command, written: str, meant: tuple[Option, bool]) -> bool:
+def _is_of_another(written: str, meant: tuple[Option, bool]) -> bool:
     """Whether an option of any command has this whole name and is written in the same way.
 
     It must not be taken for the beginning of another name: `union --head 3` does not mean --header 3.
     """
     others = (other for one in COMMANDS for other in one.options if written in other.names)
-    return row.name != _GNU and any(other.takes_value == meant[0].takes_value for other in others)
+    return any(other.takes_value == meant[0].takes_value for other in others)
 
 
 def _next(row: Command, option: str, left: deque[str]) -> str:

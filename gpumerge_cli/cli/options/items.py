@@ -91,7 +91,7 @@ INPUT = (
     ),
     Option(
         "header", "Input", ("join",),
-        "The first line of each file is its header. The joined headers are written first.",
+        "The first line of each file is its header. The joined headers are written first.", gnu=True,
     ),
     Option(
         "header", "Input", ("merge", *COMBINING, "sort"),
@@ -165,7 +165,9 @@ ORDER = (
         "separate fields, however many, and one space is written.",
         letter="t", kind="text", placeholder="BYTE", project=True,
     ),
-    Option("ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i", project=True),
+    Option(
+        "ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i", gnu=True, project=True,
+    ),
     Option(
         "ignore-leading-blanks", "Order", _ORDERED, "Blanks ahead of a key do not count.", letter="b", gnu=True,
         project=True,

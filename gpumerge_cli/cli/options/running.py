@@ -150,11 +150,11 @@ ABOUT = (
     Option(
         "help", "About the program", ("", "batch", "bench", "generate", "info"),
         "Show this and exit.",
-        letter="h", settable=False,
+        letter="h", gnu=True, settable=False,
     ),
     Option(
         "help", "About the program", ("merge", *COMBINING, "join", "check", "rank", "path"), "Show this and exit.",
-        settable=False,
+        gnu=True, settable=False,
     ),
     Option("help", "About the program", ("sort",), "Show this and exit.", gnu=True),
 )  # fmt: skip
