@@ -6,13 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.columns import column_names, header_given, header_of, parse_columns
+from gpumerge_cli.cli.columns import FIELD_NUMBER, column_names, header_given, header_of, parse_columns
 from gpumerge_cli.cli.fields import columns_format
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
+from gpumerge_cli.cli.join_columns import ChosenColumns, Fields, chosen_columns
 from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.keyspec import KeySpec, line_order
 from gpumerge_cli.cli.options.typed import JoinOptions
-from gpumerge_cli.dataclass import replace
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_kinds import JOIN_LETTERS, LETTERS
 from gpumerge_cli.order.rules import LineOrder
@@ -21,19 +22,33 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
 
 _FIELD = re.compile(rf"({NUMBER})(?::?([A-Za-z]*))?", re.ASCII)
+_HEADER_OPTIONS = (("--header 0", "--no-header"), ("--header 1", "--header"), ("add --header 2, or remove", "remove"))
+"""The words for --header of other commands, which say a number, and those for join's."""
 _NOWHERE = -1
 """The number of a field that is unknown because the file is empty."""
-Fields = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | None) -> tuple[Fields, LineOrder, bool]:
-    """The join fields of A and B, and the order of keys, see order.joins.Join; and whether names of a header give them.
+@dataclass(frozen=True)
+class JoinKeys:
+    """The keys of a join, and the columns that it writes."""
+
+    fields: Fields
+    """See order.joins.Join."""
+    order: LineOrder
+    """That of keys, see order.joins.Join."""
+    chosen: ChosenColumns
+    named: bool
+    """Whether names of a header give fields or columns."""
+
+
+def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | None) -> JoinKeys:
+    """The keys and columns by the options.
 
     Raises UsageError for invalid fields, InputError for a header that cannot be read.
     """
     fields_given = given_fields(options)
-    texts = [text for text, _ in fields_given if text is not None]
-    sides = [_keys(options, name, *its, texts, separator) for name, its in zip(names, fields_given, strict=True)]
+    texts = [text for its in fields_given for text in its.texts]
+    sides = [_keys(options, name, its, texts, separator) for name, its in zip(names, fields_given, strict=True)]
     a, b = (_placed(side, other) for side, other in (sides, sides[::-1]))
     if len(a) != len(b):
         raise UsageError(
@@ -41,9 +56,28 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | Non
         )
     letters = [_letters(x, y) for x, y in zip(a, b, strict=True)]
     fields = tuple(key.start_field for key in a), tuple(key.start_field for key in b)
-    named = any(key.in_header for keys in sides for key in keys)
     order = _order(options.letters, letters, zero_terminated=options.zero_terminated)
-    return fields, with_parameters(order, options), named
+
+    def names_of_columns() -> tuple[Sequence[str] | None, Sequence[str] | None]:
+        a, b = (column_names((name,), _items(options, name, separator), "-o") for name in names)
+        return a, b
+
+    chosen = chosen_columns(options.columns, fields, names_of_columns if columns_of(options, names) else None)
+    named = chosen.named or any(key.in_header for keys in sides for key in keys)
+    return JoinKeys(fields, with_parameters(order, options), chosen, named)
+
+
+def columns_of(options: JoinOptions, names: Sequence[str]) -> str:
+    """The name of the format with columns that the options or suffixes of files say; "" for none."""
+    return columns_format(options, names) or ("csv" if options.field else "")
+
+
+def _items(options: JoinOptions, name: str, separator: int | None) -> Items:
+    """The items of a file whose columns have names."""
+    from gpumerge_cli.formats.items import Items
+
+    order = LineOrder(separator=separator)
+    return Items(columns_of(options, (name,)), lines=order, header_lines=1, certainty="requested")
 
 
 def _placed(keys: list[KeySpec], others: list[KeySpec]) -> list[KeySpec]:
@@ -54,14 +88,31 @@ def _placed(keys: list[KeySpec], others: list[KeySpec]) -> list[KeySpec]:
     return [replace(key, start_field=at, end_field=at) for key, at in zip(keys, fields, strict=True)]
 
 
-def given_fields(options: JoinOptions) -> tuple[tuple[str | None, str], tuple[str | None, str]]:
-    """For A and for B: the text that names its fields, None if none does, and its option. Raises UsageError."""
+@dataclass(frozen=True)
+class GivenFields:
+    """The fields of a file's keys, as an option names them."""
+
+    texts: tuple[str, ...]
+    """The option's values; () if no option is given."""
+    option: str
+
+
+def given_fields(options: JoinOptions) -> tuple[GivenFields, GivenFields]:
+    """The fields of A and those of B. Raises UsageError if options name different ones."""
+    numbered = (("-j", "key", options.key), ("-1", "key_1", options.key_1), ("-2", "key_2", options.key_2))
+    if options.field:  # or a setting gives way to the command line
+        others = [option for option, parameter, text in numbered if text is not None and parameter in options.given]
+        if others and "field" in options.given:
+            raise UsageError(f"{others[0]} and --field both name the key", way_out=f"leave {others[0]} or --field out")
+        if not others:
+            return GivenFields(options.field, "--field"), GivenFields(options.field, "--field")
     found = []
-    for option, own in (("-1", options.key_1), ("-2", options.key_2)):
+    for option, _, own in numbered[1:]:
         if own is not None and options.key is not None and own != options.key:
             what = f"{option} {own} and -j {options.key} name different fields"
             raise UsageError(what, way_out=f"leave -j or {option} out")
-        found.append((own, option) if own is not None else (options.key, "-j"))
+        text, option = (options.key, "-j") if own is None else (own, option)
+        found.append(GivenFields(() if text is None else (text,), option))
     return found[0], found[1]
 
 
@@ -91,19 +142,16 @@ def _counted(keys: Sequence[KeySpec]) -> str:
 
 
 def _keys(
-    options: JoinOptions, file: str, text: str | None, option: str, texts: Sequence[str], separator: int | None
+    options: JoinOptions, file: str, given: GivenFields, texts: Sequence[str], separator: int | None
 ) -> list[KeySpec]:
-    """The fields that a text of an option names, each with its letters. texts: those of both files."""
-    if text is None:
+    """The fields of a file's keys, each with its letters. texts: those of both files."""
+    if not given.texts:
         return [KeySpec(0, end_field=0)]
-    columns_of = columns_format(options, (file,))
-    if columns_of:
-        from gpumerge_cli.formats.items import Items
-
-        items = Items(columns_of, lines=LineOrder(separator=separator), header_lines=1, certainty="requested")
-        keys = _of_columns(options, items, file, text, option, texts)
+    option, text = given.option, " ".join(given.texts)
+    if columns_of(options, (file,)):
+        keys = _of_columns(options, _items(options, file, separator), file, given, texts)
     else:
-        keys = [_numbered(word, option) for word in text.split(",")]
+        keys = [_numbered(word, option) for text in given.texts for word in text.split(",")]
     fields = [key.start_field for key in keys if key.start_field != _NOWHERE]
     if len(set(fields)) < len(fields):
         raise UsageError(f"{option} {text} names a field twice", way_out="name each once")
@@ -118,7 +166,7 @@ def _numbered(word: str, option: str) -> KeySpec:
     found = _FIELD.fullmatch(word)
     if found is None:
         raise UsageError(
-            f"{option}: invalid field number {word!r}", way_out="count from 1, as 2 or 1,2n; --csv takes names"
+            f"{option}: invalid field number {word!r}", way_out="count from 1, as 2 or 1,2n; --field takes names"
         )
     number = parse_number(found[1])
     if number == 0:
@@ -128,16 +176,19 @@ def _numbered(word: str, option: str) -> KeySpec:
 
 
 def _of_columns(
-    options: JoinOptions, items: Items, file: str, text: str, option: str, texts: Sequence[str]
+    options: JoinOptions, items: Items, file: str, given: GivenFields, texts: Sequence[str]
 ) -> list[KeySpec]:
     def names() -> list[str] | None:
-        return column_names((file,), items, option)
+        return column_names((file,), items, given.option)
 
-    header = header_of(names, header_given(options.header, options.given), (), texts, numbers=_FIELD)
+    numbers = FIELD_NUMBER if given.option == "--field" else _FIELD
+    header = header_of(names, header_given(options.header, options.given), (), texts, numbers=numbers)
     try:
-        keys = parse_columns(text, header, option, _FIELD)
+        keys = [key for text in given.texts for key in parse_columns(text, header, given.option, numbers)]
     except UsageError as error:
         way_out = error.way_out.replace(f"from {LETTERS}", f"from {JOIN_LETTERS}")
+        for of_others, of_join in _HEADER_OPTIONS:
+            way_out = way_out.replace(of_others, of_join)
         raise UsageError(f"{file}: {error.what}", way_out=way_out) from None
     if any(key.in_header for key in keys) and header.find_names() is None:  # the file is empty: its fields may be any
         return [replace(key, start_field=_NOWHERE, end_field=_NOWHERE, name="") for key in keys]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -59,12 +60,17 @@ def read_words(row: Command, words: Sequence[str], settings: Settings | None = N
     InputError for a file of settings.
     """
     option_values: list[OptionValue] = []
-    operands: list[str] = []
+    files: list[tuple[str, Option | None]] = []
+    going_on: Option | None = None
     for one in scan(row, deque(words)):
         if isinstance(one, Operand):
-            operands.append(one.text)
+            going_on = None if one.behind else going_on
+            files.append((one.text, going_on))
+            _take_value(files, option_values)
         else:
             option_values.append(one)
+            going_on = one.option if _goes_on(one.option, one.value) else None
+    operands = [text for text, _ in files]
     if any(one.option.name in ENDING for one in option_values):
         return None
     way_out = f"see {row.path} --help"
@@ -75,6 +81,23 @@ def read_words(row: Command, words: Sequence[str], settings: Settings | None = N
         if argument.required and not operands:
             raise UsageError(f"{argument.metavar} is missing", way_out=way_out)
     return read_values(row, option_values, operands, settings)
+
+
+def _goes_on(option: Option, value: Any) -> bool:
+    return option.goes_on != "" and re.fullmatch(option.goes_on, value, re.ASCII) is not None
+
+
+def _take_value(files: list[tuple[str, Option | None]], option_values: list[OptionValue]) -> None:
+    """Take the first of more than two operands for a value if it may be one, as coreutils' join does.
+
+    files: operands, each with the option of which it may be a value, see Option.goes_on.
+    """
+    for at, (text, option) in enumerate(files[:2] if len(files) > 2 else ()):
+        if option is not None:
+            if _goes_on(option, text):
+                option_values.append(OptionValue(option, text, option.names[-1]))
+                del files[at]
+            return
 
 
 def last_value(row: Command, words: Sequence[str], option: Option, *, posix: bool = False) -> str | bool | None:

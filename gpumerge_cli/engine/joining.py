@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import Inputs, layouts_of
 from gpumerge_cli.engine.job import Job
@@ -111,7 +114,20 @@ def _all_columns(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> tupl
         first, second = (0 if line is None else worker.fields(number, line) for number, line in enumerate(firsts))
     finally:
         worker.close()
-    return join.all_columns((first, second))
+    return join.all_columns((first, 0 if join.header_of_a else second))
+
+
+def _with_distinct_names(header: bytes, columns: Sequence[tuple[int, int]], separator: int) -> bytes:
+    """A header of CSV with _2 behind each name of B that another column has, too. columns: see order.joins.Join."""
+    text = header.rstrip(b"\r\n\0")
+    between = bytes([separator])
+    fields: list[bytes] = re.findall(rb'(?:^|%s)("(?:[^"]|"")*"|[^%s]*)' % (2 * (re.escape(between),)), text)
+    names = [field[1:-1].replace(b'""', b'"') if field.startswith(b'"') else field for field in fields]
+    for at, (number, _) in enumerate(columns):
+        while number == 2 and names[at] and names[at] in (*names[:at], *names[at + 1 :]):
+            names[at] += b"_2"
+            fields[at] = fields[at][:-1] + b'_2"' if fields[at].startswith(b'"') else fields[at] + b"_2"
+    return between.join(fields) + header[len(text) :]
 
 
 def _joined_header(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> bytes:
@@ -123,4 +139,6 @@ def _joined_header(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> by
         joined = worker.pair(a, None if join.header_of_a else b)
     finally:
         worker.close()
+    if join.quoted and join.columns is not None:
+        joined = _with_distinct_names(joined, join.columns, join.separator or 0)
     return joined if inputs.written.shown is None else inputs.written.shown(joined)

@@ -176,7 +176,7 @@ def test_csv_by_columns_of_other_names(newlines: bool, end: str, tmp_path: Path,
     options = ["--csv", "-1", "id of left", "-2", "id of right", "-n", "-S", "64K"]
     found = list(csv.reader(io.StringIO(joined(tmp_path, *options, a=a, b=b).decode(), newline="")))
     pairs = [[x[1], x[0], x[2], y[0], y[2]] for x in files[0] for y in files[1] if x[1] == y[1]]
-    assert found == [["id of left", "left", "text", "right", "text"], *pairs]
+    assert found == [["id of left", "left", "text", "right", "text_2"], *pairs]
 
 
 def test_quoted_fields_stay_as_they_are(tmp_path: Path) -> None:
@@ -251,6 +251,7 @@ def test_keys_of_several_columns_in_other_places(kind: str, tmp_path: Path, seed
     options = ["--csv", "-1", "city,n:nr", "-2", "town,sum", "--type", kind]
     found = list(csv.reader(io.StringIO(joined(tmp_path, *options, a=texts[0], b=texts[1]).decode(), newline="")))
     shows = TYPES[kind]
+    rest = [""] * bool(shows & (_PAIRS | _ONLY_B))
     expected: list[list[str]] = []
     for key in sorted({*sides[0], *sides[1]}, key=lambda key: (key[0], -key[1])):
         some_a = [row for row, own in zip(a, sides[0], strict=True) if own == key]
@@ -258,10 +259,10 @@ def test_keys_of_several_columns_in_other_places(kind: str, tmp_path: Path, seed
         if shows & _PAIRS:
             expected += [[x[1], x[2], x[0], y[1]] for x in some_a for y in some_b]
         if shows & (_PAIRED_A if some_b else _ONLY_A):
-            expected += [[x[1], x[2], x[0]] for x in some_a]
+            expected += [[x[1], x[2], x[0], *rest] for x in some_a]
         if shows & _ONLY_B and not some_a:
-            expected += [[y[2], y[0], y[1]] for y in some_b]
-    assert found[0] == ["city", "n", "x"] + ["y"] * bool(shows & (_PAIRS | _ONLY_B))
+            expected += [[y[2], y[0], "", y[1]] for y in some_b]
+    assert found[0] == ["city", "n", "x"] + ["y"] * len(rest)
     assert found[1:] == expected
 
 
@@ -360,9 +361,16 @@ def test_disorder_between_chunks_is_found(tmp_path: Path, capsys: pytest.Capture
         (["-o", "3.1"], "invalid column '3.1'"),
         (
             ["-o", "out.csv"],
-            "-o: invalid column 'out.csv'; write 0 for the key, FILE.FIELD as 1.2, or auto; --output",
+            "-o out.csv: -o chooses columns in join, as in coreutils; the output's file is --output out.csv",
         ),
-        (["-o", "auto", "-o", "0"], "auto goes with no other"),
+        (
+            ["-o", "name"],
+            "-o: invalid column 'name'; write 0 for the key, FILE.FIELD as 1.2, or auto; --csv takes names",
+        ),
+        (["-o", "1.1", "--threads", "1", "2.2"], "3 files were named"),
+        (["--field", "a", "-j", "1"], "-j and --field both name the key; leave -j or --field out"),
+        (["--field", "a", "--on", "b"], "the header has no field 'b'"),
+        (["--field", "a:q"], f"use letters from {JOIN_LETTERS}"),
         (["--type", "left", "-a", "1"], "use one of them"),
         (["-a", "3"], "-a"),
         (["-n", "-M"], "incompatible"),

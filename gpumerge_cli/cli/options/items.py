@@ -16,6 +16,9 @@ _STABLE = tuple(name for name in _ORDERED if name != "sort")
 _WITH_WORDS = sorted((kind for kind in KINDS if kind.word), key=lambda kind: kind.word)
 _SORT_WORDS = tuple(kind.word for kind in _WITH_WORDS)
 _SHOWN_WORDS = [f"{kind.word} (-{kind.letter})" for kind in _WITH_WORDS]
+_COLUMN = r"(0|[12]\.0*[1-9][0-9]*)"
+NUMBERS_OF_COLUMNS = rf"{_COLUMN}([, \t]{_COLUMN})*"
+"""The pattern of a list of columns as coreutils' join takes it, but for the word auto."""
 _ONE_OF_EQUALS = (
     NotWith(
         ("count", "count-to"), "{other} counts equal items, and {option} keeps one of them", "use one of the two",
@@ -298,7 +301,14 @@ JOIN = (
         "Join by this field of both files, counted from 1; 1 by default. Several fields, as 1,2n, make one key; "
         f"letters from {JOIN_LETTERS} say how a field compares, as in sort's -k. With --csv, fields may be named, as "
         "city,amount:n. Fields of records are named, as id or id:r.",
-        letter="j", kind="text", placeholder="FIELDS", aliases=("field",), project=True,
+        letter="j", kind="text", placeholder="FIELDS", project=True,
+    ),
+    Option(
+        "field", "Input", ("join",),
+        "Join by these fields of both files, by name, as city,amount:n: columns of CSV, or fields of structured .npy "
+        "files or of a --dtype with fields. Letters as for -j, behind a colon. Implies --csv for text, and names imply "
+        "--header. May be given again, for more fields of one key.",
+        kind="text", placeholder="NAMES", multiple=True, aliases=("on",), project=True,
     ),
     Option(
         "key-1", "Input", ("join",), "Join by these fields of A.",
@@ -333,9 +343,10 @@ JOIN = (
     ),
     Option(
         "columns", "Output", ("join",),
-        "The columns to write, as 0,1.2,2.3: 0 is the key, 1.2 the second field of A. auto: in every line as many "
-        "fields as the first line of each file has.",
-        letter="o", kind="text", placeholder="LIST", multiple=True, project=True,
+        "The columns to write, as 0,1.2,2.3: 0 is the key, 1.2 the second field of A. auto, the default for CSV: in "
+        "every line as many fields as the first line of each file has. Columns of CSV may be named, as id,town,1.note "
+        "if both files have a note; names imply --header. May be given again, for more columns.",
+        letter="o", kind="text", placeholder="LIST", multiple=True, goes_on=NUMBERS_OF_COLUMNS, project=True,
     ),
     Option(
         "empty", "Output", ("join",),

@@ -76,6 +76,9 @@ class Option:
     multiple: bool = False
     """It may be given again, and all values count; two different values of another option are an error."""
     value_is_optional: bool = False
+    goes_on: str = ""
+    """A pattern of values. Operands behind such a value are more values while they match it and there are more than two
+    operands."""
     gnu: bool | str = False
     """Whether coreutils has it under the same name, or its name there: in sort, or in the program that the command
     stands for, which is join or comm."""
