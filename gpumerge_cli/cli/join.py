@@ -81,6 +81,8 @@ def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
         columns=keys.chosen.columns,
         auto=keys.chosen.auto or (not options.columns and columns_of(options, names) != ""),
         filler=b"" if options.empty is None else os.fsencode(options.empty),
+        names=keys.names,
+        options=keys.options,
         header_of_a=options.type in ("anti", "semi") and not options.columns,
     )
     return rules, keys.named

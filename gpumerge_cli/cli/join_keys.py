@@ -37,6 +37,10 @@ class JoinKeys:
     order: LineOrder
     """That of keys, see order.joins.Join."""
     chosen: ChosenColumns
+    names: tuple[tuple[str, ...], tuple[str, ...]]
+    """See order.joins.Join."""
+    options: tuple[str, str]
+    """See order.joins.Join."""
     named: bool
     """Whether names of a header give fields or columns."""
 
@@ -64,7 +68,19 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | Non
 
     chosen = chosen_columns(options.columns, fields, names_of_columns if columns_of(options, names) else None)
     named = chosen.named or any(key.in_header for keys in sides for key in keys)
-    return JoinKeys(fields, with_parameters(order, options), chosen, named)
+    return JoinKeys(
+        fields,
+        with_parameters(order, options),
+        chosen,
+        names=(_names(a), _names(b)),
+        options=(fields_given[0].option, fields_given[1].option),
+        named=named,
+    )
+
+
+def _names(keys: Sequence[KeySpec]) -> tuple[str, ...]:
+    """The names of fields; () unless all are in a header."""
+    return tuple(key.name for key in keys) if all(key.in_header for key in keys) else ()
 
 
 def columns_of(options: JoinOptions, names: Sequence[str]) -> str:
@@ -191,5 +207,5 @@ def _of_columns(
             way_out = way_out.replace(of_others, of_join)
         raise UsageError(f"{file}: {error.what}", way_out=way_out) from None
     if any(key.in_header for key in keys) and header.find_names() is None:  # the file is empty: its fields may be any
-        return [replace(key, start_field=_NOWHERE, end_field=_NOWHERE, name="") for key in keys]
-    return [replace(key, name="") for key in keys]
+        return [replace(key, start_field=_NOWHERE, end_field=_NOWHERE) for key in keys]
+    return keys

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from gpumerge_cli.dataclass import replace
@@ -12,7 +11,7 @@ from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.record_options import order_of
 from gpumerge_cli.native.joins import Joins, JoinWorker
-from gpumerge_cli.order.joins import Join
+from gpumerge_cli.order.joins import Join, fields_of
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.record_joins import JoinRules, RecordJoin, as_records, joined_type, parts_of, turned_alike
 from gpumerge_cli.urls import shown
@@ -120,14 +119,13 @@ def _all_columns(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> tupl
 def _with_distinct_names(header: bytes, columns: Sequence[tuple[int, int]], separator: int) -> bytes:
     """A header of CSV with _2 behind each name of B that another column has, too. columns: see order.joins.Join."""
     text = header.rstrip(b"\r\n\0")
-    between = bytes([separator])
-    fields: list[bytes] = re.findall(rb'(?:^|%s)("(?:[^"]|"")*"|[^%s]*)' % (2 * (re.escape(between),)), text)
+    fields = fields_of(text, separator)
     names = [field[1:-1].replace(b'""', b'"') if field.startswith(b'"') else field for field in fields]
     for at, (number, _) in enumerate(columns):
         while number == 2 and names[at] and names[at] in (*names[:at], *names[at + 1 :]):
             names[at] += b"_2"
             fields[at] = fields[at][:-1] + b'_2"' if fields[at].startswith(b'"') else fields[at] + b"_2"
-    return between.join(fields) + header[len(text) :]
+    return bytes([separator]).join(fields) + header[len(text) :]
 
 
 def _joined_header(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> bytes:

@@ -310,7 +310,12 @@ def test_disorder_is_an_error_with_its_place(
     [
         ([], b"b\na\n", "gpumerge sort -s -k 1b,1"),
         (["-t;", "-j1,2nr"], b"x;1\nx;3\nx;2\n", "gpumerge sort -s -t ';' -k 1,1 -k 2,2nr"),
-        (["--csv", "-j", "k:n,l"], b"k,l\n2,2\n2,1\n2,3\n", "gpumerge sort --header 1 -s --csv -k 1,1n -k 2,2"),
+        (
+            ["--csv", "-j", "k:n,the l"],
+            b"k,the l\n2,2\n2,1\n2,3\n",
+            "gpumerge sort --header 1 -s --csv --field k:n --field 'the l'",
+        ),
+        (["--on", "9,8", "--header"], b"9,8\n2,2\n1,7\n3,3\n", "gpumerge sort --header 1 -s --csv --field 9 --field 8"),
         (["--csv", "-t:", "-j2r"], b"x:1\nx:3\nx:2\n", "gpumerge sort -s -t : --csv -k 2,2r"),
     ],
 )
@@ -475,9 +480,11 @@ MON, TUE = b"id,name\n0,a\n2,c\n10,d\n", b"id,name\n1,b\n3,d\n11,e\n"
     ("options", "a", "b", "told"),
     [
         (["--csv", "-j", "id"], MON, TUE, "-j id:n"),
+        (["--field", "id"], MON, TUE, "--field id:n"),
         (["--csv", "-1", "id", "-2", "no"], MON, TUE.replace(b"id", b"no"), "-1 id:n -2 no:n"),
         (["--csv", "--header"], MON, TUE, "-j id:n"),
         (["--csv", "-j", "1", "--header"], MON.replace(b"id", b'"i d"'), TUE.replace(b"id", b"i d"), "-j 1:n --header"),
+        (["--csv", "-j", "3", "--header"], *2 * [b'"a,b",no,id\n,,9\n,,10\n'], "-j id:n"),
         (["-t,"], MON[8:], TUE[8:], "-j 1:n"),
         (["-t,", "-1", "1", "-2", "2"], MON[8:], b"a,2\na,10\n", "-1 1:n -2 2:n"),
     ],
@@ -485,16 +492,23 @@ MON, TUE = b"id,name\n0,a\n2,c\n10,d\n", b"id,name\n1,b\n3,d\n11,e\n"
 def test_an_order_that_both_files_have_is_proposed(
     options: list[str], a: bytes, b: bytes, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert refusal(tmp_path, capsys, *options, a=a, b=b).endswith(f"both files are in the order of {told}: use that\n")
+    assert refusal(tmp_path, capsys, *options, a=a, b=b).endswith(f"both files are in the order of {told}: add :n\n")
     kept = [word for word in options if word == "--csv" or word.startswith("-t")]
     assert joined(tmp_path, *kept, *told.split(), "--type=outer", a=a, b=b).count(b"\n") >= 3
+
+
+def test_an_order_in_place_of_another_is_proposed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refusal(tmp_path, capsys, "--csv", "-j", "id:nr", a=MON, b=TUE)
+    assert said.endswith("by -j id:nr; both files are in the order of -j id:n: use that\n")
 
 
 @pytest.mark.parametrize("b", [b"id,name\n11,x\n3,y\n7,z\n", b"id,name\nx,x\ny,y\n"])
 def test_an_order_that_the_other_file_lacks_is_not_proposed(
     b: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "; sort it first: gpumerge sort " in refusal(tmp_path, capsys, "--csv", "-j", "id", a=MON, b=b)
+    for words, by in ((["--csv", "-j"], "-j"), (["--field"], "--field")):
+        said = refusal(tmp_path, capsys, *words, "id", a=MON, b=b)
+        assert f" by {by} id; sort it first: gpumerge sort --header 1 -s --csv --field id\n" in said
 
 
 @pytest.mark.parametrize("empty", [b"", b"\xef\xbb\xbf"])
