@@ -72,6 +72,7 @@ def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
     keys = join_keys(options, names, separator)
     if options.field_separator == "" and len(keys.fields[0]) > 1:
         raise UsageError("-t '': a whole line is one field", way_out="name the byte between fields, or one field")
+    of_columns = not options.columns and columns_of(options, names) != ""
     rules = Join(
         fields=keys.fields,
         key=keys.order,
@@ -79,7 +80,8 @@ def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
         between=between,
         shows=_shows(options),
         columns=keys.chosen.columns,
-        auto=keys.chosen.auto or (not options.columns and columns_of(options, names) != ""),
+        auto=keys.chosen.auto or of_columns,
+        refuses_more=of_columns,
         filler=b"" if options.empty is None else os.fsencode(options.empty),
         names=keys.names,
         options=keys.options,

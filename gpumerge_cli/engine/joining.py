@@ -83,7 +83,8 @@ def _of_lines(job: Job, join: Join, inputs: Inputs) -> tuple[Job, Inputs]:
         join = replace(join, quoted=True, separator=text.separator, between=text.separator or 0)
     firsts = [_first(source) for source in inputs.sources if isinstance(source, LineSource)]
     if join.auto:
-        join = replace(join, columns=_all_columns(join, inputs, firsts))
+        counts = _counts_of_fields(join, inputs, firsts)
+        join = replace(join, columns=join.all_columns(counts), most=counts if join.refuses_more else (0, 0))
     head = _mark(inputs) + (_joined_header(join, inputs, firsts) if job.items.header_lines else b"")
     order = Order.lines(join.rules[0])
     return _joined(job, join), replace(inputs, order=order, new_head=head)
@@ -107,13 +108,14 @@ def _first(source: LineSource) -> bytes | None:
     return source.item_at(0) if source.size else None
 
 
-def _all_columns(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> tuple[tuple[int, int], ...]:
+def _counts_of_fields(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> tuple[int, int]:
+    """The fields of the first lines of A and B, those of B only if they are written."""
     worker = JoinWorker(Joins(inputs.sources, join))
     try:
         first, second = (0 if line is None else worker.fields(number, line) for number, line in enumerate(firsts))
     finally:
         worker.close()
-    return join.all_columns((first, 0 if join.header_of_a else second))
+    return first, 0 if join.header_of_a else second
 
 
 def _with_distinct_names(header: bytes, columns: Sequence[tuple[int, int]], separator: int) -> bytes:

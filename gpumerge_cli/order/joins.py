@@ -51,6 +51,10 @@ class Join:
     for the key, the other fields of A and the other fields of B."""
     auto: bool = False
     """Whether `columns` is to be made from the first lines of the inputs."""
+    refuses_more: bool = False
+    """Whether it is then an error if a line has more fields than the first one, which are not written otherwise."""
+    most: tuple[int, int] = (0, 0)
+    """The most fields of lines of A and of B, empty ones at the end aside; `columns` has them all. 0 for any number."""
     filler: bytes = b""
     """Stands for fields that are empty or missing."""
     header_of_a: bool = False

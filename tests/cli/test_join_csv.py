@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import random
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.order.joins import TYPES
+from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRED_A, PAIRS, TYPES
 
 PEOPLE = b"id,name,note\n1,ada,x\n2,bob,y\n"
 TOWNS = b"id,town,note\n1,oslo,z\n3,rome,w\n"
@@ -220,3 +221,65 @@ def test_columns_with_blanks_between(
     theirs = subprocess.run(["join", *line], capture_output=True, text=True, check=False)
     assert bool(door.invoke(["join", "-q", *line])) is bool(theirs.returncode)
     assert capfd.readouterr().out == theirs.stdout
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("filler", ["", "none"])
+def test_rows_of_any_length_fill_their_columns(filler: str, kind: str, tmp_path: Path, seed: int) -> None:
+    """Rows lack fields at their ends, or have empty ones too many; some have quotes."""
+    chance = random.Random(seed)
+    texts = ["x", "", "a, b", 'a "quote"', "é" * 30, "y" * 70]
+    sides: list[list[list[str]]] = []
+    for name, widths in (("a", 4), ("b", 3)):
+        keys = sorted(f"{chance.randrange(60):02}" for _ in range(chance.choice([0, 1, 90])))
+        rows = [[key, *(chance.choice(texts) for _ in range(widths - 1))] for key in keys]
+        lines = []
+        for row in rows:
+            kept = row[: chance.choice([widths, widths, chance.randint(1, widths)])]
+            row[len(kept) :] = [""] * (widths - len(kept))
+            quoted = [field and '"' + field.replace('"', '""') + '"' for field in kept]
+            plain = not any(mark in field for field in kept for mark in ',"') and chance.random() < 0.5
+            lines.append(",".join(kept if plain else quoted) + "," * chance.choice([0, 0, widths - len(kept) + 2]))
+        head = ",".join(["key", *(f"{name}{at}" for at in range(1, widths))])
+        (tmp_path / name).write_text("\n".join([head, *lines, ""]))
+        sides.append([[field or filler for field in row] for row in rows])
+    a, b = sides
+    shows, rest = TYPES[kind], [filler] * 2 * (kind not in ("anti", "semi"))
+    expected = []
+    for key in sorted({row[0] for row in a + b}):
+        some_a, some_b = ([row for row in side if row[0] == key] for side in (a, b))
+        if shows & PAIRS:
+            expected += [x + y[1:] for x in some_a for y in some_b]
+        if shows & (PAIRED_A if some_b else ONLY_A):
+            expected += [x + rest for x in some_a]
+        if shows & ONLY_B and not some_a:
+            expected += [[key, *[filler] * 3, *y[1:]] for y in some_b]
+    words = ["--csv", "-j", "key", "--type", kind, *["-e", filler] * bool(filler)]
+    found = joined(tmp_path, *words, a=(tmp_path / "a").read_bytes(), b=(tmp_path / "b").read_bytes())
+    assert list(csv.reader(io.StringIO(found, newline="")))[1:] == expected
+
+
+@pytest.mark.parametrize("count", [3, 4000])
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("kind", ["inner", "outer"])
+def test_a_row_with_more_fields_than_line_1_is_an_error(
+    kind: str, side: int, count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is found where it lies, also in a group that is read again for each row of A; empty fields are no error."""
+    rows = [f"k,{'x' * 40}" + "," * (at % 3) for at in range(count)]
+    rows[count - 2] += ",,more"
+    files = ["id,a\nk,y\n" if side else "id,a\nk,y\nl,z\n", "id,a\n" + "\n".join(rows)]
+    a, b = (file.encode() for file in (files if side else files[::-1]))
+    assert run(tmp_path, "--field", "id", "--type", kind, "-S", "64K", a=a, b=b) == 2
+    fields = rows[count - 2].count(",") + 1
+    assert capsys.readouterr().err == (
+        f"gpumerge: {tmp_path / 'ab'[side]}:{count}: this row has {fields} fields, and line 1 has 2; check its quotes "
+        "and the separator, or choose columns with -o\n"
+    )
+    assert not (tmp_path / "out").exists()
+    assert run(tmp_path, "--field", "id", "--type", kind, "-o", "auto", a=a, b=b) == 0
+    rows[count - 2] = rows[0]
+    mended = "\n".join(["id,a", *rows]).encode()
+    a, b = (a, mended) if side else (mended, b)
+    found = joined(tmp_path, "--field", "id", "--type", kind, a=a, b=b).splitlines()
+    assert {row.count(",") for row in found} == {2}
