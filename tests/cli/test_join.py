@@ -295,7 +295,8 @@ def test_keys_of_several_fields_across_chunks(options: list[str], tmp_path: Path
 
 def test_a_missing_field_behind_a_quoted_one_is_empty(tmp_path: Path) -> None:
     a, b = b'1,"x"\n2,y,k\n', b'"",2\nk,3\n'
-    assert joined(tmp_path, "--csv", "-1", "3", "-2", "1", a=a, b=b) == b',1,"x",2\nk,2,y,3\n'
+    words = ["--csv", "-1", "3", "-2", "1", "-o", "0,1.1,1.2,2.2"]
+    assert joined(tmp_path, *words, a=a, b=b) == b',1,"x",2\nk,2,y,3\n'
 
 
 @pytest.mark.parametrize(("a", "b", "place"), [(b"b\na\n", b"a\n", "a:2"), (b"x 1\n", b"h\nx 3\nx 2\na 1\n", "b:4")])
