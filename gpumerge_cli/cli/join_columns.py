@@ -153,5 +153,5 @@ class _Headers:
         near = nearest(word, known)
         choices = f"use 0 for the key, or {', '.join([*dict.fromkeys(known)][:_MOST_SHOWN])}"
         way_out = f"did you mean {near}? {choices}" if near else choices
-        error = UsageError(f"{OPTION} {word}: no header has a field {word!r}", way_out=way_out)
+        error = UsageError(f"{OPTION} {word or repr(word)}: no header has a field {word!r}", way_out=way_out)
         return error if near else _is_a_file(word) or error

@@ -11,7 +11,7 @@ from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.record_options import order_of
 from gpumerge_cli.native.joins import Joins, JoinWorker
-from gpumerge_cli.order.joins import Join, fields_of
+from gpumerge_cli.order.joins import Join, raw_fields
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.record_joins import JoinRules, RecordJoin, as_records, joined_type, parts_of, turned_alike
 from gpumerge_cli.urls import shown
@@ -121,7 +121,7 @@ def _counts_of_fields(join: Join, inputs: Inputs, firsts: list[bytes | None]) ->
 def _with_distinct_names(header: bytes, columns: Sequence[tuple[int, int]], separator: int) -> bytes:
     """A header of CSV with _2 behind each name of B that another column has, too. columns: see order.joins.Join."""
     text = header.rstrip(b"\r\n\0")
-    fields = fields_of(text, separator)
+    fields = raw_fields(text, separator)
     names = [field[1:-1].replace(b'""', b'"') if field.startswith(b'"') else field for field in fields]
     for at, (number, _) in enumerate(columns):
         while number == 2 and names[at] and names[at] in (*names[:at], *names[at + 1 :]):

@@ -114,7 +114,7 @@ class Join:
         return f"both files are in the order of {self._options_for(letters, headers)}: {change}"
 
     def _options_for(self, letters: Sequence[str], headers: Sequence[bytes]) -> str:
-        tables = [fields_of(header, self.separator or _SPACE) for header in headers]
+        tables = [raw_fields(header, self.separator or _SPACE) for header in headers]
         named = bool(tables) and all(
             field < len(names) and re.fullmatch(rb"[A-Za-z0-9_]+", names[field]) and names.count(names[field]) == 1
             for names, fields in zip(tables, self.fields, strict=True)
@@ -159,7 +159,7 @@ class Join:
         return (*((0, number) for number in range(len(self.fields[0]))), *others)
 
 
-def fields_of(line: bytes, separator: int) -> list[bytes]:
+def raw_fields(line: bytes, separator: int) -> list[bytes]:
     """The fields of a line as they stand, some in quotes, which enclose whole fields."""
     between = re.escape(bytes([separator]))
     found: list[bytes] = re.findall(rb'(?:^|%s)("(?:[^"]|"")*"|[^%s]*)' % (between, between), line)

@@ -106,7 +106,7 @@ def test_columns_by_name_and_number(words: list[str], head: str, row: str, tmp_p
         ("1.town", "-o 1.town: no header has a field '1.town'; did you mean town? use 0 for the key, or id, name,"),
         ("wage", "-o wage: no header has a field 'wage'; use 0 for the key, or id, name, 1.note, town, 2.note"),
         ("out.csv", "-o out.csv: -o chooses columns in join, as in coreutils; the output's file is --output out.csv"),
-        ("id,id,", "-o : no header has a field ''"),
+        ("id,id,", "-o '': no header has a field ''"),
     ],
 )
 def test_columns_that_cannot_be_named(
