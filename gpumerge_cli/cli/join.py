@@ -9,7 +9,7 @@ from gpumerge_cli.cli.fields import chosen_format, columns_format, said_columns
 from gpumerge_cli.cli.gnu_values import parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import resources
 from gpumerge_cli.cli.join_columns import OPTION as _COLUMNS_OPTION
-from gpumerge_cli.cli.join_keys import columns_of, given_fields, join_keys
+from gpumerge_cli.cli.join_keys import columns_of, given_fields, join_keys, names_of_fields
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.errors import UsageError
@@ -53,8 +53,8 @@ def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join
 
     rules, named = rules_of(options, names)
     header = options.header or named
-    implied = bool(options.field) and not columns_format(options, names)
-    columns = "csv" if implied else said_columns(options)
+    implied = bool(names_of_fields(options)) and not columns_format(options, names)
+    columns = columns_of(options, names) if implied else said_columns(options)
     format, certainty = chosen_format(options.format, names, columns_of=columns, implied=implied)
     items = Items(
         format, lines=rules.rules[0], header_lines=int(header), certainty=certainty,

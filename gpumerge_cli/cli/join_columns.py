@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number
-from gpumerge_cli.cli.options.items import NUMBERS_OF_COLUMNS
+from gpumerge_cli.cli.options.joining import NUMBERS_OF_COLUMNS
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.suggestions import nearest

@@ -19,7 +19,7 @@ from gpumerge_cli.order.key_kinds import JOIN_LETTERS, LETTERS
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.items import Items
+    from gpumerge_cli.formats.items import Certainty, Items
 
 _FIELD = re.compile(rf"({NUMBER})(?::?([A-Za-z]*))?", re.ASCII)
 _HEADER_OPTIONS = (("--header 0", "--no-header"), ("--header 1", "--header"), ("add --header 2, or remove", "remove"))
@@ -83,9 +83,15 @@ def _names(keys: Sequence[KeySpec]) -> tuple[str, ...]:
     return tuple(key.name for key in keys) if all(key.in_header for key in keys) else ()
 
 
+def names_of_fields(options: JoinOptions) -> tuple[str, ...]:
+    """The values of --field; () where it is a setting that gives way to -j, -1 or -2 of the command line."""
+    numbered = {"key", "key_1", "key_2"} & options.given
+    return () if numbered and "field" not in options.given else options.field
+
+
 def columns_of(options: JoinOptions, names: Sequence[str]) -> str:
     """The name of the format with columns that the options or suffixes of files say; "" for none."""
-    return columns_format(options, names) or ("csv" if options.field else "")
+    return columns_format(options, names) or ("csv" if names_of_fields(options) else "")
 
 
 def _items(options: JoinOptions, name: str, separator: int | None) -> Items:
@@ -93,7 +99,8 @@ def _items(options: JoinOptions, name: str, separator: int | None) -> Items:
     from gpumerge_cli.formats.items import Items
 
     order = LineOrder(separator=separator)
-    return Items(columns_of(options, (name,)), lines=order, header_lines=1, certainty="requested")
+    certainty: Certainty = "requested" if columns_format(options, (name,)) else "implied"
+    return Items(columns_of(options, (name,)), lines=order, header_lines=1, certainty=certainty)
 
 
 def _placed(keys: list[KeySpec], others: list[KeySpec]) -> list[KeySpec]:
@@ -116,12 +123,12 @@ class GivenFields:
 def given_fields(options: JoinOptions) -> tuple[GivenFields, GivenFields]:
     """The fields of A and those of B. Raises UsageError if options name different ones."""
     numbered = (("-j", "key", options.key), ("-1", "key_1", options.key_1), ("-2", "key_2", options.key_2))
-    if options.field:  # or a setting gives way to the command line
-        others = [option for option, parameter, text in numbered if text is not None and parameter in options.given]
-        if others and "field" in options.given:
+    names = names_of_fields(options)
+    if names:
+        others = [option for option, parameter, _ in numbered if parameter in options.given]
+        if others:
             raise UsageError(f"{others[0]} and --field both name the key", way_out=f"leave {others[0]} or --field out")
-        if not others:
-            return GivenFields(options.field, "--field"), GivenFields(options.field, "--field")
+        return GivenFields(names, "--field"), GivenFields(names, "--field")
     found = []
     for option, _, own in numbered[1:]:
         if own is not None and options.key is not None and own != options.key:

@@ -182,6 +182,7 @@ def test_field_of_the_command_line_or_of_a_setting(
         assert f"{words[0]} and --field both name the key; leave {words[0]} or --field out" in capsys.readouterr().err
     monkeypatch.setenv("GPUMERGE_JOIN_FIELD", "town")
     assert joined(tmp_path, "--csv", "-j", "1", "--header").splitlines()[1:] == ["1,ada,x,oslo,z"]
+    assert joined(tmp_path, "-j", "1", a=b'a "b\n', b=b"a c\n") == 'a "b c\n'
     monkeypatch.setenv("GPUMERGE_JOIN_KEY", "2")
     monkeypatch.setenv("GPUMERGE_JOIN_FIELD", "id")
     assert joined(tmp_path).splitlines()[1:] == ["1,ada,x,oslo,z"]

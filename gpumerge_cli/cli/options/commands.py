@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gpumerge_cli.cli.examples import EXAMPLES
 from gpumerge_cli.cli.options.actions import ACTIONS
-from gpumerge_cli.cli.options.items import INPUT, JOIN, ORDER
+from gpumerge_cli.cli.options.items import INPUT, ORDER
+from gpumerge_cli.cli.options.joining import JOIN
 from gpumerge_cli.cli.options.model import SUFFIXES, Argument, Command, Needs, Option
 from gpumerge_cli.cli.options.output import OUTPUT
 from gpumerge_cli.cli.options.running import ABOUT, TUNING, WHERE
