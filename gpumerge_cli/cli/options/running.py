@@ -139,7 +139,7 @@ ABOUT = (
         "On an error, show the traceback, too; --debug is GNU sort's.",
         neutral=True, settings=("debug",), project=True,
     ),
-    Option("version", "About the program", ("",), "Print the version and exit.", settable=False),
+    Option("version", "About the program", ("",), "Print the version and exit.", gnu=True, settable=False),
     Option("version", "About the program", ("sort",), "Print the version and exit.", gnu=True),
     Option(
         "show-completion", "About the program", ("",),
