@@ -339,7 +339,8 @@ complete -c gpumerge -n '__gpumerge_command compare' -l temporary-directory -s T
 complete -c gpumerge -n '__gpumerge_command compare' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command compare' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command join' -F
-complete -c gpumerge -n '__gpumerge_command join' -l key -l field -s j -x -d 'Join by this field of both files, counted from 1; 1 by default. Several fields, as 1,2n, make one key; letters from dfghMnrV say how a field compares, as in sort\'s -k. With --csv, fields may be named, as city,amount:n. Fields of records are named, as id or id:r.'
+complete -c gpumerge -n '__gpumerge_command join' -l key -s j -x -d 'Join by this field of both files, counted from 1; 1 by default. Several fields, as 1,2n, make one key; letters from dfghMnrV say how a field compares, as in sort\'s -k. With --csv, fields may be named, as city,amount:n. Fields of records are named, as id or id:r.'
+complete -c gpumerge -n '__gpumerge_command join' -l field -l on -x -d 'Join by these fields of both files, by name, as city,amount:n: columns of CSV, or fields of structured .npy files or of a --dtype with fields. Letters as for -j, behind a colon. Implies --csv for text, and names imply --header. May be given again, for more fields of one key.'
 complete -c gpumerge -n '__gpumerge_command join' -l key-1 -s 1 -x -d 'Join by these fields of A.'
 complete -c gpumerge -n '__gpumerge_command join' -l key-2 -s 2 -x -d 'Join by these fields of B, as many as of A. Letters given for A hold for B, too.'
 complete -c gpumerge -n '__gpumerge_command join' -l format -xa 'csv npy raw text' -d 'The layout of the files; by default, their suffixes give it.'
@@ -364,7 +365,7 @@ complete -c gpumerge -n '__gpumerge_command join' -l last-resort -d 'Changes not
 complete -c gpumerge -n '__gpumerge_command join' -l type -xa 'inner left right outer anti semi' -d 'Choose what is written. inner, the default: all pairs. left, right, outer: also the items of A, of B, of both that have no partner. anti: only the items of A without a partner. semi: only those with one, each once.'
 complete -c gpumerge -n '__gpumerge_command join' -l unpaired -s a -xa '1 2' -d 'Write also the items of this file, 1 or 2, that have no partner. May be given again.'
 complete -c gpumerge -n '__gpumerge_command join' -l only-unpaired -s v -xa '1 2' -d 'Like -a, but write no pairs. May be given again.'
-complete -c gpumerge -n '__gpumerge_command join' -l columns -s o -x -d 'The columns to write, as 0,1.2,2.3: 0 is the key, 1.2 the second field of A. auto: in every line as many fields as the first line of each file has.'
+complete -c gpumerge -n '__gpumerge_command join' -l columns -s o -x -d 'The columns to write, as 0,1.2,2.3: 0 is the key, 1.2 the second field of A. auto, the default for CSV: in every line as many fields as the first line of each file has. Columns of CSV may be named, as id,town,1.note if both files have a note; names imply --header. May be given again, for more columns.'
 complete -c gpumerge -n '__gpumerge_command join' -l empty -s e -x -d 'Write TEXT for fields that are empty or missing. For records: the number of the byte, 0 by default, that missing records are filled with.'
 complete -c gpumerge -n '__gpumerge_command join' -l output -rF -d 'Write the output to FILE, by default to standard output. FILE may be an input. It appears whole or not at all.'
 complete -c gpumerge -n '__gpumerge_command join' -l fsync -d 'Force the output to storage before it is renamed to its name, and the name afterwards.'

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _COLUMN_NUMBER = re.compile(rf"([0-9]+):([{LETTERS}]*)", re.ASCII)
 _KEY_NUMBER = re.compile(rf"([0-9]+)(?::?([{LETTERS}]*))?", re.ASCII)
-_FIELD_NUMBER = re.compile(rf"([0-9]+)(?::([{LETTERS}]*))?", re.ASCII)
+FIELD_NUMBER = re.compile(rf"([0-9]+)(?::([{LETTERS}]*))?", re.ASCII)
 _OF_SORT = ("-k", "--field")
 """Options whose commands take the number of header lines; join has a flag for one line."""
 _NEEDS_QUOTES = re.compile(r"[\s,;|:'\"]")
@@ -95,7 +95,7 @@ def header_of(
     given: bool | None,
     keys: Sequence[str],
     fields: Sequence[str],
-    numbers: re.Pattern[str] = _FIELD_NUMBER,
+    numbers: re.Pattern[str] = FIELD_NUMBER,
 ) -> Header:
     """The header of files with columns. keys: the texts of -k. fields: those of --field, or of join's options.
 
@@ -123,7 +123,7 @@ def parse_column_key(text: str, header: Header) -> KeySpec:
 
 
 def parse_columns(
-    text: str, header: Header, option: str = "--field", numbers: re.Pattern[str] = _FIELD_NUMBER
+    text: str, header: Header, option: str = "--field", numbers: re.Pattern[str] = FIELD_NUMBER
 ) -> list[KeySpec]:
     """The keys of --field: columns by name or number, each with letters behind a colon if it has any.
 

@@ -35,8 +35,8 @@ class JoinContext:
     """Sorts the file for the join."""
     other: tuple[Source, Order]
     """The other file, opened, and its order."""
-    options: Callable[[Order], str]
-    """Gives the options of the join for another order of the file."""
+    proposal: Callable[[Order], str]
+    """Gives the way out for another order that both files are in, which is that of this file."""
 
 
 def disorder_error(
@@ -70,7 +70,9 @@ def disorder_error(
     holds = partial(_decides_alike, here, ahead, by)
     if not way_out and join is not None and by is not None:
         ordered = [(source, order), join.other]
-        way_out = join_hint([one for one, _ in ordered], [its for _, its in ordered], by, first_in, holds, join.options)
+        way_out = join_hint(
+            [one for one, _ in ordered], [its for _, its in ordered], by, first_in, holds, join.proposal
+        )
     if not way_out and not equal and known and join is None:
         way_out = order_hint(sources, order, by, first_in, [other for other in order.meant(by) if holds(other)])
     way_out = way_out or mark_hint(source)

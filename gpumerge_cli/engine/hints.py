@@ -68,12 +68,12 @@ def join_hint(
     by: int,
     first_in: Callable[[Order], int | None],
     holds: Callable[[Meant], bool],
-    options: Callable[[Order], str],
+    proposal: Callable[[Order], str],
 ) -> str:
     """The proposal to compare key `by` of a join otherwise, if samples of both files are in that order; else "".
 
     orders: those of the files. The first source is the one that is not in its order; first_in and holds check it.
-    options: the options for another order of the first source.
+    proposal: gives the way out for another order of the first source, which fits both.
     """
     others = [[other for other in order.meant(by) if other.by == by] for order in orders]
     kept = {number for number, other in enumerate(others[0]) if holds(other)}
@@ -84,7 +84,7 @@ def join_hint(
             plausible = _plausible(holding, order, by, [sample])
             kept &= {number for number, other in enumerate(its) if other in plausible}
     fitting = [others[0][number].order for number in sorted(kept) if first_in(others[0][number].order) is None]
-    return f"both files are in the order of {options(fitting[0])}: use that" if fitting else ""
+    return proposal(fitting[0]) if fitting else ""
 
 
 def _plausible(others: Sequence[Meant], order: Order, by: int | None, samples: Sequence[_Stretches]) -> list[Meant]:

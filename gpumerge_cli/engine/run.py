@@ -253,11 +253,11 @@ def _joining(work: Pass, number: int, join: Join) -> JoinContext:
     headers = [source.header.removeprefix(BOM) for source in work.sources if isinstance(source, LineSource)]
     headers = [line.rstrip(b"\r\n") for line in headers] if header and join.quoted else []
 
-    def options(order: Order) -> str:
-        return join.options_for(order.text.keys if order.text is not None else (), headers)
+    def proposal(order: Order) -> str:
+        return join.proposal(order.text.keys if order.text is not None else (), headers)
 
     command = f"gpumerge sort{' --header 1' * header} {join.sorting(number)}"
-    return JoinContext(command, (work.sources[1 - number], work.order_of(1 - number)), options)
+    return JoinContext(command, (work.sources[1 - number], work.order_of(1 - number)), proposal)
 
 
 def plan_files(job: Job) -> Plan:

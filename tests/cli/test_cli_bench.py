@@ -202,7 +202,7 @@ class WrongBackend(ReferenceBackend):
 def test_a_wrong_kernel_exits_2_and_is_in_the_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(select.cpu, "create", WrongBackend)
+    monkeypatch.setattr(select, "host", WrongBackend)
     path = tmp_path / "r.json"
     assert invoke([*SMALL, "-o", str(path)]) == 2
     error = capsys.readouterr().err

@@ -114,10 +114,11 @@ OUTPUT = (
     Option(
         "output-delimiter", "Output", ("compare",),
         "The text between columns; by default a tab.",
-        kind="text", default="\\t", project=True,
+        kind="text", default="\\t", gnu=True, project=True,
     ),
     Option(
-        "total", "Output", ("compare",), "Write a last line that says how many lines each column has.", project=True,
+        "total", "Output", ("compare",), "Write a last line that says how many lines each column has.", gnu=True,
+        project=True,
     ),
     Option(
         "fsync", "Output", ("merge", *COMBINING, "join", "sort", "rank"),

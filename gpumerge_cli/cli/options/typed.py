@@ -74,6 +74,7 @@ class JoinOptions(LineOptions, OutputOptions, ResourceOptions, ShownOptions):
     key_offset: str | None
     header: bool
     key: str | None
+    field: tuple[str, ...]
     key_1: str | None
     key_2: str | None
     type: Literal["inner", "left", "right", "outer", "anti", "semi"] | None
