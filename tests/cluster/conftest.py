@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.importorskip("distributed")
+from tests import needs
+
+pytest.importorskip("distributed", reason=needs.reason("distributed"), exc_type=ImportError)
 
 from gpumerge_cli.cluster.connect import Connection, connected
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
 import subprocess
 from inspect import signature
 from pathlib import Path
@@ -15,12 +14,11 @@ from gpumerge_cli.backends.gpu.source import kernel_directory
 from gpumerge_cli.backends.kernel_sizes import kernel_size, sizes
 from gpumerge_cli.backends.limits import MAX_BLOCK, VECTOR
 from gpumerge_cli.backends.variants.rung4_path import CHAINS
+from tests import needs
 
 
 def test_they_are_a_compilers(tmp_path: Path, seed: int) -> None:
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no g++")
+    compiler = needs.program("g++")
     chance, checks = random.Random(seed), []
     for name, found in sizes().items():
         for _ in range(5):
