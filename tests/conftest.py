@@ -53,6 +53,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in _LONGEST)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are cores: many tests wait for other processes, for disks, or for a time to pass."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _default_signals() -> None:
     """Signals that whoever started the tests ignores, as nohup and shells without job control do, act in children.
@@ -106,7 +111,7 @@ def two_gpus(gpu_backend: Backend) -> None:
     import cupy
 
     if cupy.cuda.runtime.getDeviceCount() < 2:
-        pytest.skip("one GPU")
+        pytest.skip("needs two GPUs; run it on a machine with them")
 
 
 @pytest.fixture
