@@ -67,7 +67,7 @@ def shown_in(text: str) -> Iterator[Shown]:
             if prompted:
                 yield Shown(command.removeprefix("$ ").strip(), text[begin:at], (begin, at))
             elif command.strip():
-                yield Shown(re.split(r"\s{3,}", command.strip())[0], None, (begin, begin))
+                yield Shown(re.split(r"\s+# ", command.strip())[0], None, (begin, begin))
 
 
 def matches(shown: str, said: str) -> bool:
