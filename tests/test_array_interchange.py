@@ -15,6 +15,7 @@ import pytest
 import gpumerge_cli
 from gpumerge_cli import DeviceError, UsageError
 from gpumerge_cli.arrays.interchange import as_array
+from tests import needs
 
 DAYS = [datetime.datetime(2020, 1, 2), datetime.datetime(2019, 1, 2)]
 
@@ -112,7 +113,7 @@ def test_memory_of_a_gpu_needs_cupy(given: Any, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_masks_of_a_gpu_are_nulls(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("cupy")
+    needs.library("cupy")
     monkeypatch.setattr(LiesOnGpu, "__cuda_array_interface__", {"mask": object()})
     with pytest.raises(UsageError, match="LiesOnGpu has nulls, and a null has no order"):
         gpumerge_cli.merge(LiesOnGpu())
@@ -211,7 +212,7 @@ def test_arrow_needs_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_pyarrow() -> None:
-    pa = pytest.importorskip("pyarrow")
+    pa = needs.library("pyarrow")
     whole, parts = pa.array([3, 1, 2]), pa.chunked_array([[3, 1], [2]])
     for given in (whole, parts, OffersArrow(whole), OffersStream(parts)):
         found = gpumerge_cli.sort(given)
@@ -241,7 +242,7 @@ def test_pyarrow() -> None:
 
 
 def test_polars() -> None:
-    pl = pytest.importorskip("polars")
+    pl = needs.library("polars")
     series = pl.Series([3, 1, 2], dtype=pl.Int32)
     found = gpumerge_cli.sort(series)
     assert found.dtype == np.int32
@@ -264,7 +265,7 @@ def test_polars() -> None:
 
 
 def test_pandas() -> None:
-    pd = pytest.importorskip("pandas")
+    pd = needs.library("pandas")
     for kind in ("int64", "Int64"):
         found = gpumerge_cli.sort(pd.Series([3, 1, 2], dtype=kind))
         assert found.dtype == np.int64
@@ -286,8 +287,8 @@ def test_pandas() -> None:
 
 
 def test_pandas_dates_with_a_zone_are_instants() -> None:
-    pd = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
+    pd = needs.library("pandas")
+    needs.library("pyarrow")
     zoned = pd.Series(DAYS).dt.tz_localize("Europe/Rome")
     found = gpumerge_cli.sort(zoned)
     assert found.dtype.kind == "M"
@@ -295,7 +296,7 @@ def test_pandas_dates_with_a_zone_are_instants() -> None:
 
 
 def test_torch(rng: np.random.Generator) -> None:
-    torch = pytest.importorskip("torch")
+    torch = needs.library("torch")
     tensor = torch.from_numpy(rng.integers(0, 9, 1000))
     assert np.shares_memory(as_array(tensor), tensor.numpy())
     expected = np.argsort(tensor.numpy(), kind="stable")
@@ -307,7 +308,7 @@ def test_torch(rng: np.random.Generator) -> None:
 
 
 def test_jax() -> None:
-    jax = pytest.importorskip("jax")
+    jax = needs.library("jax")
     array = jax.numpy.array([3, 1, 2])
     assert gpumerge_cli.sort(array).tolist() == [1, 2, 3]
     assert same_memory(array)
@@ -317,16 +318,16 @@ def test_jax() -> None:
 
 
 def test_nanoarrow() -> None:
-    na = pytest.importorskip("nanoarrow")
-    pytest.importorskip("pyarrow")
+    na = needs.library("nanoarrow")
+    needs.library("pyarrow")
     assert gpumerge_cli.sort(na.Array([3, 1, 2], na.int16())).tolist() == [1, 2, 3]
 
 
 @pytest.mark.gpu
 def test_tensors_on_a_gpu_stay_there(gpu_backend: Any, rng: np.random.Generator) -> None:
-    cupy, torch = pytest.importorskip("cupy"), pytest.importorskip("torch")
+    cupy, torch = needs.library("cupy"), needs.library("torch")
     if not torch.cuda.is_available():
-        pytest.skip("this PyTorch has no GPU")
+        pytest.skip("needs a PyTorch that finds a GPU; pip install a build for CUDA on a machine with one")
     items = rng.integers(0, 9, 1000)
     tensor = torch.from_numpy(items).cuda()
     assert as_array(tensor).data.ptr == tensor.data_ptr()
@@ -337,7 +338,7 @@ def test_tensors_on_a_gpu_stay_there(gpu_backend: Any, rng: np.random.Generator)
 
 @pytest.mark.gpu
 def test_protocols_of_a_gpu(gpu_backend: Any, rng: np.random.Generator) -> None:
-    cupy = pytest.importorskip("cupy")
+    cupy = needs.library("cupy")
     items = cupy.asarray(rng.integers(0, 9, 1000))
 
     class Interface:

@@ -191,7 +191,7 @@ def test_the_top_level_holds_what_belongs_there() -> None:
     try:
         told = subprocess.run(["git", "ls-files"], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no repository, which knows the project's own files")
+        pytest.skip("needs git and its repository, which knows the project's own files; clone it")
     found = {name.partition("/")[0] for name in told.stdout.splitlines()}
     known = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md",
              "gpumerge_cli", "kernels", "tests", "data"}  # fmt: skip

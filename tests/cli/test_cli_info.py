@@ -14,6 +14,7 @@ import pytest
 from gpumerge_cli.cli import info
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.costs import Costs
+from tests import needs
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,7 +45,7 @@ def test_gpus_are_shown_with_their_links(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_link_to_the_host(tmp_path: Path) -> None:
-    pytest.importorskip("cupy")
+    needs.library("cupy")
     from gpumerge_cli.backends.gpu.links import host_link
 
     device = tmp_path / "0000:1a:00.0"

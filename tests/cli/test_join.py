@@ -28,7 +28,7 @@ from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests import against_join
 
-needs_join = pytest.mark.skipif(shutil.which("join") is None, reason="needs coreutils' join")
+needs_join = pytest.mark.skipif(shutil.which("join") is None, reason="needs join; install coreutils")
 CASES = os.environ.get("GPUMERGE_TEST_JOINS", "100")
 _WAYS: dict[str, str] = {"-n": "numeric", "-g": "general", "-h": "human", "-M": "month", "-V": "version"}
 _PAIRS, _ONLY_A, _ONLY_B, _PAIRED_A = 1, 2, 4, 8

@@ -15,7 +15,10 @@ from gpumerge_cli.cli.app import invoke
 from tests import against_comm
 
 
-@pytest.mark.skipif(not all(map(shutil.which, ("comm", "uniq", "sort", "bash"))), reason="needs comm, uniq and sort")
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("comm", "uniq", "sort", "bash"))),
+    reason="needs comm, uniq, sort and bash; install coreutils and bash",
+)
 def test_random_command_lines_are_those_of_comm_and_uniq(capfd: pytest.CaptureFixture[str], seed: int) -> None:
     assert not against_comm.failures(seed, range(100)), (seed, capfd.readouterr().err)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import random
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,12 +12,11 @@ import pytest
 from gpumerge_cli.backends import kernel_sizes
 from gpumerge_cli.backends.gpu.source import kernel_directory
 from gpumerge_cli.backends.kernel_sizes import formulas, kernel_size
+from tests import needs
 
 
 def test_they_are_a_compilers(tmp_path: Path, seed: int) -> None:
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no g++")
+    compiler = needs.program("g++")
     chance, checks = random.Random(seed), []
     for name, found in formulas().items():
         for _ in range(5):
