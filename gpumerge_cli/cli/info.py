@@ -61,6 +61,7 @@ def _facts(*, measure: bool = False) -> dict[str, Any]:
 
     from gpumerge_cli import __version__, costs
     from gpumerge_cli.backends.select import available, select
+    from gpumerge_cli.compare.array_sorts import measure_array_sorts
     from gpumerge_cli.launch import LaunchRequest
     from gpumerge_cli.order.kinds import Order
 
@@ -96,6 +97,7 @@ def _facts(*, measure: bool = False) -> dict[str, Any]:
         "libraries": {name: _version(name) for name in _LIBRARIES},
         "backends": backends,
         "gpus": _gpus(measure) if any(one["backend"] == "gpu" and one["available"] for one in backends) else [],
+        "sorts": [asdict(one) for one in measure_array_sorts()] if measure else [],
         "costs": asdict(costs.load_costs()),
         "auto": picks,
     }
@@ -122,6 +124,7 @@ def _version(library: str) -> str:
 
 
 def _show(facts: dict[str, Any]) -> None:
+    from gpumerge_cli.compare.array_sorts import ArraySorts
     from gpumerge_cli.report.terminal import PlainConsole
     from gpumerge_cli.units import format_bytes
 
@@ -145,6 +148,8 @@ def _show(facts: dict[str, Any]) -> None:
     for pick in facts["auto"]:
         picks.add_row(pick["items"], format_bytes(pick["nbytes"]), pick["backend"], pick["launch"], pick["why"])
     console.print(picks)
+    for sorts in facts["sorts"]:
+        console.print(ArraySorts(**sorts).describe())
 
 
 def _links(gpus: list[dict[str, Any]]) -> Table:
