@@ -55,7 +55,7 @@ def find_keys(
             order = LineOrder(separator=separator)
             certainty: Certainty = "implied" if implied else "requested"
             items = Items(own or "csv", lines=order, header_lines=max(1, lines), certainty=certainty, plain=plain)
-            return column_names(holding, items, option)
+            return column_names(holding, items)
 
         return header_of(names, header_given(lines, options.given), texts, options.field)
 

@@ -134,7 +134,7 @@ def _of_columns(
     options: JoinOptions, items: Items, file: str, text: str, option: str, texts: Sequence[str]
 ) -> list[KeySpec]:
     def names() -> list[str] | None:
-        return column_names((file,), items, option)
+        return column_names((file,), items)
 
     header = header_of(names, header_given(options.header, options.given), (), texts, numbers=_FIELD)
     try:

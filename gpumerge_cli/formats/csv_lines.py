@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 from collections.abc import Callable, Sequence
@@ -19,15 +20,13 @@ from typing import IO
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_records, refuse_wide
-from gpumerge_cli.formats.compressed import Beginning, compression_of
 from gpumerge_cli.formats.csv_parser import END, MARK, Parser, write_fields
 from gpumerge_cli.formats.csv_quotes import csv_shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import BOM, LineSource
-from gpumerge_cli.formats.naming import open_input
+from gpumerge_cli.formats.naming import beginning_of
 from gpumerge_cli.order.rules import NUL, SEPARATOR, LineKey, LineOrder
-from gpumerge_cli.urls import is_url
 
 _COMMA = 0x2C
 
@@ -106,19 +105,17 @@ def header_fields(name: str, items: Items) -> list[str] | None:
     Raises InputError if a file that is not empty has no such record, or is not CSV.
     """
     number, plain = items.header_lines, items.plain
-    packed = not plain and not is_url(name) and compression_of(name) != ""
-    file = Beginning(name) if packed else open_input(name, plain=plain)
-    try:
-        start = file.read(0, LOOKED_AT)
-        refuse(name, start, items)
+    with contextlib.closing(beginning_of(name, plain=plain)) as pieces:
+        start = next(pieces, b"")
+        if start == BOM:  # all that a pipe gave so far
+            start += next(pieces, b"")
+        refuse(name, start[:LOOKED_AT], items)
         if start in (b"", BOM):
             return None
-        parser = Parser(file, separator_of(items.line_order))
+        parser = Parser(name, chain([start], pieces), separator_of(items.line_order))
         records = chain.from_iterable(map(parser.records, parser.blocks))
         for _, fields in islice(records, number - 1, None):
             return [os.fsdecode(field) for field in fields]
-    finally:
-        file.close()
     raise InputError(f"it has fewer than {number} records", where=name, way_out="check --header")
 
 

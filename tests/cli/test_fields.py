@@ -429,12 +429,6 @@ def test_ranks_in_files_that_are_all_empty(sales: Path, capfd: pytest.CaptureFix
     assert invoke(["rank", "--field=id", "--split", "2", "a.csv", "a.csv"]) == 0, capfd.readouterr().err
 
 
-def test_a_name_beside_a_pipe_is_looked_up_in_no_empty_file(sales: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    Path("a.csv").write_bytes(b"")
-    assert invoke(["merge", "--field=id", "a.csv", "-"]) == 2
-    assert "--field NAME: there is no header to find it in; name a regular file" in capfd.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("words", "near"),
     [
