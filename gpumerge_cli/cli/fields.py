@@ -65,6 +65,8 @@ def find_keys(
     if not options.field or _are_binary(options, files, header):
         return SelectedKeys(tuple(keys), options.field, header, said)
     implied = not own
+    if implied and not isinstance(options, SortOptions):  # which takes files for text whatever their suffixes are
+        _refuse_foreign(files)
     found = header_for("--field", header, (), implied=implied)
     columns = [parse_columns(text, found) for text in options.field]
     header = _with_header(header, [key for its in columns for key in its])
@@ -121,6 +123,15 @@ def chosen_format(
     return columns_of, "named"
 
 
+def _refuse_foreign(files: Sequence[str]) -> None:
+    """Raise UsageError for a suffix that means another format than CSV, as without --field."""
+    from gpumerge_cli.formats.compressed import suffix_of
+    from gpumerge_cli.formats.foreign import refuse_foreign
+
+    for name in files:
+        refuse_foreign(name, suffix_of(name) if name != "-" else "")
+
+
 def _with_header(header: int, keys: Sequence[KeySpec]) -> int:
     """The lines of header with the one that keys imply by its names."""
     return max(header, int(any(key.in_header for key in keys)))
@@ -138,9 +149,9 @@ def _in_sequence(
 
 
 def _are_binary(options: OrderOptions, files: Sequence[str], header: int) -> bool:
-    """Whether the items are numbers or records. Without an option or suffix for them, sort takes files for text."""
+    """Whether the items are numbers or records, by an option or a suffix. All other files are text."""
     from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary, is_known
+    from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary
 
     if options.format is not None:
         return not holds_lines(options.format)
@@ -148,7 +159,4 @@ def _are_binary(options: OrderOptions, files: Sequence[str], header: int) -> boo
         return True
     if options.csv or header or options.field_separator is not None:  # which are for text alone
         return False
-    suffixes = {suffix_of(name) for name in files if name != "-"}
-    if isinstance(options, SortOptions):
-        return any(map(is_binary, suffixes))
-    return any(is_binary(suffix) or not is_known(suffix) for suffix in suffixes)
+    return any(is_binary(suffix_of(name)) for name in files if name != "-")

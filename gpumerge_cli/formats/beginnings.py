@@ -8,7 +8,7 @@ from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.compressed import compression_of
-from gpumerge_cli.formats.foreign import FOREIGN
+from gpumerge_cli.formats.foreign import FOREIGN, JSON
 from gpumerge_cli.formats.format import FORMATS
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.kinds import Order
@@ -55,6 +55,13 @@ def refuse_records(name: str, start: bytes) -> None:
             where=name,
             way_out="use --dtype with their fields, if it holds records",
         )
+
+
+def refuse_json(name: str, start: bytes) -> None:
+    """Raise InputError if `start` is how JSON begins, in a file that only named fields say is CSV."""
+    if re.match(rb'(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*"', start):
+        what = f"it holds {JSON.name}, whose fields are no keys"
+        raise InputError(what, where=name, way_out=JSON.way_out_for(name))
 
 
 def _kind(start: bytes, name: str, plain: bool) -> tuple[str, str] | None:

@@ -19,7 +19,7 @@ from typing import IO
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
-from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_records, refuse_wide
+from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_json, refuse_records, refuse_wide
 from gpumerge_cli.formats.csv_parser import END, MARK, Parser, write_fields
 from gpumerge_cli.formats.csv_quotes import csv_shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
@@ -131,6 +131,7 @@ def refuse(name: str, start: bytes, items: Items) -> None:
     refuse_wide(name, start, in_fields=True)
     if items.certainty == "implied":
         refuse_records(name, start)
+        refuse_json(name, start)
 
 
 def line_of_record(record: bytes, order: LineOrder) -> bytes:
