@@ -1,7 +1,7 @@
 """CSV: records whose keys are the values of fields, without quotes. Records become lines in one of three ways.
 
 - As they stand, if quotes enclose whole fields and no newlines: compiled code finds the fields. Nothing is copied.
-- With NUL behind each in place of its newline, if newlines lie within quotes.
+- With a byte behind each that no file holds, NUL if possible, in place of its newline, if newlines lie within quotes.
 - Else the standard library's parser takes records to pieces. A line is then the record, followed by each of its fields,
   with SEPARATOR between them and NUL behind.
 """
@@ -12,7 +12,7 @@ import contextlib
 import csv
 import os
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain, islice
 from operator import or_
 from typing import IO
@@ -21,7 +21,7 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_json, refuse_records, refuse_wide
 from gpumerge_cli.formats.csv_parser import END, MARK, Parser, write_fields
-from gpumerge_cli.formats.csv_quotes import csv_shape_of, write_records
+from gpumerge_cli.formats.csv_quotes import absent_byte, csv_shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import BOM, LineSource
@@ -60,8 +60,10 @@ def records_of(
         return CsvRecords(copied, order_of_fields(order), without_fields)
     if shape.lines:
         return CsvRecords(list(sources), within, None)
-    copied = [_copied(source, number, write_records, order, progress) for number, source in enumerate(sources)]
-    return CsvRecords(copied, replace(within, terminator=NUL), with_newlines)
+    end = absent_byte([source.file for source in sources], separator)
+    write = partial(write_records, end=end)
+    copied = [_copied(source, number, write, order, progress, end) for number, source in enumerate(sources)]
+    return CsvRecords(copied, replace(within, terminator=end), partial(with_newlines, end=end))
 
 
 def separator_of(order: LineOrder) -> int:
@@ -158,9 +160,9 @@ def without_fields(lines: bytes) -> bytes:
     return b"".join(line.split(MARK, 1)[0] + b"\n" for line in lines.split(END)[:-1])
 
 
-def with_newlines(lines: bytes) -> bytes:
-    """The records of lines that are records with NUL behind them, each with a newline."""
-    return lines.replace(END, b"\n")
+def with_newlines(lines: bytes, *, end: int = NUL) -> bytes:
+    """The records of lines that are records with the byte `end` behind them, each with a newline."""
+    return lines.replace(bytes([end]), b"\n")
 
 
 def _parsed(header: bytes, separator: int) -> list[list[str]] | bytes:
@@ -177,8 +179,9 @@ def _copied(
     write: Callable[[SeekableInput, int, IO[bytes], Callable[[float], None]], None],
     order: LineOrder,
     progress: Callable[[int, float], None],
+    end: int = NUL,
 ) -> LineSource:
-    """The source of what `write` makes of a file's records, NUL behind each; `source` is closed."""
+    """The source of what `write` makes of a file's records, `end` behind each; `source` is closed."""
     separator = separator_of(order)
     file = source.file.replaced(lambda out: write(source.file, separator, out, lambda share: progress(number, share)))
-    return LineSource(file, NUL, source.requested_header, marked=True)
+    return LineSource(file, end, source.requested_header, marked=True)
