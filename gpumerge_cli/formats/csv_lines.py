@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import chain, islice
 from operator import or_
@@ -27,8 +27,10 @@ from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.naming import beginning_of
 from gpumerge_cli.order.rules import NUL, SEPARATOR, LineKey, LineOrder
+from gpumerge_cli.units import format_bytes
 
 _COMMA = 0x2C
+_LONGEST_HEADER = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -114,11 +116,22 @@ def header_fields(name: str, items: Items) -> list[str] | None:
         refuse(name, start[:LOOKED_AT], items)
         if start in (b"", BOM):
             return None
-        parser = Parser(name, chain([start], pieces), separator_of(items.line_order))
+        parser = Parser(name, _bounded(name, chain([start], pieces)), separator_of(items.line_order))
         records = chain.from_iterable(map(parser.records, parser.blocks))
         for _, fields in islice(records, number - 1, None):
             return [os.fsdecode(field) for field in fields]
     raise InputError(f"it has fewer than {number} records", where=name, way_out="check --header")
+
+
+def _bounded(name: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces of a file as long as they may belong to a header: a device, or an open quote, may never end."""
+    count = 0
+    for piece in pieces:
+        yield piece
+        count += len(piece)
+        if count > _LONGEST_HEADER:
+            what = f"its header does not end within {format_bytes(_LONGEST_HEADER)}"
+            raise InputError(what, where=f"{name}:1", way_out="check its quotes and ends of lines")
 
 
 def same_fields(header: bytes, other: bytes, separator: int) -> bool:

@@ -149,3 +149,23 @@ def test_an_unknown_name_is_told_as_soon_as_the_header_is_there() -> None:
         os.close(end)
         os.close(into)
     assert done.stderr == "gpumerge: --field town: the header has no field 'town'; use one of id, amount\n"
+
+
+def test_a_device_without_an_end_has_no_header() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gpumerge_cli", "sort", "--csv", "--field", "a", "/dev/zero"],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert "/dev/zero:1: its header does not end within 67.1 MB; " in done.stderr
+
+
+def test_a_terminal_is_asked_once() -> None:
+    """The end of input that was typed while the header was read counts for the records, too."""
+    typed, screen = os.openpty()
+    command = [sys.executable, "-m", "gpumerge_cli", "sort", "--field", "amount:n", "-q"]
+    with subprocess.Popen(command, stdin=screen, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        os.write(typed, HEADER + b"\4")
+        out, err = process.communicate(timeout=60)
+    os.close(typed)
+    os.close(screen)
+    assert (out, err) == (HEADER, b"")
