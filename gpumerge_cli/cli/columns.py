@@ -34,23 +34,24 @@ _SEPARATORS = {"\t": r"'\t'", ";": "';'", "|": "'|'"}
 """Separators other than a comma, as a shell takes them behind -t."""
 
 
-def column_names(files: Sequence[str], items: Items, option: str) -> list[str] | None:
-    """The names of the columns of a format, which the last line of the header of the first regular file says.
+def column_names(files: Sequence[str], items: Items) -> list[str] | None:
+    """The names of the columns of a format, which the last line of the header of the first file says.
 
     None if all files are empty. Files without such a line, or that cannot be read, are passed over while another has
-    one. Only regular files are read, because a pipe's bytes could not be read again for the sort; all files must have
-    the same header. items: the format, what separates columns, and how many lines a header has. option: the option that
-    names a field. Raises UsageError if the header can only be in a pipe, InputError if no file can be read or has such
-    a line.
+    one; all files must have the same header. Pipes come last, since they may take long. items: the format, what
+    separates columns, and how many lines a header has. Raises InputError if no file can be read or has such a line.
     """
     from gpumerge_cli.formats.kinds.lookup import format_named
     from gpumerge_cli.formats.naming import check_input
 
     assert items.format is not None
     format = format_named(items.format)
-    again = [file for file in files if file == os.devnull or (file != "-" and (is_url(file) or os.path.isfile(file)))]
     errors = []
-    for file in again:
+    pipes = [file for file in files if not is_url(file) and not os.path.isfile(file)]
+    for file in (*(file for file in files if file not in pipes), *pipes):
+        if pipes and file == pipes[0]:
+            for each in files:
+                check_input(each)
         try:
             columns = format.columns(file, items)
         except InputError as error:
@@ -60,12 +61,7 @@ def column_names(files: Sequence[str], items: Items, option: str) -> list[str] |
                 return [column.name for column in columns]
     if errors:
         raise errors[0]
-    if files and len(again) == len(files):
-        return None
-    for file in files:
-        check_input(file)
-    what = f"{option} NAME: there is no header to find it in"
-    raise UsageError(what, way_out=f"name a regular file, or {by_number(option)}")
+    return None
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | Non
     order = _order(options.letters, letters, zero_terminated=options.zero_terminated)
 
     def names_of_columns() -> tuple[Sequence[str] | None, Sequence[str] | None]:
-        a, b = (column_names((name,), _items(options, name, separator), "-o") for name in names)
+        a, b = (column_names((name,), _items(options, name, separator)) for name in names)
         return a, b
 
     chosen = chosen_columns(options.columns, fields, names_of_columns if columns_of(options, names).name else None)
@@ -213,7 +213,7 @@ def _of_columns(
     options: JoinOptions, items: Items, file: str, given: GivenFields, texts: Sequence[str]
 ) -> list[KeySpec]:
     def names() -> list[str] | None:
-        return column_names((file,), items, given.option)
+        return column_names((file,), items)
 
     numbers = FIELD_NUMBER if given.option == "--field" else _FIELD
     header = header_of(names, header_given(options.header, options.given), (), texts, numbers=numbers)

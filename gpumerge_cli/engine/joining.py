@@ -14,6 +14,7 @@ from gpumerge_cli.native.joins import Joins, JoinWorker
 from gpumerge_cli.order.joins import Join, raw_fields
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.record_joins import JoinRules, RecordJoin, as_records, joined_type, parts_of, turned_alike
+from gpumerge_cli.order.rules import NEWLINE
 from gpumerge_cli.urls import shown
 
 
@@ -78,6 +79,9 @@ def _of_lines(job: Job, join: Join, inputs: Inputs) -> tuple[Job, Inputs]:
             where=inputs.sources[0].name,
             way_out="write both files with whole fields in quotes, and quotes in them twice",
         )
+    if text.terminator != NEWLINE and text.terminator in join.filler:
+        what = f"-e: no file holds the byte {text.terminator}, so it ends records with newlines in quotes"
+        raise UsageError(what, way_out="fill with another text")
     join = replace(join, key=replace(join.key, terminator=text.terminator))
     if text.quoted:
         join = replace(join, quoted=True, separator=text.separator, between=text.separator or 0)

@@ -136,7 +136,8 @@ ORDER = (
     Option(
         "field", "Order", _ORDERED,
         "Keys by name, as city,amount:r: columns of CSV, or fields of structured .npy files or of a --dtype with "
-        "fields. After a colon: any -k option letters; only r for records. Column names imply --csv and --header 1. A "
+        "fields. After a colon: any -k option letters; only r for records. Column names imply --csv and --header 1, "
+        "unless the suffix means binary items; the header may come from a pipe. A "
         "name in the header is a name, even if it looks like a number. Beside -k, keys go in the order of the command "
         "line.",
         kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",), project=True,
