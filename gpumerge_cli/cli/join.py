@@ -14,6 +14,7 @@ from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRS, TYPES, Join
+from gpumerge_cli.order.key_kinds import KINDS
 from gpumerge_cli.order.rules import NEWLINE, NUL
 
 if TYPE_CHECKING:
@@ -134,11 +135,11 @@ def _of_lines_alone(options: JoinOptions) -> dict[str, object]:
         _COLUMNS_OPTION: options.columns,
         "--ignore-case": options.ignore_case,
         "--dictionary-order": options.dictionary_order,
-        "--general-numeric-sort": options.general_numeric_sort,
-        "--human-numeric-sort": options.human_numeric_sort,
-        "--month-sort": options.month_sort,
-        "--numeric-sort": options.numeric_sort,
-        "--version-sort": options.version_sort,
+        **{
+            f"--{kind.option}": getattr(options, kind.option.replace("-", "_"))
+            for kind in KINDS
+            if kind.option and kind.joins
+        },
     }
 
 

@@ -88,6 +88,11 @@ class Operation:
         """Whether all items that compare equal must lie in one chunk."""
         return self.equals.groups or self.margin is not None
 
+    @property
+    def title(self) -> str:
+        """`name`, or the word for what it does: "merge", "sort", "check", "rank", "union", "join"."""
+        return self.name or (self.equals.name_of_set if self.kind == "merge" else self.kind)
+
 
 @dataclass(frozen=True)
 class Destination:
@@ -153,8 +158,6 @@ class Job:
     @property
     def description(self) -> str:
         """Its work in words: "merge of a.txt, b.txt to c.txt"."""
-        rules = self.operation
-        name = rules.name or (rules.equals.name_of_set if rules.kind == "merge" else rules.kind)
         names = [*self.inputs[:_MOST_NAMED], *([f"{len(self.inputs)} files in all"] * (len(self.inputs) > _MOST_NAMED))]
-        to = "" if rules.kind == "check" else f" to {shown(self.output.name)}"
-        return f"{name} of {', '.join(map(shown, names))}{to}"
+        to = "" if self.operation.kind == "check" else f" to {shown(self.output.name)}"
+        return f"{self.operation.title} of {', '.join(map(shown, names))}{to}"

@@ -15,11 +15,10 @@ from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.rules import SEPARATOR, LineKey, LineOrder
+from gpumerge_cli.order.rules import MARK, LineKey, LineOrder
 
 _LONG_SAMPLE = 1 << 16
 _SHOWN = 40
-_DIGITS = rb"\s*-?\.?[0-9]"
 _EXPONENT = rb"\s*-?[0-9]*\.?[0-9]+[eE][+-][0-9]+"
 
 
@@ -113,7 +112,7 @@ def open_key_warning(source: LineSource, start: bytes, order: Order) -> str:
             continue
         line = next(_samples(source, start, order.end), b"")
         number = key.start_field + 1
-        if line.count(bytes([SEPARATOR])) > number:  # ahead of each field
+        if line.count(MARK) > number:  # ahead of each field
             alone = replace(key, end_field=key.start_field)
             ways = [alone.option_text]
             if not key.start_char:

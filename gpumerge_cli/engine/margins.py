@@ -7,7 +7,7 @@ from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.output import refuse_inputs, same_output
-from gpumerge_cli.order.equals import Margin
+from gpumerge_cli.order.equals import SETS, Margin
 
 
 def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
@@ -25,7 +25,7 @@ def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
         raise UsageError(
             f"{beside} plain lines of text, and this file is {inputs.layout.format.word}",
             where=inputs.sources[0].name,
-            way_out="use union, intersect, difference or symmetric" if margin.count is None else counts,
+            way_out=f"use {', '.join(SETS[:-1])} or {SETS[-1]}" if margin.count is None else counts,
         )
     return margin, inputs
 

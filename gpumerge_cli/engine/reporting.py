@@ -78,7 +78,7 @@ def make_report(
         timeline=stopwatch.timeline(),
         ceilings=_ceilings(backends, inputs.order.costs_as, outcome.workers),
         expected=expected.seconds if expected is not None else 0.0,
-        kind=operation.name or (operation.equals.name_of_set if merges else operation.kind),
+        kind=operation.title,
         worker_reports=tuple(map(_finished, outcome.logs)),
         kinds=_kinds(outcome.logs, expected),
         parts=output.parts(outcome) if job.output.parts is not None else (),

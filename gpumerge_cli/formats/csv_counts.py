@@ -7,11 +7,10 @@ import csv
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.csv_lines import separator_of
-from gpumerge_cli.formats.csv_parser import END, MARK
 from gpumerge_cli.formats.format import Counted, Written
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.equals import Margin
-from gpumerge_cli.order.rules import LineOrder
+from gpumerge_cli.order.rules import END, MARK, LineOrder
 
 COLUMN = "count"
 """The name of the column, unless a column of the records has it: then count_2, and so on."""

@@ -20,13 +20,13 @@ from typing import IO
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_json, refuse_records, refuse_wide
-from gpumerge_cli.formats.csv_parser import END, MARK, Parser, write_fields
+from gpumerge_cli.formats.csv_parser import Parser, write_fields
 from gpumerge_cli.formats.csv_quotes import absent_byte, csv_shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.naming import beginning_of
-from gpumerge_cli.order.rules import NUL, SEPARATOR, LineKey, LineOrder
+from gpumerge_cli.order.rules import END, MARK, NUL, SEPARATOR, LineKey, LineOrder
 from gpumerge_cli.units import format_bytes
 
 _COMMA = 0x2C

@@ -9,9 +9,8 @@ from typing import IO
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import BOM
-from gpumerge_cli.order.rules import NUL, SEPARATOR
+from gpumerge_cli.order.rules import END, MARK
 
-MARK, END = bytes([SEPARATOR]), bytes([NUL])
 _BLOCK = 1 << 20
 _LONGEST_FIELD = 1 << 31
 _TO_BE_PARSED = (b'"', b"\r", MARK, END, BOM)

@@ -284,7 +284,7 @@ def open_sink(
 def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int) -> Sink:
     """Open an output of rows, in the format that its suffix names, else in that of the first input."""
     from gpumerge_cli.formats.rows import RowFooter, RowFormat, group_bytes
-    from gpumerge_cli.order.rows import END
+    from gpumerge_cli.order.rules import END
 
     usual = next(iter(layout.format.suffixes), "")
     suffix = suffix_of(name) if name != STDIO else ""

@@ -23,7 +23,8 @@ from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import EndedSource
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.rows import BYTES, END, MARK, RowKey, RowOrder, escaped, image_of, unescaped
+from gpumerge_cli.order.rows import BYTES, RowKey, RowOrder, escaped, image_of, unescaped
+from gpumerge_cli.order.rules import END, MARK
 from gpumerge_cli.suggestions import did_you_mean
 
 Values = Sequence[Any]
