@@ -31,10 +31,10 @@ from numpy.lib.recfunctions import repack_fields
 from numpy.typing import NDArray
 
 import gpumerge_cli
-from gpumerge_cli.backends.variants.lookup import NAMES
+from gpumerge_cli.backends.ladder import NAMES
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import ALGORITHMS
-from gpumerge_cli.order.kinds import DTYPES
+from gpumerge_cli.order.key_types import DTYPES
 from tests.apart import conclude, each
 from tests.strategies import special_values
 

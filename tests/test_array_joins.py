@@ -17,7 +17,8 @@ from gpumerge_cli.arrays import joining
 from gpumerge_cli.arrays.joining import HOWS, How, _by_threads, _joined
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from tests.strategies import key_runs
 
 NOT_NUMPY = SimpleNamespace(**{name: getattr(np, name) for name in dir(np) if not name.startswith("_")})

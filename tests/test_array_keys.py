@@ -15,7 +15,7 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import ALGORITHMS
-from gpumerge_cli.order.kinds import DTYPES
+from gpumerge_cli.order.key_types import DTYPES
 from tests import needs
 from tests.oracles import same_bits
 from tests.strategies import special_values

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
-from gpumerge_cli.backends.variants.lookup import NAMES
+from gpumerge_cli.backends.ladder import NAMES
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.compare.contest import Effort, contest, environment, with_ratios
 from gpumerge_cli.compare.file_sorts import whole_sorts

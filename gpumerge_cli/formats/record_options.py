@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.key_types import ItemType, of_dtype
-from gpumerge_cli.order.kinds import DTYPES, FieldsOrder, Order, RecordOrder
+from gpumerge_cli.order.key_types import DTYPES, ItemType, of_dtype
+from gpumerge_cli.order.kinds import FieldsOrder, Order, RecordOrder
 from gpumerge_cli.suggestions import did_you_mean, nearest
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import pytest
 from gpumerge_cli.backends.cpu import baselines
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from tests import needs
 from tests.oracles import merged_keys
 

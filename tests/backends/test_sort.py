@@ -18,7 +18,8 @@ from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import ALGORITHMS, LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES, Order, TextOrder
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order, TextOrder
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests import needs
 from tests.linekeys import item_key, key_of

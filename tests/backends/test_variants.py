@@ -11,8 +11,9 @@ import pytest
 from gpumerge_cli.backends.cpu import policy as cpu_policy
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.source import flatten
+from gpumerge_cli.backends.ladder import NAMES
 from gpumerge_cli.backends.limits import TUNED_ON
-from gpumerge_cli.backends.variants.lookup import LADDER, NAMES, RUNGS, requested_variant, variant_named
+from gpumerge_cli.backends.variants.lookup import LADDER, RUNGS, requested_variant, variant_named
 from gpumerge_cli.backends.variants.variant import Variant
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.launch import OPTIONS, LaunchPolicy, LaunchRequest

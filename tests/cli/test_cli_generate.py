@@ -10,7 +10,8 @@ import pytest
 
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.compare.key_shapes import SHAPES
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 
 
 def generate(*arguments: object) -> None:

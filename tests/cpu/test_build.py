@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gpumerge_cli.order.kinds import DTYPES
+from gpumerge_cli.order.key_types import DTYPES
 
 BUILD = Path(__file__).parents[2] / "kernels" / "build_library.py"
 

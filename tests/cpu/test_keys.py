@@ -11,7 +11,8 @@ import pytest
 
 from gpumerge_cli.backends.variants.lookup import RUNGS
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from tests.cpu import keys_library as lib
 from tests.cpu.keys_library import Array
 

@@ -23,7 +23,8 @@ from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import SETS, Equals, Margin
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 from gpumerge_cli.results.run import MergeReport
 from tests import needs

@@ -22,7 +22,8 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.gpu.source import flatten, lines_order, moves_rows, order_macros
-from gpumerge_cli.backends.variants.lookup import LADDER, NAMES, RUNGS
+from gpumerge_cli.backends.ladder import NAMES
+from gpumerge_cli.backends.variants.lookup import LADDER, RUNGS
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder

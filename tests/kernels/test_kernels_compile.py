@@ -37,8 +37,8 @@ from gpumerge_cli.backends.gpu.source import (
     tile_macros,
 )
 from gpumerge_cli.backends.gpu.walks import CUT_FOR_WALKS, macros_of_walk
+from gpumerge_cli.backends.ladder import NAMES
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
-from gpumerge_cli.backends.variants.lookup import NAMES
 from gpumerge_cli.backends.variants.rung4_path import path_tile
 from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.launch import FAN_INS, LaunchPolicy, LaunchRequest, SortRequest, Transfer
@@ -46,7 +46,8 @@ from gpumerge_cli.order import rules as lines
 from gpumerge_cli.order.base import Macros
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_kinds import KIND_OF
-from gpumerge_cli.order.kinds import DTYPES, KeyOrder, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import KeyOrder, Order
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 from tests import needs
 from tests.pairs import one_of_each
