@@ -1,4 +1,4 @@
-"""Bytes, seconds and throughput: parse them from text, and format them as text. Also makes any text safe to print."""
+"""Bytes, seconds, throughput and quantiles: parse and format them as text. Also makes any text safe to print."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import re
 
 from gpumerge_cli.errors import UsageError
 
+TYPE_CHECKING = False  # see gpumerge_cli
+if TYPE_CHECKING:
+    from fractions import Fraction
+
 _BINARY = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_LARGE_EXPONENT = re.compile(r"e[+-]?\d{4,}", re.IGNORECASE)
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b|)\s*", re.IGNORECASE)
 
 
@@ -22,6 +27,21 @@ def parse_size(text: str, option: str) -> int:
     number, prefix, unit = found.groups()
     scale = _DECIMAL if unit.lower() == "b" else _BINARY
     return int(float(number) * scale[prefix.lower()])
+
+
+def parse_quantile(text: str) -> Fraction:
+    """The part of all that `text` names, from 0 to 1: "0.5", "1/3" or "99.9%". Raises ValueError for anything else."""
+    from fractions import Fraction  # it loads decimals
+
+    if _LARGE_EXPONENT.search(text):  # Python would make all its digits
+        raise ValueError(text)
+    try:
+        found = Fraction(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ZeroDivisionError as error:
+        raise ValueError(text) from error
+    if not 0 <= found <= 1:
+        raise ValueError(text)
+    return found
 
 
 def format_bytes(count: float) -> str:

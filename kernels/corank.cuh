@@ -12,9 +12,6 @@
 
 #include "keys.cuh"
 
-// Keeps registers a thread low enough for the largest block that devices allow.
-constexpr int MAX_BLOCK_SIZE = 1024;
-
 __device__ __forceinline__ long long smaller(long long x, long long y) { return x < y ? x : y; }
 __device__ __forceinline__ int smaller(int x, int y) { return x < y ? x : y; }
 

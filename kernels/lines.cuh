@@ -57,8 +57,8 @@ struct Lines {
     const unsigned char* text;
     const long long* starts;
 
-    // have_ties: rows with equal prefixes may still differ in order. keys_told: rows with equal prefixes have equal keys.
-    static constexpr bool have_ties = RECORD_SIZE == 0 || KEY_SIZE > 8, keys_told = false;
+    // have_ties: rows with equal prefixes may still differ in order. keys_exact: rows with equal prefixes have equal keys.
+    static constexpr bool have_ties = RECORD_SIZE == 0 || KEY_SIZE > 8, keys_exact = false;
     // For records only.
     static constexpr long long record = RECORD_SIZE;
 
@@ -114,7 +114,7 @@ struct Prefix {
     PrefixBits bits = 0;
     int room = PREFIX_BITS;
     int rest = 0;      // the room that is left behind the keys
-    bool told = true;  // whether lines with equal bits have equal keys
+    bool exact = true;  // whether lines with equal bits have equal keys
 
     __device__ __forceinline__ bool full() const { return room <= 0; }
 
@@ -190,7 +190,7 @@ __device__ __noinline__ Prefix key_prefix(const LineOrder& order, Text line)
     const FieldMarks marks(order, line);
     for (long long number = 0; number < order.keys; ++number) {
         if (prefix.full()) {
-            prefix.told = false;
+            prefix.exact = false;
             return prefix;
         }
         const Key& key = order.key(number);
@@ -204,13 +204,13 @@ __device__ __noinline__ Prefix key_prefix(const LineOrder& order, Text line)
         const KeyImage image = kind_##name::image({order, key, text}); \
         prefix.put_key<kind_##name::BITS>(image, turned != 0); \
         if (PREFIX_BITS <= kind_##name::BITS || !image.exact) { \
-            prefix.told = false; \
+            prefix.exact = false; \
             return prefix; \
         } \
     }
         IMAGED_KINDS(PUT)
 #undef PUT
-        prefix.told = prefix.told && prefix.room >= 0;
+        prefix.exact = prefix.exact && prefix.room >= 0;
     }
     prefix.rest = prefix.room;
     if (!(order.flags & STABLE)) {
@@ -295,7 +295,7 @@ __device__ __forceinline__ int compare_rows(Lines lines, long long y, long long 
 {
     const LineOrder& order = order_of(lines);
     Text line_y = text_of(lines, y), line_x = text_of(lines, x);
-    if (lines.keys_told) return compare_last_resort(order, line_y, line_x);
+    if (lines.keys_exact) return compare_last_resort(order, line_y, line_x);
     if (!order.plain()) return compare_keyed(order, line_y, line_x);
     const long long y_length = line_y.stop - line_y.start, x_length = line_x.stop - line_x.start;
     const long long shorter = y_length < x_length ? y_length : x_length;

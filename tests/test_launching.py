@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
+from tests import needs
+
+pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
 from gpumerge_cli.backends.gpu import compiled, dependent, launching, merging, module, streams
 from gpumerge_cli.backends.gpu.checking import Checks
@@ -60,7 +62,7 @@ def room(nbytes: int) -> Any:
 
 def test_arguments_as_the_driver_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
     told = launches(monkeypatch)
-    launch = launching.launch(lambda: SimpleNamespace(ptr=9), 256, 3, shared=48)
+    launch = launching.launch(lambda: SimpleNamespace(ptr=9), 256, shared=48)
     for turn in range(3):
         launch(7, STREAM, [1 << 47, -1, turn], False)
     assert told == [(9, 7, 1, 1, 256, 1, 1, 48, STREAM, (1 << 47, -1, turn)) for turn in range(3)]
@@ -80,7 +82,7 @@ def test_launches_beside_others_as_the_driver_takes_them(monkeypatch: pytest.Mon
 
     status = 0
     monkeypatch.setattr(dependent, "_launcher", lambda: launcher)
-    launch = launching.launch(lambda: SimpleNamespace(ptr=9), 256, 1, shared=48)
+    launch = launching.launch(lambda: SimpleNamespace(ptr=9), 256, shared=48)
     for blocks in (7, 8):
         launch(blocks, STREAM, [11], True)
     assert told == [(9, None, blocks, 1, 1, 256, 1, 1, 48, STREAM, 1) for blocks in (7, 8)]
@@ -96,7 +98,7 @@ def test_launches_beside_others_as_the_driver_takes_them(monkeypatch: pytest.Mon
 def test_a_launch_inside_a_launch_has_arguments_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if another thread came in while the driver reads the arguments of the first one."""
     told = launches(monkeypatch)
-    launch = launching.launch(lambda: SimpleNamespace(ptr=9), 256, 1)
+    launch = launching.launch(lambda: SimpleNamespace(ptr=9), 256)
     plain = launching._launch_kernel
     depth = 0
 
@@ -114,7 +116,7 @@ def test_a_launch_inside_a_launch_has_arguments_of_its_own(monkeypatch: pytest.M
 
 def test_a_kernel_is_found_once_at_its_first_launch(monkeypatch: pytest.MonkeyPatch) -> None:
     told, found = launches(monkeypatch), []
-    launch = launching.launch(lambda: found.append(1) or SimpleNamespace(ptr=9), 256, 1)
+    launch = launching.launch(lambda: found.append(1) or SimpleNamespace(ptr=9), 256)
     assert not found
     for _ in range(2):
         launch(1, STREAM, [11], False)
@@ -135,7 +137,7 @@ def test_threads_that_find_a_kernel_at_once_keep_it_loaded_for_each_other(monkey
             launch(1, STREAM, [11], False)  # as if another thread came in meanwhile, and found another copy
         return function
 
-    launch = launching.launch(find, 256, 1)
+    launch = launching.launch(find, 256)
     launch(1, STREAM, [22], False)
     assert [function() is not None for function in found] == [True, True]
 
@@ -166,7 +168,7 @@ def test_kernels_stay_loaded_whatever_else_is_called(monkeypatch: pytest.MonkeyP
     module._function.cache_clear()
     kernels = module.Kernels(0, Order.of("int32"), TUNED_ON)
     for number in (*range(1000), 0):
-        kernels.ready("hold", 1, 1, (("NUMBER", number),))(1, STREAM, [11], False)
+        kernels.ready("hold", 1, (("NUMBER", number),))(1, STREAM, [11], False)
     module._function.cache_clear()
     assert len(loaded) == 1000
     assert all(each() for each in loaded)

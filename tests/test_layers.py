@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
 LAYERS = {
     "buffers": 0, "cache": 0, "compiling": 0, "corank": 0, "costs": 0, "dataclass": 0, "errors": 0, "extents": 0,
     "json_text": 0, "launch": 0, "line_file": 0, "measure": 0, "order": 0, "replacement": 0, "secret_values": 0,
-    "suggestions": 0, "temporary_files": 0, "trust": 0, "units": 0, "urls": 0,
+    "shell_words": 0, "suggestions": 0, "temporary_files": 0, "trust": 0, "units": 0, "urls": 0,
     "native": 1, "backends": 1, "formats": 1, "results": 1,
     "plan": 2, "engine": 2, "cluster": 2,
     "arrays": 3, "batch": 3, "compare": 3, "explain": 3, "report": 3,
@@ -191,7 +191,7 @@ def test_the_top_level_holds_what_belongs_there() -> None:
     try:
         told = subprocess.run(["git", "ls-files"], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no repository, which knows the project's own files")
+        pytest.skip("needs git and its repository, which knows the project's own files; clone it")
     found = {name.partition("/")[0] for name in told.stdout.splitlines()}
     known = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md",
              "gpumerge_cli", "kernels", "tests", "data"}  # fmt: skip

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
+from tests import needs
+
+pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
 from gpumerge_cli.backends.gpu import joining, launching, many_runs, prepared, source
 from gpumerge_cli.backends.gpu.sort_policy import counting_bytes, digit_shape, pair_order
-from gpumerge_cli.backends.gpu.source import flatten
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.errors import DeviceMemoryError
 from gpumerge_cli.order.kinds import Order
@@ -177,12 +178,12 @@ def test_many_keys_are_sorted_by_digits(
     begun: list[str] = []
     took: list[int] = []
 
-    def ready(self: Any, name: str, threads: int, words: int, macros: Any, shared: int) -> Callable[..., None]:
+    def ready(self: Any, name: str, threads: int, macros: Any, shared: int) -> Callable[..., None]:
         begun.append(name)
 
         def launch(blocks: int, stream: int, given: list[int], dependent: bool) -> None:
             small = name == "sort_radix" and blocks <= TUNED_ON.multiprocessors // 4
-            assert (len(given), stream, dependent) == (words, STREAM, small)
+            assert (stream, dependent) == (STREAM, small)
             launched.append((name, blocks, threads, tuple(given), macros, shared))
 
         return launch
@@ -233,7 +234,7 @@ def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch,
 
     def join(blocks: int, stream: int, words: list[int], dependent: bool) -> None:
         (*table, to), at = words, 0
-        assert len(words) == joining.WORDS
+        assert len(words) == 2 * joining.MAX_RUNS + 1
         assert blocks == -(-(to % 16 + table[-1]) // 32768)
         for address, end in zip(table[: joining.MAX_RUNS], table[joining.MAX_RUNS :], strict=True):
             if end > at:
@@ -258,10 +259,8 @@ def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch,
     assert laid == (list(zip(starts, addresses[::2], pairs, strict=True)) if apart else [])
 
 
-def test_the_host_and_the_kernel_agree_on_joins() -> None:
-    text = flatten("join_runs.cu")
-    assert f"#define BLOCK_SIZE {joining.THREADS}" in text
-    assert 8 * joining.WORDS <= 4096  # bytes of arguments that every driver takes
+def test_every_driver_takes_the_arguments_of_joins() -> None:
+    assert 8 * (2 * joining.MAX_RUNS + 1) <= 4096  # bytes of arguments that every driver takes
 
 
 def test_errors_of_a_launch_are_the_programs_own(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:

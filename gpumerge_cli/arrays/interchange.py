@@ -1,4 +1,4 @@
-"""Reads arrays of other libraries by the protocols that they offer, without a copy if the library allows it.
+"""Reads lists, and arrays of other libraries by the protocols that they offer, without a copy if they allow it.
 
 Host memory is read by `__array__`, else by `__dlpack__`, else by Arrow's C interface, for which pyarrow is needed.
 Memory of a GPU is read by `__cuda_array_interface__`, else by `__dlpack__`.
@@ -35,14 +35,19 @@ def is_cupy(array: Any) -> bool:
 def as_array(given: Any, *, payload: bool = False) -> Any:
     """A NumPy or CuPy array with the items of `given`. It is a view of the same memory if possible.
 
-    payload: the items are values, not keys. Nulls are refused in both, with different messages.
+    given: an array of any library, or a list or tuple, which numpy.asarray makes an array of. payload: the items are
+    values, not keys. Nulls are refused in both, with different messages.
 
-    Raises UsageError for an object that offers no protocol of arrays, for nulls, and for memory that no backend can
-    read; DeviceError for memory of a GPU if CuPy is missing.
+    Raises UsageError for an object that offers no protocol of arrays, for tables, nulls, and for memory that no
+    backend can read; DeviceError for memory of a GPU if CuPy is missing.
     """
     if isinstance(given, np.ndarray) or is_cupy(given):
         return given
+    if is_table(given):
+        raise UsageError(f"{name_of(given)} is a table", way_out="give one of its columns")
     with _as_usage_error(given):
+        if isinstance(given, list | tuple):
+            return _from_list(given)
         nulls = _nulls(given)
         if nulls:
             raise _payload_has_nulls(given) if payload else _has_nulls(given, nulls)
@@ -54,6 +59,11 @@ def check_unmasked(array: Any) -> None:
     masked = sys.modules.get("numpy.ma")  # NumPy does not import it by itself
     if masked is not None and isinstance(array, masked.MaskedArray):
         raise UsageError("masked items have no order", way_out="give array.compressed() or array.filled(value)")
+
+
+def is_table(given: Any) -> bool:
+    """Whether it is a table: a DataFrame of pandas, polars or cuDF, or a table or record batch of Arrow."""
+    return hasattr(type(given), "columns")  # a Series of pandas has its labels as attributes
 
 
 def name_of(given: Any) -> str:
@@ -79,11 +89,9 @@ def _as_usage_error(given: Any) -> Iterator[None]:
 
 def _nulls(given: Any) -> int:
     """The number of missing items; 0 if the type does not know it."""
-    if hasattr(given, "itercolumns"):  # a table of Arrow's
-        return sum(_nulls(column) for column in given.itercolumns())
-    count = getattr(given, "null_count", None)  # a number in Arrow; a method in polars, which gives a number or a table
+    count = getattr(given, "null_count", None)  # a number in Arrow, a method in polars
     if count is not None:
-        return int(np.sum(np.asarray(count() if callable(count) else count)))
+        return int(count() if callable(count) else count)
     # Pandas' own dtypes have nulls. In a Series of a NumPy dtype NaN and NaT are items like others.
     dtype = getattr(given, "dtype", None)
     if dtype is not None and not isinstance(dtype, np.dtype) and hasattr(given, "isna"):
@@ -193,6 +201,16 @@ class _Made:
         self.__cuda_array_interface__ = {**interface, "stream": None}
 
 
+def _from_list(given: Any) -> Any:
+    """The array that NumPy makes of a list or tuple. Raises UsageError for lists of different lengths in it."""
+    try:
+        return np.asarray(given)
+    except ValueError as error:
+        raise UsageError(
+            f"the items of a {name_of(given)} have different shapes", way_out="give a list of numbers for each array"
+        ) from error
+
+
 def _from_host(given: Any) -> Any:
     of_arrow = hasattr(given, "__arrow_c_array__") or hasattr(given, "__arrow_c_stream__")
     if hasattr(given, "__array__"):
@@ -205,7 +223,7 @@ def _from_host(given: Any) -> Any:
     if not of_arrow:
         raise UsageError(
             f"expected an array, got {name_of(given)}",
-            way_out="give a NumPy or CuPy array, or one with __array__, __dlpack__ or Arrow's C interface",
+            way_out="give a list, a NumPy or CuPy array, or one with __array__, __dlpack__ or Arrow's C interface",
         )
     if not _has_pyarrow():
         raise UsageError(

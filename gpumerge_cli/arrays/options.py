@@ -73,7 +73,12 @@ def check_count(name: str, value: Any) -> None:
 
 def short_repr(value: Any) -> str:
     """The repr of a value for a message, in one line of limited length."""
-    line = " ".join(repr(value).split())
+    return shortened(repr(value))
+
+
+def shortened(text: str) -> str:
+    """A text for a message, in one line of limited length."""
+    line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.interchange import as_array, is_cupy
+from gpumerge_cli.arrays.interchange import as_array, is_cupy, is_table, name_of
 from gpumerge_cli.arrays.options import is_aligned, same_side, short_repr
 from gpumerge_cli.errors import UsageError
 
+_SHOWN = 4
+"""The most arrays of values that a message lists."""
 _LISTED = 8
 """The most arrays that CuPy concatenates without a list of addresses in host memory, which a graph would not keep."""
 
@@ -20,10 +23,16 @@ def payload(values: Any, keys: Sequence[Any], *, on_device: bool) -> list[Any]:
 
     on_device: whether the keys are CuPy's.
     """
+    if is_table(values):
+        raise _is_table(values, keys)
     if not isinstance(values, Iterable):
         what = f"values={short_repr(values)} is not a list of arrays"
         raise UsageError(what, way_out="give one array for each array of keys")
-    found = [as_array(each, payload=True) for each in values]
+    given = list(values)
+    for each in given:
+        if is_table(each):
+            raise _is_table(each, keys)
+    found = [as_array(each, payload=True) for each in given]
     if len(found) != len(keys):
         raise UsageError(
             f"{len(found)} arrays of values for {len(keys)} of keys", way_out="give a list of one array for each"
@@ -39,6 +48,18 @@ def payload(values: Any, keys: Sequence[Any], *, on_device: bool) -> list[Any]:
     if on_device:
         same_side([*found, *keys])
     return found
+
+
+def _is_table(table: Any, keys: Sequence[Any]) -> UsageError:
+    """The error for values that are a table."""
+    ends = accumulate((len(run) for run in keys), initial=0)
+    numbers = [f"numpy.arange({low}, {high})" for low, high in pairwise(ends)]
+    more = ", ..." if len(numbers) > _SHOWN else ""
+    listed = f"[{', '.join(numbers[:_SHOWN])}{more}]" if len(numbers) > 1 else numbers[0]
+    rows = "table.take(rows)" if hasattr(table, "take") else "table[rows]"
+    of_all = " of the concatenated tables" if len(numbers) > 1 else ""
+    way_out = f"give the numbers of rows, values={listed}, and take the rows that come back{of_all}: {rows}"
+    return UsageError(f"values: {name_of(table)} is a table", way_out=way_out)
 
 
 def contiguous(array: Any) -> Any:

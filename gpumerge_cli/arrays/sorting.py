@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.multi_gpu import in_shares, sort_on_gpus
 from gpumerge_cli.arrays.options import wants_counts
 from gpumerge_cli.arrays.run import run_call
+from gpumerge_cli.arrays.signatures import Host, Indices, as_sort
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import Algorithm, KernelName, LaunchRequest, SortRequest
 
 _USUAL = SortRequest()
 
 
+class _ArgsortKeywords(TypedDict, total=False):
+    key: str | None
+    descending: bool
+    algorithm: Algorithm | Literal["auto"]
+    kernel: KernelName | Literal["auto"]
+    backend: str
+    device: int
+    threads: int | None
+
+
+@as_sort
 def sort(
     array: Any,
     *,
@@ -84,6 +96,10 @@ def sort(
     )
 
 
+@overload
+def argsort(array: Host, **options: Unpack[_ArgsortKeywords]) -> Indices: ...
+@overload
+def argsort(array: Any, **options: Unpack[_ArgsortKeywords]) -> Any: ...
 def argsort(
     array: Any,
     *,

@@ -2,30 +2,66 @@
 
 from __future__ import annotations
 
+import ast
+import operator
 import re
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from typing import NamedTuple
 
 from gpumerge_cli.native.library import entries_file
 
 _DEFINED = re.compile(r"^(?:__device__ )?constexpr int (\w+)(?:\((.*?)\) \{ return (.*); \}| = (.*?);)", re.MULTILINE)
+# No number is negative, so Python's division rounds as C++'s does.
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.floordiv
+}  # fmt: skip
 
 
+class Formula(NamedTuple):
+    """A function of integers, or a constant, which has no parameters."""
+
+    parameters: tuple[str, ...]
+    """Their names."""
+    expression: ast.expr
+    """Its value: see sizes.cuh for the forms."""
+
+
+@lru_cache(maxsize=1024)
 def kernel_size(name: str, *arguments: int) -> int:
     """The constant of this name, or the value of the function. Raises KeyError if there is none."""
-    found = sizes()[name]
-    return int(found(*arguments) if arguments else found)
+    parameters, expression = formulas()[name]
+    return _value(expression, dict(zip(parameters, arguments, strict=True)))
+
+
+def whole_vectors(nbytes: int) -> int:
+    """The bytes of memory for `nbytes` of items: kernels read the whole vector that holds the last of them."""
+    vector = kernel_size("VECTOR")
+    return -(-nbytes // vector) * vector
 
 
 @cache
-def sizes() -> dict[str, Any]:
+def formulas() -> dict[str, Formula]:
     """The constants and the functions of sizes.cuh, by their names."""
     text = (entries_file().parents[1] / "gpu" / "sizes.cuh").read_text("utf-8")
-    found: dict[str, Any] = {}
-    for name, parameters, returned, constant in _DEFINED.findall(text):
-        names = ", ".join(one.split()[-1] for one in parameters.split(",") if one)
-        expression = (returned or constant).replace("/", "//")  # no number is negative
-        # sizes.cuh is a part of the program, so evaluating its expressions is as safe as importing this module.
-        found[name] = eval(f"lambda {names}: {expression}" if returned else expression, found)
-    found.pop("__builtins__")
-    return found
+    return {
+        name: Formula(
+            tuple(one.split()[-1] for one in parameters.split(",") if one),
+            ast.parse(returned or constant, mode="eval").body,
+        )
+        for name, parameters, returned, constant in _DEFINED.findall(text)
+    }
+
+
+def _value(expression: ast.expr, known: Mapping[str, int]) -> int:
+    """known: the arguments of the function that it stands in, by their names."""
+    match expression:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.Name(id=name):
+            return known[name] if name in known else kernel_size(name)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return _OPERATORS[type(op)](_value(left, known), _value(right, known))
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            return kernel_size(name, *(_value(argument, known) for argument in arguments))
+    raise ValueError(f"sizes.cuh: {ast.unparse(expression)!r} is of no known form")

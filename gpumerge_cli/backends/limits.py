@@ -11,10 +11,8 @@ MAX_GRID = 2**31 - 1
 STATIC_SHARED = 2048
 """Bytes of the kernels' own shared variables, rounded up."""
 _HOPPER = 90
-VECTOR = 16
-"""The bytes that a thread of a GPU moves at once."""
-MAX_TILE, MAX_BLOCK = 1 << 24, 1024
-"""The most items a tile and threads a block that the CPU's library takes."""
+MAX_TILE = 1 << 24
+"""The most items a tile that the CPU's library takes."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +41,6 @@ class DeviceLimits:
     def has_dependent_launches(self) -> bool:
         """Whether a kernel can begin while its predecessor still runs."""
         return self.capability >= _HOPPER
-
-
-def whole_vectors(nbytes: int) -> int:
-    """The bytes of memory for `nbytes` of items: kernels read the whole vector that holds the last of them."""
-    return -(-nbytes // VECTOR) * VECTOR
 
 
 TUNED_ON = DeviceLimits(max_threads=1024, shared_memory=232448, multiprocessors=132, capability=90)

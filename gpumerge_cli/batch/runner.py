@@ -8,11 +8,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from graphlib import TopologicalSorter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gpumerge_cli.batch.joblog import Standing
 from gpumerge_cli.batch.spec import BatchJob, Limits, Result
 from gpumerge_cli.dataclass import replace
+
+if TYPE_CHECKING:
+    from gpumerge_cli.results.run import JobReport
 
 
 class StoppedError(Exception):
@@ -33,7 +36,7 @@ class Work(Protocol):
     def earlier(self, job: BatchJob) -> Standing | None:
         """The still valid result of an earlier run of the job. Called when it is the job's turn."""
 
-    def do(self, job: BatchJob, memory: int, check: Callable[[], None]) -> Any:
+    def do(self, job: BatchJob, memory: int, check: Callable[[], None]) -> JobReport:
         """Do the job within so many bytes of memory and return its report. Raises JobError.
 
         Calls `check` from time to time, and once before its output appears. Does not catch the errors of `check`.

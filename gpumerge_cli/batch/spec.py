@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.engine.job import Job
 
+if TYPE_CHECKING:
+    from gpumerge_cli.results.run import JobReport
+
+FileUse = Literal["read", "written", "report", "place"]
 State = Literal["done", "skipped", "failed", "left"]
 
 
@@ -21,7 +23,7 @@ class JobOption:
     """A switch without a value, an option with one value, or an option that may be given again."""
     off: str | None = None
     """The long name of the option that turns it off, if there is one."""
-    file: Literal["read", "written", "report", "place"] | None = None
+    file: FileUse | None = None
     """Whether its value names a file: one that the job reads, one that it writes items to, one for a report of its
     work, or any path."""
     bare: str = ""
@@ -95,7 +97,7 @@ class Result:
     """The backend that was used; "-" for none."""
     kernel: str = "-"
     """The kernel that was used; "-" for none."""
-    report: Any = None
+    report: JobReport | None = None
     """None if the job failed or did not run, and once the result was reported."""
 
 
@@ -106,16 +108,3 @@ class Limits:
     at_once: int
     memory: int
     threads: int | None = None
-
-
-def quoted(word: str) -> str:
-    """`word` for a shell, on one line and without tabs."""
-    if word.isprintable():
-        return shlex.quote(word)
-    return f"$'{''.join(map(_escaped, word))}'"
-
-
-def _escaped(letter: str) -> str:
-    if letter.isprintable() and letter not in "'\\":
-        return letter
-    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(letter))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.errors import output_error
 from gpumerge_cli.json_text import dumps
+from gpumerge_cli.units import format_counted, visible
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job
     from gpumerge_cli.engine.rank import Answers, RankAnswer
     from gpumerge_cli.results.run import RankReport
 
-_WIDEST = 60
 _END, _EMPTY = "(end)", "(empty)"
 
 
@@ -25,12 +26,13 @@ def write_answers(job: Job, answer: Callable[[], Answers]) -> RankReport:
     """
     from gpumerge_cli import __version__
     from gpumerge_cli.replacement import replacing
+    from gpumerge_cli.results.origin import origin_now
     from gpumerge_cli.results.run import RankReport
 
     started, as_json = time.perf_counter(), job.operation.questions is not None and job.operation.questions.as_json
     if job.output.name == "-":
         answers = answer()
-        text = _text(answers, as_json=as_json)
+        text = _text(answers, as_json=as_json, width=_width_of_terminal())
         try:
             print(text, flush=True)
         except OSError as error:
@@ -43,53 +45,82 @@ def write_answers(job: Job, answer: Callable[[], Answers]) -> RankReport:
                 file.write(f"{_text(answers, as_json=as_json)}\n".encode(errors="backslashreplace"))
         except OSError as error:
             raise output_error(error, job.output.name) from error
-    return RankReport(answers.as_dict(), time.perf_counter() - started, __version__)
+    seconds = time.perf_counter() - started
+    return RankReport(answers.as_dict(), seconds, __version__, origin_now(job.description))
 
 
-def _text(answers: Answers, *, as_json: bool) -> str:
-    return dumps(answers.as_dict()) if as_json else "\n".join(_lines(answers))
+def print_co_ranks(answers: Mapping[str, Any]) -> None:
+    """Print on standard error how many items of each input lie ahead of each answer.
+
+    answers: see RankReport.
+    """
+    if sys.stderr is None:
+        return
+    names = [visible(name) for name in answers["inputs"]]
+    total = "items" if answers["items"] is None else format_counted(answers["items"], "item")
+    lines = [f"{total} of {format_counted(len(names), 'file')}, order: {answers['order']}"]
+    ranks, items = answers.get("ranks", ()), answers.get("of", ())
+    if ranks or items:
+        heads = [f"rank {one['rank']}" for one in ranks] + [str(one.get("key", one.get("item"))) for one in items]
+        counts = zip(*(one["ahead"] for one in (*ranks, *items)), strict=True)
+        rows = [(name, *map(str, row)) for name, row in zip(names, counts, strict=True)]
+        lines += ["", *_table([("items ahead", *(head or _EMPTY for head in heads)), *rows])]
+    print("\n".join(lines), file=sys.stderr)
 
 
-def _lines(answers: Answers) -> Iterator[str]:
-    from gpumerge_cli.units import format_counted, visible
+def _text(answers: Answers, *, as_json: bool, width: int | None = None) -> str:
+    """All answers. width: the characters of a line of the terminal that shows them."""
+    if as_json:
+        return dumps(answers.as_dict())
+    if width is None:
+        return "\n".join(_lines(answers, answers.names))
+    names = [_end_of(name, width // 3) for name in answers.names]
+    return "\n".join(_start_of(line, width) for line in _lines(answers, names))
 
-    names = [visible(name) for name in answers.names]
-    total = f"{answers.word}s" if answers.total is None else format_counted(answers.total, answers.word)
-    yield f"{total} of {format_counted(len(names), 'file')}, order: {answers.order}"
+
+def _lines(answers: Answers, names: Sequence[str]) -> Iterator[str]:
+    """A table for each kind of question. The key comes last, so that long ones and blanks in them do no harm."""
     if answers.ranks:
-        yield from _table(
-            [("rank", "quantile", "item", "file", "index"), *(_rank_row(one, names) for one in answers.ranks)]
-        )
+        heads = ("rank", "quantile", "file", "index", visible(answers.heading))
+        yield from _table([heads, *(_rank_row(one, names) for one in answers.ranks)])
+    if answers.ranks and answers.items:
+        yield ""
     if answers.items:
-        rows = [(_cut(one.item), str(one.lower), str(one.upper), str(one.upper - one.lower)) for one in answers.items]
-        yield from _table([("item", "lower", "upper", "equal"), *rows])
-    heads = [f"rank {one.rank}" for one in answers.ranks] + [_cut(one.item) for one in answers.items]
-    ahead = [one.counts for one in answers.ranks] + [one.counts for one in answers.items]
-    rows_of_files = [(name, *map(str, counts)) for name, *counts in zip(names, *ahead, strict=True)]
-    yield from _table([(f"{answers.word}s ahead", *heads), *rows_of_files])
+        rows = [
+            (str(one.lower), str(one.upper), str(one.upper - one.lower), one.item or _EMPTY) for one in answers.items
+        ]
+        yield from _table([("lower", "upper", "equal", visible(answers.heading)), *rows])
 
 
 def _rank_row(one: RankAnswer, names: Sequence[str]) -> tuple[str, ...]:
-    item = _END if one.item is None else _cut(one.item)
-    place = ("", "") if one.source is None else (names[one.source], str(one.counts[one.source]))
-    return str(one.rank), one.quantile or "", item, *place
+    place = ("", "") if one.source is None else (visible(names[one.source]), str(one.counts[one.source]))
+    return str(one.rank), one.quantile or "", *place, _END if one.key is None else one.key or _EMPTY
 
 
-def _cut(item: str) -> str:
-    from gpumerge_cli.units import visible
+def _start_of(line: str, width: int) -> str:
+    return line if len(line) <= width else f"{line[: max(0, width - 3)]}..."
 
-    shown = visible(item[: _WIDEST + 1]) or _EMPTY
-    return shown if len(shown) <= _WIDEST else f"{shown[: _WIDEST - 3]}..."
+
+def _end_of(name: str, width: int) -> str:
+    return name if len(name) <= width else f"...{name[len(name) - max(0, width - 3) :]}"
+
+
+def _width_of_terminal() -> int | None:
+    """The characters of a line of the terminal that standard output is; None if it is none."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return None
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows in columns, those that are not empty, below an empty line. Numbers are aligned to the right."""
+    """Rows in columns, those that are not empty. Numbers are aligned to the right."""
     columns = [column for column in zip(*rows, strict=True) if any(column[1:])]
     aligned = []
     for column in columns:
         width = max(map(len, column))
         numbers = all(cell.lstrip("-").isdecimal() or cell in ("", _END) for cell in column[1:])
         aligned.append([cell.rjust(width) if numbers else cell.ljust(width) for cell in column])
-    yield ""
     for cells in zip(*aligned, strict=True):
         yield "  ".join(cells).rstrip()

@@ -91,7 +91,8 @@ def _option(name: str, show: Callable[[Any], str]) -> Any:
 def _completion(shell: str) -> str:
     from gpumerge_cli.cli.completion import SHELLS
 
-    return SHELLS[read_value(_OWN.option("show-completion"), shell)]()
+    read_value(_OWN.option("show-completion"), shell)  # which checks it
+    return SHELLS[shell]()
 
 
 def _own_options(

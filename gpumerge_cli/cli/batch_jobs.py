@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Literal, TypeVar
 
-from gpumerge_cli.batch.spec import JobCommand, JobOption
+from gpumerge_cli.batch.spec import FileUse, JobCommand, JobOption
 from gpumerge_cli.cli.options.commands import command, options_of
 from gpumerge_cli.cli.options.groups import Options
+from gpumerge_cli.cli.options.model import Written
 from gpumerge_cli.cli.options.typed import (
     CheckOptions,
     CombineOptions,
@@ -41,7 +42,7 @@ _NOT_OF_JOBS = {
 """Options that jobs do not take: the batch has them, or a key of the job file stands for them."""
 _SHARED = {"memory", "threads", "buffer-size", "parallel"}
 """Options whose settings go to the batch, which shares them out among its jobs."""
-_FILES = {"file": "read", "folder": "place"}
+_FILES: Mapping[str, FileUse] = {"file": "read", "folder": "place"}
 """JobOption.file by the kind of an option's value."""
 
 _Options = TypeVar("_Options", bound=Options)
@@ -58,7 +59,7 @@ def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str 
     from gpumerge_cli.cli import check, join, merge, rank, sets, sort
 
     settings = Settings(leaving_out=_NOT_OF_JOBS | _SHARED | {"report", "files0-from"})
-    ahead: dict[str, list[Any]] = {
+    ahead: dict[str, list[Written]] = {
         "fsync": [True] * durable,
         "temporary-directory": list(map(os.path.abspath, folders)),
         "cluster": [] if cluster is None else [cluster],
@@ -100,26 +101,27 @@ def _options(operation: str) -> dict[str, JobOption]:
     # A check is an operation of its own, not an option of sort.
     left_out = _NOT_OF_JOBS | ({"check", "check-quiet"} if operation == "sort" else set())
     for row in (row for row in options_of(operation) if row.name not in left_out):
-        kind: Any = "list" if row.multiple else "value" if row.takes_value else "switch"
+        kind: Literal["list", "value", "switch"] = "list" if row.multiple else "value" if row.takes_value else "switch"
         off = None if row.takes_value or operation == "sort" else row.off or f"no-{row.name}"
-        file: Any = ("report" if row.neutral else "written") if row.written else _FILES.get(row.kind)
+        file: FileUse | None = ("report" if row.neutral else "written") if row.written else _FILES.get(row.kind)
         bare = row.choices[0] if row.value_is_optional else ""
         option = JobOption(kind, off, None if row.name == "files0-from" else file, bare)  # whose names are inputs
         found |= dict.fromkeys((row.name, *row.aliases), option)
     return found
 
 
-def _set(settings: Settings, name: str, given: Collection[str]) -> dict[str, Any]:
+def _set(settings: Settings, name: str, given: Collection[str]) -> dict[str, list[Written]]:
     """The settings of options that a job does not name; see batch.spec.JobCommand.settings."""
     others = settings.others(name, {key.replace("-", "_") for key in given})
-    return {
-        option.name: [os.path.abspath(one) if option.takes_path and not is_url(one) else one for one in values]
-        for option, values in others
-    }
+    return {option.name: [_absolute(one) if option.takes_path else one for one in values] for option, values in others}
+
+
+def _absolute(path: Written) -> Written:
+    return path if isinstance(path, bool) or is_url(path) else os.path.abspath(path)
 
 
 def _parse(
-    name: str, job_of: JobOf, settings: Settings, options: Mapping[str, Sequence[Any]], files: Sequence[str]
+    name: str, job_of: JobOf, settings: Settings, options: Mapping[str, Sequence[object]], files: Sequence[str]
 ) -> Job:
     """See batch.spec.JobCommand.parse. A UsageError about a setting names the setting's place."""
     option_values = [

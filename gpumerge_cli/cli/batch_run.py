@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.batch.joblog import JobLog, Standing, standing_of
 from gpumerge_cli.batch.runner import JobError, Runner, StoppedError
@@ -15,9 +15,10 @@ from gpumerge_cli.batch.spec import BatchJob, Limits, Result
 from gpumerge_cli.cli.batch_jobs import commands
 from gpumerge_cli.cli.failures import describe_failure
 from gpumerge_cli.cli.messages import print_message
-from gpumerge_cli.cli.perform import run_job, with_limits
+from gpumerge_cli.cli.perform import run_job
 from gpumerge_cli.cli.signals import ignore_signals
-from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import Interrupted
 from gpumerge_cli.json_text import dumps
@@ -29,6 +30,7 @@ from gpumerge_cli.urls import is_url, redacted
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.batch_view import BatchBar
+    from gpumerge_cli.results.run import JobReport
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class _Batch:
         entry = None if self._log is None else self._log.entries.get(job.command)
         return standing_of(job, entry, retry_failed=self._options.retry_failed)
 
-    def do(self, job: BatchJob, memory: int, check: Callable[[], None]) -> Any:
+    def do(self, job: BatchJob, memory: int, check: Callable[[], None]) -> JobReport:
         def advance(done: int, total: int) -> None:
             check()
             if self._bar is not None:
@@ -109,7 +111,7 @@ class _Batch:
 
         try:
             whole = job.job or commands()[job.operation].parse(job.options, job.inputs)
-            return run_job(with_limits(whole, memory, self._threads, self._sharing), advance=advance, settle=check)
+            return run_job(_with_limits(whole, memory, self._threads, self._sharing), advance=advance, settle=check)
         except StoppedError:
             raise
         except Exception as error:
@@ -129,6 +131,18 @@ class _Batch:
             (print_message if self._bar is None else self._bar.print_line)(f"job {result.job.name}: {result.error}")
         if self._bar is not None:
             self._bar.ended(result)
+
+
+def _with_limits(job: Job, memory: int, threads: int | None, sharing: int) -> Job:
+    """The job with this memory and these threads where it asks for none itself.
+
+    sharing: how many jobs of this process share its start-up.
+    """
+    given = job.resources
+    elsewhere = given.cluster is not None  # where machines have memory of their own
+    chosen = memory if given.memory is None and not elsewhere else given.memory
+    resources = replace(given, memory=chosen, threads=given.threads or threads, sharing=sharing)
+    return replace(job, resources=resources)
 
 
 def _as_json(result: Result) -> str:

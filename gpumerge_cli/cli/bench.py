@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.options.typed import BenchOptions
 from gpumerge_cli.cli.parse import parse_counts, parse_words
@@ -70,21 +70,21 @@ def _cases(options: BenchOptions, found: Preset) -> list[Case]:
     from gpumerge_cli.compare.bench_cases import items_named
     from gpumerge_cli.dataclass import replace
 
-    named: dict[str, Any] = {}
+    axes = found.middle
     if options.dtypes is not None:
-        named["items"] = parse_words(options.dtypes, "--dtypes")
+        axes = replace(axes, items=parse_words(options.dtypes, "--dtypes"))
     if options.sizes is not None:
-        named["sizes"] = parse_counts(options.sizes, "--sizes")
+        axes = replace(axes, sizes=parse_counts(options.sizes, "--sizes"))
     if options.shapes is not None:
-        named["shapes"] = parse_words(options.shapes, "--shapes")
+        axes = replace(axes, shapes=parse_words(options.shapes, "--shapes"))
     if options.runs is not None:
-        named["runs"] = parse_counts(options.runs, "--runs")
-    for name in named.get("items", ()):
+        axes = replace(axes, runs=parse_counts(options.runs, "--runs"))
+    for name in axes.items:
         try:
             items_named(name)
         except UsageError as error:
             raise UsageError(f"--dtypes: {error.what}", way_out=error.way_out) from None
-    return replace(found.middle, **named).cases() if named else found.cases()
+    return found.cases() if axes is found.middle else axes.cases()
 
 
 def _tell(done: int, total: int, case: Case, rows: Sequence[BenchRow]) -> None:

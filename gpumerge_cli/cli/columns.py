@@ -23,9 +23,9 @@ from gpumerge_cli.urls import is_url
 if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
 
-_CSV_NUMBER = re.compile(rf"([0-9]+):([{LETTERS}]*)", re.ASCII)
+_COLUMN_NUMBER = re.compile(rf"([0-9]+):([{LETTERS}]*)", re.ASCII)
 _KEY_NUMBER = re.compile(rf"([0-9]+)(?::?([{LETTERS}]*))?", re.ASCII)
-_FIELD_NUMBER = re.compile(rf"([0-9]+)(?::([{LETTERS}]*))?", re.ASCII)
+FIELD_NUMBER = re.compile(rf"([0-9]+)(?::([{LETTERS}]*))?", re.ASCII)
 _OF_SORT = ("-k", "--field")
 """Options whose commands take the number of header lines; join has a flag for one line."""
 _NEEDS_QUOTES = re.compile(r"[\s,;|:'\"]")
@@ -91,14 +91,14 @@ def header_of(
     given: bool | None,
     keys: Sequence[str],
     fields: Sequence[str],
-    numbers: re.Pattern[str] = _FIELD_NUMBER,
+    numbers: re.Pattern[str] = FIELD_NUMBER,
 ) -> Header:
     """The header of files with columns. keys: the texts of -k. fields: those of --field, or of join's options.
 
     given: see header_given. numbers: see parse_columns.
     """
     can_only_be_names = [
-        text for text in keys if WHOLE_KEY.fullmatch(text) is None and _CSV_NUMBER.fullmatch(text) is None
+        text for text in keys if WHOLE_KEY.fullmatch(text) is None and _COLUMN_NUMBER.fullmatch(text) is None
     ]
     can_only_be_names += [word for text in fields for word in text.split(",") if numbers.fullmatch(word) is None]
     return Header(cache(find_names), True if can_only_be_names else given)
@@ -109,7 +109,7 @@ def parse_column_key(text: str, header: Header) -> KeySpec:
 
     Other texts are parsed by parse_key. Raises UsageError for an invalid key, and as column_names does.
     """
-    plain, numbered = WHOLE_KEY.fullmatch(text), _CSV_NUMBER.fullmatch(text)
+    plain, numbered = WHOLE_KEY.fullmatch(text), _COLUMN_NUMBER.fullmatch(text)
     if plain is None and numbered is None:
         return _named_key(text, header.find_names(), "-k")
     # "2,2n" is GNU's form alone: no header is read for it.
@@ -119,7 +119,7 @@ def parse_column_key(text: str, header: Header) -> KeySpec:
 
 
 def parse_columns(
-    text: str, header: Header, option: str = "--field", numbers: re.Pattern[str] = _FIELD_NUMBER
+    text: str, header: Header, option: str = "--field", numbers: re.Pattern[str] = FIELD_NUMBER
 ) -> list[KeySpec]:
     """The keys of --field: columns by name or number, each with letters behind a colon if it has any.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.help import help_text
@@ -23,7 +23,6 @@ from gpumerge_cli.cli.options.typed import (
     RankOptions,
 )
 from gpumerge_cli.cli.scan import read_words
-from gpumerge_cli.order.equals import SETS
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.settings import Settings
@@ -40,97 +39,56 @@ def run_command(name: str, words: Sequence[str], settings: Settings | None) -> i
         print(help_text(name), end="")
         return 0
     with notices(quiet=isinstance(options, QuietOptions) and options.quiet):
-        _WORK[name](options)
+        _carry_out(options)
     return 0
 
 
-def _merge(options: Options) -> None:
-    from gpumerge_cli.cli.merge import run_merge
+def _carry_out(options: Options) -> None:
+    """Carry out the command of these options. Only its own modules are imported."""
+    match options:
+        case MergeOptions():
+            from gpumerge_cli.cli.merge import run_merge
 
-    assert isinstance(options, MergeOptions)
-    run_merge(options)
+            run_merge(options)
+        case CombineOptions():
+            from gpumerge_cli.cli.sets import run_set
 
+            run_set(options)
+        case CompareOptions():
+            from gpumerge_cli.cli.sets import run_compare
 
-def _combine(options: Options) -> None:
-    from gpumerge_cli.cli.sets import run_set
+            run_compare(options)
+        case JoinOptions():
+            from gpumerge_cli.cli.join import run_join
 
-    assert isinstance(options, CombineOptions)
-    run_set(options)
+            run_join(options)
+        case CheckOptions():
+            from gpumerge_cli.cli.check import run_check
 
+            run_check(options)
+        case RankOptions():
+            from gpumerge_cli.cli.rank import run_rank
 
-def _compare(options: Options) -> None:
-    from gpumerge_cli.cli.sets import run_compare
+            run_rank(options)
+        case BatchOptions():
+            from gpumerge_cli.cli.batch import run_batch
 
-    assert isinstance(options, CompareOptions)
-    run_compare(options)
+            run_batch(options)
+        case BenchOptions():
+            from gpumerge_cli.cli.bench import run_bench
 
+            run_bench(options)
+        case PathOptions():
+            from gpumerge_cli.cli.path import run_path
 
-def _join(options: Options) -> None:
-    from gpumerge_cli.cli.join import run_join
+            run_path(options)
+        case GenerateOptions():
+            from gpumerge_cli.cli.generate import run_generate
 
-    assert isinstance(options, JoinOptions)
-    run_join(options)
+            run_generate(options)
+        case InfoOptions():
+            from gpumerge_cli.cli.info import run_info
 
-
-def _check(options: Options) -> None:
-    from gpumerge_cli.cli.check import run_check
-
-    assert isinstance(options, CheckOptions)
-    run_check(options)
-
-
-def _rank(options: Options) -> None:
-    from gpumerge_cli.cli.rank import run_rank
-
-    assert isinstance(options, RankOptions)
-    run_rank(options)
-
-
-def _batch(options: Options) -> None:
-    from gpumerge_cli.cli.batch import run_batch
-
-    assert isinstance(options, BatchOptions)
-    run_batch(options)
-
-
-def _bench(options: Options) -> None:
-    from gpumerge_cli.cli.bench import run_bench
-
-    assert isinstance(options, BenchOptions)
-    run_bench(options)
-
-
-def _path(options: Options) -> None:
-    from gpumerge_cli.cli.path import run_path
-
-    assert isinstance(options, PathOptions)
-    run_path(options)
-
-
-def _generate(options: Options) -> None:
-    from gpumerge_cli.cli.generate import run_generate
-
-    assert isinstance(options, GenerateOptions)
-    run_generate(options)
-
-
-def _info(options: Options) -> None:
-    from gpumerge_cli.cli.info import run_info
-
-    assert isinstance(options, InfoOptions)
-    run_info(options)
-
-
-_WORK: dict[str, Callable[[Options], None]] = {
-    "merge": _merge,
-    **dict.fromkeys(SETS, _combine),
-    "compare": _compare,
-    "join": _join,
-    "check": _check,
-    "rank": _rank,
-    "batch": _batch,
-    "bench": _bench,
-    "path": _path,
-    "generate": _generate,
-    "info": _info,
-}
+            run_info(options)
+        case _:
+            raise AssertionError(f"no function carries out {options.command}")

@@ -28,7 +28,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "join": (
         ("gpumerge join -t , -j 2 -n january.csv february.csv", "Join lines by the numbers in their second fields."),
         ("gpumerge join -t , -j 2 -n -a 1 -e none -o auto january.csv february.csv", "Keep all lines of the first."),
-        ("gpumerge join --csv -j amount -n monday.csv tuesday.csv", "Join CSV by a column of both headers."),
+        ("gpumerge join --field amount:n monday.csv tuesday.csv", "Join CSV by a column of both headers, as numbers."),
         ("gpumerge join -1 1,2n -2 3,1 stays.txt rooms.txt", "Join by two fields, the second in numeric order."),
         (
             "gpumerge join --type anti -j id old.npy new.npy --output gone.npy",
@@ -46,7 +46,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge check -n numbers.txt", "Check that the lines are in the order of their numbers."),
     ),
     "rank": (
-        ("gpumerge rank a.i32 b.i32 --quantile 0.5,0.99", "Show the median of two files, and their 99th percentile."),
+        ("gpumerge rank a.i32 b.i32 --quantile 0.5,99%", "Show the median of two files, and their 99th percentile."),
         ("gpumerge rank a.i32 b.i32 --of 7 --of -3", "Show how many items go before 7, and before -3."),
         ("gpumerge rank a.i32 b.i32 --split 4", "Cut the merge into four even parts."),
         ("gpumerge rank a.i32 b.i32 --range 10:20 -o ten.i32", "Merge only the items of ranks 10 to 19."),

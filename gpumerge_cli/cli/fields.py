@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from gpumerge_cli.cli.chosen_format import FormatChoice, columns_by_suffix, requested_columns
 from gpumerge_cli.cli.columns import Header, column_names, header_given, header_of, parse_column_key, parse_columns
 from gpumerge_cli.cli.keyspec import KeySpec
 from gpumerge_cli.cli.options.groups import OrderOptions
-from gpumerge_cli.cli.options.typed import JoinOptions, SortOptions
+from gpumerge_cli.cli.options.typed import SortOptions
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
-
-if TYPE_CHECKING:
-    from gpumerge_cli.formats.items import Certainty
+from gpumerge_cli.formats.items import Certainty, Items
+from gpumerge_cli.formats.kinds.lookup import implied_format
+from gpumerge_cli.order.rules import LineOrder
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,8 @@ class SelectedKeys:
     """The texts of --field if it names fields of records, which only the records' dtype can resolve."""
     header: int = 0
     """Lines of header: named columns imply 1."""
-    columns_of: str = ""
-    """The name of the format whose columns keys are; "" if there are none, or if the suffixes of files say it."""
-    implied: bool = False
-    """It is CSV only because --field names columns."""
+    columns: FormatChoice = FormatChoice()
+    """The format whose columns keys are, unless there are none, or the suffixes of files give it."""
 
 
 def find_keys(
@@ -39,23 +37,20 @@ def find_keys(
 
     Raises UsageError for an invalid key, InputError for a file that cannot be read.
     """
-    plain = isinstance(options, SortOptions) and not options.compressed
-    said = said_columns(options)
-    own, holding = said, files
-    if options.field and not said:
-        own = _columns_by_suffix(options, files)
-        if own:  # files of other formats are refused once all layouts are known
-            holding = [name for name in files if _columns_by_suffix(options, [name]) == own]
+    requested = requested_columns(options)
+    if not written and not options.field:
+        return SelectedKeys(header=options.header, columns=requested)
+    own, holding = requested, files
+    if options.field and requested.name is None:
+        own = columns_by_suffix(options, files)
+        if own.name is not None:  # files of other formats are refused once all layouts are known
+            holding = [name for name in files if columns_by_suffix(options, [name]) == own]
+        else:
+            own = FormatChoice(implied_format().name, "implied")
 
-    def header_for(option: str, lines: int, texts: Sequence[str], *, implied: bool = False) -> Header:
+    def header_for(option: str, lines: int, texts: Sequence[str]) -> Header:
         def names() -> list[str] | None:
-            from gpumerge_cli.formats.items import Items
-            from gpumerge_cli.order.rules import LineOrder
-
-            order = LineOrder(separator=separator)
-            certainty: Certainty = "implied" if implied else "requested"
-            items = Items(own or "csv", lines=order, header_lines=max(1, lines), certainty=certainty, plain=plain)
-            return column_names(holding, items)
+            return column_names(holding, _items_of_header(options, own, separator, max(1, lines)))
 
         return header_of(names, header_given(lines, options.given), texts, options.field)
 
@@ -63,64 +58,25 @@ def find_keys(
     keys = [parse_column_key(key, found) if isinstance(key, str) else key for key in written]
     header = _with_header(options.header, keys)
     if not options.field or _are_binary(options, files, header):
-        return SelectedKeys(tuple(keys), options.field, header, said)
-    implied = not own
-    if implied and not isinstance(options, SortOptions):  # which takes files for text whatever their suffixes are
+        return SelectedKeys(tuple(keys), options.field, header, requested)
+    if own.certainty == "implied" and not isinstance(options, SortOptions):  # which takes any suffix for text
         _refuse_foreign(files)
-    found = header_for("--field", header, (), implied=implied)
+    found = header_for("--field", header, ())
     columns = [parse_columns(text, found) for text in options.field]
     header = _with_header(header, [key for its in columns for key in its])
     return SelectedKeys(
         tuple(_in_sequence(options.sequence, keys, columns)),
         header=header,
-        columns_of="csv" if implied else said,
-        implied=implied,
+        columns=own if own.certainty == "implied" else requested,
     )
 
 
-def said_columns(options: OrderOptions | JoinOptions) -> str:
-    """The name of the format with columns that options say; "" for none. Raises UsageError if they name two."""
-    if options.format is None:
-        return "csv" if options.csv else ""
-    from gpumerge_cli.formats.kinds.lookup import names_columns
-
-    named = options.format if names_columns(options.format) else ""
-    if options.csv and named not in ("", "csv"):
-        raise UsageError(f"--csv and --format {named} name two formats", way_out="leave one of them out")
-    return "csv" if options.csv else named
-
-
-def columns_format(options: OrderOptions | JoinOptions, files: Sequence[str]) -> str:
-    """The name of the format with columns that options say, else the suffix of one of `files`; "" for none."""
-    return said_columns(options) or _columns_by_suffix(options, files)
-
-
-def _columns_by_suffix(options: OrderOptions | JoinOptions, files: Sequence[str]) -> str:
-    if options.format is not None:
-        return ""
-    from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds.lookup import format_of_suffix, names_columns
-
-    ones = [format_of_suffix(suffix_of(name)) for name in files if name != "-"]
-    return next((one.name for one in ones if one is not None and names_columns(one.name)), "")
-
-
-def chosen_format(
-    named: str | None, files: Sequence[str], *, columns_of: str, implied: bool = False
-) -> tuple[str | None, Certainty]:
-    """The format by the options, and how certain it is: see Items.
-
-    named: by --format. columns_of, implied: see SelectedKeys. Raises UsageError for --csv with a binary format.
-    """
-    if columns_of in ("", named):
-        return named, "named"
-    if named is None:
-        return columns_of, "implied" if implied else "requested"
-    from gpumerge_cli.formats.kinds.lookup import holds_lines
-
-    if not holds_lines(named):
-        raise UsageError(f"{files[0]} is binary: --csv applies to text", way_out="leave --csv out, or --format text")
-    return columns_of, "named"
+def _items_of_header(options: OrderOptions, columns: FormatChoice, separator: int | None, lines: int) -> Items:
+    """The items of files of which only the header is read, so much as that needs."""
+    certainty: Certainty = "implied" if columns.certainty == "implied" else "requested"
+    plain = isinstance(options, SortOptions) and not options.compressed
+    order = LineOrder(separator=separator)
+    return Items(columns.name, lines=order, header_lines=lines, certainty=certainty, plain=plain)
 
 
 def _refuse_foreign(files: Sequence[str]) -> None:

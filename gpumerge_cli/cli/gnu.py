@@ -6,9 +6,10 @@ import os
 import re
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
-from gpumerge_cli.cli.fields import SelectedKeys, find_keys, said_columns
+from gpumerge_cli.cli.chosen_format import COLUMN_OPTIONS, gives_columns
+from gpumerge_cli.cli.fields import SelectedKeys, find_keys
 from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_separator, parse_sort_size
 from gpumerge_cli.cli.keyspec import (
     KeySpec,
@@ -19,7 +20,7 @@ from gpumerge_cli.cli.keyspec import (
     parse_sort_word,
 )
 from gpumerge_cli.cli.options.commands import command
-from gpumerge_cli.cli.options.model import Option
+from gpumerge_cli.cli.options.model import Option, Value, Written
 from gpumerge_cli.cli.options.typed import SortOptions
 from gpumerge_cli.cli.scan import ENDING, Operand, last_value, scan
 from gpumerge_cli.cli.values import OptionValue, given_twice, make_options, read_value
@@ -67,8 +68,8 @@ def parse_sort(
     """
     row = command("sort")
     posix = "POSIXLY_CORRECT" in environ
-    csv, format = (last_value(row, arguments, row.option(name), posix=posix) for name in ("csv", "format"))
-    named = csv is True or _has_columns(format)
+    last = {name: last_value(row, arguments, row.option(name), posix=posix) for name in COLUMN_OPTIONS}
+    named = any(gives_columns(name, value) for name, value in last.items())
     reading = _Reading(named, deque(arguments), _takes_obsolete_keys(environ), posix)
     for word in scan(row, reading.left):
         if isinstance(word, Operand):
@@ -84,15 +85,14 @@ def parse_sort(
 
 def sort_command(option_values: Sequence[OptionValue], files: Sequence[str], settings: Settings) -> SortCommand:
     """The command with files and with options, of which none ends the reading. Raises as parse_sort does."""
-    named = any(one.option.name == "csv" and one.value for one in option_values)
-    named = named or any(_has_columns(one.value) for one in option_values if one.option.name == "format")
+    named = any(gives_columns(one.option.name, one.value) for one in option_values if one.option.name in COLUMN_OPTIONS)
     reading = _Reading(named=named, files=[*files])
     for one in option_values:
         reading.take(*one)
     return reading.command(settings)
 
 
-def _sort_options(values: Mapping[str, Any], given: Collection[str], sequence: Sequence[str] = ()) -> SortOptions:
+def _sort_options(values: Mapping[str, Value], given: Collection[str], sequence: Sequence[str] = ()) -> SortOptions:
     options = make_options(command("sort"), values, given, sequence)
     assert isinstance(options, SortOptions)
     return options
@@ -124,48 +124,62 @@ class _Reading:
     sequence: list[str] = field(default_factory=list)
     """See make_options."""
     files: list[str] = field(default_factory=list)
-    values: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)
     """Values by the names of parameters, except for those that other fields hold."""
     texts: dict[str, str] = field(default_factory=dict)
     """Values as they are written, of options that take one."""
     check: str = ""
     """"c", "C", or "" for no check."""
 
-    def take(self, option: Option, value: Any, written: str) -> None:
+    def take(self, option: Option, value: Written, written: str) -> None:
         """Take an option with a value, see OptionValue."""
         self.given.add(option.parameter)
         if value is False:
+            if option.initial:
+                self.values[option.parameter] = False
             return
         if option.letter and option.letter in LETTERS:
             self.letters.add(option.letter)
+        if value is True:
+            if option.name == "check-quiet":
+                self._check("C")
+            else:
+                self.values[option.parameter] = True
+        else:
+            self._take_text(option, value, written)
+
+    def _take_text(self, option: Option, text: str, written: str) -> None:
         match option.name:
             case "sort":
-                self.letters.add(parse_sort_word(value, _WRONG_WORD))
-                self.values["sort"] = value
-            case "key":
-                self._key(value)
+                self.letters.add(parse_sort_word(text, _WRONG_WORD))
+                self.values["sort"] = text
+            case "key":  # the columns that names stand for are known once the files are
+                self._take_key(text, text if self.named else parse_key(text))
             case "check":
-                self._check(match_word(value, _CHECK_WORDS, "--check", _WRONG_WORD))
-            case "check-quiet":
-                self._check("C")
+                self._check(match_word(text, _CHECK_WORDS, "--check", _WRONG_WORD))
             case "field-separator":
-                parse_separator(value)
-                self._once(option, value, value)
+                parse_separator(text)
+                self._once(option, text, text)
             case "output" | "compress-program" | "random-source":
-                self._once(option, value, value)
+                self._once(option, text, text)
             case "memory":
-                size = parse_sort_size(value, written)
-                self.values["memory"] = max(self.values.get("memory", 0), size)
+                size, before = parse_sort_size(text, written), self.values.get("memory")
+                self.values["memory"] = max(before, size) if isinstance(before, int) else size
             case "batch-size":
-                self.values["batch_size"] = parse_batch_size(value)
+                self.values["batch_size"] = parse_batch_size(text)
             case _ if option.multiple:
                 if option.name == "field":
                     self.sequence.append("field")
-                self.values[option.parameter] = (*self.values.get(option.parameter, ()), value)
+                self._add(option.parameter, text)
             case _ if option.once and not option.gnu:
-                self._once(option, read_value(option, value, written), value)
+                self._once(option, read_value(option, text, written), text)
             case _:
-                self.values[option.parameter] = read_value(option, value, written)
+                self.values[option.parameter] = read_value(option, text, written)
+
+    def _add(self, parameter: str, text: str) -> None:
+        before = self.values.get(parameter, ())
+        assert isinstance(before, tuple)
+        self.values[parameter] = (*before, text)
 
     def take_operand(self, operand: Operand) -> None:
         if operand.behind:
@@ -204,25 +218,21 @@ class _Reading:
             ),
             keys=keys,
             options=options,
-            notes=self._notes(options, separator),
+            notes=self._notes(options, separator, keys.columns.name),
         )
         check_operands(result, result.files)
         return result
 
-    def _notes(self, options: SortOptions, separator: int | None) -> tuple[str, ...]:
-        if not options.debug or said_columns(options):  # which --debug does not go with
+    def _notes(self, options: SortOptions, separator: int | None, columns: str | None) -> tuple[str, ...]:
+        if not options.debug or columns is not None:  # which --debug does not go with
             return ()
         from gpumerge_cli.cli.gnu_debug import debug_notes
 
         keys = [key for key in self.keys if isinstance(key, KeySpec)]
         return tuple(debug_notes(self.letters, inheriting(self.letters, keys), separator, stable=options.keys_alone))
 
-    def _key(self, text: str) -> None:
-        # A name may be a column, which can be found only once the files are known.
-        self._take_key(text, text if self.named else parse_key(text))
-
     def _take_key(self, written: str, key: KeySpec | str) -> None:
-        self.values["key"] = (*self.values.get("key", ()), written)
+        self._add("key", written)
         self.keys.append(key)
         self.sequence.append("key")
 
@@ -236,7 +246,7 @@ class _Reading:
             raise UsageError("options -cC are incompatible", way_out="leave one out")
         self.check = how
 
-    def _once(self, option: Option, value: Any, text: str) -> None:
+    def _once(self, option: Option, value: Value, text: str) -> None:
         """Take an option that may be given again only with the same value, which is written as `text`."""
         first = self.texts.setdefault(option.parameter, text)
         if self.values.setdefault(option.parameter, value) != value:
@@ -262,15 +272,6 @@ class _Reading:
             if named and self.obsolete_keys and not self.check:
                 return
             self.files.append(self.left.popleft())
-
-
-def _has_columns(format: str | bool | None) -> bool:
-    """Whether keys may name columns of the format with this name."""
-    if not isinstance(format, str):
-        return False
-    from gpumerge_cli.formats.kinds.lookup import names_columns
-
-    return names_columns(format)
 
 
 def _takes_obsolete_keys(environ: Mapping[str, str]) -> bool:

@@ -3,19 +3,69 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.options.typed import InfoOptions
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.json_text import dumps
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from gpumerge_cli.backends.gpu.links import Gpu
+    from gpumerge_cli.compare.array_sorts import ArraySorts
+    from gpumerge_cli.costs import Costs
+
 _LIBRARIES = ("numpy", "cupy", "typer", "rich", "botocore", "obstore")
 _CUPY_WHEELS = ("cupy-cuda13x", "cupy-cuda12x", "cupy")
 _SIZES = (10**5, 10**8, 10**9)
+
+
+@dataclass(frozen=True)
+class _Backend:
+    """A backend on this machine."""
+
+    backend: str
+    """Its name."""
+    available: bool
+    device: str
+    """The name of its device, "" if it is unavailable."""
+    memory: int
+    """Bytes of the device; 0 if unknown."""
+    details: dict[str, str]
+    why_not: str
+    """The reason why it is unavailable, or ""."""
+
+
+@dataclass(frozen=True)
+class _Pick:
+    """The choice of --backend auto for items of one kind."""
+
+    items: str
+    nbytes: int
+    backend: str
+    why: str
+    launch: str
+    launch_why: str
+
+
+@dataclass(frozen=True)
+class _Machine:
+    """This machine. The fields are the keys of the JSON."""
+
+    version: str
+    python: str
+    system: str
+    libraries: dict[str, str]
+    """The versions of installed libraries, "" for others."""
+    backends: list[_Backend]
+    gpus: list[Gpu]
+    """Empty without an available GPU."""
+    sorts: list[ArraySorts]
+    """Our sort of arrays beside NumPy's, where it was measured."""
+    costs: Costs
+    auto: list[_Pick]
 
 
 def run_info(options: InfoOptions) -> None:
@@ -24,18 +74,21 @@ def run_info(options: InfoOptions) -> None:
         from gpumerge_cli.cli.effective import effective_settings, show_effective
         from gpumerge_cli.cli.settings import Settings
 
-        _give(effective_settings(Settings()), options.json, show_effective)
+        config = effective_settings(Settings())
+        if options.json:
+            print(dumps(config.as_dict(), indent=2))
+        else:
+            show_effective(config)
         return
     if options.measure:
         _measure()
-    _give(_facts(measure=options.measure), options.json, _show)
+    machine = _machine(measure=options.measure)
+    if options.json:
+        from dataclasses import asdict
 
-
-def _give(facts: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]], None]) -> None:
-    if as_json:
-        print(dumps(facts, indent=2))
+        print(dumps(asdict(machine), indent=2))
     else:
-        show(facts)
+        _show(machine)
 
 
 def _measure() -> None:
@@ -56,57 +109,40 @@ def _measure() -> None:
     print(f"saved in {place}", file=sys.stderr)
 
 
-def _facts(*, measure: bool = False) -> dict[str, Any]:
-    from dataclasses import asdict
-
+def _machine(*, measure: bool) -> _Machine:
     from gpumerge_cli import __version__, costs
     from gpumerge_cli.backends.select import available, select
+    from gpumerge_cli.compare.array_sorts import measure_array_sorts
     from gpumerge_cli.launch import LaunchRequest
     from gpumerge_cli.order.kinds import Order
 
     backends = [
-        {
-            "backend": name,
-            "available": found is not None,
-            "device": found.name if found else "",
-            "memory": found.memory if found else 0,
-            "details": dict(found.details) if found else {},
-            "why_not": why_not,
-        }
+        _Backend(name, False, "", 0, {}, why_not)
+        if found is None
+        else _Backend(name, True, found.name, found.memory, dict(found.details), why_not)
         for name, found, why_not in available()
     ]
     picks = []
     for order, nbytes in product((Order.of("int32"), Order.lines()), _SIZES):
         chosen = select("auto", 0, order, nbytes)
         launch = chosen.backend.resolve(LaunchRequest(), order)
-        picks.append(
-            {
-                "items": order.describe(),
-                "nbytes": nbytes,
-                "backend": chosen.backend.name,
-                "why": chosen.why,
-                "launch": launch.describe(),
-                "launch_why": launch.why,
-            }
-        )
-    return {
-        "version": __version__,
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
-        "libraries": {name: _version(name) for name in _LIBRARIES},
-        "backends": backends,
-        "gpus": _gpus(measure) if any(one["backend"] == "gpu" and one["available"] for one in backends) else [],
-        "costs": asdict(costs.load_costs()),
-        "auto": picks,
-    }
+        picks.append(_Pick(order.describe(), nbytes, chosen.backend.name, chosen.why, launch.describe(), launch.why))
+    found_gpus: list[Gpu] = []
+    if any(one.backend == "gpu" and one.available for one in backends):
+        from gpumerge_cli.backends.gpu.links import gpus
 
-
-def _gpus(measure: bool) -> list[dict[str, Any]]:
-    from dataclasses import asdict
-
-    from gpumerge_cli.backends.gpu.links import gpus
-
-    return [asdict(gpu) for gpu in gpus(measure=measure)]
+        found_gpus = gpus(measure=measure)
+    return _Machine(
+        __version__,
+        platform.python_version(),
+        f"{platform.system()} {platform.release()} {platform.machine()}",
+        {name: _version(name) for name in _LIBRARIES},
+        backends,
+        found_gpus,
+        measure_array_sorts() if measure else [],
+        costs.load_costs(),
+        picks,
+    )
 
 
 def _version(library: str) -> str:
@@ -121,43 +157,43 @@ def _version(library: str) -> str:
     return ""
 
 
-def _show(facts: dict[str, Any]) -> None:
+def _show(machine: _Machine) -> None:
     from gpumerge_cli.report.terminal import PlainConsole
     from gpumerge_cli.units import format_bytes
 
     console = PlainConsole()
-    versions = ", ".join(f"{name} {version or 'not installed'}" for name, version in facts["libraries"].items())
-    console.print(f"gpumerge {facts['version']}, Python {facts['python']}, {facts['system']}")
+    versions = ", ".join(f"{name} {version or 'not installed'}" for name, version in machine.libraries.items())
+    console.print(f"gpumerge {machine.version}, Python {machine.python}, {machine.system}")
     console.print(versions)
     devices = _table("backend", "device", "memory", "details")
-    for one in facts["backends"]:
-        if one["available"]:
-            details = ", ".join(f"{name} {value}" for name, value in one["details"].items())
-            devices.add_row(
-                one["backend"], one["device"], format_bytes(one["memory"]) if one["memory"] else "", details
-            )
+    for one in machine.backends:
+        if one.available:
+            details = ", ".join(f"{name} {value}" for name, value in one.details.items())
+            devices.add_row(one.backend, one.device, format_bytes(one.memory) if one.memory else "", details)
         else:
-            devices.add_row(one["backend"], "unavailable", "", one["why_not"])
+            devices.add_row(one.backend, "unavailable", "", one.why_not)
     console.print(devices)
-    if facts["gpus"]:
-        console.print(_links(facts["gpus"]))
+    if machine.gpus:
+        console.print(_links(machine.gpus))
     picks = _table("items", "bytes", "auto picks", "launch", "why")
-    for pick in facts["auto"]:
-        picks.add_row(pick["items"], format_bytes(pick["nbytes"]), pick["backend"], pick["launch"], pick["why"])
+    for pick in machine.auto:
+        picks.add_row(pick.items, format_bytes(pick.nbytes), pick.backend, pick.launch, pick.why)
     console.print(picks)
+    for sorts in machine.sorts:
+        console.print(sorts.describe())
 
 
-def _links(gpus: list[dict[str, Any]]) -> Table:
+def _links(gpus: list[Gpu]) -> Table:
     """All GPUs, with the links that each has."""
     from gpumerge_cli.units import format_bytes, format_throughput
 
     table = _table("GPU", "name", "memory", "link to host", "reads memory of", "measured")
     for gpu in gpus:
-        peers = ", ".join(f"GPU {peer}" for peer in gpu["peers"])
+        peers = ", ".join(f"GPU {peer}" for peer in gpu.peers)
         alone = "no other" if len(gpus) > 1 else ""
-        measured = ", ".join(f"{name} {format_throughput(rate, 1)}" for name, rate in gpu["rates"].items())
-        link = gpu["link"] or "unknown"
-        table.add_row(str(gpu["number"]), gpu["name"], format_bytes(gpu["memory"]), link, peers or alone, measured)
+        measured = ", ".join(f"{name} {format_throughput(rate, 1)}" for name, rate in gpu.rates.items())
+        link = gpu.link or "unknown"
+        table.add_row(str(gpu.number), gpu.name, format_bytes(gpu.memory), link, peers or alone, measured)
     return table
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli import keyspec
-from gpumerge_cli.cli.fields import SelectedKeys, chosen_format, find_keys, said_columns
+from gpumerge_cli.cli.chosen_format import chosen_format, requested_columns
+from gpumerge_cli.cli.fields import find_keys
 from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.key_sources import with_parameters
+from gpumerge_cli.cli.keyspec import KeySpec, line_order, parse_key, parse_sort_word
 from gpumerge_cli.cli.options.groups import (
     ClusterOptions,
     CountOptions,
@@ -53,41 +54,37 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
     """
     from gpumerge_cli.formats.items import Items
 
-    keys, order = read_order(options, files)
-    lines = None
-    if order not in _PLAIN:
-        lines = with_parameters(order, options)
-    format, certainty = chosen_format(options.format, files, columns_of=keys.columns_of, implied=keys.implied)
+    separator = None if options.field_separator is None else parse_separator(options.field_separator)
+    written = options.key if requested_columns(options).name else [*map(parse_key, options.key)]
+    keys = find_keys(options, files, separator, written)
+    order = line_order_of(options, keys.of_lines)
+    chosen = chosen_format(options.format, files, keys.columns)
     return Items(
-        format,
+        chosen.name,
         options.dtype,
-        lines,
+        None if order in _PLAIN else with_parameters(order, options),
         options.reverse,
         keys.header,
-        certainty,
+        chosen.certainty,
         records=record_options(options, keys.fields),
     )
 
 
-def read_order(options: OrderOptions, files: Sequence[str] = ()) -> tuple[SelectedKeys, LineOrder]:
-    """The keys by the options, and the order of lines, without parameters.
+def line_order_of(options: OrderOptions, keys: Sequence[KeySpec]) -> LineOrder:
+    """The order of lines by keys and other options, without parameters: LineOrder() if none asks for another.
 
-    The order is LineOrder() if no option asks for another. Raises as keyspec.line_order and find_keys do.
+    Raises as line_order does.
     """
     letters = options.letters
     if options.sort is not None:
-        letters.add(keyspec.parse_sort_word(options.sort))
-    separator = None if options.field_separator is None else parse_separator(options.field_separator)
-    written = options.key if said_columns(options) else [*map(keyspec.parse_key, options.key)]
-    keys = find_keys(options, files, separator, written)
-    order = keyspec.line_order(
+        letters.add(parse_sort_word(options.sort))
+    return line_order(
         letters,
-        keys.of_lines,
-        separator=separator,
+        keys,
+        separator=None if options.field_separator is None else parse_separator(options.field_separator),
         stable=options.keys_alone,
         zero_terminated=options.zero_terminated,
     )
-    return keys, order
 
 
 def record_options(options: RecordOptions, fields: tuple[str, ...]) -> RecordRequest:

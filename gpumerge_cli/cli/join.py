@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.fields import chosen_format, said_columns
-from gpumerge_cli.cli.gnu_values import SATURATED, parse_number, parse_separator, parse_whole
+from gpumerge_cli.cli.chosen_format import chosen_format, requested_columns
+from gpumerge_cli.cli.gnu_values import parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import resources
-from gpumerge_cli.cli.join_keys import given_fields, join_keys
+from gpumerge_cli.cli.join_columns import OPTION as _COLUMNS_OPTION
+from gpumerge_cli.cli.join_keys import columns_of, given_fields, join_keys
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.errors import UsageError
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.order.record_joins import RecordJoin
 
-_COLUMNS_OPTION = "-o"
-"""As coreutils' join has it; other commands have -o for --output."""
 _UNPAIRED = {"1": ONLY_A, "2": ONLY_B}
-_COLUMN = re.compile(r"([12])\.([0-9]+)", re.ASCII)
 
 
 def run_join(options: JoinOptions) -> None:
@@ -56,36 +53,41 @@ def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join
 
     rules, named = rules_of(options, names)
     header = options.header or named
-    format, certainty = chosen_format(options.format, names, columns_of=said_columns(options))
+    columns = columns_of(options, names)
+    implied = columns.certainty == "implied"
+    chosen = chosen_format(options.format, names, columns if implied else requested_columns(options))
     items = Items(
-        format, lines=rules.rules[0], header_lines=int(header), certainty=certainty,
+        chosen.name, lines=rules.rules[0], header_lines=int(header), certainty=chosen.certainty,
         lines_of_others=rules.rules[1],
     )  # fmt: skip
     return items, rules
 
 
 def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
-    """The rules by the options, and whether these name fields of a header.
+    """The rules by the options, and whether these name fields or columns of a header.
 
     Raises UsageError, or InputError for a header that cannot be read.
     """
     separator, between = _separators(options.field_separator, zero_terminated=options.zero_terminated)
-    fields, key, named = join_keys(options, names, separator)
-    if options.field_separator == "" and len(fields[0]) > 1:
+    keys = join_keys(options, names, separator)
+    if options.field_separator == "" and len(keys.fields[0]) > 1:
         raise UsageError("-t '': a whole line is one field", way_out="name the byte between fields, or one field")
-    columns, auto = _columns(options.columns, len(fields[0]))
+    of_columns = not options.columns and columns_of(options, names).name is not None
     rules = Join(
-        fields=fields,
-        key=key,
+        fields=keys.fields,
+        key=keys.order,
         separator=separator,
         between=between,
         shows=_shows(options),
-        columns=columns,
-        auto=auto,
+        columns=keys.chosen.columns,
+        auto=keys.chosen.auto or of_columns,
+        refuses_more=of_columns,
         filler=b"" if options.empty is None else os.fsencode(options.empty),
+        names=keys.names,
+        options=keys.options,
         header_of_a=options.type in ("anti", "semi") and not options.columns,
     )
-    return rules, named
+    return rules, keys.named
 
 
 def _holds_records(options: JoinOptions, names: tuple[str, ...]) -> bool:
@@ -113,8 +115,8 @@ def _of_records(options: JoinOptions) -> tuple[Items, RecordJoin]:
     sizes = two_numbers(options.record_size, "--record-size", 1)
     offsets = two_numbers(options.key_offset, "--key-offset", 0)
     first, second = (
-        RecordRequest(size, offset, options.key_size, () if field is None else (field,))
-        for size, offset, (field, _) in zip(sizes, offsets, given_fields(options), strict=True)
+        RecordRequest(size, offset, options.key_size, given.texts)
+        for size, offset, given in zip(sizes, offsets, given_fields(options), strict=True)
     )
     items = Items(
         options.format, options.dtype, reverse=options.reverse, records=first, others=(second,),
@@ -176,28 +178,3 @@ def _shows(options: JoinOptions) -> int:
             shows |= _UNPAIRED[number]
         return shows
     return TYPES[options.type]
-
-
-def _columns(lists: tuple[str, ...], keys: int) -> tuple[tuple[tuple[int, int], ...] | None, bool]:
-    """The columns of all -o, None for the default ones; and whether first lines define them.
-
-    keys: the number of fields of a key.
-    """
-    if not lists:
-        return None, False
-    if "auto" in lists:
-        if len(set(lists)) > 1:
-            raise UsageError("-o auto goes with no other -o", way_out="leave auto out, or the others")
-        return None, True
-    words = (word for text in lists for word in re.split("[, \t]", text))
-    return tuple(column for word in words for column in _column(word, keys)), False
-
-
-def _column(word: str, keys: int) -> list[tuple[int, int]]:
-    if word == "0":
-        return [(0, number) for number in range(keys)]
-    found = _COLUMN.fullmatch(word)
-    if found is None or not found[2].strip("0"):
-        way_out = "write 0 for the key, FILE.FIELD as 1.2, or auto; --output names the file to write"
-        raise UsageError(f"{_COLUMNS_OPTION}: invalid column {word!r}", way_out=way_out)
-    return [(int(found[1]), min(parse_number(found[2]), SATURATED) - 1)]

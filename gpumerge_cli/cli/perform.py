@@ -6,27 +6,15 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
+    from gpumerge_cli.cli.options.groups import ShownOptions
     from gpumerge_cli.engine.executor import Executor
     from gpumerge_cli.engine.job import Job
-    from gpumerge_cli.results.run import InputFile
-
-
-def with_limits(job: Job, memory: int, threads: int | None, sharing: int) -> Job:
-    """The job with this memory and these threads where it asks for none itself.
-
-    sharing: how many jobs of this process share its start-up.
-    """
-    given = job.resources
-    elsewhere = given.cluster is not None  # where machines have memory of their own
-    chosen = memory if given.memory is None and not elsewhere else given.memory
-    resources = replace(given, memory=chosen, threads=given.threads or threads, sharing=sharing)
-    return replace(job, resources=resources)
+    from gpumerge_cli.results.run import CheckReport, InputFile, JobReport
 
 
 @contextmanager
@@ -41,6 +29,16 @@ def progress_bar(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
         yield advance
 
 
+def wants_bar(job: Job, options: ShownOptions) -> bool:
+    """Whether a job's progress is shown: not beside items that a terminal shows or a user types."""
+    if options.quiet or not options.progress:
+        return False
+    from gpumerge_cli.formats.output_stream import is_terminal
+
+    typed = "-" in job.inputs and sys.stdin is not None and sys.stdin.isatty()
+    return not typed and not is_terminal(job.output.name)
+
+
 def run_job(
     job: Job,
     *,
@@ -48,7 +46,7 @@ def run_job(
     advance: Callable[[int, int], None] | None = None,
     settle: Callable[[], None] = lambda: None,
     on_file: Callable[[InputFile | InputError], None] | None = None,
-) -> Any:
+) -> JobReport:
     """Do the job and return its report, which is also written to the job's report file. Raises GpumergeError.
 
     since_start: gives the seconds that the process has run. advance, settle, on_file: see engine.run.
@@ -60,12 +58,15 @@ def run_job(
 
         return write_answers(job, lambda: run(job, settle=settle))
     from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
+    from gpumerge_cli.results.run import MergeReport
 
     with report_file(job.report, MERGE_SUFFIXES) as write:
         with executor_of(job) as executor:
-            measured = run(
+            measured: MergeReport | CheckReport = run(
                 job, since_start=since_start(), advance=advance, settle=settle, on_file=on_file, executor=executor
             )
+        if not isinstance(measured, MergeReport):  # a check has no file for its report
+            return measured
         try:
             write(measured)
         except OutputError as error:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.cli.answers import print_co_ranks
 from gpumerge_cli.cli.job_parts import file_names, items_of
 from gpumerge_cli.cli.options.typed import RankOptions
 from gpumerge_cli.cli.parse import parse_count, parse_counts, parse_words
 from gpumerge_cli.cli.perform import check_report_place, run_job
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.results.run import RankReport
+from gpumerge_cli.units import parse_quantile
 from gpumerge_cli.urls import is_url, shown
 
 if TYPE_CHECKING:
@@ -21,7 +24,10 @@ def run_rank(options: RankOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     job = job_of(options)
     if options.range is None:
-        run_job(job)
+        report = run_job(job)
+        if options.verbose and not options.quiet:
+            assert isinstance(report, RankReport), "of a job of questions"
+            print_co_ranks(report.answers)
         return
     from gpumerge_cli.cli.merge import run_and_report
 
@@ -35,7 +41,7 @@ def job_of(options: RankOptions) -> Job:
     if options.range is not None:
         from gpumerge_cli.cli.merge import merge_job
 
-        return merge_job(options, Operation(check=options.check, ranks=parse_range(options.range)))
+        return merge_job(options, Operation(check=options.check, ranks=_parse_range(options.range)))
     if not (options.at or options.quantile or options.of or options.split is not None):
         raise UsageError("no rank was asked for", way_out="add --at, --quantile, --of, --split or --range")
 
@@ -69,32 +75,29 @@ def _check_name(output: str, *, as_json: bool) -> None:
         raise UsageError(f"-o {output}: answers are {what}, not {suffix}", way_out="name it .json, .txt or the like")
 
 
-def parse_range(text: str, option: str = "--range") -> RankRange:
+def _parse_range(text: str) -> RankRange:
     """The ranks that "A:B" names: as a slice of Python's. Raises UsageError for anything else."""
     from gpumerge_cli.engine.job import RankRange
 
     start, colon, stop = text.partition(":")
     if not colon or ":" in stop:
-        raise UsageError(f"{option}: invalid range {text!r}", way_out="write A:B, as 0:10, 1e6: or -10:")
-    return RankRange(_rank(start, option) or 0, _rank(stop, option))
+        raise UsageError(f"--range: invalid range {text!r}", way_out="write A:B, as 0:10, 1e6: or -10:")
+    return RankRange(_rank(start) or 0, _rank(stop))
 
 
-def _rank(text: str, option: str) -> int | None:
+def _rank(text: str) -> int | None:
     word = text.strip()
     if not word:
         return None
-    return -parse_count(word[1:], option) if word.startswith("-") else parse_count(word, option)
+    return -parse_count(word[1:], "--range") if word.startswith("-") else parse_count(word, "--range")
 
 
 def _quantiles(text: str) -> tuple[str, ...]:
-    from fractions import Fraction
-
     words = parse_words(text, "--quantile", repeated=True)
     for word in words:
         try:
-            found = 0 <= Fraction(word) <= 1
-        except (ValueError, ZeroDivisionError):
-            found = False
-        if not found:
-            raise UsageError(f"--quantile: {word!r} is not a quantile", way_out="use numbers from 0 to 1, as 0.5,0.99")
+            parse_quantile(word)
+        except ValueError:
+            way_out = "use numbers from 0 to 1, as 0.5,0.99, or 50%,99%"
+            raise UsageError(f"--quantile: {word!r} is not a quantile", way_out=way_out) from None
     return words

@@ -65,5 +65,6 @@ def _is_trusted(path: str, folders: list[str]) -> bool:
     return True
 
 
-def anything_set(environ: Mapping[str, str] = os.environ) -> bool:
-    return bool(set_variables(environ)) or os.path.exists(user_file(environ)) or project_file() is not None
+def anything_set() -> bool:
+    """Whether a variable is set, or a file of settings exists."""
+    return bool(set_variables(os.environ)) or os.path.exists(user_file(os.environ)) or project_file() is not None

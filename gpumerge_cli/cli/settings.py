@@ -11,10 +11,10 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 from gpumerge_cli.cli.options.commands import COMMANDS, options_of
-from gpumerge_cli.cli.options.model import Command, Option
+from gpumerge_cli.cli.options.model import Command, Option, Written
 from gpumerge_cli.cli.setting_files import PREFIX, project_file, set_variables, user_file
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError
@@ -25,6 +25,8 @@ from gpumerge_cli.urls import is_url
 _NUMBER = re.compile(r"[0-9.^*,%]+ ?[A-Za-z]{0,3}")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _KEYS = frozenset(("key", "field"))
+SetValue = str | int | list[str | int]
+"""The value of a setting as its option takes it, still to be read. bool is among int."""
 _Layer = Literal["environment", "project", "user"]
 _LAYERS: tuple[_Layer, ...] = ("environment", "project", "user")
 
@@ -34,7 +36,7 @@ class Setting:
     """The value of an option in one place."""
 
     name: str
-    value: Any
+    value: object
     """A variable's text, or the value in a TOML file."""
     source: str
     """"GPUMERGE_THREADS" or "FILE:LINE"."""
@@ -56,7 +58,7 @@ class Settings:
     used: dict[str, str] = field(default_factory=dict)
     """The source of each setting that was used, by the option's name as written. Clear it ahead of another command."""
 
-    def find(self, command: str, option: Option) -> tuple[Any, Setting] | None:
+    def find(self, command: str, option: Option) -> tuple[SetValue, Setting] | None:
         """The setting of a command's option, and its source; None if there is none."""
         if self._names.isdisjoint(option.setting_names) or not option.settable or option.name in self.leaving_out:
             return None
@@ -65,12 +67,13 @@ class Settings:
                 for name in option.setting_names:
                     setting = self._set.get((layer, scope, name))
                     if setting is not None:
-                        if layer == "environment" and not _is_plain(option, setting.value):
-                            conceal(f"${setting.source}", setting.value)
+                        text = str(setting.value)
+                        if layer == "environment" and not _is_plain(option, text):
+                            conceal(f"${setting.source}", text)
                         return _value(option, setting), setting
         return None
 
-    def use(self, command: str, option: Option) -> Any:
+    def use(self, command: str, option: Option) -> SetValue | None:
         """Use the setting of an option that the command line leaves out; its value, or None."""
         found = self.find(command, option)
         if found is None:
@@ -79,7 +82,7 @@ class Settings:
         self.used.update(dict.fromkeys((*option.names, *option.off), setting.source))
         return value
 
-    def others(self, command: str, given: Collection[str]) -> Iterator[tuple[Option, list[Any]]]:
+    def others(self, command: str, given: Collection[str]) -> Iterator[tuple[Option, list[Written]]]:
         """Use the settings of options whose parameters are not among `given`: each option, with its values unread."""
         # Keys that are given, by one of two options, stand for all keys.
         taken = {*given, *_KEYS} if _KEYS.intersection(given) else given
@@ -87,7 +90,7 @@ class Settings:
             value = None if option.parameter in taken else self.use(command, option)
             if value is not None:
                 values = value if isinstance(value, list) else [value]
-                yield option, [str(one) if option.takes_value else one for one in values]
+                yield option, [one if isinstance(one, bool) else str(one) for one in values]
 
     def placed(self, error: UsageError) -> UsageError:
         """`error`, with the source of the setting if it is about an option whose value is a setting."""
@@ -216,7 +219,7 @@ def _refused(name: str, place: str) -> UsageError:
     return UsageError(f"a project's file may not set {name}", where=place, way_out=way_out)
 
 
-def _value(option: Option, setting: Setting) -> Any:
+def _value(option: Option, setting: Setting) -> SetValue:
     """The setting's value as the option takes it. Raises UsageError for a value of another kind, or from a project's
     file that may not set it.
     """
@@ -231,8 +234,8 @@ def _is_plain(option: Option, text: str) -> bool:
     return option.kind == "flag" or text in option.choices or bool(_NUMBER.fullmatch(text))
 
 
-def _from_text(option: Option, setting: Setting) -> Any:
-    text = setting.value
+def _from_text(option: Option, setting: Setting) -> SetValue:
+    text = str(setting.value)
     if option.kind == "flag":
         if text.lower() not in (*_TRUE, *_FALSE):
             raise UsageError(f"${setting.source} must be true or false", where=setting.source, way_out="write 1 or 0")
@@ -241,7 +244,7 @@ def _from_text(option: Option, setting: Setting) -> Any:
         import shlex
 
         try:
-            return shlex.split(text)
+            return [*shlex.split(text)]
         except ValueError as error:
             raise UsageError(
                 f"${setting.source}: {str(error).lower()}", where=setting.source, way_out="quote as in a shell"
@@ -249,8 +252,9 @@ def _from_text(option: Option, setting: Setting) -> Any:
     return text
 
 
-def _from_toml(option: Option, setting: Setting) -> Any:
+def _from_toml(option: Option, setting: Setting) -> SetValue:
     values = setting.value if option.multiple and isinstance(setting.value, list) else [setting.value]
+    read: list[str | int] = []
     for value in values:
         if option.kind == "flag":
             fits, expected, example = isinstance(value, bool), "true or false", "true"
@@ -258,7 +262,7 @@ def _from_toml(option: Option, setting: Setting) -> Any:
             fits, expected, example = type(value) is int, "a whole number", "1"
         else:
             fits, expected, example = type(value) in (str, int), "text", '"..."'
-        if not fits:
+        if not fits or not isinstance(value, str | int):
             raise UsageError(
                 f"{setting.name} must be {expected}, not {_shown(value)}",
                 where=setting.source,
@@ -266,12 +270,11 @@ def _from_toml(option: Option, setting: Setting) -> Any:
             )
         if "\0" in str(value):
             raise UsageError(f"{setting.name} holds a NUL", where=setting.source, way_out="leave it out")
-    if option.kind == "text":
-        values = [str(value) for value in values]
-    return values if option.multiple else values[0]
+        read.append(str(value) if option.kind == "text" else value)
+    return read if option.multiple else read[0]
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
@@ -279,7 +282,7 @@ def _shown(value: Any) -> str:
     return "a list" if isinstance(value, list) else repr(value)
 
 
-def _path(option: Option, setting: Setting, value: Any) -> Any:
+def _path(option: Option, setting: Setting, value: str | int) -> str | int:
     """The path in a file's setting. Relative paths start from its folder; those of a project's file stay inside it."""
     if not setting.file or not isinstance(value, str):
         return value

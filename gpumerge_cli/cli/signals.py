@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
 from gpumerge_cli.errors import Interrupted
 
@@ -65,7 +64,7 @@ def handle_signals(*, restore: bool) -> Iterator[None]:
         elif time.monotonic() - first > _ONE_KEYPRESS:
             os._exit(128 + number)
 
-    def lost(what: Any) -> None:
+    def lost(what: sys.UnraisableHookArgs) -> None:
         # Python drops exceptions in some places, such as callbacks of weak references, which imports have many of.
         nonlocal first, busy
         if not isinstance(what.exc_value, Interrupted):

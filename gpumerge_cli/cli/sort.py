@@ -7,19 +7,20 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.cli.chosen_format import chosen_format
 from gpumerge_cli.cli.comparing import run_comparison
-from gpumerge_cli.cli.fields import chosen_format
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import margin_of, record_options, resources
 from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.messages import print_message
 from gpumerge_cli.cli.notices import notices
-from gpumerge_cli.cli.perform import check_report_place, progress_bar, run_job
+from gpumerge_cli.cli.perform import check_report_place, progress_bar, run_job, wants_bar
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.units import visible
+from gpumerge_cli.urls import shown
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.settings import Settings
@@ -80,17 +81,16 @@ def _items(command: SortCommand) -> Items:
             raise UsageError(
                 "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
             )
-        if command.keys.header or command.keys.columns_of:
+        if command.keys.header or command.keys.columns.name is not None:
             what = "binary items have no header and no columns of lines"
             raise UsageError(what, way_out="leave --header and --csv out")
         return Items(options.format, options.dtype, reverse=command.order.reverse, records=records)
-    keys = command.keys
-    format, certainty = chosen_format(options.format, command.files, columns_of=keys.columns_of, implied=keys.implied)
+    chosen = chosen_format(options.format, command.files, command.keys.columns)
     return Items(
-        format,
+        chosen.name,
         lines=command.order,
-        header_lines=keys.header,
-        certainty=certainty,
+        header_lines=command.keys.header,
+        certainty=chosen.certainty,
         plain=not options.compressed,
         shown=_underlining(command) if options.debug else None,
     )
@@ -156,11 +156,16 @@ def _merge(command: SortCommand) -> int:
 def _perform(command: SortCommand) -> int:
     from gpumerge_cli.engine.resources import seconds_since_start
 
-    options = command.options
-    with progress_bar(options.progress and not options.quiet) as advance:
-        measured = run_job(_job(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals)
+    options, job = command.options, _job(command)
+    if not options.quiet:
+        _tell_of_suffix(job)
+    with progress_bar(wants_bar(job, options)) as advance:
+        measured = run_job(job, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
     if options.verbose and not options.quiet:
         from gpumerge_cli.report.terminal import show_report
+        from gpumerge_cli.results.run import MergeReport
+
+        assert isinstance(measured, MergeReport)
 
         show_report(measured)
     return 0
@@ -211,6 +216,19 @@ def _check_folders(command: SortCommand) -> None:
     for folder in command.options.temporary_directory:
         if not os.path.isdir(folder):
             raise OutputError("no such folder for temporary files", where=folder, way_out="make it, or name another")
+
+
+def _tell_of_suffix(job: Job) -> None:
+    """Print one line on a terminal if the output is plain text whose name is that of a compressed file."""
+    if not job.items.plain or sys.stderr is None or not sys.stderr.isatty():
+        return
+    from gpumerge_cli.formats.codecs import CODECS
+    from gpumerge_cli.formats.compressed import compression_of
+
+    suffix = compression_of(job.output.name)
+    if suffix:
+        name, codec = shown(job.output.name), CODECS[suffix].name
+        print_message(f"warning: {name}: plain text is written, not {codec} data; add --compressed to compress it")
 
 
 def _tell_of_locale() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gpumerge_cli.batch.document import KeyPath, Mistake, parse_toml
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError, input_error
@@ -12,7 +10,7 @@ from gpumerge_cli.errors import InputError, input_error
 @dataclass(frozen=True)
 class TomlFile:
     path: str
-    values: dict[str, Any]
+    values: dict[str, object]
     lines: dict[KeyPath, int]
 
     def place(self, *keys: str) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpumerge_cli.cli.conflicts import check_conflicts
 from gpumerge_cli.cli.gnu_values import parse_numbers, parse_whole
-from gpumerge_cli.cli.options.model import Command, Option
+from gpumerge_cli.cli.options.model import Command, Option, Value, Written
 from gpumerge_cli.cli.options.typed import OPTIONS
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.suggestions import did_you_mean, nearest
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 
 
 class OptionValue(NamedTuple):
-    """An option with one value, still to be read: a text, or for a switch whether it is on.
-
-    written: the name by which the option was given, but whole.
-    """
+    """An option with one value."""
 
     option: Option
-    value: Any
+    value: Written
     written: str
+    """The name by which the option was given, but whole."""
 
 
 def read_values(
@@ -39,7 +37,7 @@ def read_values(
     by_option: dict[Option, list[OptionValue]] = {}
     for one in option_values:
         by_option.setdefault(one.option, []).append(one)
-    named = {
+    named: dict[str, Value] = {
         option.parameter: read_all(option, [one.value for one in values], values[0].written)
         for option, values in by_option.items()
     }
@@ -51,7 +49,9 @@ def read_values(
     return make_options(row, named, given, (one.option.parameter for one in option_values))
 
 
-def make_options(row: Command, named: Mapping[str, Any], given: Iterable[str], sequence: Iterable[str] = ()) -> Options:
+def make_options(
+    row: Command, named: Mapping[str, Value], given: Iterable[str], sequence: Iterable[str] = ()
+) -> Options:
     """The typed values of a command's options and arguments.
 
     named: values by the names of parameters; all others are the defaults. given: the names that were on the command
@@ -59,28 +59,23 @@ def make_options(row: Command, named: Mapping[str, Any], given: Iterable[str], s
     for options that do not go together.
     """
     given = frozenset(given)
-    values = {
-        **_defaults(row),
-        **named,
-        "command": row.name,
-        "given": given,
-        "sequence": tuple(one for one in sequence if one in ("key", "field")),
-    }
+    values = {**_defaults(row), **named}
     check_conflicts(row, values, given)
-    return OPTIONS[row.name](values)
+    written = tuple(one for one in sequence if one in ("key", "field"))
+    return OPTIONS[row.name]({**values, "command": row.name, "given": given, "sequence": written})
 
 
 @cache
-def _defaults(row: Command) -> dict[str, Any]:
-    """The values of options and arguments that are not given: of those that are texts, read as if they were given."""
-    read = {
-        parameter: read_value(row.by_parameter[parameter], value) if isinstance(value, str) else value
-        for parameter, value in row.initial.items()
-    }
-    return {**read, **{one.parameter: () if one.many else "" for one in row.arguments}}
+def _defaults(row: Command) -> dict[str, Value]:
+    """The values of options and arguments that are not given. Texts are read as if they were given."""
+    values: dict[str, Value] = {one.parameter: () if one.many else "" for one in row.arguments}
+    for option in row.options:
+        initial = option.initial
+        values[option.parameter] = read_value(option, initial) if isinstance(initial, str) else initial
+    return values
 
 
-def read_all(option: Option, values: Sequence[Any], written: str) -> Any:
+def read_all(option: Option, values: Sequence[Written], written: str) -> Value:
     """The value of an option that is given once for each of `values`, None for none. Raises UsageError as read_value.
 
     It is a tuple if the option may be given again. Otherwise the last value counts, and if `once`, all must be equal.
@@ -93,13 +88,14 @@ def read_all(option: Option, values: Sequence[Any], written: str) -> Any:
     return read_value(option, values[-1], written) if values else None
 
 
-def read_value(option: Option, text: str, written: str = "") -> Any:
-    """The value of an option that is written as `text`. Raises UsageError, naming the option as `written`.
+def read_value(option: Option, value: Written, written: str = "") -> Value:
+    """The value of an option, read. Raises UsageError, naming the option as `written`.
 
-    A switch has its value already. Words that GNU sort takes are left as they are: they may be shortened, and are
-    checked where they are used.
+    Words that GNU sort takes are left as they are: they may be shortened, and are checked where they are used.
     """
-    written = written or option.names[0]
+    if isinstance(value, bool):
+        return value
+    text, written = value, written or option.names[0]
     if option.choices and not option.gnu and text not in option.choices:
         way_out = did_you_mean(text, option.choices, f"use {', '.join(option.choices)}")
         raise UsageError(f"{written}: invalid value {text!r}", way_out=way_out)
@@ -120,7 +116,7 @@ def read_value(option: Option, text: str, written: str = "") -> Any:
     return text
 
 
-def given_twice(written: str, first: str, other: str) -> UsageError:
+def given_twice(written: str, first: Written, other: Written) -> UsageError:
     """The error for two values of an option that takes one. written: the option."""
     what = f"{written} is given twice, as {first!r} and as {other!r}"
     return UsageError(what, way_out=f"leave one {written} out")

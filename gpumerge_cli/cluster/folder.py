@@ -26,7 +26,7 @@ class SharedFolder:
         parent = Path(os.path.abspath(folders[0])) if folders else path.parent
         start = f".{os.fsdecode(os.fsencode(path.name)[:200])}{mark}"
         self._lock = -1
-        self.path = self.new_path(parent, start)
+        self.path = parent / f"{start}{os.urandom(6).hex()}"
         try:
             self.path = self._made(parent, start)
             self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -41,11 +41,6 @@ class SharedFolder:
         remove_stale_folders(parent, start)
         os.mkdir(self.path, 0o700)
         return self.path
-
-    @staticmethod
-    def new_path(parent: Path, start: str) -> Path:
-        """A name that nothing else has."""
-        return parent / f"{start}{os.urandom(6).hex()}"
 
     def __enter__(self) -> Self:
         return self

@@ -189,7 +189,7 @@ def do(packed: PackedShipment, task: Task) -> Reply:
     """Do a task of a run. Errors of this program come as a part of the answer, all others as they are."""
     began, start = time.time(), time.perf_counter()
     result = TaskResult([0] * len(task.chunk.ranges), part=task.position.part)
-    answer = Reply(result, worker_name(), threading.get_ident(), began, 0.0)
+    answer = Reply(result, worker_name(), began, 0.0)
     try:
         with _open_run(packed) as open_run:
             answer.result, answer.tag = open_run.do(task)

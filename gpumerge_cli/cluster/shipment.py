@@ -119,7 +119,6 @@ class Reply:
     """Its spans are on the clock of time.time."""
     worker: str
     """The name of the worker."""
-    thread: int
     began: float
     """Seconds of time.time."""
     seconds: float

@@ -74,7 +74,6 @@ def whole_sorts(
     rows: Sequence[Measured],
     *,
     threads: int = 1,
-    repeat: int = REPEAT,
 ) -> tuple[Measured, ...]:
     """`rows` with the seconds of whole sorts, from reading the files to writing the output.
 
@@ -94,7 +93,7 @@ def whole_sorts(
             for row, one in zip(rows, [*requests, *[SortRequest()] * (len(rows) - len(requests))], strict=True)
         ]
         seconds: list[list[float]] = [[] for _ in rows]
-        for turn in range(repeat + 1):
+        for turn in range(REPEAT + 1):
             for row, work, series in zip(rows, works, seconds, strict=True):
                 if row.seconds:
                     taken = _timed(work)

@@ -1,53 +1,100 @@
-"""Items that a user writes as text: numbers, keys of records, lines."""
+"""Items that a user writes as text: numbers, keys of records and rows, whole lines."""
 
 from __future__ import annotations
 
 import csv
-import io
-import os
 from collections.abc import Sequence
-from logging import getLogger
 
 import numpy as np
 
+from gpumerge_cli.engine.escapes import bytes_of, escaped_line, escaped_text, printable
 from gpumerge_cli.engine.inputs import Inputs
-from gpumerge_cli.engine.line_warnings import is_number_like
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.native.comparison import key_bounds
 from gpumerge_cli.order.kinds import FieldsOrder, KeyOrder, Order, RecordOrder
+from gpumerge_cli.order.rows import RowOrder
 
 
 def parse_item(text: str, inputs: Inputs) -> bytes:
     """An item of the inputs that compares as `text` says, in the form that Source.item_at gives.
 
-    text: a number; the key of a record, with commas between those of several fields; a line, of CSV a whole record.
-    Raises UsageError for a text that no item of the inputs can be.
+    text: a number; the keys of a record or row as `parse_fields` takes them; all of a line, with escapes. Raises
+    UsageError for a text that no item of the inputs can be.
     """
     order = inputs.order
     if isinstance(order, KeyOrder):
         return _number(text, order)
     if isinstance(order, RecordOrder):
-        return _record(text, [text], [order], order.record)
+        return _record(text, [order], order.record)
     if isinstance(order, FieldsOrder):
-        words = next(csv.reader([text]), [])
-        if len(words) != len(order.parts):
-            raise _invalid(
-                text, f"the key has {len(order.parts)} fields", "write a value for each, with commas between"
-            )
-        return _record(text, words, order.parts, order.record)
-    return _line(text, inputs)
+        return _record(text, order.parts, order.record)
+    if isinstance(order, RowOrder):
+        words = [parse_bytes(text, field) for field in parse_fields(text, len(order.keys_of_rows))]
+        return _item_of(text, words, inputs)
+    line = parse_bytes(text, text)
+    if b"\n" in line and order.end == b"\n":
+        raise invalid_item(text, "a line ends at a newline", "write one line without its end")
+    return _item_of(text, [line], inputs)
 
 
 def format_item(item: bytes, order: Order) -> str:
-    """An item in the form that item_of takes. But bytes of lines that are no UTF-8 become "\\xe9" and the like."""
-    if isinstance(order, FieldsOrder):
-        row = io.StringIO()
-        csv.writer(row, lineterminator="").writerow([_format_key(item, part) for part in order.parts])
-        return row.getvalue()
-    if isinstance(order, RecordOrder):
-        return _format_key(item, order)
+    """An item in the form that parse_item takes."""
+    if isinstance(order, FieldsOrder | RecordOrder):
+        parts = [order] if isinstance(order, RecordOrder) else order.parts
+        return format_fields([_format_key(item, part) for part in parts])
+    if isinstance(order, RowOrder):
+        return format_fields([value if isinstance(value, str) else escaped_text(value) for value in order.values(item)])
     number = order.number(item)
-    return order.key_of(item).decode("utf-8", "backslashreplace") if number is None else number
+    return escaped_line(order.key_of(item)) if number is None else number
+
+
+def parse_fields(text: str, count: int) -> list[str]:
+    """The fields of a key: as many as `count`, with commas between them, quoted as in CSV where they hold commas.
+
+    Raises UsageError for any other number of fields.
+    """
+    fields = split_fields(text, text)
+    if len(fields) != count:
+        several = "write a value for each, with commas between"
+        way_out = "put a field that holds commas into double quotes" if count == 1 else several
+        raise invalid_item(text, f"the key has {count} field{'s' * (count > 1)}, not {len(fields)}", way_out)
+    return fields
+
+
+def split_fields(text: str, part: str) -> list[str]:
+    """The fields of a part of an item's text, quoted as in CSV. Raises UsageError."""
+    try:
+        return next(csv.reader([printable(part)], strict=True), []) or [""]
+    except csv.Error as error:
+        raise invalid_item(text, f"its fields are not those of CSV: {error}", "check its quotes") from None
+
+
+def format_fields(fields: Sequence[str]) -> str:
+    """The text of which parse_fields makes these fields."""
+    return ",".join(map(_quoted, fields)) if list(fields) != [""] else '""'
+
+
+def _quoted(field: str) -> str:
+    """The field with quotes if it needs them: blanks at its ends would get lost in a table."""
+    needs_none = field == field.strip() and "," not in field and '"' not in field
+    return field if needs_none else f'"{field.replace(chr(34), chr(34) * 2)}"'
+
+
+def parse_bytes(text: str, part: str) -> bytes:
+    """The bytes that a part of an item's text stands for. Raises UsageError for what is not an escape."""
+    try:
+        return bytes_of(part)
+    except ValueError as error:
+        raise invalid_item(text, str(error), "write \\\\ for a backslash") from None
+
+
+def item_heading(order: Order) -> str:
+    """The word for the items that format_item writes, or the names of their keys."""
+    if isinstance(order, RowOrder):
+        return format_fields([key.name for key in order.keys_of_rows])
+    if isinstance(order, FieldsOrder | RecordOrder):
+        names = [part.name for part in ([order] if isinstance(order, RecordOrder) else order.parts)]
+        return format_fields(names) if all(names) else "key"
+    return order.item_word or "item"
 
 
 def is_number(order: Order) -> bool:
@@ -63,7 +110,7 @@ def _format_key(item: bytes, part: RecordOrder) -> str:
     key = part.key_of(item) or b"\0"
     text = key.rstrip(b"\0").decode("utf-8", "replace")
     is_plain = text.isprintable() and "\ufffd" not in text and not text.startswith("0x")
-    return text if text and is_plain else f"0x{key.hex()}"
+    return escaped_text(text.encode()) if text and is_plain else f"0x{key.hex()}"
 
 
 def _number(text: str, order: KeyOrder) -> bytes:
@@ -73,9 +120,9 @@ def _number(text: str, order: KeyOrder) -> bytes:
         with np.errstate(over="ignore"):
             item = np.array([number], dtype)
     except (ValueError, OverflowError):
-        raise _invalid(text, f"it is no {dtype}", f"write {_example(order)}") from None
+        raise invalid_item(text, f"it is no {dtype}", f"write {_example(order)}") from None
     if dtype.kind == "f" and np.isinf(item[0]) and "inf" not in text.lower():
-        raise _invalid(text, f"it is too large for {dtype}", "write inf, or a lesser number")
+        raise invalid_item(text, f"it is too large for {dtype}", "write inf, or a lesser number")
     return item.tobytes()
 
 
@@ -86,17 +133,17 @@ def _example(order: KeyOrder) -> str:
     return f"a whole number from {limits.min} to {limits.max}"
 
 
-def _record(text: str, words: Sequence[str], parts: Sequence[RecordOrder], size: int) -> bytes:
-    """A record whose keys are these words, with zeros elsewhere."""
+def _record(text: str, parts: Sequence[RecordOrder], size: int) -> bytes:
+    """A record with these keys, and zeros elsewhere."""
     record = np.zeros((1, size), np.uint8)
-    for word, part in zip(words, parts, strict=True):
+    for word, part in zip(parse_fields(text, len(parts)), parts, strict=True):
         if part.key is not None:
             part.put(np.frombuffer(_number(word, part.key), part.key.dtype), record)
             continue
-        key = _from_hexadecimal(word) or os.fsencode(word)
+        key = _from_hexadecimal(word) or parse_bytes(text, word)
         if len(key) > part.width:
             way_out = f"write fewer, or 0x and up to {2 * part.width} hexadecimal digits"
-            raise _invalid(text, f"a key has {part.width} bytes, and {word!r} has {len(key)}", way_out)
+            raise invalid_item(text, f"a key has {part.width} bytes, and {word!r} has {len(key)}", way_out)
         record[0, part.offset : part.offset + len(key)] = np.frombuffer(key, np.uint8)
     return record.tobytes()
 
@@ -109,41 +156,13 @@ def _from_hexadecimal(word: str) -> bytes:
         return b""
 
 
-def _line(text: str, inputs: Inputs) -> bytes:
-    line, order = os.fsencode(text), inputs.order
-    if b"\n" in line and order.end == b"\n":
-        raise _invalid(text, "a line ends at a newline", "write one line without its end")
+def _item_of(text: str, words: Sequence[bytes], inputs: Inputs) -> bytes:
     try:
-        line = inputs.layout.format.item_of(line, order)
+        return inputs.layout.format.item_of(words, inputs.order)
     except UsageError as error:
-        raise _invalid(text, error.what, error.way_out) from None
-    _check_keys(text, line, order)
-    return line
+        raise invalid_item(text, error.what, error.way_out) from None
 
 
-def _check_keys(text: str, line: bytes, order: Order) -> None:
-    """Raise UsageError for a line that has no such field as a key, and warn of one with a text in place of a number."""
-    keys = order.text.keys if order.text is not None else ()
-    for number, key in enumerate(keys):
-        if not key.start_field:
-            continue
-        begin, end = key_bounds(order, number, line)
-        word = order.item_word
-        if begin == len(line) and line[-1:] not in _separators_of(order):
-            what = f"it is taken for a whole {word}, and has no field for {order.key_option(number)}"
-            raise _invalid(text, what, f"write the {word} up to the key, with any text in the fields ahead of it")
-        if not is_number_like(key, line[begin:end]):
-            shown = order.quoted(line[begin:end])
-            getLogger("gpumerge").warning(
-                "gpumerge: warning: --of %r is taken for a whole %s, whose key %s by %s is not a number",
-                text, word, shown, order.key_option(number),
-            )  # fmt: skip
-
-
-def _separators_of(order: Order) -> tuple[bytes, ...]:
-    separator = None if order.text is None else order.text.separator
-    return (b" ", b"\t") if separator is None else (bytes([separator]),)
-
-
-def _invalid(text: str, what: str, way_out: str) -> UsageError:
-    return UsageError(f"--of {text!r}: {what}", way_out=way_out)
+def invalid_item(text: str, what: str, way_out: str) -> UsageError:
+    """An error of an item that a user wrote."""
+    return UsageError(f"--of '{printable(text)}': {what}", way_out=way_out)

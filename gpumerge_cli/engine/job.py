@@ -13,8 +13,10 @@ from gpumerge_cli.formats.items import Items
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.record_joins import JoinRules
+from gpumerge_cli.urls import shown
 
 Kind = Literal["merge", "sort", "check", "rank"]
+_MOST_NAMED = 3
 BackendChoice = Literal["auto", "gpu", "cpu"]
 
 
@@ -37,7 +39,7 @@ class Questions:
     at: tuple[int, ...] = ()
     """Ranks, whose items are wanted."""
     quantiles: tuple[str, ...] = ()
-    """Numbers from 0 to 1 as fractions.Fraction reads them.
+    """Parts of the merge as units.parse_quantile reads them.
 
     Each stands for the rank of the least item that has at least this part of all items at or ahead of it."""
     of: tuple[str, ...] = ()
@@ -147,3 +149,12 @@ class Job:
     resources: Resources = field(default_factory=Resources)
     report: str | None = None
     """The file for its report."""
+
+    @property
+    def description(self) -> str:
+        """Its work in words: "merge of a.txt, b.txt to c.txt"."""
+        rules = self.operation
+        name = rules.name or (rules.equals.name_of_set if rules.kind == "merge" else rules.kind)
+        names = [*self.inputs[:_MOST_NAMED], *([f"{len(self.inputs)} files in all"] * (len(self.inputs) > _MOST_NAMED))]
+        to = "" if rules.kind == "check" else f" to {shown(self.output.name)}"
+        return f"{name} of {', '.join(map(shown, names))}{to}"

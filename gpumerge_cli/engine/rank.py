@@ -8,15 +8,20 @@ from math import ceil
 from typing import Any
 
 from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.engine.escapes import printable
+from gpumerge_cli.engine.file_places import FilePlaces
 from gpumerge_cli.engine.inputs import Inputs, open_inputs
-from gpumerge_cli.engine.item_text import format_item, is_number, parse_item
+from gpumerge_cli.engine.item_text import format_item, is_number, item_heading, parse_item
 from gpumerge_cli.engine.job import Job, Questions
+from gpumerge_cli.engine.line_keys import Keys, line_keys
 from gpumerge_cli.engine.memory import check_memory
 from gpumerge_cli.engine.ranks import RankCut, Ranks, merge_ranks
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.part_names import MOST_PARTS
 from gpumerge_cli.native.comparison import key_by
+from gpumerge_cli.native.cuts import Cuts
 from gpumerge_cli.plan import Chunk, Planner
+from gpumerge_cli.units import parse_quantile
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,9 @@ class RankAnswer:
     quantile: str | None
     """As the user wrote it, or None."""
     item: str | None
-    """As text that --of takes; None behind the last item."""
+    """All of a line, another item as --of takes it; None behind the last item."""
+    key: str | None
+    """The text that --of takes: the keys of a line, or the item; None behind the last item."""
     source: int | None
     """The number of its input, in which it has the number counts[source]."""
     counts: tuple[int, ...]
@@ -41,6 +48,7 @@ class ItemAnswer:
     """The ranks of an item."""
 
     item: str
+    """As the user wrote it, as printable text."""
     lower: int
     """Items that go ahead of it."""
     upper: int
@@ -59,8 +67,6 @@ class Answers:
 
     names: tuple[str, ...]
     """Those of the inputs."""
-    sizes: tuple[int, ...]
-    """Bytes of the items of each input."""
     order: str
     """The order in words."""
     texts: bool
@@ -72,8 +78,10 @@ class Answers:
     parts: tuple[Chunk, ...] = ()
     item_bytes: int = 0
     """Bytes of an item; 0 for lines."""
-    word: str = "item"
-    """The word for an item."""
+    heading: str = "item"
+    """The word for an item, or the names of its keys."""
+    keyed: bool = False
+    """Whether items are asked for by the keys of lines."""
 
     def as_dict(self) -> dict[str, Any]:
         """The answers as plain values, for JSON. A row has a value for each input."""
@@ -90,12 +98,13 @@ class Answers:
         quantile = {} if one.quantile is None else {"quantile": one.quantile}
         place = {} if one.source is None else {"input": self.names[one.source], "index": one.counts[one.source]}
         item = None if one.item is None else self._plain(one.item)
-        return {"rank": one.rank, **quantile, "item": item, **place,
+        key = {"key": one.key} if self.keyed else {}
+        return {"rank": one.rank, **quantile, **key, "item": item, **place,
                 "ahead": list(one.counts), "offsets": list(one.offsets)}  # fmt: skip
 
     def _of(self, one: ItemAnswer) -> dict[str, Any]:
         return {
-            "item": self._plain(one.item),
+            "key" if self.keyed else "item": self._plain(one.item),
             "lower": one.lower,
             "upper": one.upper,
             "count": one.upper - one.lower,
@@ -142,73 +151,102 @@ def answer(job: Job) -> Answers:
         )
     with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
         check_memory(job, inputs)
-        wanted = _items(questions.of, inputs) if questions.of else []
-        ranks = merge_ranks(inputs, job.resources.threads)
-        wanted_ranks = [(rank, None) for rank in questions.at] + [
-            (_rank_of(one, ranks), one) for one in questions.quantiles
-        ]
-        found = [_item_at(rank, quantile, inputs, ranks) for rank, quantile in wanted_ranks]
-        items = [_ranks_of(text, item, inputs, ranks) for text, item in zip(questions.of, wanted, strict=True)]
-        parts: Sequence[Chunk] = ()
-        if questions.split is not None:
-            parts = Planner(inputs.sources, inputs.order).parts(questions.split)
-            for part in parts[1:]:
-                _checked_source([low for low, _ in part.ranges], inputs)
+        search = _Search(inputs, merge_ranks(inputs, job.resources.threads))
+        wanted = [(text, search.parsed(text)) for text in questions.of]
+        ranks = [(rank, None) for rank in questions.at] + [(search.rank_of(one), one) for one in questions.quantiles]
+        found = [search.item_at(rank, quantile) for rank, quantile in ranks]
+        items = [search.ranks_of(text, item) for text, item in wanted]
+        parts = [] if questions.split is None else search.parts(questions.split)
         for source in inputs.sources:
             source.check_unchanged()
         item_bytes = inputs.order.item_bytes
         return Answers(
             tuple(source.name for source in inputs.sources),
-            tuple(source.size for source in inputs.sources),
             inputs.order.describe(),
             not is_number(inputs.order),
-            ranks.all().rank if item_bytes or questions.quantiles else None,
+            search.ranks.all().rank if item_bytes or questions.quantiles else None,
             tuple(found),
             tuple(items),
             tuple(parts),
             item_bytes,
-            inputs.order.item_word or "item",
+            item_heading(inputs.order) if search.keys is None else search.keys.heading,
+            search.keys is not None,
         )
 
 
-def _items(texts: Sequence[str], inputs: Inputs) -> list[bytes]:
-    return [parse_item(text, inputs) for text in texts]
+class _Search:
+    """Finds the answers to single questions."""
 
+    def __init__(self, inputs: Inputs, ranks: Ranks) -> None:
+        self.keys = line_keys(inputs.order)
+        self.ranks = ranks
+        self._inputs = inputs
+        self._cuts = Cuts(inputs.sources, inputs.order)
+        self._places = FilePlaces(inputs)
 
-def _rank_of(quantile: str, ranks: Ranks) -> int:
-    """The rank of the least item that has at least this part of all items at or ahead of it."""
-    from fractions import Fraction  # it loads decimals
+    def parsed(self, text: str) -> bytes | Keys:
+        """The item, or the keys, that a text states."""
+        return parse_item(text, self._inputs) if self.keys is None else self.keys.parse(text)
 
-    total = ranks.all().rank
-    if not total:
-        raise UsageError("--quantile: the files hold no items", way_out="leave it out")
-    return max(0, ceil(Fraction(quantile) * total) - 1)
+    def rank_of(self, quantile: str) -> int:
+        """The rank of the least item that has at least this part of all items at or ahead of it."""
+        total = self.ranks.all().rank
+        if not total:
+            raise UsageError("--quantile: the files hold no items", way_out="leave it out")
+        return max(0, ceil(parse_quantile(quantile) * total) - 1)
 
+    def item_at(self, rank: int, quantile: str | None) -> RankAnswer:
+        """The item of a rank."""
+        inputs, cut = self._inputs, self.ranks.cut(rank)
+        if cut.rank < rank:
+            word = inputs.order.item_word or "item"
+            raise UsageError(
+                f"--at {rank}: the merge has {cut.rank} {word}s", way_out=f"ask for a rank from 0 to {cut.rank}"
+            )
+        source, item, key = _checked_source(cut.positions.tolist(), inputs), None, None
+        if source is not None:
+            data = inputs.sources[source].item_at(int(cut.positions[source]))
+            item = format_item(data, inputs.order)
+            key = item if self.keys is None else self.keys.format(data)
+        return RankAnswer(rank, quantile, item, key, source, *self._row(cut))
 
-def _item_at(rank: int, quantile: str | None, inputs: Inputs, ranks: Ranks) -> RankAnswer:
-    cut = ranks.cut(rank)
-    if cut.rank < rank:
-        word = inputs.order.item_word or "item"
-        raise UsageError(
-            f"--at {rank}: the merge has {cut.rank} {word}s", way_out=f"ask for a rank from 0 to {cut.rank}"
-        )
-    source = _checked_source(cut.positions.tolist(), inputs)
-    item = None
-    if source is not None:
-        item = format_item(inputs.sources[source].item_at(int(cut.positions[source])), inputs.order)
-    return RankAnswer(rank, quantile, item, source, *_row(cut))
+    def ranks_of(self, text: str, wanted: bytes | Keys) -> ItemAnswer:
+        """The ranks of an item, or of the items with these keys."""
+        ahead, behind = self._bounds(wanted)
+        if ahead == behind and self.keys is None and self._inputs.order.item_word == "record":
+            # The carriage return at a record's end is hardly ever written.
+            with_return = self._bounds(self.parsed(f"{text}\\r"))
+            if with_return[0] != with_return[1]:
+                ahead, behind = with_return
+        low = self.ranks.counted(ahead)
+        high = self.ranks.counted(behind, low)
+        for cut in (ahead, behind):
+            _checked_source(cut, self._inputs)
+        counts, offsets = self._row(low)
+        return ItemAnswer(printable(text), low.rank, high.rank, counts, self._row(high)[0], offsets)
 
+    def parts(self, number: int) -> list[Chunk]:
+        """Even parts of the merge. Their ranges end where the files do."""
+        parts = Planner(self._inputs.sources, self._inputs.order).parts(number)
+        for part in parts[1:]:
+            _checked_source([low for low, _ in part.ranges], self._inputs)
+        return [self._in_files(part) for part in parts]
 
-def _ranks_of(text: str, item: bytes, inputs: Inputs, ranks: Ranks) -> ItemAnswer:
-    low, high = ranks.bounds(item)
-    for cut in (low, high):
-        _checked_source(cut.positions.tolist(), inputs)
-    counts, offsets = _row(low)
-    return ItemAnswer(text, low.rank, high.rank, counts, _row(high)[0], offsets)
+    def _bounds(self, wanted: bytes | Keys) -> tuple[Sequence[int], Sequence[int]]:
+        if isinstance(wanted, bytes):
+            return self._cuts.bounds(wanted)
+        assert self.keys is not None
+        return self.keys.bounds(wanted, self._inputs.sources)
 
+    def _row(self, cut: RankCut) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        positions = cut.positions.tolist()
+        return tuple(cut.counts.tolist()), tuple(map(self._places.place, range(len(positions)), positions))
 
-def _row(cut: RankCut) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return tuple(cut.counts.tolist()), tuple(cut.positions.tolist())
+    def _in_files(self, part: Chunk) -> Chunk:
+        """A part with its ranges in the files and its offset in the output."""
+        place, ends = self._places.place, list(enumerate(part.ranges))
+        offset = sum(self._places.ahead(number, low) for number, (low, _) in ends)
+        return Chunk(tuple((place(number, low), place(number, high)) for number, (low, high) in ends), offset)
 
 
 def _checked_source(positions: Sequence[int], inputs: Inputs) -> int | None:

@@ -66,11 +66,8 @@ class Ranks(Protocol):
     def from_end(self, count: int) -> Row:
         """The positions ahead of the last `count` items, or ahead of all if there are fewer."""
 
-    def bounds(self, item: bytes) -> tuple[RankCut, RankCut]:
-        """The cuts ahead of all items that equal `item`, and behind them.
-
-        item: the native bytes of a key, a record, or a line without its end.
-        """
+    def counted(self, positions: Sequence[int], since: RankCut | None = None) -> RankCut:
+        """The cut at the starts of these items. since: a cut that does not lie behind it."""
 
     def chunk(self, start: int, stop: int | None) -> Chunk:
         """The items that a RankRange names."""
@@ -116,11 +113,11 @@ class FixedRanks(_Cutter):
         self._item = order.item_bytes
 
     def all(self) -> RankCut:
-        return self._counted(self._sizes)
+        return self._at(self._sizes)
 
     def cut(self, rank: int) -> RankCut:
         (positions,) = self.cuts(np.array([min(rank, self.all().rank)], np.int64))
-        return self._counted(positions)
+        return self._at(positions)
 
     def cuts(self, ranks: Row) -> NDArray[np.int64]:
         """The positions behind so many items, ascending; int64, shape (ranks, sources)."""
@@ -144,11 +141,10 @@ class FixedRanks(_Cutter):
     def from_end(self, count: int) -> Row:
         return self.cut(max(0, self.all().rank - count)).positions
 
-    def bounds(self, item: bytes) -> tuple[RankCut, RankCut]:
-        ahead, behind = (np.array(cut, np.int64) for cut in self._cuts.bounds(item))
-        return self._counted(ahead), self._counted(behind)
+    def counted(self, positions: Sequence[int], since: RankCut | None = None) -> RankCut:
+        return self._at(np.array(positions, np.int64))
 
-    def _counted(self, positions: Row) -> RankCut:
+    def _at(self, positions: Row) -> RankCut:
         return RankCut(positions, positions // self._item)
 
 
@@ -222,10 +218,9 @@ class LineRanks(_Cutter):
         bracket = _Bracket(self._zeros, self._sizes, None, self._zeros, self._line_bytes)
         return self._found(bracket, -count).positions
 
-    def bounds(self, item: bytes) -> tuple[RankCut, RankCut]:
-        ahead, behind = (np.array(cut, np.int64) for cut in self._cuts.bounds(item))
-        first = RankCut(ahead, self._lines(self._zeros, ahead))
-        return first, RankCut(behind, first.counts + self._lines(ahead, behind))
+    def counted(self, positions: Sequence[int], since: RankCut | None = None) -> RankCut:
+        row, start = np.array(positions, np.int64), since or self._known[0]
+        return RankCut(row, start.counts + self._lines(start.positions, row))
 
     def _keep(self, cut: RankCut) -> None:
         self._known = sorted([*self._known, cut], key=lambda one: int(one.positions.sum()))

@@ -15,7 +15,7 @@ from gpumerge_cli.engine.inputs import Inputs, open_inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.launches import policy_of
 from gpumerge_cli.engine.local import LOCAL
-from gpumerge_cli.engine.margins import check_margin, counts_file
+from gpumerge_cli.engine.margins import counts_file, prepared_margin
 from gpumerge_cli.engine.memory import check_memory
 from gpumerge_cli.engine.outcome import Outcome, sort_outcome
 from gpumerge_cli.engine.output import Output, output_names
@@ -130,7 +130,9 @@ def _prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
 
         job, inputs = prepared(job, inputs)
     if operation.margin is not None:
-        check_margin(operation.margin, inputs)
+        margin, inputs = prepared_margin(operation.margin, inputs)
+        operation = replace(operation, margin=margin)
+        job = replace(job, operation=operation)
     check_memory(job, inputs)
     return job, replace(inputs, sources=inputs.sources[::-1]) if operation.turned else inputs
 
@@ -251,11 +253,11 @@ def _joining(work: Pass, number: int, join: Join) -> JoinContext:
     headers = [source.header.removeprefix(BOM) for source in work.sources if isinstance(source, LineSource)]
     headers = [line.rstrip(b"\r\n") for line in headers] if header and join.quoted else []
 
-    def options(order: Order) -> str:
-        return join.options_for(order.text.keys if order.text is not None else (), headers)
+    def proposal(order: Order) -> str:
+        return join.proposal(order.text.keys if order.text is not None else (), headers)
 
     command = f"gpumerge sort{' --header 1' * header} {join.sorting(number)}"
-    return JoinContext(command, (work.sources[1 - number], work.order_of(1 - number)), options)
+    return JoinContext(command, (work.sources[1 - number], work.order_of(1 - number)), proposal)
 
 
 def plan_files(job: Job) -> Plan:

@@ -67,10 +67,7 @@ def count_cuts(splits: Sequence[Split], total: int) -> tuple[int, int]:
 def cut_ranks(splits: Sequence[Split], total: int) -> Iterator[int]:
     """The ranks, in order, at which the last of `splits` cuts and no split before it does."""
     *coarser, finest = splits
-    edges = [(0, total)]
-    for split in coarser:
-        edges = [piece for start, stop in edges for piece in _pieces(split, start, stop)]
-    for start, stop in edges:
+    for start, stop in piece_ranges(coarser, total):
         for piece, _ in _pieces(finest, start, stop):
             if piece > start:
                 yield piece

@@ -59,6 +59,8 @@ def records_of(
     counted = any(key.start_char or key.kind.source for key in order.keys)  # then a quote written twice counts
     if within is None or shape is None or not shape.proper or (shape.doubled and counted):
         copied = [_copied(source, number, write_fields, order, progress) for number, source in enumerate(sources)]
+        for copy, source in zip(copied, sources, strict=True):
+            copy.origin = source.held
         return CsvRecords(copied, order_of_fields(order), without_fields)
     if shape.lines:
         return CsvRecords(list(sources), within, None)

@@ -40,6 +40,11 @@ class EndedSource:
         return self._file.tag
 
     @property
+    def held(self) -> int:
+        """The bytes of the stream that the file holds: all, or all but the supplied last terminator."""
+        return self._held
+
+    @property
     def extent(self) -> Extent | None:
         return self._file.extent(self._base, self._held)
 
@@ -115,6 +120,8 @@ class LineSource(EndedSource):
         super().__init__(file, terminator)
         self.requested_header = header_lines
         self.marked = marked
+        self.origin: int | None = None
+        """The bytes of the file's items, of which this is a copy with longer lines; None for other sources."""
         self._header_lines = 0
         start = 0
         is_mark = file.size == len(BOM) and file.read(0, len(BOM)) == BOM

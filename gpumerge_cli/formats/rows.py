@@ -117,13 +117,9 @@ class RowFormat(Format):
         finally:
             file.close()
 
-    def item_of(self, line: bytes, order: Order) -> bytes:
-        """See Format. The line has the values of the keys, with commas between."""
+    def item_of(self, words: Sequence[bytes], order: Order) -> bytes:
+        """See Format."""
         assert isinstance(order, RowOrder)
-        words = line.split(b",") if len(order.keys_of_rows) > 1 else [line]
-        if len(words) != len(order.keys_of_rows):
-            what = f"the key has {len(order.keys_of_rows)} columns"
-            raise UsageError(what, way_out="write a value for each, with commas between")
         pairs = zip(order.keys_of_rows, words, strict=True)
         return MARK.join([*(escaped(image_of(key.type, _value(key.type, word))) for key, word in pairs), b""])
 
@@ -253,7 +249,9 @@ def _packed(columns: Sequence[Column], values: Sequence[Values]) -> Iterator[byt
 
 
 def _value(type: str, word: bytes) -> Any:
-    """The value that a text says. Raises UsageError."""
+    """The value that a text says, None for "null" in place of a number. Raises UsageError."""
+    if word == b"null" and type != BYTES:
+        return None
     try:
         value: Any = word if type == BYTES else float(word) if type == "float64" else int(word)
         image_of(type, value)

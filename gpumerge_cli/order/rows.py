@@ -60,9 +60,14 @@ class RowOrder(TextOrder):
         return item
 
     def number(self, item: bytes, *, short: bool = False) -> str | None:
+        values = self.values(item)
+        return ", ".join(v if isinstance(v, str) else v.decode("utf-8", "backslashreplace") for v in values)
+
+    def values(self, item: bytes) -> list[str | bytes]:
+        """The keys of an item: numbers and "null" as text, others as they are."""
         images = item.split(MARK)
         fields = [key.start_field for key in self.rules.keys]
-        return ", ".join(value_text(self.keys_of_rows[field].type, unescaped(images[field])) for field in fields)
+        return [value_of_image(self.keys_of_rows[field].type, unescaped(images[field])) for field in fields]
 
     def by_key(self) -> Sequence[Order]:
         return [replace(self, rules=replace(self.rules, keys=(key,))) for key in self.rules.keys]
@@ -94,12 +99,12 @@ def image_of(type: str, value: Any) -> bytes:
     return _VALUE + bits.to_bytes(8, "big")
 
 
-def value_text(type: str, image: bytes) -> str:
-    """The value of an image as text, "null" for a null."""
+def value_of_image(type: str, image: bytes) -> str | bytes:
+    """The value of an image, "null" for a null; numbers as text."""
     if image[:1] != _VALUE:
         return "null"
     if type == BYTES:
-        return image[1:].decode("utf-8", "backslashreplace")
+        return image[1:]
     bits = int.from_bytes(image[1:], "big")
     if type == "float64":
         bits = bits - _TOP if bits & _TOP else 2 * _TOP - 1 - bits

@@ -169,17 +169,18 @@ class LineOrder:
 
     def record_of(self, line: bytes) -> bytes:
         """A line as users know it: a line that the parser of CSV made is a record, then its fields."""
-        return line.split(_MARK, 1)[0] if self._has_fields else line
+        return line.split(_MARK, 1)[0] if self.has_fields else line
 
     def between_fields(self, part: bytes) -> bytes:
         """A part of a line, with the separator of the file where the line was made of fields."""
-        if self.of_records is None or not self._has_fields:
+        if self.of_records is None or not self.has_fields:
             return part
         separator = self.of_records.separator
         return part.replace(_MARK, bytes([_COMMA if separator is None else separator]))
 
     @property
-    def _has_fields(self) -> bool:
+    def has_fields(self) -> bool:
+        """Whether a line is a record, then its fields: see `record_of`."""
         return (self.separator, self.terminator, self.quoted) == (SEPARATOR, NUL, False)
 
     @property

@@ -32,6 +32,8 @@ uint64_t image_of_key(const OrderSpec& order, const unsigned char* item)
     return field_image(field, item + field.offset, field.width < 8 ? static_cast<int>(field.width) : 8);
 }
 
+size_t words_of_lines(const OrderSpec& order) { return static_cast<size_t>(lines_of(order).words); }
+
 bool is_plain(const OrderSpec& order) { return order.kind == LINES && lines_of(order).plain(); }
 
 bool is_reversed(const OrderSpec& order) { return (lines_of(order).flags & REVERSE) != 0; }

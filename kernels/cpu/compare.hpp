@@ -17,7 +17,7 @@ inline FieldSpec field_of(const OrderSpec& order, int64_t number)
 }
 
 // The words of an order of lines: see LineOrder of ../fields.cuh.
-inline size_t words_of_lines(const OrderSpec& order) { return static_cast<size_t>(order.table[4]); }
+size_t words_of_lines(const OrderSpec& order);
 
 // A key that is all of an item, as a field.
 inline FieldSpec whole_key(const OrderSpec& order) { return {0, order.width, order.kind, 0, order.descending}; }

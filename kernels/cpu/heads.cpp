@@ -59,7 +59,7 @@ struct Held {
 // The images of lines without keys. The text is compared where these are equal.
 struct PlainWords {
     Word words[2];
-    static constexpr bool told = false;
+    static constexpr bool exact = false;
 
     PlainWords(const LineOrder& order, Text line) : words{first_word(line), 0}
     {
@@ -70,7 +70,7 @@ struct PlainWords {
 struct Head {
     Word words[2];
     Text line;
-    bool told;
+    bool exact;
 };
 
 // A run: the bytes [0, limit) of its room, of which those ahead of `stop` are lines that went out, and the head.
@@ -188,7 +188,7 @@ private:
     Head head_of(Text line) const
     {
         const Words words(line_order(), line);
-        return {{words.words[0], words.words[1]}, line, words.told};
+        return {{words.words[0], words.words[1]}, line, words.exact};
     }
 
     // Negative, zero or positive, if x goes before, with or behind y.
@@ -202,7 +202,7 @@ private:
     __attribute__((noinline)) int compare_texts(const Head& x, const Head& y) const
     {
         const LineOrder& order = line_order();
-        if (x.told && y.told) return compare_last_resort(order, x.line, y.line);
+        if (x.exact && y.exact) return compare_last_resort(order, x.line, y.line);
         if (!(order.flags & PLAIN)) return compare_by_keys(order, x.line, y.line);
         const int result = compare_bytes(x.line, y.line);
         return order.flags & REVERSE ? -result : result;

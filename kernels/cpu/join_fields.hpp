@@ -2,12 +2,12 @@
 #pragma once
 
 // text: a line without its terminator, and of CSV without the carriage return ahead of it. key: what compares. image: has the
-// order of keys, but keys of equal images may differ unless both images are `told`. judge() tells the rest: `field`, the join
+// order of keys, but keys of equal images may differ unless both images are `exact`. judge() tells the rest: `field`, the join
 // field as it stands, and whether the other fields can be copied as they lie.
 struct JoinLine {
     WideWord image = 0;
     Text text{nullptr, nullptr}, key{nullptr, nullptr}, field{nullptr, nullptr};
-    bool told = false, raw = false, returns = false;  // returns: a carriage return follows the text
+    bool exact = false, raw = false, returns = false;  // returns: a carriage return follows the text
 
     // The line lies so much further on in memory. key_too: so does its key.
     void move(ptrdiff_t bytes, bool key_too)
@@ -22,7 +22,7 @@ struct JoinLine {
 class KeyOrder {
 public:
     explicit KeyOrder(const OrderSpec& order)
-        : order_(order), plain_(is_plain(order)), turned_((order.table[0] & REVERSE) != 0 ? ~WideWord{0} : 0)
+        : order_(order), plain_(is_plain(order)), turned_(is_reversed(order) ? ~WideWord{0} : 0)
     {
     }
 
@@ -35,7 +35,7 @@ public:
         }
         const Prefix prefix = key_prefix(*reinterpret_cast<const LineOrder*>(order_.table), line.key);
         line.image = prefix.bits;
-        line.told = prefix.told;
+        line.exact = prefix.exact;
     }
 
     // Negative, zero or positive, if the key of x goes before, with or behind that of y.
@@ -48,7 +48,7 @@ private:
     // Compares keys whose images are equal.
     int compare_rest(const JoinLine& x, const JoinLine& y) const
     {
-        if (x.told && y.told) return 0;
+        if (x.exact && y.exact) return 0;
         const long long x_size = x.key.stop - x.key.start, y_size = y.key.stop - y.key.start;
         if (!plain_) return compare_items(order_, x.key.start, x_size, y.key.start, y_size);
         if (x_size == y_size && x_size <= 16) return 0;
@@ -116,6 +116,19 @@ public:
         line.raw = there && (order_.separator >= 0 || is_simple(line.text));
     }
 
+    // Whether a line of CSV that is not empty has so many fields.
+    bool has_fields(Text text, int64_t count) const
+    {
+        const unsigned char separator = static_cast<unsigned char>(order_.separator % QUOTED);
+        int64_t found = 1;
+        for (Place at = text.start; at < text.stop; at += 64) {
+            const Word inside = text.stop - at < 64 ? (1ull << (text.stop - at)) - 1 : ~0ull;
+            if ((matches_at(at, '"') & inside) != 0) return quoted_fields(text) == count;
+            found += __builtin_popcountll(matches_at(at, separator) & inside);
+        }
+        return found == count;
+    }
+
     // Appends all fields of a line as they stand. There are none in an empty line, and none in blanks that fields do not lie
     // between. Blanks at a line's end have an empty field behind them.
     void split(Text text, std::vector<Text>& fields) const
@@ -141,6 +154,13 @@ public:
     }
 
 private:
+    int64_t quoted_fields(Text text) const
+    {
+        int64_t found = 1;
+        for (Place at = text.start; (at = field_end(at, text.stop, order_.separator)) != text.stop; ++at) ++found;
+        return found;
+    }
+
     __attribute__((noinline)) Text make_key(const FieldMarks& marks, Text text, Buffer& made) const
     {
         unsigned char* const out = made.reserve(static_cast<size_t>(text.stop - text.start + order_.keys));

@@ -77,7 +77,7 @@ public:
 
     explicit RecordKind(const JoinSpec& spec)
         : keys_(*spec.keys), tables_{spec.sources[0].key, spec.sources[1].key},
-          told_(fields_of(keys_) == 1 && field_of(keys_, 0).width <= 8), out(spec, room_)
+          exact_(fields_of(keys_) == 1 && field_of(keys_, 0).width <= 8), out(spec, room_)
     {
         for (size_t input = 0; input < 2; ++input) sizes_[input] = record_in(tables_[input]);
     }
@@ -97,7 +97,7 @@ public:
     int compare(const JoinRecord& x, const JoinRecord& y) const
     {
         if (x.image != y.image) return x.image < y.image ? -1 : 1;
-        return told_ ? 0 : compare_items(keys_, x.key, keys_.record, y.key, keys_.record);
+        return exact_ ? 0 : compare_items(keys_, x.key, keys_.record, y.key, keys_.record);
     }
 
     static const unsigned char* begin_of(const JoinRecord& record) { return record.at; }
@@ -121,7 +121,7 @@ private:
     const OrderSpec keys_;
     const int64_t* const tables_[2];
     int64_t sizes_[2];
-    const bool told_;
+    const bool exact_;
     Buffer room_;
 
 public:

@@ -6,7 +6,6 @@
 
 const Lines NO_LINES{};
 constexpr long long UNCHECKED = 16;  // fewer certain steps are not worth the set-up of a loop without checks
-constexpr int CHAINS = 4;
 
 struct ByImage {
     static bool before(Item y, Item x) { return ::before(y, x, NO_LINES); }

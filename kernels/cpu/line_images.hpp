@@ -93,7 +93,7 @@ struct Images {
 
     // Finds the bits in which the images of keys differ. key_bits: the most bits of two words that belong to keys.
     struct KeyedSurvey {
-        bool told = true;
+        bool exact = true;
         int key_bits = 0;
         Differences words[2];
     };
@@ -107,8 +107,8 @@ struct Images {
         const Word differing[2] = {all.words[0].bits(), all.words[1].bits()};
         const Word of_keys[2] = {key_bits >= 64 ? differing[0] : differing[0] & ~(~0ull >> key_bits),
             key_bits <= 64 ? 0 : key_bits >= 128 ? differing[1] : differing[1] & ~(~0ull >> (key_bits - 64))};
-        known.keys_told = all.told && bits_of(of_keys) <= 64;
-        known.have_ties = !(known.keys_told && order.flags & STABLE);
+        known.keys_exact = all.exact && bits_of(of_keys) <= 64;
+        known.have_ties = !(known.keys_exact && order.flags & STABLE);
         const Packing<2> packing(differing);
         team.share(count, LEAST, [&](int64_t first, int64_t last, int) {
             for (int64_t at = first; at < last; ++at)
@@ -133,7 +133,7 @@ struct Images {
     struct KeyWords {
         Word words[2];
         int key_bits;
-        bool told;
+        bool exact;
 
         KeyWords() = default;
         __attribute__((always_inline)) KeyWords(const LineOrder& order, Text line)
@@ -142,7 +142,7 @@ struct Images {
             words[0] = in_register(static_cast<Word>(prefix.bits >> 64));
             words[1] = in_register(static_cast<Word>(prefix.bits));
             key_bits = 128 - prefix.rest;
-            told = prefix.told;
+            exact = prefix.exact;
         }
 
         static void add(Differences& differences, Word word) { differences.add(word); }
@@ -157,11 +157,11 @@ struct Images {
             unsigned char bytes[48];
             int position = 0;
             bool plain = true;
-            told = true;
+            exact = true;
             const FieldMarks marks(order, line);
             for (long long number = 0; number < order.keys; ++number) {
                 if (position >= 16) {
-                    told = false;
+                    exact = false;
                     break;
                 }
                 const Key& key = order.key(number);
@@ -169,7 +169,7 @@ struct Images {
                 put(bytes + position, found.bytes, key.flags & KEY_REVERSE);
                 plain &= !found.has_0_or_1;
                 position += found.length + 1;
-                told &= position <= 16;
+                exact &= position <= 16;
             }
             if (!plain) [[unlikely]] {
                 KeyWords::operator=(KeyWords(order, line));
@@ -195,7 +195,7 @@ struct Images {
     struct NumberWords {
         Word words[2];
         static constexpr int key_bits = 64;
-        bool told;
+        bool exact;
 
         __attribute__((always_inline)) NumberWords(const LineOrder& order, Text line)
         {
@@ -204,14 +204,14 @@ struct Images {
             Word image;
             if (number.digits > 0) [[likely]] {
                 image = signed_image(number.negative, magnitude_image(number.exponent, number.digits, false));
-                told = true;
+                exact = true;
             } else {
                 image = number_image(text);
-                told = is_exact(image);
+                exact = is_exact(image);
             }
             words[0] = order.key(0).flags & KEY_REVERSE ? ~image : image;
             words[1] = 0;
-            if (told && !(order.flags & STABLE)) words[1] = order.flags & REVERSE ? ~first_word(line) : first_word(line);
+            if (exact && !(order.flags & STABLE)) words[1] = order.flags & REVERSE ? ~first_word(line) : first_word(line);
         }
 
         static void add(Differences& differences, Word word) { IN_FIELDS ? differences.add(word) : differences.add_number(word); }
@@ -233,7 +233,7 @@ struct Images {
                 const Words words(order, text_of(lines, rows[at].line));
                 rows[at].prefix = words.words[0];
                 following[at] = words.words[1];
-                here.told &= words.told;
+                here.exact &= words.exact;
                 here.key_bits = here.key_bits > words.key_bits ? here.key_bits : words.key_bits;
                 Words::add(here.words[0], words.words[0]);
                 Words::add(here.words[1], words.words[1]);
@@ -242,7 +242,7 @@ struct Images {
         });
         KeyedSurvey all;
         for (const KeyedSurvey& some : found) {
-            all.told &= some.told;
+            all.exact &= some.exact;
             all.key_bits = all.key_bits > some.key_bits ? all.key_bits : some.key_bits;
             for (int word = 0; word < 2; ++word) all.words[word].add(some.words[word]);
         }

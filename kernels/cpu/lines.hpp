@@ -16,7 +16,7 @@ struct LongLine {
 struct Lines {
     const unsigned char* text = nullptr;
     // Whether rows with equal prefixes may still differ: see keys.cuh and lines.cuh.
-    bool have_ties = true, keys_told = false;
+    bool have_ties = true, keys_exact = false;
 
     // For lines only. long_lines: the lines of LONG_LINE bytes or more, ascending. common: the number of bytes that all lines
     // share.

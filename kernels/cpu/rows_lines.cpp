@@ -38,7 +38,7 @@ private:
     {
         find_lines(nbytes);
         lines_.have_ties = true;
-        lines_.keys_told = false;
+        lines_.keys_exact = false;
         lines_.common = 0;
         if (count_ == 0) return;
         Images images{lines_, rows_.data(), count_, team};

@@ -7,7 +7,7 @@ public:
     static constexpr long long SHORT = 32;  // bytes of a text that is copied at once
 
     // The text beside a row. SHORT bytes of it are readable if it is no longer.
-    struct Said {
+    struct MarginText {
         const unsigned char* text;
         long long bytes;
         bool ahead, out;  // whether it stands ahead of the line; whether the row goes out
@@ -32,18 +32,18 @@ public:
     bool has_text() const { return margin.kind != NO_MARGIN && margin.kind != COUNT_APART; }
 
     // A row's text. It lies in the room, or lasts as long as this object and the margin.
-    Said said(const Item& row, unsigned char (&room)[SHORT]) const
+    MarginText text_of(const Item& row, unsigned char (&room)[SHORT]) const
     {
         if (margin.kind == COLUMNS) return columns_[row.prefix];
         const bool ahead = margin.kind == COUNT_AHEAD;
         int digits = 1;
         for (uint64_t left = row.prefix / 10; left > 0; left /= 10) ++digits;
-        const int width = ahead && digits < 7 ? 7 : digits, first = ahead ? 0 : 1;
+        const int width = ahead && digits < 7 && !margin.separator ? 7 : digits, first = ahead ? 0 : 1;
         for (int at = 0; at < width - digits; ++at) room[at] = ' ';
         uint64_t left = row.prefix;
         for (int at = first + width; at > first + width - digits; left /= 10)
             room[--at] = static_cast<unsigned char>('0' + left % 10);
-        room[ahead ? width : 0] = ahead ? ' ' : '\t';
+        room[ahead ? width : 0] = static_cast<unsigned char>(margin.separator ? margin.separator : ahead ? ' ' : '\t');
         return {room, width + 1, ahead, true};
     }
 
@@ -52,7 +52,7 @@ public:
         unsigned char room[SHORT];
         long long total = 0;
         for (long long at = 0; at < count; ++at) {
-            const Said text = said(rows[at], room);
+            const MarginText text = text_of(rows[at], room);
             total += text.out ? text.bytes + bytes_of_row(lines, rows[at].line) : 0;
         }
         return total;
@@ -65,7 +65,7 @@ public:
         unsigned char room[SHORT];
         for (long long at = 0; at < count; ++at) {
             if (at + AHEAD < count) __builtin_prefetch(lines.text + start_of_row(lines, rows[at + AHEAD].line));
-            const Said text = said(rows[at], room);
+            const MarginText text = text_of(rows[at], room);
             if (!text.out) continue;
             const unsigned char* const line = lines.text + start_of_row(lines, rows[at].line);
             const long long bytes = bytes_of_row(lines, rows[at].line), whole = text.bytes + bytes;
@@ -75,9 +75,10 @@ public:
                 ::copy<SHORT>(out, text.text);
                 copy_line(out + text.bytes, line, bytes);
             } else {
+                const long long tail = tail_of(line, bytes);
                 copy_line(out, line, bytes);
-                ::copy<SHORT>(out + bytes - 1, text.text);
-                out[whole - 1] = line[bytes - 1];
+                ::copy<SHORT>(out + bytes - tail, text.text);
+                for (long long back = tail; back > 0; --back) out[whole - back] = line[bytes - back];
             }
             out += whole;
         }
@@ -95,10 +96,11 @@ public:
             nbytes -= taken;
         };
         for (; nbytes > 0; ++row) {
-            const Said text = said(*row, room);
+            const MarginText text = text_of(*row, room);
             if (!text.out) continue;
             const unsigned char* const line = lines.text + start_of_row(lines, row->line);
-            const long long bytes = bytes_of_row(lines, row->line), front = text.ahead ? 0 : bytes - 1;
+            const long long bytes = bytes_of_row(lines, row->line);
+            const long long front = text.ahead ? 0 : bytes - tail_of(line, bytes);
             part(line, front);
             part(text.text, text.bytes);
             part(line + front, bytes - front);
@@ -106,6 +108,12 @@ public:
     }
 
 private:
+    // The bytes of a line's end, behind a text at the end.
+    long long tail_of(const unsigned char* line, long long bytes) const
+    {
+        return margin.separator && bytes > 1 && line[bytes - 2] == '\r' ? 2 : 1;
+    }
+
     // May write up to 63 bytes beyond the end.
     static void copy_line(unsigned char* out, const unsigned char* line, long long bytes)
     {
@@ -115,7 +123,7 @@ private:
     static constexpr int COLUMN_COUNT = 3;
     const Margin& margin;
     const Lines& lines;
-    Said columns_[COLUMN_COUNT];  // by the case in which a row goes out
+    MarginText columns_[COLUMN_COUNT];  // by the case in which a row goes out
     unsigned char column_rooms_[COLUMN_COUNT][SHORT] = {};
 };
 

@@ -62,8 +62,8 @@ void read_source(const SourceSpec& source, const OrderSpec& order, int64_t input
         if (source.memory != nullptr) {
             std::memcpy(out, source.memory + source.start + position, static_cast<size_t>(there));
         } else if (source.read != nullptr) {
-            const int64_t said = source.read(source.context, source.start + position, out, there);
-            if (said != there) throw Fault{CALLBACK_FAILED, {said < 0 ? -said : 0, input, position}};
+            const int64_t returned = source.read(source.context, source.start + position, out, there);
+            if (returned != there) throw Fault{CALLBACK_FAILED, {returned < 0 ? -returned : 0, input, position}};
         } else {
             read_file(source, input, position, out, there);
         }

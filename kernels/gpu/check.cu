@@ -1,5 +1,6 @@
 // Finds the first disorder of a run, or any, and the items that differ from the item ahead of them.
 #include "../corank.cuh"
+#include "sizes.cuh"
 
 // Lowers *first to the least base + i for which run[i] goes before run[i - 1] or, with `strict`, does not go after it. All
 // bits of *first must be 1 at the start.

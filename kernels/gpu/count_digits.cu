@@ -3,7 +3,7 @@
 //
 // Macros: those of digits.cuh.
 #ifndef BLOCK_SIZE
-#define BLOCK_SIZE 512
+#define BLOCK_SIZE COUNTING_THREADS
 #endif
 
 #include "digits.cuh"
@@ -73,7 +73,7 @@ __device__ __forceinline__ void make_plan(Plan* plan, long long total, int where
     for (int pass = 0; pass < PASSES; ++pass) {
         volatile unsigned long long* const starts = plan->starts[pass] + first;
         unsigned long long counts[BINS], own = 0;
-        __syncthreads();  // nobody reads the sums any more, and no digit is said to be the same
+        __syncthreads();  // nobody reads the sums any more, and no digit counts as the same
 #pragma unroll
         for (int share = 0; share < BINS; ++share) {
             counts[share] = first < DIGITS ? starts[share] : 0;
@@ -87,7 +87,7 @@ __device__ __forceinline__ void make_plan(Plan* plan, long long total, int where
             ahead += counts[share];
         }
     }
-    if (threadIdx.x != 0) return;  // the barrier of the last sums is behind all that was said of digits
+    if (threadIdx.x != 0) return;  // the barrier of the last sums is behind all that was counted
     int needed = 0;
     for (int pass = 0; pass < PASSES; ++pass) needed += !counting->same[pass];
     // A pass that changes no order copies the items.
@@ -104,10 +104,10 @@ __device__ __forceinline__ void make_plan(Plan* plan, long long total, int where
     }
 }
 
-// Counts the digits of all items, and plans the passes. said: `words` words, which become 0. where: see make_plan. Shared
+// Counts the digits of all items, and plans the passes. descriptors: `words` words, which become 0. where: see make_plan. Shared
 // memory: COUNTING_BYTES. Any number of blocks.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) count_digits(
-    const Given* items, long long total, long long where, Plan* plan, Said* said, long long words)
+    const Given* items, long long total, long long where, Plan* plan, Descriptor* descriptors, long long words)
 {
     let_next_begin();
     Counting* const counting = reinterpret_cast<Counting*>(shared_bytes);
@@ -116,7 +116,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) count_digits(
     __syncthreads();  // the bins are empty before any thread counts
     for (long long at = static_cast<long long>(blockIdx.x) * BLOCK_SIZE + threadIdx.x; at < words;
          at += static_cast<long long>(gridDim.x) * BLOCK_SIZE)
-        said[at] = 0;
+        descriptors[at] = 0;
     count_items(items, total, counting);
     __syncthreads();  // all is counted before the bins are read
     for (int bin = static_cast<int>(threadIdx.x); bin < PASSES * DIGITS; bin += BLOCK_SIZE)

@@ -48,12 +48,12 @@ struct Team {
     // Whether this thread writes the result for all threads of its cut.
     __device__ __forceinline__ bool leads() const { return window == 0 && lane == 0; }
 
-    __device__ __forceinline__ bool any(bool said) const { return __any_sync(warp, said); }
+    __device__ __forceinline__ bool any(bool holds) const { return __any_sync(warp, holds); }
 
-    // The first lane of this thread's window whose `said` is true; 2^bits if there is none.
-    __device__ __forceinline__ int first(bool said) const
+    // The first lane of this thread's window whose `holds` is true; 2^bits if there is none.
+    __device__ __forceinline__ int first(bool holds) const
     {
-        const unsigned all = __ballot_sync(warp, said) >> ((threadIdx.x % WARP) & ~((1u << bits) - 1));
+        const unsigned all = __ballot_sync(warp, holds) >> ((threadIdx.x % WARP) & ~((1u << bits) - 1));
         const unsigned mine = bits == 5 ? all : all & ((1u << (1 << bits)) - 1);
         return mine == 0 ? 1 << bits : __ffs(mine) - 1;
     }

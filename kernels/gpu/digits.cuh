@@ -123,6 +123,8 @@ struct Plan {
     unsigned finished;                          // the blocks that have counted
 };
 
+static_assert(sizeof(Plan) == plan_bytes(PASSES), "see sizes.cuh");
+
 // A pass reads items from `from` and writes them to `to`: 0 the input, 1 and 2 the buffers; with PAIRS `to` may be 0, the
 // arrays of Ends. turn: the passes ahead of it. The route of a pass that is not needed is 0.
 __device__ __forceinline__ unsigned route(int from, int to, int turn) { return 1u | from << 1 | to << 3 | turn << 5; }

@@ -4,7 +4,7 @@
 // A block copies one stretch of the output, from as many runs as have bytes there.
 //
 // Macros: none.
-#define BLOCK_SIZE 256
+#define BLOCK_SIZE JOINING_THREADS
 
 #include "sizes.cuh"
 

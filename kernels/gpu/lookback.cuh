@@ -21,51 +21,51 @@ static_assert(BLOCK_SIZE % WARP == 0, "sums are made by whole warps");
 // A tile publishes one word for each of its counts. OWN: the tile's own items are counted. SUM: those of all tiles up to it.
 // 0: nothing was published yet. A word is written and read as a whole. It guards no other memory, so it needs no fence.
 #if WIDE
-typedef unsigned long long Said;
+typedef unsigned long long Descriptor;
 #else
-typedef unsigned Said;
+typedef unsigned Descriptor;
 #endif
-constexpr Said OWN = static_cast<Said>(1) << (8 * sizeof(Said) - 2);
-constexpr Said SUM = OWN << 1;
+constexpr Descriptor OWN = static_cast<Descriptor>(1) << (8 * sizeof(Descriptor) - 2);
+constexpr Descriptor SUM = OWN << 1;
 
 #if defined(__CUDA_ARCH__) && WIDE
-__device__ __forceinline__ void say(Said* at, Said said)
+__device__ __forceinline__ void store_descriptor(Descriptor* at, Descriptor descriptor)
 {
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(said) : "memory");
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(descriptor) : "memory");
 }
-__device__ __forceinline__ Said heard(const Said* at)
+__device__ __forceinline__ Descriptor load_descriptor(const Descriptor* at)
 {
-    Said said;
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(said) : "l"(at) : "memory");
-    return said;
+    Descriptor descriptor;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(descriptor) : "l"(at) : "memory");
+    return descriptor;
 }
 #elif defined(__CUDA_ARCH__)
-__device__ __forceinline__ void say(Said* at, Said said)
+__device__ __forceinline__ void store_descriptor(Descriptor* at, Descriptor descriptor)
 {
-    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(at), "r"(said) : "memory");
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(at), "r"(descriptor) : "memory");
 }
-__device__ __forceinline__ Said heard(const Said* at)
+__device__ __forceinline__ Descriptor load_descriptor(const Descriptor* at)
 {
-    Said said;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(said) : "l"(at) : "memory");
-    return said;
+    Descriptor descriptor;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(descriptor) : "l"(at) : "memory");
+    return descriptor;
 }
 #else
-inline void say(Said* at, Said said) { __atomic_store_n(at, said, __ATOMIC_RELAXED); }
-inline Said heard(const Said* at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
+inline void store_descriptor(Descriptor* at, Descriptor descriptor) { __atomic_store_n(at, descriptor, __ATOMIC_RELAXED); }
+inline Descriptor load_descriptor(const Descriptor* at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
 #endif
 
 // The sum of what all tiles ahead of `tile` count, from word number `bin` of each. A tile has COUNTS words. A thread that
 // looks at AT_ONCE tiles at once calls this by itself.
 template <int COUNTS, int AT_ONCE>
-__device__ __forceinline__ Said look_back(const Said* said, long long tile, int bin)
+__device__ __forceinline__ Descriptor look_back(const Descriptor* descriptors, long long tile, int bin)
 {
-    Said sum = 0;
+    Descriptor sum = 0;
     for (long long before = tile - 1;;) {
-        Said words[AT_ONCE];
+        Descriptor words[AT_ONCE];
 #pragma unroll
         for (int step = 0; step < AT_ONCE; ++step)
-            words[step] = before - step >= 0 ? heard(said + (before - step) * COUNTS + bin) : SUM;
+            words[step] = before - step >= 0 ? load_descriptor(descriptors + (before - step) * COUNTS + bin) : SUM;
         bool waits = false;
 #pragma unroll
         for (int step = 0; step < AT_ONCE; ++step) {
@@ -88,33 +88,34 @@ __device__ __forceinline__ Said look_back(const Said* said, long long tile, int 
 constexpr int COUNTED_BIT = 32;  // the lowest bit of the number of tiles that were counted
 
 // Publishes the count of a tile, which is less than 2^26. One thread must call this.
-__device__ __forceinline__ void say_count(Said* said, long long tile, long long tiles, unsigned count)
+__device__ __forceinline__ void publish_count(Descriptor* descriptors, long long tile, long long tiles, unsigned count)
 {
-    say(said + tile, OWN | count);
-    atomicAdd(said + tiles + tile / WARP, (static_cast<Said>(1) << COUNTED_BIT) + count);
+    store_descriptor(descriptors + tile, OWN | count);
+    atomicAdd(descriptors + tiles + tile / WARP, (static_cast<Descriptor>(1) << COUNTED_BIT) + count);
 }
 
 // The sum of what all tiles ahead of `tile` count. All lanes of a warp must call this, behind say_count for the same tile.
-__device__ __forceinline__ Said look_back_together(Said* said, long long tile, long long tiles, unsigned count)
+__device__ __forceinline__ Descriptor look_back_together(
+    Descriptor* descriptors, long long tile, long long tiles, unsigned count)
 {
     const int lane = static_cast<int>(threadIdx.x) % WARP, at = static_cast<int>(tile % WARP);
     const long long group = tile / WARP;
-    const Said* const sums = said + tiles;
-    Said* const up_to = said + tiles + (tiles + WARP - 1) / WARP;
+    const Descriptor* const sums = descriptors + tiles;
+    Descriptor* const up_to = descriptors + tiles + (tiles + WARP - 1) / WARP;
     long long before = group - 1 - lane;
-    const auto own_here = [&] { return lane < at ? heard(said + group * WARP + lane) : OWN; };
-    const auto known_here = [&] { return before >= 0 ? heard(up_to + before) : SUM; };
-    const auto sum_here = [&] { return before >= 0 ? heard(sums + before) : 0; };
-    Said own = own_here(), known = known_here(), sum = sum_here();
+    const auto own_here = [&] { return lane < at ? load_descriptor(descriptors + group * WARP + lane) : OWN; };
+    const auto known_here = [&] { return before >= 0 ? load_descriptor(up_to + before) : SUM; };
+    const auto sum_here = [&] { return before >= 0 ? load_descriptor(sums + before) : 0; };
+    Descriptor own = own_here(), known = known_here(), sum = sum_here();
     while (__ballot_sync(ALL, own == 0)) own = own_here();
-    Said ahead = own & (OWN - 1);
+    Descriptor ahead = own & (OWN - 1);
     for (;;) {
         const unsigned knowing = __ballot_sync(ALL, known != 0);
         const unsigned waiting = __ballot_sync(ALL, sum >> COUNTED_BIT != WARP);
         const int last = knowing == 0 ? WARP : __ffs(knowing) - 1;  // the lane of the nearest group that knows
         const unsigned wanted = last == WARP ? ALL : (1u << last) - 1;
         if ((waiting & wanted) == 0) {
-            if (lane < last) ahead += sum & ((static_cast<Said>(1) << COUNTED_BIT) - 1);
+            if (lane < last) ahead += sum & ((static_cast<Descriptor>(1) << COUNTED_BIT) - 1);
             if (lane == last) ahead += known & (OWN - 1);
             if (last < WARP) break;
             before -= WARP;
@@ -123,8 +124,8 @@ __device__ __forceinline__ Said look_back_together(Said* said, long long tile, l
         sum = sum_here();
     }
 #pragma unroll
-    for (int step = 1; step < WARP; step *= 2) ahead += static_cast<Said>(__shfl_xor_sync(ALL, ahead, step));
-    if (at == WARP - 1 && lane == 0) say(up_to + group, SUM | (ahead + count));
+    for (int step = 1; step < WARP; step *= 2) ahead += static_cast<Descriptor>(__shfl_xor_sync(ALL, ahead, step));
+    if (at == WARP - 1 && lane == 0) store_descriptor(up_to + group, SUM | (ahead + count));
     return ahead;
 }
 #endif

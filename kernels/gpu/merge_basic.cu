@@ -3,6 +3,7 @@
 // Threads share nothing, so nothing can race. Neighbouring threads read and write addresses that are far apart, so most of
 // each memory transaction is wasted. One item a thread is the kernel without coarsening: one search for each output.
 #include "runs.cuh"
+#include "sizes.cuh"
 
 // Grid: ceil(items in all / (threads a block * items)) blocks. No shared memory.
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) merge_basic(const __grid_constant__ Source source, Item* out,

@@ -1,5 +1,6 @@
 // Rung 3: as rung 2 with full loading, but the items that a round leaves over stay in shared memory. Each input has a ring
 // of `tile` items. A round refills only the places of the items that the round before consumed.
+#include "sizes.cuh"
 #include "tile.cuh"
 
 // A view of a ring that begins at its oldest unread item.

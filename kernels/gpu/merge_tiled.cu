@@ -4,6 +4,7 @@
 // Full loading stages up to `tile` items of A and of B, because either of them may fill the round alone. Half of the items
 // are left over and loaded again. Exact loading first finds the co-rank of the round's end in global memory. Then it stages
 // only the two slices that the round consumes, in half of the shared memory.
+#include "sizes.cuh"
 #include "tile.cuh"
 
 __device__ inline void stage(Item* to, const Item* from, int count)

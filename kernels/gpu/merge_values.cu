@@ -4,7 +4,7 @@
 // Macros: BLOCK_SIZE threads a block; MOST_VALUES that a block finds at a time; those of keys.cuh and runs.cuh, for integers
 // of 8 or 16 bits.
 #ifndef BLOCK_SIZE
-#define BLOCK_SIZE 128
+#define BLOCK_SIZE VALUES_THREADS
 #endif
 #ifndef MOST_VALUES
 #define MOST_VALUES 64

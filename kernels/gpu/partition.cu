@@ -2,19 +2,17 @@
 //
 // A block cuts a stretch of tiles in three levels: the two ends, then every STRIDEth edge between them, then all other edges.
 // Each level searches the windows that the level before left. For two runs a stretch is no longer than STRIDE, so the second
-// level has nothing to do. Macros: PARTITION_SIZE threads a block, STRIDE, MOST_EDGES in a stretch; WALK 1 if cuts are states of
+// level has nothing to do. Macros: PARTITION_SIZE threads a block, STRIDE; WALK 1 if cuts are states of
 // the walk through two runs (see sets.cuh), 0 if they are those of a merge.
 #include "../sets.cuh"
 #include "cuts.cuh"
+#include "sizes.cuh"
 
 #ifndef PARTITION_SIZE
-#define PARTITION_SIZE (RUNS == 2 ? 64 : 256)
+#define PARTITION_SIZE (RUNS == 2 ? PARTITION_THREADS_OF_TWO : PARTITION_THREADS)
 #endif
 #ifndef STRIDE
-#define STRIDE (RUNS == 2 ? 64 : 8)
-#endif
-#ifndef MOST_EDGES
-#define MOST_EDGES 128
+#define STRIDE (RUNS == 2 ? STRIDE_OF_TWO : STRIDE_OF_MORE)
 #endif
 #ifndef WALK
 #define WALK 0

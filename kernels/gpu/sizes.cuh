@@ -7,10 +7,24 @@
 
 constexpr int VECTOR = 16;  // bytes of the widest load and store, and the unit of bulk copies
 constexpr int WARP = 32;
+constexpr int MAX_BLOCK_SIZE = 1024;  // keeps registers a thread low enough for the largest block that devices allow
 constexpr int GROUP_WORDS = 2;  // that the tiles of a warp share: see lookback.cuh
 constexpr int JOINED_RUNS = 240;  // of a launch of join_runs.cu: 3,840 bytes of arguments; drivers take 4,096
 constexpr int JOINED_STRETCH = 32768;  // bytes that a block of join_runs.cu copies
 constexpr int BYTES_PER_THREAD = 16;  // of text, in rows.cu and text.cu
+constexpr int SUMMED = 16;  // numbers that a thread of text.cu adds up
+
+// Threads of a block.
+constexpr int JOINING_THREADS = 256;   // join_runs.cu
+constexpr int VALUES_THREADS = 128;    // merge_values.cu
+constexpr int COUNTING_THREADS = 512;  // count_digits.cu
+
+// partition.cu, for two runs and for more: threads of a block, and edges from one mark to the next.
+constexpr int PARTITION_THREADS_OF_TWO = 64;
+constexpr int PARTITION_THREADS = 256;
+constexpr int STRIDE_OF_TWO = 64;
+constexpr int STRIDE_OF_MORE = 8;
+constexpr int MOST_EDGES = 128;  // of a block
 
 __device__ constexpr int whole_vectors(int bytes) { return (bytes + VECTOR - 1) / VECTOR; }
 
@@ -28,6 +42,9 @@ __device__ constexpr int walk_bytes(int tile, int items, int size) { return WALK
 
 // The sort by digits. sum: the bytes of a sum of counts.
 constexpr int DIGITS = 256;
+constexpr int HELD_PASSES = 2;  // whose words of a tile are there at once, if there are so many
+__device__ constexpr int published_bytes(int held, int sum) { return held * DIGITS * sum; }
 __device__ constexpr int moving_counts(int warps, int sum) { return 4 * (2 * DIGITS + 1) * warps + sum * DIGITS + 4; }
 __device__ constexpr int moving_bytes(int tile, int size, int warps, int sum) { return whole_vectors(tile * size) * VECTOR + moving_counts(warps, sum) + VECTOR; }
+__device__ constexpr int plan_bytes(int passes) { return 8 * passes * (DIGITS + 1) + 8; }
 __device__ constexpr int counting_bytes(int passes, int warps) { return 4 * passes * (DIGITS + 1) + 8 * warps + 8; }

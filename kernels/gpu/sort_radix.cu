@@ -3,7 +3,7 @@
 // before it.
 //
 // A block sorts one tile after another in shared memory, and stores runs of items with the same digit. Where a run goes
-// depends on the tiles ahead: every tile says how many items of each digit it has, looks back at what others said until one
+// depends on the tiles ahead: every tile says how many items of each digit it has, looks back at what others published until one
 // of them knows the sum of all tiles up to it, and then says its own sum. Tiles are taken in order, so those ahead are always
 // under way. A pass whose digit is the same in all items is left out.
 // Source: Adinets and Merrill, Onesweep: A Faster Least Significant Digit Radix Sort for GPUs, 2022.
@@ -33,12 +33,12 @@ struct Staged {
     Item items[TILE];
     unsigned counts[WARPS][DIGITS];
     unsigned masks[WARPS][DIGITS];
-    Said places[DIGITS];
+    Descriptor places[DIGITS];
     unsigned sums[WARPS];
     unsigned next;
 };
 
-[[maybe_unused]] constexpr int STAGED_BYTES = moving_bytes(TILE, sizeof(Item), WARPS, sizeof(Said));
+[[maybe_unused]] constexpr int STAGED_BYTES = moving_bytes(TILE, sizeof(Item), WARPS, sizeof(Descriptor));
 static_assert(sizeof(Staged) <= STAGED_BYTES, "see sizes.cuh");
 
 // The lanes of the warp with the same digit. All lanes must call this, and meet here as at a barrier.
@@ -84,11 +84,11 @@ __device__ __forceinline__ void load_tile(Item (&items)[ITEMS_PER_THREAD], int f
     }
 }
 
-// Sorts a tile into `staged`, and says in `said` how many items have each digit. bins: these numbers, of this thread's
+// Sorts a tile into `staged`, and publishes in `descriptors` how many items have each digit. bins: these numbers, of this thread's
 // digits; ahead: how many items of the tile have lower digits. The next tile is taken. The items that a last tile lacks would
 // lie behind all others of their warps, so they change no rank, though their lanes vote.
 __device__ __forceinline__ void stage_tile(const Item (&items)[ITEMS_PER_THREAD], int first, int count, int pass,
-    Staged* staged, unsigned (&bins)[BINS], unsigned (&ahead)[BINS], Said* said, unsigned* ticket)
+    Staged* staged, unsigned (&bins)[BINS], unsigned (&ahead)[BINS], Descriptor* descriptors, unsigned* ticket)
 {
     const int lane = static_cast<int>(threadIdx.x) % WARP, warp = static_cast<int>(threadIdx.x) / WARP;
     unsigned *const counts = staged->counts[warp], *const masks = staged->masks[warp];
@@ -109,7 +109,7 @@ __device__ __forceinline__ void stage_tile(const Item (&items)[ITEMS_PER_THREAD]
         if (bin < DIGITS) {
 #pragma unroll 2
             for (int other = 0; other < WARPS; ++other) bins[share] += staged->counts[other][bin];
-            say(said + bin, OWN | bins[share]);
+            store_descriptor(descriptors + bin, OWN | bins[share]);
         }
         sum += bins[share];
     }
@@ -169,7 +169,7 @@ __device__ __forceinline__ void store_tile(const Staged* staged, int count, int 
 #pragma unroll
     for (int first = 0; first < ITEMS_PER_THREAD; first += AT_ONCE) {
         Item items[AT_ONCE];
-        Said places[AT_ONCE];
+        Descriptor places[AT_ONCE];
 #pragma unroll
         for (int turn = 0; turn < AT_ONCE && first + turn < ITEMS_PER_THREAD; ++turn)
             items[turn] = staged->items[(first + turn) * BLOCK_SIZE + thread];
@@ -182,11 +182,12 @@ __device__ __forceinline__ void store_tile(const Staged* staged, int count, int 
     }
 }
 
-// Moves all items in the order of digit `pass`, stably, by the route that is planned. said: a word for each digit of each
-// tile, twice if there are several passes. Shared memory: STAGED_BYTES. Any number of blocks. A pass that is not needed waits for
-// the one ahead, too, since the next one waits for it alone. No store leaves the buffers, even if the input changes meanwhile.
+// Moves all items in the order of digit `pass`, stably, by the route that is planned. descriptors: a word for each digit of each
+// tile, HELD_PASSES times if there are several passes. Shared memory: STAGED_BYTES. Any number of blocks. A pass that is not
+// needed waits for the one ahead, too, since the next one waits for it alone. No store leaves the buffers, even if the input
+// changes meanwhile.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESSOR) sort_radix(const Given* input,
-    Item* first_buffer, Item* second_buffer, long long total, long long number, Plan* plan, Said* said
+    Item* first_buffer, Item* second_buffer, long long total, long long number, Plan* plan, Descriptor* descriptors
 #if PAIRS
     ,
     Ends ends
@@ -203,8 +204,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
     const Item* const from = source == 2 ? second_buffer : first_buffer;
     Item* const to = target == 2 ? second_buffer : first_buffer;
     const long long tiles = (total + TILE - 1) / TILE;
-    Said* const own_said = said + turn % 2 * tiles * DIGITS;
-    Said* const next_said = said + (turn + 1) % 2 * tiles * DIGITS;
+    Descriptor* const own_descriptors = descriptors + turn % HELD_PASSES * tiles * DIGITS;
+    Descriptor* const next_descriptors = descriptors + (turn + 1) % HELD_PASSES * tiles * DIGITS;
     const unsigned long long* const starts = plan->starts[pass];
     const int first = static_cast<int>(threadIdx.x) / WARP * WARP * ITEMS_PER_THREAD + static_cast<int>(threadIdx.x) % WARP;
 
@@ -223,8 +224,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
 #endif
     };
     // If somebody else changes the input, there may be more items of a digit than were counted. These are left out.
-    const Said room = static_cast<Said>(total);
-    const auto store = [&](Said place, const Item& item) {
+    const Descriptor room = static_cast<Descriptor>(total);
+    const auto store = [&](Descriptor place, const Item& item) {
         if (place >= room) return;
 #if PAIRS
         if (target == 0) return ends.put(place, item);
@@ -239,7 +240,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
     load(tile, count);
     while (tile < tiles) {
         unsigned bins[BINS], ahead[BINS];
-        Said* const of_tile = own_said + tile * DIGITS;
+        Descriptor* const of_tile = own_descriptors + tile * DIGITS;
         unsigned* const ticket = &plan->tickets[pass];
         stage_tile(items, first, count, pass, staged, bins, ahead, of_tile, ticket);
         const long long next = staged->next;
@@ -247,10 +248,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
         for (int share = 0; share < BINS; ++share) {
             const int bin = static_cast<int>(threadIdx.x) * BINS + share;
             if (bin < DIGITS) {
-                const Said sum = look_back<DIGITS, LOOKED_AT>(own_said, tile, bin);
-                say(of_tile + bin, SUM | (sum + bins[share]));
-                if (PASSES > 1) next_said[tile * DIGITS + bin] = 0;
-                staged->places[bin] = static_cast<Said>(starts[bin]) + sum - ahead[share];
+                const Descriptor sum = look_back<DIGITS, LOOKED_AT>(own_descriptors, tile, bin);
+                store_descriptor(of_tile + bin, SUM | (sum + bins[share]));
+                if (PASSES > 1) next_descriptors[tile * DIGITS + bin] = 0;
+                staged->places[bin] = static_cast<Descriptor>(starts[bin]) + sum - ahead[share];
             }
         }
         __syncthreads();  // the tile is sorted, and all places are known

@@ -3,6 +3,7 @@
 //
 // Macros: BATCHED 1, RUNS 2. Grid: a thread for each pair.
 #include "runs.cuh"
+#include "sizes.cuh"
 
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) merge_alone(
     const __grid_constant__ Source source, Item* out, const unsigned char* text, const long long* starts)

@@ -5,7 +5,7 @@
 #include "tile.cuh"
 
 #ifndef SUMMED_PER_THREAD
-#define SUMMED_PER_THREAD 16
+#define SUMMED_PER_THREAD SUMMED
 #endif
 
 __device__ inline int terminators_in(const unsigned char* text, long long begin, long long end, long long terminator)

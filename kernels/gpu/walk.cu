@@ -183,11 +183,11 @@ __device__ __forceinline__ void walk_tile(
 
 // Grid: any number of blocks. out: room for `room` items; what does not fit, which are items of runs that are not in order, is
 // left out. cuts: the states of the walk at the tile edges, from `partition`. taken: the number of tiles that blocks have taken,
-// 0 at first. said: see lookback.cuh. *count becomes the number of items that went out. With TO_COLUMNS `out` is not used.
+// 0 at first. descriptors: see lookback.cuh. *count becomes the number of items that went out. With TO_COLUMNS `out` is not used.
 // Shared memory: STAGED_BYTES.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESSOR) walk(
-    const __grid_constant__ Source source, Item* out, long long room, const long long* cuts, Said* taken, Said* said,
-    long long* count, const unsigned char* text, const long long* starts
+    const __grid_constant__ Source source, Item* out, long long room, const long long* cuts, Descriptor* taken,
+    Descriptor* descriptors, long long* count, const unsigned char* text, const long long* starts
 #if FROM_COLUMNS || TO_COLUMNS
     ,
     const __grid_constant__ Columns columns
@@ -201,7 +201,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
     // Writes the items of a counted tile that are whole in shared memory, from byte `origin` on.
     const auto write_tile = [&](long long tile, int items, int origin) {
         if (threadIdx.x < WARP) {
-            const Said sum = look_back_together(said, tile, tiles, static_cast<unsigned>(items));
+            const Descriptor sum = look_back_together(descriptors, tile, tiles, static_cast<unsigned>(items));
             if (threadIdx.x == 0) {
                 shared->place = static_cast<long long>(sum);
                 if (tile == tiles - 1) *count = smaller(shared->place + items, room);
@@ -219,7 +219,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
     // What the leader knows of the next tile. It asks for both some time before it needs them.
     const bool leads = static_cast<int>(threadIdx.x) == LEADER;
     long long next = 0, next_cuts[2 * RUNS];
-    const auto take = [&] { next = static_cast<long long>(atomicAdd(taken, Said(1))); };
+    const auto take = [&] { next = static_cast<long long>(atomicAdd(taken, Descriptor(1))); };
     const auto find = [&] {
         if (next >= tiles) return;
 #pragma unroll
@@ -273,7 +273,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
         unsigned items;
         const unsigned ahead = sums_of(static_cast<unsigned>(__popc(walked.kept)), shared->sums, &items);
         // Behind the barrier of sums_of the slices may be written over, and the layout and the cuts too.
-        if (threadIdx.x == 0) say_count(said, tile, tiles, items);
+        if (threadIdx.x == 0) publish_count(descriptors, tile, tiles, items);
         if (leads) find();
         int at = origin + static_cast<int>(ahead) * SIZE;
 #pragma unroll

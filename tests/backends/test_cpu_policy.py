@@ -6,17 +6,18 @@ import pytest
 
 from gpumerge_cli.backends.cpu.policy import resolve
 from gpumerge_cli.backends.select import host
-from gpumerge_cli.backends.variants.rung4_path import CHAINS
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchRequest
+from gpumerge_cli.native.library import library
 from gpumerge_cli.order.kinds import Order
 
 INT32 = Order.of("int32")
 
 
 def test_a_tile_of_path_is_its_chains() -> None:
-    assert resolve(LaunchRequest("path", items_per_thread=7), INT32).tile_size == 7 * CHAINS
-    assert resolve(LaunchRequest("path", tile_size=7 * CHAINS, items_per_thread=7), INT32).items_per_thread == 7
+    assert resolve(LaunchRequest("path", items_per_thread=7), INT32).tile_size == 7 * library().CHAINS
+    whole = LaunchRequest("path", tile_size=7 * library().CHAINS, items_per_thread=7)
+    assert resolve(whole, INT32).items_per_thread == 7
     with pytest.raises(UsageError, match="--tile-size 1000 is not 4 chains of --items-per-thread 7"):
         resolve(LaunchRequest("path", tile_size=1000, items_per_thread=7), INT32)
 

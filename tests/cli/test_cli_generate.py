@@ -115,3 +115,10 @@ def test_a_file_named_twice_is_refused(
     assert error.startswith(f"gpumerge: {words}")
     assert error.count("\n") == 1
     assert os.listdir(tmp_path) == ["link.txt"]
+
+
+def test_generate_and_path_take_quiet(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    names = [str(tmp_path / name) for name in ("a.i32", "b.i32")]
+    assert invoke(["generate", "-q", "--count", "4", *names]) == 0
+    assert invoke(["path", "--quiet", *names]) == 0
+    assert capfd.readouterr().err == ""

@@ -84,16 +84,25 @@ def test_the_parts_are_those_of_merge(two: np.ndarray[Any, Any], capfd: Captured
 
 
 def test_the_table(two: np.ndarray[Any, Any], capfd: Captured) -> None:
-    assert invoke(["rank", "a.i32", "b.i32", "--at", "3,9", "--of", "7"]) == 0
-    assert capfd.readouterr().out.splitlines() == [
+    words = ["rank", "a.i32", "b.i32", "--at", "3,9", "--of", "7"]
+    answers = [
+        "rank  file   index   item",
+        "   3  b.i32      1      3",
+        "   9                (end)",
+        "",
+        "lower  upper  equal  item",
+        "    5      8      3     7",
+    ]
+    assert invoke(words) == 0
+    captured = capfd.readouterr()
+    assert (captured.out.splitlines(), captured.err) == (answers, "")
+    assert invoke([*words, "--stats", "-q"]) == 0
+    assert capfd.readouterr().err == ""
+    assert invoke([*words, "--stats"]) == 0
+    captured = capfd.readouterr()
+    assert captured.out.splitlines() == answers
+    assert captured.err.splitlines() == [
         "9 items of 2 files, order: int32",
-        "",
-        "rank   item  file   index",
-        "   3      3  b.i32      1",
-        "   9  (end)",
-        "",
-        "item  lower  upper  equal",
-        "   7      5      8      3",
         "",
         "items ahead  rank 3  rank 9  7",
         "a.i32             2       5  3",
@@ -123,9 +132,10 @@ def test_csv_compressed_files_and_standard_input(
     Path("b.csv").write_text('city,amount\n"A ""big""\ntown",9\nBern,50\n')
     merged = ['"Rome, Italy",7', '"A ""big""\ntown",9', "Oslo,40", "Bern,50"]
     words = ["a.csv", "b.csv", "--field", "amount:n"]
-    assert invoke(["rank", *words, "--at", "0,1,2,3,4", "--of", "x,8", "--of", "x,50", "--json"]) == 0
+    assert invoke(["rank", *words, "--at", "0,1,2,3,4", "--of", "8", "--of", "50", "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
-    assert [one["item"] for one in found["ranks"]] == [*merged, None]
+    assert [one["item"] for one in found["ranks"]] == [*(line.replace("\n", "\\n") for line in merged), None]
+    assert [one["key"] for one in found["ranks"]] == ["7", "9", "40", "50", None]
     assert [(one["lower"], one["upper"]) for one in found["of"]] == [(1, 1), (3, 4)]
     assert invoke(["rank", *words, "--of", "x,50", "--last-resort", "--json"]) == 0
     (one,) = json.loads(capfd.readouterr().out)["of"]
@@ -213,16 +223,12 @@ def test_an_empty_line_is_an_item_in_the_table(
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("\nb\n")
     assert invoke(["rank", "a.txt", "--at", "0", "--of", ""]) == 0
-    assert capfd.readouterr().out.splitlines()[1:] == [
+    assert capfd.readouterr().out.splitlines() == [
+        "rank  file   index  line",
+        "   0  a.txt      0  (empty)",
         "",
-        "rank  item     file   index",
-        "   0  (empty)  a.txt      0",
-        "",
-        "item     lower  upper  equal",
-        "(empty)      0      1      1",
-        "",
-        "lines ahead  rank 0  (empty)",
-        "a.txt             0        0",
+        "lower  upper  equal  line",
+        "    0      1      1  (empty)",
     ]
 
 
@@ -274,7 +280,9 @@ def test_lines_are_texts_in_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (["--at", "1", "-o", "s3://bucket/x"], "-o s3://bucket/x: answers go to a file of this machine"),
         (["--at", "1", "-o", "no/such/x"], "no/such"),
         (["--at", "1", "--report", "x.json"], "--report is for the items of --range"),
-        (["--of", "1", "--stats"], "--verbose is for the items of --range"),
+        (["--quantile", "101%"], "--quantile: '101%' is not a quantile; use numbers from 0 to 1, as 0.5,0.99, or 50%"),
+        (["--quantile", "1e-999999999"], "--quantile: '1e-999999999' is not a quantile"),
+        (["--quantile", "1%%"], "--quantile: '1%%' is not a quantile"),
         (["--split", "0"], "--split: invalid number '0'; write 1 or more"),
         (["--split", "65537"], "--split 65537: a merge is cut into 1 to 65536 parts; choose fewer"),
     ],
@@ -297,7 +305,7 @@ def test_what_cannot_be_asked_is_one_line(
         ("a.f64", np.zeros(1).tobytes(), ["--of", "1e400"], "it is too large for float64; write inf"),
         ("a.bin", b"abc", ["--record-size", "3", "--of", "abcd"], "a key has 3 bytes"),
         *[
-            ("a.csv", data, ["--csv", "-k2,2", "--of", '1,"x'], "it is not a record of CSV: ")
+            ("a.csv", data, ["--csv", "-k2,2", "--last-resort", "--of", '1,"x'], "it is not a record of CSV: ")
             for data in (b"1,x\n", b'1,"x"\n', b'1,"x\ny"\n', b'1,x"y"\n')
         ],
         ("a.i32", b"", ["--quantile", "0.5"], "--quantile: the files hold no items"),
@@ -370,35 +378,9 @@ def test_the_suffix_of_answers(
     assert invoke(["rank", "a.txt", "--at", "1", "-o", "r.json"]) == 0
     assert json.loads(Path("r.json").read_text())["ranks"][0]["item"] == "2"
     assert invoke(["rank", "a.txt", "--at", "1", "-o", "r.txt"]) == 0
-    assert Path("r.txt").read_text().startswith("lines of 1 file")
+    assert Path("r.txt").read_text() == "rank  file   index  line\n   1  a.txt      1     2\n"
     for name, holds in (("r.npy", []), ("r.i32", []), ("r.csv", []), ("r.npy.gz", ["--json"])):
         assert invoke(["rank", "a.txt", "--at", "1", *holds, "-o", name]) == 2
         held = "a JSON object" if holds else "tables of text"
         assert f"-o {name}: answers are {held}, not .{name.split('.')[1]}; name it " in capsys.readouterr().err
         assert not Path(name).exists()
-
-
-def test_an_item_of_text_without_the_field_of_the_key(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """An item is a whole line, of CSV a record. A key alone would be taken for a line without a key."""
-    monkeypatch.chdir(tmp_path)
-    Path("r.csv").write_text("host,ms\na,5\nb,100\nc,300\n")
-    Path("q.csv").write_text('host,ms\n"a ""x",5\nb,100\nc,300\n')
-    Path("r.txt").write_text("a 5\nb 100\nc 300\n")
-    for words, item in (
-        (["--field", "ms:n", "r.csv"], "x,100"),
-        (["--field", "ms:n", "q.csv"], "x,100"),
-        (["-k", "2n", "r.txt"], "x 100"),
-    ):
-        assert invoke(["rank", *words, "--of", "100"]) == 2
-        assert f"has no field for {' '.join(words[:-1])}; write the " in capsys.readouterr().err
-        assert invoke(["rank", *words, "--of", item, "--of", item[:2], "--json"]) == 0
-        (found, empty) = json.loads(capsys.readouterr().out)["of"]
-        assert (found["lower"], found["upper"], empty["upper"]) == (1, 2, 0)
-    caplog.clear()
-    assert invoke(["rank", "--field", "ms:n,host", "r.csv", "--of", "100,b"]) == 0
-    assert "whose key 'b' by --field ms:n is not a number" in caplog.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import random
 import re
 import subprocess
@@ -15,10 +16,11 @@ import pytest
 
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.cli.dispatch import _WORK
+from gpumerge_cli.cli import dispatch
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options import commands as options
 from gpumerge_cli.cli.options.model import GROUPS
+from gpumerge_cli.cli.options.typed import OPTIONS
 from gpumerge_cli.cli.scan import scan
 from gpumerge_cli.cli.values import OptionValue
 from gpumerge_cli.compare.key_shapes import SHAPES
@@ -153,7 +155,9 @@ def test_choices_are_those_of_the_backends() -> None:
 
 
 def test_each_command_has_its_work() -> None:
-    assert set(_WORK) | {"sort"} == set(options.NAMES)
+    assert set(OPTIONS) == set(options.NAMES)
+    cases = re.findall(r"case (\w+)\(\)", inspect.getsource(dispatch))
+    assert {*cases, "SortOptions"} == {kind.__name__ for kind in OPTIONS.values()}
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -179,8 +183,8 @@ def test_a_merge_imports_only_what_it_needs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in options.NAMES if name != "sort"])
-def test_long_options_may_be_shortened_while_they_stay_unique(name: str, seed: int) -> None:
-    """A beginning of a long name is read as the one option that begins so, or refused.
+def test_only_names_of_coreutils_may_be_shortened_while_they_stay_unique(name: str, seed: int) -> None:
+    """A beginning of a long name is read as the one option of coreutils that begins so, or refused.
 
     A whole name of another command's option is refused if it would be read in the same way.
     """
@@ -203,6 +207,9 @@ def test_long_options_may_be_shortened_while_they_stay_unique(name: str, seed: i
         elif len(found) > 1 and short not in known:
             with pytest.raises(UsageError, match="is ambiguous; write one of"):
                 first_of(name, words)
+        elif short not in known and (not on or row.gnu_name != long):
+            with pytest.raises(UsageError, match=f"there is no option --{short}; write --"):
+                first_of(name, words)
         else:
             first = first_of(name, words)
             assert first.option is row, words
@@ -223,21 +230,21 @@ def test_shortened_options_do_what_the_whole_ones_do(
     Path("a").write_text("1,x\n2,y\n")
     Path("b").write_text("1,z\n")
     for words, told in (
-        (["join", "-q", "--field-sep", ",", "--unp=1", "--col", "auto", "--emp", "-"], "1,x,z\n2,y,-\n"),
-        (["compare", "--without-f", "--output-d=;", "--tot"], "1,z\n2;1;0;total\n"),
-        (["merge", "--qui", "--no-che", "--numeric"], "1,x\n1,z\n2,y\n"),
+        (["join", "-q", "-t,", "--unpaired=1", "--columns", "auto", "--ignore-c"], "1,x,z\n2,y,\n"),
+        (["compare", "--without-first", "--output-d=;", "--tot"], "1,z\n2;1;0;total\n"),
+        (["merge", "-q", "--numeric", "--field-s=,"], "1,x\n1,z\n2,y\n"),
     ):
         assert door.invoke([*words, "a", "b"]) == 0
         assert capfd.readouterr() == (told, "")
     # A word behind an option that takes a value is that value.
-    assert door.invoke(["join", "-q", "-t,", "-a1", "-oauto", "-e", "--col", "a", "b"]) == 0
-    assert capfd.readouterr().out == "1,x,z\n2,y,--col\n"
+    assert door.invoke(["join", "-q", "-t,", "-a1", "-oauto", "-e", "--tot", "a", "b"]) == 0
+    assert capfd.readouterr().out == "1,x,z\n2,y,--tot\n"
     assert door.invoke(["compare", "--output", "x", "--out", "a", "b"]) == 2
     said = capfd.readouterr().err
     assert said == "gpumerge: --out is ambiguous; write one of --output, --output-delimiter\n"
-    assert door.invoke(["join", "-q", "--field-sep=,", "--field-separator=;", "a", "b"]) == 2
+    assert door.invoke(["join", "-q", "--field-separator=,", "--field-separator=;", "a", "b"]) == 2
     assert "--field-separator is given twice" in capfd.readouterr().err
-    assert door.invoke(["merge", "none", "--deb"]) == 2
+    assert door.invoke(["merge", "none", "--debug"]) == 2
     assert "Traceback" in capfd.readouterr().err
 
 
@@ -253,7 +260,7 @@ def test_names_of_files_may_look_like_options(
         assert capfd.readouterr() == (told, "")
     assert door.invoke(["merge", "-qz", "-o", "--count", "--threads", "1", "--", "--help"]) == 0
     assert Path("--count").read_text() == "2\n\0"
-    assert door.invoke(["merge", "-q", "--outp", "--count", "--no-check", "--count=after", "--", "--help"]) == 0
+    assert door.invoke(["merge", "-q", "--output", "--count", "--no-check", "--count=after", "--", "--help"]) == 0
     assert Path("--count").read_text() == "2\t1\n"
     words = deque(["--count", "-qk", "--count", "a"])
     assert [one[1] for one in scan(options.command("merge"), words)] == ["ahead", True, "--count", False]
@@ -261,6 +268,23 @@ def test_names_of_files_may_look_like_options(
     assert door.invoke(["merge", "-q", "--", "--help", "--help"]) == 0
     assert capfd.readouterr() == ("2\n", "")
     assert {*map(str, Path().iterdir())} == {"--count", "--help"}
+
+
+@pytest.mark.parametrize(
+    ("words", "whole"),
+    [
+        (["merge", "--dtyp", "int32"], "--dtype"),
+        (["merge", "--no-qui"], "--no-quiet"),
+        (["rank", "--quant=0.5"], "--quantile"),
+        (["join", "--only", "1"], "--only-unpaired"),
+        (["compare", "--without-f"], "--without-first"),
+        (["sort", "--dtyp=int32"], "--dtype"),
+        (["info", "--js"], "--json"),
+    ],
+)
+def test_own_names_are_not_shortened(words: list[str], whole: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert door.invoke(words) == 2
+    assert capsys.readouterr().err == f"gpumerge: there is no option {words[1].partition('=')[0]}; write {whole}\n"
 
 
 @pytest.mark.parametrize(

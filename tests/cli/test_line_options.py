@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpumerge_cli.cli.gnu import parse_sort
-from gpumerge_cli.cli.job_parts import read_order
+from gpumerge_cli.cli.job_parts import line_order_of
+from gpumerge_cli.cli.keyspec import parse_key
 from gpumerge_cli.cli.options.commands import command
+from gpumerge_cli.cli.options.typed import MergeOptions
 from gpumerge_cli.cli.scan import read_words
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import LineOrder
@@ -17,8 +19,8 @@ from gpumerge_cli.order.rules import LineOrder
 def ordered(*arguments: str) -> LineOrder:
     """The order that merge makes of these options."""
     values = read_words(command("merge"), arguments)
-    assert values is not None
-    return read_order(values)[1]
+    assert isinstance(values, MergeOptions)
+    return line_order_of(values, [*map(parse_key, values.key)])
 
 
 def test_no_option_makes_the_plain_order() -> None:

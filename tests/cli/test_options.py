@@ -56,7 +56,7 @@ def test_each_option_has_a_field_of_its_type(name: str) -> None:
     row, kind = command(name), typed.OPTIONS[name]
     fields = {one: hint for one, hint in hints(kind).items() if one not in hints(groups.Options) or one == "debug"}
     arguments = {one.parameter: tuple[str, ...] if one.many else str for one in row.arguments}
-    assert set(fields) - {"sequence"} == {*arguments, *row.by_parameter} - ENDS
+    assert set(fields) - {"sequence"} == {*arguments, *(option.parameter for option in row.options)} - ENDS
     for parameter, hint in arguments.items():
         assert fields[parameter] == hint
     for option in row.options:
@@ -87,12 +87,13 @@ def test_defaults_are_those_of_the_rows(name: str) -> None:
 
 def test_letters_are_those_of_the_rows() -> None:
     rows = [option for option in command("sort").options if option.letter and option.letter in LETTERS]
+    joins = {option.parameter for option in command("join").options}
     assert len(rows) == len(LETTERS)
     for option in rows:
         options = make_options(command("sort"), {option.parameter: True}, ())
         assert isinstance(options, groups.LineOptions)
         assert options.letters == {option.letter}
-        if option.parameter in command("join").by_parameter:
+        if option.parameter in joins:
             options = make_options(command("join"), {option.parameter: True}, ())
             assert isinstance(options, groups.LineOptions)
             assert options.letters == {option.letter}
@@ -122,7 +123,8 @@ def some(one: Option | Argument) -> Any:
 
 def judged(row: Command, said: dict[str, Any], given: set[str]) -> str:
     """The error for these values beside the defaults, "" for none."""
-    values = {**row.initial, **{one.parameter: () for one in row.arguments}, **said}
+    initial = {option.parameter: option.initial for option in row.options}
+    values = {**initial, **{one.parameter: () for one in row.arguments}, **said}
     try:
         check_conflicts(row, values, given)
     except UsageError as error:
@@ -189,7 +191,7 @@ def test_a_flag_that_is_taken_back_goes_with_all() -> None:
         ("sort a --debug -c", "options -c --debug are incompatible; leave one out"),
         ("sort a -C --report r.md", "--report: a check takes no report; leave --report, or -c and -C, out"),
         ("sort a --run-log r", "--run-log is for sorts by a cluster; add --cluster, or leave --run-log out"),
-        ("rank a --at 1 -v", "--verbose is for the items of --range; add --range, or leave --verbose out"),
+        ("rank a --at 1 --report x.md", "--report is for the items of --range; add --range, or leave --report out"),
         ("rank a --at 1 --range 0:1", "--range writes only items, so it does not go with --at"),
         ("batch a --resume-failed", "--resume-failed: no log was named; name it with --joblog"),
         ("bench a.json", "a.json: bench makes its own data; leave it out, or add --render"),

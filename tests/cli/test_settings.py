@@ -397,11 +397,11 @@ def test_each_setting_stands_on_a_line_whole_in_80_columns(
     assert invoke(["info", "--config"]) == 0
     table = capsys.readouterr().out
     lines = table.splitlines()[3:]
-    facts = effective_settings(Settings())["settings"]
+    facts = effective_settings(Settings()).settings
     assert len(lines) == len(facts)
     for line, row in zip(lines, facts, strict=True):
-        assert line.startswith(row["setting"])
-        assert line.endswith(", ".join(row["commands"]))
+        assert line.startswith(row.name)
+        assert line.endswith(", ".join(row.commands))
     words = table.split()
     assert {"GPUMERGE_PATH_BLOCK_SIZE", "GPUMERGE_CHECK_IGNORE_LEADING_BLANKS"} <= set(words)
     assert {option.name for command in COMMANDS for option in command.options if option.settable} <= set(words)

@@ -25,6 +25,7 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.native.cuts import Cuts
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.linekeys import item_key
@@ -239,7 +240,7 @@ def check_bounds(inputs: Inputs, runs: Sequence[Sequence[bytes]], items: Sequenc
     keys = [[item_key(order, item) for item in run] for run in runs]
     for item in items:
         key = item_key(order, item)
-        low, high = merge_ranks(inputs).bounds(item)
+        low, high = map(merge_ranks(inputs).counted, Cuts(inputs.sources, order).bounds(item))
         assert low.counts.tolist() == [bisect.bisect_left(run, key) for run in keys], item
         assert high.counts.tolist() == [bisect.bisect_right(run, key) for run in keys], item
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.cli.app import invoke
-from gpumerge_cli.cli.fields import said_columns
+from gpumerge_cli.cli.chosen_format import FormatChoice, requested_columns
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.typed import MergeOptions
 from gpumerge_cli.cli.scan import read_words
@@ -92,4 +92,4 @@ def test_the_format_stays_what_is_asked_for() -> None:
     options = read_words(command("merge"), ["--csv", "--format", "csv", "a.csv"])
     assert isinstance(options, MergeOptions)
     assert options.format == "csv"
-    assert said_columns(options) == "csv"
+    assert requested_columns(options) == FormatChoice("csv")

@@ -20,10 +20,10 @@ std::string run(const Case& c)
 #endif
     Plan plan{};
     // Words that nobody wrote look like what tiles say, in three ways.
-    const Said garbage[] = {static_cast<Said>(-1), OWN | 1, SUM | 5};
-    std::vector<Said> said((PASSES > 1 ? 2 : 1) * tiles * DIGITS, garbage[h.out_skew % 3]);
+    const Descriptor garbage[] = {static_cast<Descriptor>(-1), OWN | 1, SUM | 5};
+    std::vector<Descriptor> descriptors((PASSES > 1 ? 2 : 1) * tiles * DIGITS, garbage[h.out_skew % 3]);
     shim::launch(blocks, BLOCK_SIZE, counting::COUNTING_BYTES, [&] {
-        counting::count_digits((const counting::Given*)input, count, h.n, (counting::Plan*)&plan, said.data(), tiles * DIGITS);
+        counting::count_digits((const counting::Given*)input, count, h.n, (counting::Plan*)&plan, descriptors.data(), tiles * DIGITS);
     }, together);
     if (h.strict) std::memset(h.n == 2 ? second.as<char>() : h.n == 1 ? first.as<char>() : given.as<char>(), 255, h.a_bytes);
 #if PAIRS
@@ -34,7 +34,7 @@ std::string run(const Case& c)
 #endif
     for (int pass = 0; pass < PASSES; ++pass)
         shim::launch(blocks, BLOCK_SIZE, STAGED_BYTES, [&] {
-            sort_radix(input, first.as<Item>(), second.as<Item>(), count, pass, &plan, said.data()
+            sort_radix(input, first.as<Item>(), second.as<Item>(), count, pass, &plan, descriptors.data()
 #if PAIRS
                 , ends
 #endif

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from set_pairs import EVERY_SET
 
 from gpumerge_cli.backends.gpu.source import column_macros, flatten, order_macros, walk_macros
 from gpumerge_cli.order.kinds import Order
+from tests import needs
 
 SHAPES = [
     # dtype, bytes of a value or 0 for numbers, unit or 0 if numbers come out, units in a row
@@ -133,10 +133,10 @@ void check_sets(bool with_keys)
         std::vector<long long> cuts(2 * edges, -1);
         shim::launch((edges + STRETCH - 1) / STRETCH, PARTITION_SIZE, 0,
             [&] { cut::partition(ends, cuts.data(), edges, STRETCH, walks::TILE, nullptr, nullptr); });
-        std::vector<walks::Said> said(1 + tiles + walks::GROUP_WORDS * ((tiles + 31) / 32), 0);
+        std::vector<walks::Descriptor> descriptors(1 + tiles + walks::GROUP_WORDS * ((tiles + 31) / 32), 0);
         long long count = -1;
         shim::launch(tiles, WALK_BLOCK, walks::STAGED_BYTES, [&] {
-            walks::Said* const all = said.data();
+            walks::Descriptor* const all = descriptors.data();
             walks::walk(runs, nullptr, in.total, cuts.data(), all, all + 1, &count, nullptr, nullptr, columns);
         }, 2);
         in.order = set_of(in, counts[0], KEY_SIZE);
@@ -251,22 +251,17 @@ def program(change: Callable[[str], str] = lambda text: text, bulk: int = 0, num
 
 
 def run(text: str, sanitizer: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no g++ to build the kernels for the CPU")
+    compiler = needs.program("g++")
     source, built = folder / "columns.cpp", folder / "columns"
     source.write_text(text, encoding="utf-8")
     flags = [*compile_flags(sanitizer), f"-I{Path(__file__).parent}"]
     done = subprocess.run([compiler, *flags, str(source), "-o", str(built)], capture_output=True, text=True)
     if "cannot find -l" in done.stderr:
-        pytest.skip(f"g++ has no library for -fsanitize={sanitizer}")
+        pytest.skip(needs.runtime_of(sanitizer))
     assert done.returncode == 0, done.stderr[-4000:]
     command = [str(built)]
     if sanitizer == "thread":
-        setarch = shutil.which("setarch")
-        if setarch is None:
-            pytest.skip("no setarch, without which the thread sanitizer may not start")
-        command = [setarch, "-R", *command]
+        command = [needs.program("setarch"), "-R", *command]
     environment = {"TSAN_OPTIONS": "halt_on_error=1 exitcode=66", "ASAN_OPTIONS": "detect_leaks=0"}
     return subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, timeout=240)
 

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("cupy", reason="the limits that it lowers are those of kernels", exc_type=ImportError)
+from tests import needs
+
+pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
 from gpumerge_cli.backends.gpu import device, merging, module, policy, prepared
 from gpumerge_cli.backends.limits import TUNED_ON
@@ -57,7 +59,7 @@ def test_older_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
     monkeypatch.setattr(exercise, "main", lambda work: told.append((work, device.limits(None))))
     exercise_older.main()
-    module.Kernels(0, Order.of("int32"), TUNED_ON).ready("walk", 1, 1)
+    module.Kernels(0, Order.of("int32"), TUNED_ON).ready("walk", 1)
     assert told == [(exercise_older.all_work, replace(TUNED_ON, capability=75, shared_memory=64 << 10))]
 
 

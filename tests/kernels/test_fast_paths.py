@@ -104,7 +104,8 @@ def test_every_missing_barrier_of_values_is_noticed(
     tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generator
 ) -> None:
     order = KeyOrder("uint", 1)
-    ours = [which for which in range(barriers("values")) if function_around("values", which) != "load"]
+    others = ("load", "read_columns")  # that this program does not call
+    ours = [which for which in range(barriers("values")) if function_around("values", which) not in others]
     mutants = [Variant(order, 4, 4, on_path=True, change=without_barrier("values", which)) for which in ours]
     program = Program(mutants, "thread", tmp_path_factory.mktemp("mutants"))
     unnoticed = []

@@ -88,7 +88,7 @@ def test_runs_are_joined(gpu: GpuBackend, rng: np.random.Generator, dtype: str) 
         total, skew = sum(length for _, length in places), int(rng.integers(0, 16))
         room = cupy.full(total + 64, 77, dtype)
         runs = [(around.data.ptr + at * order.width, length) for at, length in places]
-        join = gpu._kernels(order).ready("join_runs", joining.THREADS, joining.WORDS)
+        join = gpu._kernels(order).ready("join_runs", joining.THREADS)
         queue(joining.steps(join, runs, order.width, room.data.ptr + skew * order.width), current_stream())
         expected = np.concatenate([around.get()[at : at + length] for at, length in places])
         found = room.get()

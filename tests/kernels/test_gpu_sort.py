@@ -90,7 +90,7 @@ def test_sorts_by_the_first_tries(gpu: GpuBackend, dtype: str) -> None:
 def test_every_fan_in_and_tile(gpu: GpuBackend, dtype: str, fan_in: int, transfer: Transfer) -> None:
     order = Order.of(dtype)
     if transfer == "bulk" and gpu.resolve(LaunchRequest(), order).transfer != "bulk":
-        pytest.skip("this device has no bulk copies")
+        pytest.skip("needs bulk copies; run it on a GPU of compute capability 9.0 or later")
     policy = gpu.resolve_sort(SortRequest("merge", LaunchRequest(fan_in=fan_in, transfer=transfer)), order, 0)
     workspace = gpu.workspace(order, 1 << 16)
     for tile in (1, 2, 5, 64, policy.tile // 3, policy.tile):
@@ -257,7 +257,7 @@ def test_lengths_past_32_bits(gpu: GpuBackend) -> None:
     total = (1 << 32) + 1001
     free, _ = cupy.cuda.Device().mem_info
     if free < 3.5 * total:
-        pytest.skip("needs 16 GB of device memory")
+        pytest.skip("needs 16 GB of free device memory; run it on a larger GPU")
     order = Order.of("uint8")
     keys = cupy.empty(total, cupy.uint8)
     counts = cupy.zeros(256, cupy.int64)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
+from tests import needs
+
+pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
 from gpumerge_cli.backends.gpu import checking, walks
 from gpumerge_cli.backends.gpu.folding import Folds
@@ -30,9 +32,9 @@ class Launches:
         self.order, self.kept = order, kept
         self.told: list[tuple[str, int, list[int]]] = []
 
-    def ready(self, name: str, threads: int, words: int, macros: Any, shared: int = 0) -> Any:
+    def ready(self, name: str, threads: int, macros: Any, shared: int = 0) -> Any:
         def launch(blocks: int, stream: int, given: list[int], dependent: bool) -> None:
-            assert (len(given), stream) == (words, STREAM)
+            assert stream == STREAM
             self.told.append((name, blocks, given))
             if name == "walk":
                 memory(given[9], 8).view(np.int64)[0] = self.kept.pop(0)
@@ -109,7 +111,7 @@ def test_equals_are_counted(
 
         limits = TUNED_ON
 
-        def ready(self, name: str, threads: int, words: int, *, file: str) -> Any:
+        def ready(self, name: str, threads: int, *, file: str) -> Any:
             def launch(blocks: int, stream: int, given: list[int], dependent: bool) -> None:
                 address, items, first, differs, text, starts = given
                 assert (name, file, address, items, text, starts) == (

@@ -22,7 +22,10 @@ class Joins(Variant):
 
     def source(self) -> tuple[str, str]:
         text = flatten("join_runs.cu").replace('extern "C"', "")
-        for name, usual, here in (("#define BLOCK_SIZE ", "256", "8"), ("STRETCH = ", "32768", str(STRETCH))):
+        for name, usual, here in (
+            ("#define BLOCK_SIZE ", "JOINING_THREADS", "8"),
+            ("STRETCH = ", "32768", str(STRETCH)),
+        ):
             assert name + usual in text
             text = text.replace(name + usual, name + here)
         name = f"joins_{digest([text])}"

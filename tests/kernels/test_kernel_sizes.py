@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import random
-import re
-import shutil
 import subprocess
-from inspect import signature
 from pathlib import Path
 
 import pytest
 
+from gpumerge_cli.backends import kernel_sizes
 from gpumerge_cli.backends.gpu.source import kernel_directory
-from gpumerge_cli.backends.kernel_sizes import kernel_size, sizes
-from gpumerge_cli.backends.limits import MAX_BLOCK, VECTOR
-from gpumerge_cli.backends.variants.rung4_path import CHAINS
+from gpumerge_cli.backends.kernel_sizes import formulas, kernel_size
+from tests import needs
 
 
 def test_they_are_a_compilers(tmp_path: Path, seed: int) -> None:
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no g++")
+    compiler = needs.program("g++")
     chance, checks = random.Random(seed), []
-    for name, found in sizes().items():
+    for name, found in formulas().items():
         for _ in range(5):
-            given = [chance.randint(1, 4000) for _ in signature(found).parameters] if callable(found) else []
+            given = [chance.randint(1, 4000) for _ in found.parameters]
             call = f"{name}({', '.join(map(str, given))})" if given else name
             checks.append(f"static_assert({call} == {kernel_size(name, *given)});")
     source = tmp_path / "sizes.cpp"
@@ -36,7 +32,7 @@ def test_they_are_a_compilers(tmp_path: Path, seed: int) -> None:
 
 def test_every_line_is_of_a_known_form() -> None:
     text = (kernel_directory() / "gpu" / "sizes.cuh").read_text("utf-8")
-    assert text.count("constexpr") == len(sizes()) > 10
+    assert text.count("constexpr") == len(formulas()) > 10
 
 
 def test_other_names_are_refused() -> None:
@@ -44,13 +40,9 @@ def test_other_names_are_refused() -> None:
         kernel_size("NOTHING")
 
 
-def test_one_vector_is_known_ahead() -> None:
-    assert kernel_size("VECTOR") == VECTOR
-
-
-@pytest.mark.parametrize(
-    ("header", "name", "value"), [("corank.cuh", "MAX_BLOCK_SIZE", MAX_BLOCK), ("cpu/keys_path.hpp", "CHAINS", CHAINS)]
-)
-def test_sizes_of_the_cpu_are_its_kernels(header: str, name: str, value: int) -> None:
-    text = (kernel_directory() / header).read_text("utf-8")
-    assert re.findall(rf"constexpr int {name} = (\d+);", text) == [str(value)]
+@pytest.mark.parametrize("text", ["2 ** 3", "1 if 2 else 3", "'text'", "WARP.real", "(1, 2)", "kernel_size(*[1])"])
+def test_other_forms_are_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = kernel_sizes.Formula((), ast.parse(text, mode="eval").body)
+    monkeypatch.setattr(kernel_sizes, "formulas", lambda: formulas() | {"ODD": odd})
+    with pytest.raises((ValueError, KeyError)):
+        kernel_size("ODD")

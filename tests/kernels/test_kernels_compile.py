@@ -29,13 +29,12 @@ from gpumerge_cli.backends.gpu.source import (
     flatten,
     moves_rows,
     order_macros,
-    partition_macros,
     policy_macros,
     row_macros,
+    run_macros,
     shape_macros,
     text_macros,
     tile_macros,
-    values_macros,
 )
 from gpumerge_cli.backends.gpu.walks import CUT_FOR_WALKS, macros_of_walk
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
@@ -49,6 +48,7 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_kinds import KIND_OF
 from gpumerge_cli.order.kinds import DTYPES, KeyOrder, Order
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
+from tests import needs
 from tests.pairs import one_of_each
 
 RECORD_ORDERS = [
@@ -93,15 +93,15 @@ def quickly(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 def compile_for(architecture: int, file: str, options: tuple[str, ...]) -> None:
     """Compile a file as the product does it, but for the optimizations of usual runs."""
-    nvrtc = pytest.importorskip("cupy", reason="NVRTC comes with CuPy", exc_type=ImportError).cuda.nvrtc
+    nvrtc = needs.library("cupy").cuda.nvrtc
     from gpumerge_cli.backends.gpu.compiled import _compiled
 
     try:
         supported = nvrtc.getSupportedArchs()
     except RuntimeError as error:
-        pytest.skip(f"no NVRTC: {error}")
+        pytest.skip(f"needs NVRTC ({error}); pip install 'gpumerge[cuda13]'")
     if architecture not in supported:
-        pytest.skip(f"this NVRTC does not know sm_{architecture}")
+        pytest.skip(f"needs an NVRTC that knows sm_{architecture}; pip install -U 'gpumerge[cuda13]'")
     quick = ("--Ofast-compile=max",) if QUICKLY and nvrtc.getVersion() >= (13, 0) else ()
     assert _compiled(file, flatten(file), (*options, *quick), architecture)
 
@@ -141,8 +141,7 @@ def test_text_on_every_architecture(architecture: int) -> None:
 @pytest.mark.parametrize("comparison", list(KIND_OF))
 def test_every_comparison_of_lines(comparison: str) -> None:
     order = Order.lines(LineOrder((LineKey(comparison),)))
-    for file in ("rows.cu", "check.cu"):
-        compile_for(90, file, compiler_options(order_macros(order)))
+    compile_for(90, "rows.cu", compiler_options(order_macros(order)))
 
 
 def test_orders_of_lines_that_compare_in_the_same_ways_share_kernels() -> None:
@@ -197,7 +196,7 @@ def test_every_fan_in(order: Order, fan_in: int, transfer: Transfer) -> None:
     policy = LaunchPolicy("path", 64, 8, path_tile(64, 8, fan_in), fan_in=fan_in, transfer=transfer)
     architecture = 90 if transfer == "bulk" else 75
     compile_for(architecture, "merge_path.cu", compiler_options((*order_macros(order), *policy_macros(policy))))
-    compile_for(architecture, "partition.cu", compiler_options((*order_macros(order), *partition_macros(fan_in))))
+    compile_for(architecture, "partition.cu", compiler_options((*order_macros(order), *run_macros(fan_in))))
 
 
 def sort_options(order: Order, architecture: int) -> tuple[str, ...]:
@@ -225,7 +224,9 @@ def test_sorts_on_some_architectures(architecture: int, order: Order) -> None:
         compile_for(architecture, file, (*compiler_options(order_macros(order)), "-DBATCHED=1"))
 
 
-@pytest.mark.parametrize("architecture", [75, 90, pytest.param(120, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    "architecture", [pytest.param(at, marks=() if at == 90 else pytest.mark.thorough) for at in FEW]
+)
 def test_sorts_of_lines_on_some_architectures(architecture: int) -> None:
     test_sorts_on_some_architectures(architecture, Order.lines())
 
@@ -292,7 +293,7 @@ def test_columns(architecture: int, columns: tuple[str, int, int]) -> None:
     tiles = (*sort_options(order, architecture), *of_columns(1, ()))
     compile_for(architecture, "sort_tile.cu", tuple(dict.fromkeys(tiles)))
     compile_for(architecture, "merge_path.cu", of_columns(launch.fan_in, policy_macros(launch)))
-    compile_for(architecture, "partition.cu", of_columns(launch.fan_in, partition_macros(launch.fan_in)))
+    compile_for(architecture, "partition.cu", of_columns(launch.fan_in, run_macros(launch.fan_in)))
 
 
 @pytest.mark.parametrize(
@@ -348,20 +349,20 @@ def test_levels_of_every_fan_in(fan_in: int) -> None:
         policy = LaunchPolicy("path", 64, 8, path_tile(64, 8, fan_in), fan_in=fan_in, transfer="bulk")
         options = compiler_options((*order_macros(order), *policy_macros(policy, batched=True)))
         compile_for(90, "merge_path.cu", options)
-        options = compiler_options((*order_macros(order), *partition_macros(fan_in, batched=True)))
+        options = compiler_options((*order_macros(order), *run_macros(fan_in, batched=True)))
         compile_for(90, "partition.cu", options)
 
 
 @pytest.mark.parametrize(("architecture", "fan_in"), one_of_each(ARCHITECTURES[::3], FAN_INS))
 def test_merges_by_values(architecture: int, fan_in: int) -> None:
     for order in (KeyOrder("uint", 1), KeyOrder("int", 2), KeyOrder("int", 1, True)):
-        compile_for(architecture, "merge_values.cu", compiler_options((*order_macros(order), *values_macros(fan_in))))
+        compile_for(architecture, "merge_values.cu", compiler_options((*order_macros(order), *run_macros(fan_in))))
 
 
 def walks_compile(architecture: int, order: Order, equals: Equals) -> None:
     """The launches of a set on such a device."""
     limits = DeviceLimits(1024, SHARED[architecture] * 1024, 100, architecture)
-    cutting, walking = (*partition_macros(2), *CUT_FOR_WALKS), macros_of_walk(order, limits, equals)
+    cutting, walking = (*run_macros(2), *CUT_FOR_WALKS), macros_of_walk(order, limits, equals)
     compile_for(architecture, "partition.cu", compiler_options((*comparison_macros(order), *cutting)))
     compile_for(architecture, "walk.cu", compiler_options((*comparison_macros(order), *walking)))
 
@@ -414,7 +415,7 @@ def test_sets_with_values(architecture: int, pair: tuple[str, int]) -> None:
     limits = DeviceLimits(1024, SHARED[architecture] * 1024, 100, architecture)
     along = columns.macros(reads=True, writes=True)
     walking = macros_of_walk(columns.order, limits, EVERY_SET[0])
-    for file, macros in ("partition.cu", (*partition_macros(2), *CUT_FOR_WALKS)), ("walk.cu", walking):
+    for file, macros in ("partition.cu", (*run_macros(2), *CUT_FOR_WALKS)), ("walk.cu", walking):
         compile_for(architecture, file, compiler_options((*comparison_macros(columns.order), *macros, *along)))
 
 

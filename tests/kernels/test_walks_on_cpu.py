@@ -17,7 +17,7 @@ from gpumerge_cli.backends.gpu.source import (
     flatten,
     moves_rows,
     order_macros,
-    partition_macros,
+    run_macros,
     shape_macros,
     walk_macros,
 )
@@ -40,7 +40,7 @@ class Walk(Variant):
 
     def source(self) -> tuple[str, str]:
         macros = {
-            **dict(order_macros(self.order)), **dict(partition_macros(2)), "WALK": 1,
+            **dict(order_macros(self.order)), **dict(run_macros(2)), "WALK": 1,
             "PARTITION_SIZE": 6, "STRETCH": 5, "STRIDE": 5,
             **dict(walk_macros(self.equals, bulk=bool(self.bulk))),
             **dict(shape_macros(self.path_block, self.path_items, 1)), "SUMMED_PER_THREAD": 2,
@@ -209,8 +209,8 @@ def test_many_tiles(tiles: int, blind: bool, tmp_path: Path, rng: np.random.Gene
     """Tiles are counted in groups. blind: no group knows the sum of all groups up to it, so each is added up."""
 
     def change(name: str, text: str) -> str:
-        assert (name == "partition.cu") != ("return before >= 0 ? heard(up_to + before) : SUM;" in text)
-        return text.replace("heard(up_to + before)", "0") if blind else text
+        assert (name == "partition.cu") != ("return before >= 0 ? load_descriptor(up_to + before) : SUM;" in text)
+        return text.replace("load_descriptor(up_to + before)", "0") if blind else text
 
     variants = [
         Walk(KeyOrder("int", 4), path_items=1, bulk=bulk, equals=equals, change=change)

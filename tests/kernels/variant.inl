@@ -220,7 +220,7 @@ static std::string judge_cuts(const std::vector<long long>& cuts, const std::vec
 // the texts alone say so. Lines without keys take the first answer for both, because the bytes in prefixes are not read.
 static std::string comparisons(const rows::Item* items, long long count, rows::Lines lines)
 {
-    std::string said;
+    std::string shown;
     for (long long y = 0; y < count; ++y)
         for (long long x = 0; x < count; ++x) {
             const bool before = rows::before(items[y], items[x], lines);
@@ -229,9 +229,9 @@ static std::string comparisons(const rows::Item* items, long long count, rows::L
 #else
             const bool alone = rows::order_of(lines).flags & rows::PLAIN ? before : rows::line_before(lines, y, x);
 #endif
-            said += static_cast<char>(before + 2 * alone);
+            shown += static_cast<char>(before + 2 * alone);
         }
-    return said;
+    return shown;
 }
 
 // a: the rows of run A, b: of run B; lines have their terminators with them.

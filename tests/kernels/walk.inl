@@ -20,11 +20,11 @@ static long long walk_runs(const Header& h, const Item* a, long long m, const It
         const cutting::Runs runs{{reinterpret_cast<const Cut*>(a), reinterpret_cast<const Cut*>(b)}, {m, n}};
         cutting::partition(runs, cuts.data(), edges, STRETCH, TILE, text, starts);
     });
-    std::vector<Said> said(1 + tiles + GROUP_WORDS * ceil_div(tiles, WARP), 0);
+    std::vector<Descriptor> descriptors(1 + tiles + GROUP_WORDS * ceil_div(tiles, WARP), 0);
     long long count = -1;
     const Runs runs{{a, b}, {m, n}};
     shim::launch(tiles, BLOCK_SIZE, STAGED_BYTES, [&] {
-        walk(runs, out, h.tile, cuts.data(), said.data(), said.data() + 1, &count, text, starts);
+        walk(runs, out, h.tile, cuts.data(), descriptors.data(), descriptors.data() + 1, &count, text, starts);
     }, static_cast<unsigned>(h.block));
     return count;
 }

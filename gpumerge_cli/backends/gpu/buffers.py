@@ -11,7 +11,7 @@ import cupy
 import numpy as np
 
 from gpumerge_cli.backends.gpu.failures import pinning_errors
-from gpumerge_cli.backends.limits import whole_vectors
+from gpumerge_cli.backends.kernel_sizes import whole_vectors
 from gpumerge_cli.buffers import Bytes
 
 

@@ -52,11 +52,11 @@ class Checks:
     def any_disorder(self, address: int, count: int, answer: int) -> Iterable[Step]:
         """Make the int64 at `answer` nonzero if items at an address are not in order."""
         blocks = min(-(-count // _THREADS), self._most_blocks)
-        return ((self._any_disorder, blocks, [address, count, answer, 0, 0], False),)
+        return ((self._any_disorder, blocks, [address, count, answer, *NO_TEXT], False),)
 
     @cached_property
     def _any_disorder(self) -> Launch:
-        return self._kernels.ready("any_disorder", _THREADS, 5, file=_FILE)
+        return self._kernels.ready("any_disorder", _THREADS, file=_FILE)
 
     def firsts(self, items: Run, ahead: bool, differs: int, text: Context = NO_TEXT) -> Iterable[Step]:
         """Write to the bytes at `differs` whether each item is the first of equal neighbours. ahead: see keep_first."""
@@ -88,7 +88,7 @@ class Checks:
         return differs.view(cupy.bool_)
 
     def _steps(self, name: str, count: int, words: list[int]) -> Iterable[Step]:
-        launch = self._kernels.ready(name, _THREADS, len(words), file=_FILE)
+        launch = self._kernels.ready(name, _THREADS, file=_FILE)
         return ((launch, min(-(-count // _THREADS), self._most_blocks), words, False),)
 
     def _keep(self, items: Run, which: Any) -> int:

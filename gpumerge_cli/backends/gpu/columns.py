@@ -32,11 +32,11 @@ class Columns:
         self.order = Order.records(max(_WORD, order.width) + payload, 0, order.dtype, descending=order.descending)
         self.unit = gcd(value_bytes, _LARGEST_UNIT) if value_bytes else 1
         self._units = (value_bytes or 0) // self.unit
-        self.words = 2 * runs + 3
 
     def macros(self, *, reads: bool, writes: bool) -> Macros:
         """The macros of a kernel that reads or writes columns."""
-        return column_macros(self._runs, self.narrow, self.unit if self._gathers else 0, reads=reads, writes=writes)
+        gathers = not self.narrow and self._units > 0
+        return column_macros(self._runs, self.narrow, self.unit if gathers else 0, reads=reads, writes=writes)
 
     @property
     def most(self) -> int:
@@ -54,7 +54,3 @@ class Columns:
             padded = [0] * missing
             return [*(values or [0] * len(counts)), *padded, *counts, *padded, keys, moved, self._units]
         return [*values, *counts, keys, moved, self._units]
-
-    @property
-    def _gathers(self) -> bool:
-        return not self.narrow and self._units > 0

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.backends.gpu import shares
 from gpumerge_cli.backends.gpu.team_interface import DeviceItems, Devices, ExchangePlan, Memory, TeamKernels
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs, passes
-from gpumerge_cli.backends.limits import whole_vectors
+from gpumerge_cli.backends.kernel_sizes import whole_vectors
 from gpumerge_cli.dataclass import dataclass, field
 
 _SAMPLES = 1 << 14
@@ -191,8 +191,9 @@ class _Exchange:
             return [[0] * len(self._runs), self._counts], 0
         step = max(1, self._ends[-1] // _SAMPLES)
         places = [run.items for run in self._runs]
+        reads = [(at, 0, run.count, step) for at, run in enumerate(self._runs)]
         # On separate streams, in parallel with the sorts.
-        keys = self._read([(at, 0, run.count, step) for at, run in enumerate(self._runs)], places, self._aside)
+        keys = self._read(reads, places, lambda member: self._team.copies(member, member))
         inner = [shares.estimates(keys, step, self._counts, rank) for rank in self._ends[1:-1]]
         return [[0] * len(self._runs), *inner, self._counts], shares.slack(step, self._counts)
 
@@ -245,9 +246,6 @@ class _Exchange:
                 packed.append(self._team.packed(place.address, self._size, range(start, stop, step)))
         order = self._kernels.order
         return [order.image(order.keys(items())) for items in packed]
-
-    def _aside(self, member: int) -> AbstractContextManager[object]:
-        return self._team.copies(member, member)
 
     # The merges
 

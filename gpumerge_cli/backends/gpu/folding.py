@@ -8,8 +8,9 @@ from gpumerge_cli.backends.gpu.launching import Allocate
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run
-from gpumerge_cli.backends.gpu.walks import Walk, alone, macros_of_walk, walk_shape
-from gpumerge_cli.backends.limits import DeviceLimits, whole_vectors
+from gpumerge_cli.backends.gpu.walks import Walk, alone, walk_shape
+from gpumerge_cli.backends.kernel_sizes import whole_vectors
+from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
@@ -18,14 +19,13 @@ from gpumerge_cli.order.kinds import Order
 def set_policy(order: Order, limits: DeviceLimits, runs: int) -> LaunchPolicy:
     """The launch of sets of so many runs: that of walk.cu."""
     shape = walk_shape(order, limits)
-    walking = macros_of_walk(order, limits, Equals.UNION)
     folded = f"; {runs} inputs are combined one after the other" if runs > 2 else ""
     return LaunchPolicy(
         "walk",
         shape.block_size,
         shape.items_per_thread,
         shape.room,
-        transfer="bulk" if dict(walking)["BULK"] else "vector",
+        transfer="bulk" if limits.has_bulk_copies else "vector",
         resident=shape.resident,
         why=f"the only kernel for sets{folded}",
     )

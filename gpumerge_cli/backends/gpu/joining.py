@@ -8,12 +8,10 @@ from itertools import accumulate
 from gpumerge_cli.backends.gpu.launching import Launch, Step
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.kernel_sizes import kernel_size
-from gpumerge_cli.backends.limits import VECTOR
 
 MAX_RUNS = kernel_size("JOINED_RUNS")
 """The runs that a launch takes."""
-THREADS = 256
-WORDS = 2 * MAX_RUNS + 1
+THREADS = kernel_size("JOINING_THREADS")
 
 
 def steps(launch: Launch, runs: Sequence[Run], size: int, to: int) -> Iterator[Step]:
@@ -26,5 +24,6 @@ def steps(launch: Launch, runs: Sequence[Run], size: int, to: int) -> Iterator[S
         ends = list(accumulate(count * size for _, count in part))
         nbytes, missing = ends[-1], MAX_RUNS - len(part)
         words = [*(address for address, _ in part), *[0] * missing, *ends, *[nbytes] * missing, to]
-        yield launch, -(-(to % VECTOR + nbytes) // kernel_size("JOINED_STRETCH")), words, False
+        skipped = to % kernel_size("VECTOR")
+        yield launch, -(-(skipped + nbytes) // kernel_size("JOINED_STRETCH")), words, False
         to += nbytes

@@ -57,20 +57,22 @@ def copy(nbytes: int, stream: int, words: Sequence[int], dependent: bool) -> Non
     cupy.cuda.runtime.memcpyAsync(words[1], words[0], nbytes, cupy.cuda.runtime.memcpyDeviceToDevice, stream)
 
 
-def launch(find: Callable[[], Any], threads: int, words: int, shared: int = 0) -> Launch:
+def launch(find: Callable[[], Any], threads: int, shared: int = 0) -> Launch:
     """Launches of a kernel. Its arguments are 64-bit words; a struct of words is as many arguments.
 
     find: gives the kernel, as CuPy has it, at the first launch; until then it may be compiled beside others. threads:
-    of a block. words: the number of its arguments. shared: bytes of dynamic shared memory.
+    of a block. shared: bytes of dynamic shared memory. All launches have as many arguments as the first one.
     """
     found: list[Any] = []
-    pack = struct.Struct(f"{words}q").pack_into
-    pointer = 0
+    pack: Callable[..., None]
+    words = pointer = 0
     spare: list[tuple[bytearray, int, DependentLaunch]] = []
 
     def queue(blocks: int, stream: int, given: Sequence[int], dependent: bool) -> None:
-        nonlocal pointer
+        nonlocal pack, words, pointer
         if not pointer:
+            words = len(given)
+            pack = struct.Struct(f"{words}q").pack_into
             function = find()
             found.append(function)  # it keeps its module loaded, of each thread that came here at once
             pointer = function.ptr

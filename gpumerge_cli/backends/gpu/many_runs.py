@@ -17,7 +17,7 @@ from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.radix import SortByDigits, sort_by_digits
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run, merge_runs
-from gpumerge_cli.backends.limits import whole_vectors
+from gpumerge_cli.backends.kernel_sizes import whole_vectors
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.kinds import Order
@@ -157,7 +157,7 @@ class MergeOfMany:
 
     @cached_property
     def _join(self) -> Launch:
-        return self._kernels.ready("join_runs", joining.THREADS, joining.WORDS)
+        return self._kernels.ready("join_runs", joining.THREADS)
 
     @cached_property
     def _digits(self) -> SortByDigits:

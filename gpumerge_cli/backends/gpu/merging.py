@@ -13,7 +13,6 @@ from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.launching import Allocate, Launch, Step, queue
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import (
-    VALUES_THREADS,
     columns_shared_bytes,
     grid_size,
     least_by_values,
@@ -23,9 +22,10 @@ from gpumerge_cli.backends.gpu.policy import (
     shared_bytes,
     values_stretch,
 )
-from gpumerge_cli.backends.gpu.source import partition_macros, policy_macros, values_macros
+from gpumerge_cli.backends.gpu.source import policy_macros, run_macros
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch_array
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run
+from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import MAX_GRID
 from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.launch import FAN_INS, LaunchPolicy
@@ -34,7 +34,6 @@ from gpumerge_cli.order.base import Macros
 OWN_CUTS = 12
 """With at most so many tiles for each multiprocessor, it is faster if blocks find their own cuts."""
 _CUT_BYTES = 8
-_LEVEL_WORDS = 3
 
 
 class Merge:
@@ -53,7 +52,6 @@ class Merge:
         self._merge: Launch | None = None
         self._sizes = None if gpu.cut_ahead else gpu.sizes(policy)
         self._most = MAX_GRID * self.tile
-        self._source_words = _LEVEL_WORDS if batched else 2 * policy.fan_in
         self._least_by_values = sys.maxsize if columns or batched else least_by_values(kernels.order, policy)
         self._most_own_cuts = OWN_CUTS * limits.multiprocessors
         self._dependent, self._own_cuts = limits.has_dependent_launches, own_cuts_of_dependents(limits)
@@ -131,22 +129,20 @@ class Merge:
         partition = self._partition  # which is compiled meanwhile
         cuts = allocate(groups * edges * self.fan_in * _CUT_BYTES)
         launch, blocks, words = merge
-        words[self._source_words + 1] = cuts.ptr
+        words[len(source) + 1] = cuts.ptr
         yield partition.step(source, edges, self.tile, cuts.ptr, text, groups)
         yield launch, blocks, words, self._dependent
 
     def _merging(self) -> Launch:
         """The kernel that merges tiles."""
         kernels, policy, columns = self._kernels, self._policy, self._columns
-        words = self._source_words + 3 + (2 if self._sizes is None else len(self._sizes))
         if columns is not None and columns.stay_apart(policy):
             macros: Macros = (*policy_macros(policy), ("VALUE_SIZE", columns.narrow))
             shared = columns_shared_bytes(policy, kernels.order.width, columns.narrow)
-            return kernels.ready("merge_columns", policy.block_size, words + columns.words, macros, shared)
+            return kernels.ready("merge_columns", policy.block_size, macros, shared)
         macros = (*policy_macros(policy, batched=self._batched), *self._column_macros)
-        words += 0 if columns is None else columns.words
         name, file = f"merge_{policy.rung.replace(' ', '_')}", f"merge_{policy.kernel}.cu"
-        return kernels.ready(name, policy.block_size, words, macros, shared_bytes(policy, kernels.order), file=file)
+        return kernels.ready(name, policy.block_size, macros, shared_bytes(policy, kernels.order), file=file)
 
     @cached_property
     def _partition(self) -> Partition:
@@ -154,8 +150,7 @@ class Merge:
 
     @cached_property
     def _values(self) -> Launch:
-        macros = values_macros(self.fan_in)
-        return self._kernels.ready("merge_values", VALUES_THREADS, self._source_words + 4, macros)
+        return self._kernels.ready("merge_values", kernel_size("VALUES_THREADS"), run_macros(self.fan_in))
 
     @property
     def _column_macros(self) -> Macros:
@@ -172,9 +167,8 @@ class Partition:
     """Cuts of tables of fan_in runs, or of all such groups of a level. macros: added to those of partition.cu."""
 
     def __init__(self, kernels: Kernels, fan_in: int, macros: Macros = (), *, batched: bool = False) -> None:
-        words = (_LEVEL_WORDS if batched else 2 * fan_in) + 6
-        macros = (*partition_macros(fan_in, batched=batched), *macros)
-        self._launch = kernels.ready("partition", partition_size(fan_in), words, macros)
+        macros = (*run_macros(fan_in, batched=batched), *macros)
+        self._launch = kernels.ready("partition", partition_size(fan_in), macros)
         self._fan_in, self._limits = fan_in, kernels.limits
 
     def step(self, source: Sequence[int], edges: int, tile: int, cuts: int, text: Context, groups: int = 1) -> Step:

@@ -40,14 +40,12 @@ class Kernels:
         self._comparing = comparison_macros(order)
         self._ready: dict[tuple[Any, ...], Launch] = {}
 
-    def ready(
-        self, name: str, threads: int, words: int, macros: Macros = (), shared: int = 0, *, file: str = ""
-    ) -> Launch:
+    def ready(self, name: str, threads: int, macros: Macros = (), shared: int = 0, *, file: str = "") -> Launch:
         """The launches of kernel `name`, which is compiled in the background from now on. file: by default NAME.cu.
 
-        threads: of a block. words: the number of its arguments. shared: bytes of dynamic shared memory.
+        threads: of a block. shared: bytes of dynamic shared memory.
         """
-        kind = name, threads, words, macros, shared
+        kind = name, threads, macros, shared
         found = self._ready.get(kind)
         if found is None:
             file = file or f"{name}.cu"
@@ -55,7 +53,7 @@ class Kernels:
             begin_compiling(file, compiler_options(macros), self.limits.capability)
             largest = self.limits.shared_memory if shared + STATIC_SHARED > _USUAL_SHARED_MEMORY else 0
             find = partial(_function, self._device, file, name, macros, largest)
-            found = self._ready[kind] = launch(find, threads, words, shared)
+            found = self._ready[kind] = launch(find, threads, shared)
         return found
 
 

@@ -18,10 +18,8 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.order.kinds import Order
 
-_MOST_EDGES, _EDGES_OF_PAIRS = 128, 64  # partition.cu
+_LEAST_EDGES = 16  # of a block of partition.cu for more than two runs
 _PARTITIONS = 5  # blocks of partition.cu that a multiprocessor holds
-VALUES_THREADS = 128
-"""The threads a block of merge_values.cu."""
 _ITEMS_A_VALUE, _LEAST_BY_VALUES = 1024, 1 << 24
 _VALUES_BLOCKS = 16  # of merge_values.cu, that a multiprocessor holds
 _STRETCH_STEP, _STRETCH_MOST = 1 << 15, 1 << 18
@@ -57,15 +55,16 @@ def columns_shared_bytes(policy: LaunchPolicy, key_bytes: int, value_bytes: int)
 
 def partition_size(fan_in: int) -> int:
     """The threads a block of partition.cu."""
-    return 64 if fan_in == 2 else 256
+    return kernel_size("PARTITION_THREADS_OF_TWO" if fan_in == 2 else "PARTITION_THREADS")
 
 
 def partition_stretch(edges: int, fan_in: int, limits: DeviceLimits) -> int:
     """The edges that a block of partition.cu cuts: many, since they share its ends; but all blocks must run at once."""
     if fan_in == 2:
-        return _EDGES_OF_PAIRS
+        return kernel_size("STRIDE_OF_TWO")
     fair = ceil_div(edges, _PARTITIONS * limits.multiprocessors)
-    return min(_MOST_EDGES, max(16, ceil_div(fair, 8) * 8))
+    stride = kernel_size("STRIDE_OF_MORE")
+    return min(kernel_size("MOST_EDGES"), max(_LEAST_EDGES, ceil_div(fair, stride) * stride))
 
 
 def own_cuts_of_dependents(limits: DeviceLimits) -> int:

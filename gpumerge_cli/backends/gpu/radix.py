@@ -11,8 +11,7 @@ from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.sort_policy import COUNTING_THREADS, counting_bytes, digit_shape
 from gpumerge_cli.backends.gpu.source import digit_macros, shape_macros
 from gpumerge_cli.backends.gpu.tree import Run
-from gpumerge_cli.backends.kernel_sizes import kernel_size
-from gpumerge_cli.backends.limits import whole_vectors
+from gpumerge_cli.backends.kernel_sizes import kernel_size, whole_vectors
 
 _WIDE = 1 << 30
 """From so many items on, a count with its two flags needs 64 bits."""
@@ -21,9 +20,7 @@ _COUNTED = 64  # bytes that a thread of count_digits should read at least
 _SPREAD = 4
 """A pass with at most one block for so many multiprocessors begins before the previous launch ends. More blocks would
 share multiprocessors with those that still run, which costs more than it gains on an H200."""
-_NUMBER = 8
 _DIGITS = kernel_size("DIGITS")
-_COUNTING_WORDS, _SORTING_WORDS = 6, 7  # of the arguments, ahead of ends
 
 
 class PairAddresses(NamedTuple):
@@ -48,7 +45,7 @@ class SortByDigits:
         self._kernels, self._pairs = kernels, pairs
         self._shape = digit_shape(order, limits)
         self._passes, self._width, self._tile = order.prefix_bytes, order.width, self._shape.room
-        self._plan_bytes = _NUMBER * (self._passes * (_DIGITS + 1) + 1)
+        self._plan_bytes = kernel_size("plan_bytes", self._passes)
         self._most_counting = _COUNTING_BLOCKS * limits.multiprocessors
         self._most_sorting = self._shape.resident * limits.multiprocessors
         self._most_dependent = limits.multiprocessors // _SPREAD if limits.has_dependent_launches else 0
@@ -62,12 +59,11 @@ class SortByDigits:
             kernels, shape, passes = self._kernels, self._shape, self._passes
             counting = digit_macros(passes, wide=wide, pairs=self._pairs)
             sorting = (*counting, *shape_macros(shape.block_size, shape.items_per_thread, shape.resident))
-            words = _SORTING_WORDS + (len(PairAddresses._fields) if self._pairs else 0)
             shared = shape.shared_bytes(kernels.order, wide=wide)
             ready = self._ready[wide] = (
-                kernels.ready("count_digits", COUNTING_THREADS, _COUNTING_WORDS, counting, counting_bytes(passes)),
-                kernels.ready("sort_radix", shape.block_size, words, sorting, shared),
-                min(passes, 2) * _DIGITS * (8 if wide else 4),
+                kernels.ready("count_digits", COUNTING_THREADS, counting, counting_bytes(passes)),
+                kernels.ready("sort_radix", shape.block_size, sorting, shared),
+                kernel_size("published_bytes", min(passes, kernel_size("HELD_PASSES")), 8 if wide else 4),
             )
         return ready
 

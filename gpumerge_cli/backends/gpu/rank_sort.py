@@ -21,15 +21,14 @@ from gpumerge_cli.backends.gpu.sort_policy import (
     tile_shared_bytes,
 )
 from gpumerge_cli.backends.gpu.sorting import tiling
-from gpumerge_cli.backends.limits import whole_vectors
+from gpumerge_cli.backends.kernel_sizes import kernel_size, whole_vectors
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.kinds import Order
 
-_SLICE = 32  # items of a block of sort_by_rank.cu
+_SLICE = kernel_size("WARP")  # items of a block of sort_by_rank.cu
 _MOST_MERGED = 8
 """The most runs of a group. A thread searches all of them, and a further pass takes about as long as six of them."""
 _WIDE_RECORD = 12
-_SORTING_WORDS, _MERGING_WORDS = 6, 5  # of the arguments, ahead of those of columns
 
 
 class Tiles(NamedTuple):
@@ -155,12 +154,11 @@ class RankSort:
         if found is None:
             columns = self._columns
             macros = () if columns is None else columns.macros(reads=True, writes=alone)
-            words = 0 if columns is None else columns.words
             if tiles.shape is None:
                 macros = (("BLOCK_SIZE", RANKING_THREADS), *macros)
-                found = self._kernels.ready("sort_by_rank", RANKING_THREADS, _SORTING_WORDS + words, macros)
+                found = self._kernels.ready("sort_by_rank", RANKING_THREADS, macros)
             else:
-                found = tiling(self._kernels, tiles.shape, self._transfer, macros, words)
+                found = tiling(self._kernels, tiles.shape, self._transfer, macros)
             self._sorting[tiles, alone] = found
         return found
 
@@ -170,8 +168,7 @@ class RankSort:
         found = self._merging.get(to_columns)
         if found is None:
             macros = () if columns is None else columns.macros(reads=False, writes=True)
-            words = 0 if columns is None else columns.words
             macros, threads = (("BLOCK_SIZE", RANK_MERGING_THREADS), *macros), RANK_MERGING_THREADS
-            found = self._kernels.ready("merge_by_rank", threads, _MERGING_WORDS + words, macros)
+            found = self._kernels.ready("merge_by_rank", threads, macros)
             self._merging[to_columns] = found
         return found

@@ -83,7 +83,7 @@ _DIGIT_SHAPES = {
     16: DigitShape(256, 14, 2),
 }
 """The fastest of several on an H200 for 2^28 items, by item bytes."""
-COUNTING_THREADS = 512
+COUNTING_THREADS = kernel_size("COUNTING_THREADS")
 RANKING_THREADS = 512
 RANK_MERGING_THREADS = 128
 """The threads a block of merge_by_rank.cu. Every run that it merges but the last has a multiple of so many items."""

@@ -13,12 +13,11 @@ from gpumerge_cli.backends.gpu.radix import sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import TileShape, check_sort_size, of_fan_in, tile_shape, tile_shared_bytes
 from gpumerge_cli.backends.gpu.source import tile_macros
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run, fan_ins
-from gpumerge_cli.backends.limits import whole_vectors
+from gpumerge_cli.backends.kernel_sizes import whole_vectors
 from gpumerge_cli.launch import SortPolicy, Transfer
 from gpumerge_cli.order.base import Macros
 
-_SERIAL_THREADS, _SERIAL_WORDS = 64, 6
-_TILE_WORDS = 6
+_SERIAL_THREADS = 64
 
 
 class Sort:
@@ -102,7 +101,7 @@ class Sort:
         """Merge every two neighbouring runs of a level, with one thread for each pair."""
         pairs = -(-level.total // (2 * level.length))
         threads = min(pairs, _SERIAL_THREADS)
-        launch = self._kernels.ready("merge_alone", threads, _SERIAL_WORDS, (("BATCHED", 1),), file="sort_serial.cu")
+        launch = self._kernels.ready("merge_alone", threads, (("BATCHED", 1),), file="sort_serial.cu")
         return launch, -(-pairs // threads), [level.items, level.length, level.total, out, *text], False
 
     @cached_property
@@ -115,10 +114,8 @@ sort_of = lru_cache(maxsize=256)(Sort)
 """The same sorts for the same kernels and policy."""
 
 
-def tiling(
-    kernels: Kernels, shape: TileShape, transfer: Transfer | None, macros: Macros = (), words: int = 0
-) -> Launch:
-    """The kernel whose blocks sort a tile each. macros, words: those of columns; their words are the last arguments."""
+def tiling(kernels: Kernels, shape: TileShape, transfer: Transfer | None, macros: Macros = ()) -> Launch:
+    """The kernel whose blocks sort a tile each. macros: those of columns, whose words are the last arguments."""
     shape_macros = tile_macros(shape.block_size, shape.items_per_thread, shape.resident, transfer)
     shared = tile_shared_bytes(shape, kernels.order)
-    return kernels.ready("sort_tile", shape.block_size, _TILE_WORDS + words, (*shape_macros, *macros), shared)
+    return kernels.ready("sort_tile", shape.block_size, (*shape_macros, *macros), shared)

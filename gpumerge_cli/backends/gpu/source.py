@@ -98,14 +98,9 @@ def policy_macros(policy: LaunchPolicy, *, batched: bool = False) -> Macros:
     return (*batch, *variant_named(policy.kernel).gpu.macros(policy))
 
 
-def partition_macros(fan_in: int, *, batched: bool = False) -> Macros:
-    """The macros of partition.cu."""
+def run_macros(fan_in: int, *, batched: bool = False) -> Macros:
+    """The macros of runs.cuh."""
     return (("RUNS", fan_in), *((("BATCHED", 1),) if batched else ()))
-
-
-def values_macros(fan_in: int) -> Macros:
-    """The macros of merge_values.cu."""
-    return (("RUNS", fan_in),)
 
 
 def tile_macros(block_size: int, items_per_thread: int, resident: int, transfer: Transfer | None) -> Macros:

@@ -19,7 +19,7 @@ from gpumerge_cli.errors import DisorderError
 
 _THREADS = 256
 _BYTES_PER_THREAD = kernel_size("BYTES_PER_THREAD")
-_SUMMED_PER_THREAD = 16
+_SUMMED_PER_THREAD = kernel_size("SUMMED")
 _COUNTING = 4 * _THREADS  # bytes of shared memory
 _TEXT, _ROWS = "text.cu", "rows.cu"
 
@@ -136,7 +136,7 @@ class TextKernels:
         yield self._step("running_sums", blocks, [*numbers, sums.ptr], shared=shared)
 
     def _step(self, name: str, blocks: int, words: list[int], *, file: str = _TEXT, shared: int = 0) -> Step:
-        return self._kernels.ready(name, _THREADS, len(words), shared=shared, file=file), blocks, words, False
+        return self._kernels.ready(name, _THREADS, shared=shared, file=file), blocks, words, False
 
 
 def _text_blocks(nbytes: int) -> int:

@@ -69,10 +69,9 @@ def walk_shape(order: Order, limits: DeviceLimits) -> WalkShape:
 
 def macros_of_walk(order: Order, limits: DeviceLimits, equals: Equals) -> Macros:
     """The macros of walk.cu, beside those of the order and of columns."""
-    shape, bulk = walk_shape(order, limits), limits.has_bulk_copies
-    walking = walk_macros(equals, bulk=bulk)
+    shape = walk_shape(order, limits)
     shaped = shape_macros(shape.block_size, shape.items_per_thread, shape.resident)
-    return *walking, *shaped
+    return *walk_macros(equals, bulk=limits.has_bulk_copies), *shaped
 
 
 class Walk:
@@ -87,11 +86,9 @@ class Walk:
         shape = walk_shape(order, limits)
         walking = macros_of_walk(order, limits, equals)
         along: Macros = () if columns is None else columns.macros(reads=True, writes=True)
-        words = 0 if columns is None else columns.words
         shared = shape.shared_bytes(item_bytes(order))
-        runs = 2 * _RUNS
         self._partition = Partition(kernels, _RUNS, (*CUT_FOR_WALKS, *along))
-        self._walk = kernels.ready("walk", shape.block_size, runs + 8 + words, (*walking, *along), shared)
+        self._walk = kernels.ready("walk", shape.block_size, (*walking, *along), shared)
         self._tile, self._columns = shape.room, columns
         self._dependent = limits.has_dependent_launches
         self._blocks = shape.resident * limits.multiprocessors

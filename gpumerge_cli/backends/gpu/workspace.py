@@ -32,7 +32,7 @@ from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.streams import scratch
 from gpumerge_cli.backends.gpu.text import DeviceText
 from gpumerge_cli.backends.gpu.tree import Run
-from gpumerge_cli.backends.limits import whole_vectors
+from gpumerge_cli.backends.kernel_sizes import whole_vectors
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.measure import Span
@@ -258,7 +258,7 @@ class GpuWorkspace:
         """See Workspace: by events on the workspace's stream. A kernel holds the device until the work is queued."""
         with self._entered():
             start, end = cupy.cuda.Event(), cupy.cuda.Event()
-            queue([(self._kernels.ready("hold", 1, 1), 1, [_HEAD_START], False)], self._stream.ptr)
+            queue([(self._kernels.ready("hold", 1), 1, [_HEAD_START], False)], self._stream.ptr)
             start.record(self._stream)
             work()
             end.record(self._stream)

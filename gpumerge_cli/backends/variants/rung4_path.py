@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from gpumerge_cli.backends.kernel_sizes import kernel_size
-from gpumerge_cli.backends.limits import MAX_TILE, VECTOR, DeviceLimits, check_shared_memory, size_in_range
+from gpumerge_cli.backends.limits import MAX_TILE, DeviceLimits, check_shared_memory, size_in_range
 from gpumerge_cli.backends.splits import Lengths, Splits, ceil_div, every, some
 from gpumerge_cli.backends.variants.variant import LaunchFacts, OnCpu, OnGpu, Variant, register_variant
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import FAN_INS, LaunchPolicy, LaunchRequest, Transfer
+from gpumerge_cli.native.library import library
 from gpumerge_cli.order.base import Macros
 
-CHAINS = 4
-"""The merges that a core runs at once."""
 MAX_ITEMS_PER_THREAD = 64
 """A thread keeps its items in registers, and a thread of a device has 255. Its loops are unrolled."""
 
@@ -72,7 +71,7 @@ def _on_gpu(facts: LaunchFacts) -> LaunchPolicy:
     if tile and not items:
         items = ceil_div(tile, block - spare)
     if items is None:
-        room = (limits.dynamic_shared - (2 * fan_in + 4) * VECTOR) // ((block + 1) * size) - 1
+        room = (limits.dynamic_shared - (2 * fan_in + 4) * kernel_size("VECTOR")) // ((block + 1) * size) - 1
         items = max(1, min(tuned_items, room))
     if tile and tile != path_tile(block, items, fan_in):
         threads = f"--block-size {block}" if not spare else f"the {block - spare} of --block-size {block} that merge"
@@ -137,22 +136,25 @@ def _gpu_splits(policy: LaunchPolicy, total: int) -> Splits:
 
 
 def _on_cpu(request: LaunchRequest, width: int, why: str) -> LaunchPolicy:
-    tile = size_in_range("--tile-size", request.tile_size, CHAINS * _CHAIN_ITEMS, CHAINS, MAX_TILE, "items a tile")
+    chains = library().CHAINS
+    tile = size_in_range("--tile-size", request.tile_size, chains * _CHAIN_ITEMS, chains, MAX_TILE, "items a tile")
     items = size_in_range(
-        "--items-per-thread", request.items_per_thread, -(-tile // CHAINS), 1, MAX_TILE, "items a thread"
+        "--items-per-thread", request.items_per_thread, -(-tile // chains), 1, MAX_TILE, "items a thread"
     )
-    if request.tile_size is not None and request.items_per_thread is not None and items * CHAINS != tile:
+    if request.tile_size is not None and request.items_per_thread is not None and items * chains != tile:
         raise UsageError(
-            f"--tile-size {tile} is not {CHAINS} chains of --items-per-thread {items}",
+            f"--tile-size {tile} is not {chains} chains of --items-per-thread {items}",
             way_out="leave one of them out",
         )
-    return LaunchPolicy("path", 1, items, items * CHAINS, why=why)
+    return LaunchPolicy("path", 1, items, items * chains, why=why)
 
 
 def _cpu_splits(policy: LaunchPolicy) -> Splits:
+    number = library().CHAINS
+
     def chains(length: int) -> Lengths:
-        each = length // CHAINS
-        return some([(each, CHAINS - 1), (length - each * (CHAINS - 1), 1)])
+        each = length // number
+        return some([(each, number - 1), (length - each * (number - 1), 1)])
 
     return (("block", every(policy.tile_size)), ("chain", chains))
 

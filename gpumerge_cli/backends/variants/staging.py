@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.limits import MAX_BLOCK, MAX_GRID, MAX_TILE, check_shared_memory, size_in_range
+from gpumerge_cli.backends.kernel_sizes import kernel_size
+from gpumerge_cli.backends.limits import MAX_GRID, MAX_TILE, check_shared_memory, size_in_range
 from gpumerge_cli.backends.splits import Splits, ceil_div, equal_parts, every
 from gpumerge_cli.backends.variants.variant import LaunchFacts
 from gpumerge_cli.errors import UsageError
@@ -35,7 +36,7 @@ def on_gpu(kernel: str, facts: LaunchFacts, load: TileLoad | None = None) -> Lau
 
 def on_cpu(kernel: str, request: LaunchRequest, width: int, why: str, load: TileLoad | None = None) -> LaunchPolicy:
     """The policy on the CPU. A host thread runs the threads of a block in turn, on slices staged in cache."""
-    block = size_in_range("--block-size", request.block_size, 1, 1, MAX_BLOCK, "threads a block")
+    block = size_in_range("--block-size", request.block_size, 1, 1, kernel_size("MAX_BLOCK_SIZE"), "threads a block")
     tile = size_in_range("--tile-size", request.tile_size, _TILE_BYTES // width, 1, MAX_TILE, "items a tile")
     items = ceil_div(tile, block)
     if request.items_per_thread is not None:

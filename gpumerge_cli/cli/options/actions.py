@@ -102,23 +102,24 @@ ACTIONS = (
     ),
     Option(
         "at", "Actions", ("rank",),
-        "Show the items of these ranks, counted from 0: 0 is the first item of the merge. Also show how many items of "
-        "each file are ahead of it. The number of all items is a rank, too: the end of the merge. "
-        "May be given again.",
+        "Show the items of these ranks, counted from 0: 0 is the first item of the merge. The number of all items is a "
+        "rank, too: the end of the merge. With --stats, also show how many items of each file are ahead. May be given "
+        "again.",
         kind="text", placeholder="K,...", multiple=True, settable=False,
     ),
     Option(
         "quantile", "Actions", ("rank",),
-        "Show the item at this part of the merge: 0.5 is the median, 0.99 the 99th percentile, 1/3 the end of the "
-        "first third; 0 is the first item, 1 the last. May be given again.",
+        "Show the item at this part of the merge: 0.5 is the median, 99% the 99th percentile, 1/3 the end of the first "
+        "third; 0 is the first item, 1 the last. May be given again.",
         kind="text", placeholder="Q,...", multiple=True, settable=False,
     ),
     Option(
         "of", "Actions", ("rank",),
-        "Show how many items are ahead of ITEM in the merge (lower), how many are ahead or equal (upper), and how many "
-        "are equal. No file need hold ITEM. It is a number, a line, a record of CSV or the key of a record, with "
-        "commas between several fields. May be given again.",
-        kind="text", placeholder="ITEM", multiple=True, settable=False,
+        "Show how many items are ahead of KEY in the merge (lower), how many are ahead or equal (upper), and how many "
+        "are equal. No file need hold KEY. It is a number or the key of a line or record, with commas between several "
+        "fields; the whole line if there is no key, or with --last-resort. Answers show keys in the same form. May be "
+        "given again.",
+        kind="text", placeholder="KEY", multiple=True, settable=False,
     ),
     Option(
         "split", "Actions", ("rank",),
@@ -204,8 +205,9 @@ ACTIONS = (
     Option("json", "Actions", ("info",), "Print a JSON object instead of tables.", project=True),
     Option(
         "measure", "Actions", ("info",),
-        "First measure this machine for auto's cost model, and keep the results for later runs. Takes a minute or two, "
-        "and up to 4 GB in the folder for temporary files (TMPDIR), whose storage it measures.",
+        "First measure this machine for auto's cost model, and keep the results for later runs. Also tell whether "
+        "numpy.sort or gpumerge_cli.sort is faster on keys in memory. Takes a minute or two, and up to 4 GB in the "
+        "folder for temporary files (TMPDIR), whose storage it measures.",
     ),
     Option(
         "config", "Actions", ("info",),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gpumerge_cli.cli.examples import EXAMPLES
 from gpumerge_cli.cli.options.actions import ACTIONS
-from gpumerge_cli.cli.options.items import INPUT, JOIN, ORDER
+from gpumerge_cli.cli.options.items import INPUT, ORDER
+from gpumerge_cli.cli.options.joining import JOIN
 from gpumerge_cli.cli.options.model import SUFFIXES, Argument, Command, Needs, Option
 from gpumerge_cli.cli.options.output import OUTPUT
 from gpumerge_cli.cli.options.running import ABOUT, TUNING, WHERE
@@ -12,9 +13,7 @@ from gpumerge_cli.cli.options.running import ABOUT, TUNING, WHERE
 _ROWS: tuple[Option, ...] = (*ACTIONS, *JOIN, *INPUT, *ORDER, *OUTPUT, *WHERE, *ABOUT, *TUNING)
 
 _OFF = "--no-NAME turns off a switch that a setting turned on, as --no-quiet."
-_SHORTENED = "Long options may be shortened while they stay unique"
-SWITCHES = f"{_OFF} {_SHORTENED}."
-_SWITCHES_OF_ALL = f"{_OFF} {_SHORTENED}; of sort's, only GNU's."
+SWITCHES = f"{_OFF} Only long names that coreutils has, too, may be shortened, while they stay unique."
 
 
 def _exit_codes(disorder: str = "") -> str:
@@ -150,7 +149,7 @@ COMMANDS = (
         "",
         "Merge sorted files on the GPU or the CPU, as fast as the machine moves their bytes, and see why.",
         "Data goes to standard output, everything else to standard error. See gpumerge COMMAND --help.",
-        ending=f"{SUFFIXES}\n\n{_SWITCHES_OF_ALL}\n\n{_exit_codes('disorder found (check, sort -c)')}",
+        ending=f"{SUFFIXES}\n\n{SWITCHES}\n\n{_exit_codes('disorder found (check, sort -c)')}",
     ),
     _command(
         "merge",

@@ -13,10 +13,21 @@ from gpumerge_cli.order.key_kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, Literal, NoReturn, Self
+    from typing import Literal, NoReturn, Self
 
     from gpumerge_cli.engine.job import BackendChoice
     from gpumerge_cli.launch import KernelName, TileLoad
+
+
+_LETTERS = {
+    "dictionary_order": "d",
+    "ignore_case": "f",
+    "reverse": "r",
+    "ignore_leading_blanks": "b",
+    "ignore_nonprinting": "i",
+    **{kind.option.replace("-", "_"): kind.letter for kind in KINDS if kind.option},
+}
+"""The letters of sort for options about keys, by their parameters."""
 
 
 class Options:
@@ -28,7 +39,7 @@ class Options:
     """The parameters of options and arguments that were on the command line, not in settings. Not compared by ==."""
     debug: bool
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    def __init__(self, values: Mapping[str, object]) -> None:
         """values: by the names of fields; others are ignored."""
         self.__dict__.update((name, values[name]) for name in self.field_names())
 
@@ -38,7 +49,7 @@ class Options:
         # inspect.get_annotations would import inspect.
         return [name for kind in reversed(cls.__mro__) for name in kind.__dict__.get("__annotations__", ())]  # noqa: RUF063
 
-    def changed(self, **values: Any) -> Self:
+    def changed(self, **values: object) -> Self:
         """The same options but for these values."""
         return type(self)({**self.__dict__, **values})
 
@@ -54,13 +65,18 @@ class Options:
 
 
 class QuietOptions(Options):
-    """The options about messages on standard error."""
+    """Silence on standard error."""
 
     quiet: bool
+
+
+class VerboseOptions(QuietOptions):
+    """The options about messages on standard error."""
+
     verbose: bool
 
 
-class ShownOptions(QuietOptions):
+class ShownOptions(VerboseOptions):
     """The same, with a bar."""
 
     progress: bool
@@ -114,9 +130,7 @@ class LineOptions(ItemOptions):
     @property
     def letters(self) -> set[str]:
         """The letters of sort for the options that say how keys compare."""
-        letters = {"d": self.dictionary_order, "f": self.ignore_case, "r": self.reverse}
-        kinds = {kind.letter for kind in KINDS if getattr(self, kind.option.replace("-", "_"), False)}
-        return kinds | {letter for letter, is_on in letters.items() if is_on}
+        return {letter for parameter, letter in _LETTERS.items() if self.__dict__.get(parameter)}
 
 
 class OrderOptions(RecordOptions, LineOptions):
@@ -131,11 +145,6 @@ class OrderOptions(RecordOptions, LineOptions):
     random_source: str | None
     sequence: tuple[str, ...]
     """The parameters key and field, one for each -k and --field of the command line, in its order."""
-
-    @property
-    def letters(self) -> set[str]:
-        letters = {"b": self.ignore_leading_blanks, "i": self.ignore_nonprinting}
-        return super().letters | {letter for letter, is_on in letters.items() if is_on}
 
     @property
     def keys_alone(self) -> bool:
@@ -164,7 +173,7 @@ class CountOptions(Options):
         return self.count is not None or self.count_to is not None
 
 
-class ComparisonOptions(OutputOptions, QuietOptions):
+class ComparisonOptions(OutputOptions, VerboseOptions):
     """Comparisons with libraries."""
 
     compare: bool

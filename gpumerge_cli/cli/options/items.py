@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpumerge_cli.cli.options.model import COMBINING, NotWith, Option
 from gpumerge_cli.formats.names import NAMES as FORMATS
 from gpumerge_cli.order.equals import SETS
-from gpumerge_cli.order.key_kinds import JOIN_LETTERS, KINDS, LETTERS
+from gpumerge_cli.order.key_kinds import KINDS, LETTERS
 
 _FILES = ("merge", *COMBINING, "sort", "check")
 _ORDERED = (*_FILES, "path", "rank")
@@ -91,7 +91,7 @@ INPUT = (
     ),
     Option(
         "header", "Input", ("join",),
-        "The first line of each file is its header. The joined headers are written first.",
+        "The first line of each file is its header. The joined headers are written first.", gnu=True,
     ),
     Option(
         "header", "Input", ("merge", *COMBINING, "sort"),
@@ -166,7 +166,9 @@ ORDER = (
         "separate fields, however many, and one space is written.",
         letter="t", kind="text", placeholder="BYTE", project=True,
     ),
-    Option("ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i", project=True),
+    Option(
+        "ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i", gnu=True, project=True,
+    ),
     Option(
         "ignore-leading-blanks", "Order", _ORDERED, "Blanks ahead of a key do not count.", letter="b", gnu=True,
         project=True,
@@ -288,58 +290,5 @@ ORDER = (
         "unique", "Order", ("check",),
         "Equal items are in disorder, too, as in sort -cu.",
         letter="u",
-    ),
-)  # fmt: skip
-
-JOIN = (
-    Option(
-        "key", "Input", ("join",),
-        "Join by this field of both files, counted from 1; 1 by default. Several fields, as 1,2n, make one key; "
-        f"letters from {JOIN_LETTERS} say how a field compares, as in sort's -k. With --csv, fields may be named, as "
-        "city,amount:n. Fields of records are named, as id or id:r.",
-        letter="j", kind="text", placeholder="FIELDS", aliases=("field",), project=True,
-    ),
-    Option(
-        "key-1", "Input", ("join",), "Join by these fields of A.",
-        letter="1", kind="text", placeholder="FIELDS", project=True,
-    ),
-    Option(
-        "key-2", "Input", ("join",),
-        "Join by these fields of B, as many as of A. Letters given for A hold for B, too.",
-        letter="2", kind="text", placeholder="FIELDS", project=True,
-    ),
-    Option(
-        "type", "Output", ("join",),
-        "Choose what is written. inner, the default: all pairs. left, right, outer: also the items of A, of B, of both "
-        "that have no partner. anti: only the items of A without a partner. semi: only those with one, each once.",
-        kind="text", choices=("inner", "left", "right", "outer", "anti", "semi"),
-        not_with=(
-            NotWith(
-                ("unpaired", "only-unpaired"), "{option} and {other} both choose the lines to write",
-                "use one of them",
-            ),
-        ),
-    ),
-    Option(
-        "unpaired", "Output", ("join",),
-        "Write also the items of this file, 1 or 2, that have no partner. May be given again.",
-        letter="a", kind="text", placeholder="FILE", choices=("1", "2"), multiple=True,
-    ),
-    Option(
-        "only-unpaired", "Output", ("join",),
-        "Like -a, but write no pairs. May be given again.",
-        letter="v", kind="text", placeholder="FILE", choices=("1", "2"), multiple=True,
-    ),
-    Option(
-        "columns", "Output", ("join",),
-        "The columns to write, as 0,1.2,2.3: 0 is the key, 1.2 the second field of A. auto: in every line as many "
-        "fields as the first line of each file has.",
-        letter="o", kind="text", placeholder="LIST", multiple=True, project=True,
-    ),
-    Option(
-        "empty", "Output", ("join",),
-        "Write TEXT for fields that are empty or missing. For records: the number of the byte, 0 by default, that "
-        "missing records are filled with.",
-        letter="e", kind="text", placeholder="TEXT", project=True,
     ),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.equals import SETS
@@ -11,6 +11,10 @@ from gpumerge_cli.order.equals import SETS
 Kind = Literal["flag", "number", "numbers", "size", "count", "text", "file", "folder", "program"]
 """The kind of an option's value. number: a whole number. numbers: several, as 0,1, or the word all. size: bytes, as
 256M. count: items, as 1e6 or 2^20."""
+Value = str | int | tuple["Value", ...] | None
+"""A value as commands get it; bool is among int."""
+Written = str | bool
+"""A value that is still to be read: a text, or for a switch whether it is on."""
 Group = Literal["Actions", "Input", "Order", "Output", "Where to run", "About the program", "Tuning"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 """The groups of options, in the order of help."""
@@ -70,14 +74,18 @@ class Option:
     """Stands for the value in help; by default it is made from kind and choices."""
     choices: tuple[str, ...] = ()
     """The words that the option takes; empty if it takes any."""
-    default: Any = None
+    default: str | int | None = None
     least: int = 0
     """The least number."""
     multiple: bool = False
     """It may be given again, and all values count; two different values of another option are an error."""
     value_is_optional: bool = False
+    goes_on: str = ""
+    """A pattern of values. Operands behind such a value are more values while they match it and there are more than two
+    operands."""
     gnu: bool | str = False
-    """Whether GNU sort has it under the same name, or its name there."""
+    """Whether coreutils has it under the same name, or its name there: in sort, or in the program that the command
+    stands for, which is join or comm."""
     off: str = ""
     """The long name that turns a flag off, where that is not --no-NAME alone."""
     settable: bool = True
@@ -100,24 +108,22 @@ class Option:
     not_with: tuple[NotWith, ...] = ()
     needs: Needs | None = None
 
-    def of(self, command: str) -> Option:
-        """The option as `command` has it: only sort has GNU's names, and not all options can be set for it."""
-        if command != "sort":
-            return self
+    def of_sort(self) -> Option:
+        """The option as sort has it, under GNU's name, too. Not all options can be set for sort."""
         aliases = (*self.aliases, self.gnu) if isinstance(self.gnu, str) else self.aliases
         return replace(self, aliases=aliases, settable=self.settable and self.neutral)
 
-    @property
+    @cached_property
     def parameter(self) -> str:
         """The name as Python writes it."""
         return self.name.replace("-", "_")
 
     @property
     def gnu_name(self) -> str:
-        """The long name that GNU sort has for it, or ""."""
+        """The long name that coreutils has for it, or ""."""
         return self.gnu if isinstance(self.gnu, str) else self.name if self.gnu else ""
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names as they are written, the long one first: ("--output", "-o")."""
         longs = (f"--{name}" for name in (self.name, *self.aliases))
@@ -140,7 +146,17 @@ class Option:
     @property
     def once(self) -> bool:
         """Whether two different values are an error."""
-        return self.takes_value and not self.multiple
+        return self.kind != "flag" and not self.multiple
+
+    @cached_property
+    def needs_value(self) -> bool:
+        """Whether a value must be written."""
+        return self.kind != "flag" and not self.value_is_optional
+
+    @property
+    def implied(self) -> str | bool:
+        """The value of the option if it is written without one."""
+        return self.choices[0] if self.value_is_optional else True
 
     @property
     def metavar(self) -> str:
@@ -151,8 +167,8 @@ class Option:
     def takes_path(self) -> bool:
         return self.kind in ("file", "folder")
 
-    @property
-    def initial(self) -> Any:
+    @cached_property
+    def initial(self) -> Value:
         """The value if the option is not given."""
         if self.multiple and self.default is None:
             return ()
@@ -198,7 +214,8 @@ class Command:
     @cached_property
     def options(self) -> tuple[Option, ...]:
         """Its options, in the order of GROUPS."""
-        options = [row.of(self.name) for row in self.rows if self.name in row.commands]
+        own = (row for row in self.rows if self.name in row.commands)
+        options = [row.of_sort() for row in own] if self.name == "sort" else own
         return tuple(sorted(options, key=lambda option: GROUPS.index(option.group)))
 
     @property
@@ -228,16 +245,6 @@ class Command:
     def path(self) -> str:
         """The words that call the command: "gpumerge merge"."""
         return f"gpumerge {self.name}".rstrip()
-
-    @cached_property
-    def initial(self) -> dict[str, Any]:
-        """The values of options that are not given, by the names of parameters."""
-        return {parameter: option.initial for parameter, option in self.by_parameter.items()}
-
-    @cached_property
-    def by_parameter(self) -> dict[str, Option]:
-        """The options by the names of their parameters."""
-        return {option.parameter: option for option in self.options}
 
     @cached_property
     def by_written_name(self) -> dict[str, Option]:

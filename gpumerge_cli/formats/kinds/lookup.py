@@ -30,6 +30,16 @@ def format_of_suffix(suffix: str) -> Format | None:
     return next((one for one in FORMATS.values() if suffix in one.suffixes), None)
 
 
+def format_of_option(option: str) -> Format:
+    """The format that an option of its own asks for."""
+    return next(one for one in FORMATS.values() if one.option == option)
+
+
+def implied_format() -> Format:
+    """The format of lines whose columns are named, if nothing else gives one."""
+    return next(one for one in FORMATS.values() if one.is_implied)
+
+
 def dtype_of(suffix: str) -> str:
     """The name of the dtype of a suffix; "" if it has none."""
     one = format_of_suffix(suffix)

@@ -1,0 +1,80 @@
+"""The format that options and suffixes give the files of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gpumerge_cli.cli.options.groups import OrderOptions
+from gpumerge_cli.cli.options.typed import JoinOptions
+from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.items import Certainty
+
+COLUMN_OPTIONS = ("csv", "format")
+"""The options that may give a format with columns."""
+_SWITCH = "--csv"
+
+
+@dataclass(frozen=True)
+class FormatChoice:
+    """A format, and the reason to believe in it."""
+
+    name: str | None = None
+    """None if nothing gives it but the suffix of each file."""
+    certainty: Certainty = "named"
+    """See Items."""
+
+
+def gives_columns(option: str, value: str | bool | None) -> bool:
+    """Whether keys may be names of columns by this value of one of COLUMN_OPTIONS, None if it is not given."""
+    if not isinstance(value, str):
+        return value is True
+    from gpumerge_cli.formats.kinds.lookup import names_columns
+
+    return option == "format" and names_columns(value)
+
+
+def requested_columns(options: OrderOptions | JoinOptions) -> FormatChoice:
+    """The format with columns that options give, if they give one. Raises UsageError if they give two."""
+    named = options.format
+    if named is None and not options.csv:
+        return FormatChoice()
+    from gpumerge_cli.formats.kinds.lookup import format_of_option, names_columns
+
+    has_columns = named is not None and names_columns(named)
+    if not options.csv:
+        return FormatChoice(named) if has_columns else FormatChoice()
+    switched = format_of_option(_SWITCH).name
+    if has_columns and named != switched:
+        raise UsageError(f"{_SWITCH} and --format {named} name two formats", way_out="leave one of them out")
+    return FormatChoice(switched, "requested" if named is None else "named")
+
+
+def columns_by_suffix(options: OrderOptions | JoinOptions, files: Sequence[str]) -> FormatChoice:
+    """The format with columns that the suffix of one of `files` gives, if no option names a format."""
+    if options.format is not None:
+        return FormatChoice()
+    from gpumerge_cli.formats.compressed import suffix_of
+    from gpumerge_cli.formats.kinds.lookup import format_of_suffix, names_columns
+
+    ones = [format_of_suffix(suffix_of(name)) for name in files if name != "-"]
+    names = [one.name for one in ones if one is not None and names_columns(one.name)]
+    return FormatChoice(names[0], "requested") if names else FormatChoice()
+
+
+def chosen_format(named: str | None, files: Sequence[str], columns: FormatChoice) -> FormatChoice:
+    """The format of `files`.
+
+    named: by --format. columns: the one whose columns keys are. Raises UsageError if only a binary format is named.
+    """
+    if columns.name is None:
+        return FormatChoice(named)
+    from gpumerge_cli.formats.kinds.lookup import holds_lines
+
+    if named is not None and not holds_lines(named):
+        what = f"{files[0]} is binary: {_SWITCH} applies to text"
+        raise UsageError(what, way_out=f"leave {_SWITCH} out, or --format text")
+    return columns

@@ -1,0 +1,48 @@
+"""The places of items in the files that users name, whose last line may lack its end and which may have been copied."""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect, insort
+
+from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.line_source import EndedSource, LineSource
+
+_BLOCK = 1 << 20
+
+
+class FilePlaces:
+    """The places in all inputs."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._sources = inputs.sources
+        self._shown = inputs.written.shown
+        self._known = [[(0, 0)] for _ in inputs.sources]
+
+    def ahead(self, number: int, position: int) -> int:
+        """The bytes of the items ahead of a position of source `number`, the end of each included."""
+        source = self._sources[number]
+        if self._shown is None or _origin_of(source) is None:
+            return position
+        known = self._known[number]
+        start, nbytes = known[bisect(known, (position, sys.maxsize)) - 1]
+        while start < position:
+            stop = min(position, source.item_start(start + _BLOCK))
+            lines = bytearray(stop - start)
+            source.read_into(start, lines)
+            nbytes += len(self._shown(bytes(lines)))
+            start = stop
+        insort(known, (position, nbytes))
+        return nbytes
+
+    def place(self, number: int, position: int) -> int:
+        """The byte of the file, counted from its first item, at which the item at a position lies."""
+        source = self._sources[number]
+        held = source.held if isinstance(source, EndedSource) else source.size
+        origin = _origin_of(source)
+        return min(self.ahead(number, position), held if origin is None else origin)
+
+
+def _origin_of(source: Source) -> int | None:
+    return source.origin if isinstance(source, LineSource) else None

@@ -1,0 +1,136 @@
+"""The keys of lines as users see and write them, and the search for lines by their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from logging import getLogger
+
+from gpumerge_cli.dataclass import replace
+from gpumerge_cli.engine.escapes import escaped_line, escaped_text, printable
+from gpumerge_cli.engine.item_text import format_fields, parse_bytes, parse_fields, split_fields
+from gpumerge_cli.engine.line_warnings import is_number_like
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.native.comparison import Comparison, key_bounds
+from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.rows import RowOrder
+from gpumerge_cli.order.rules import SEPARATOR, LineKey, LineOrder
+
+Keys = tuple[bytes, ...]
+"""The keys of one line, without quotes."""
+_BLANKS = b" \t\n"
+_MARK = bytes([SEPARATOR])
+
+
+def line_keys(order: Order) -> LineKeys | None:
+    """The keys by which items are asked for; None for items that are no lines, or of which all bytes compare."""
+    rules = order.text
+    if rules is None or not rules.keys or not rules.stable or isinstance(order, RowOrder):
+        return None
+    return LineKeys(order, rules)
+
+
+class LineKeys:
+    """The keys of the lines of an order."""
+
+    def __init__(self, order: Order, rules: LineOrder) -> None:
+        self._order = order
+        self._rules = rules
+        self._comparisons = [Comparison(_order_of_keys(key)) for key in rules.keys]
+        self._is_line = len(rules.keys) == 1 and rules.keys[0].whole
+
+    @property
+    def heading(self) -> str:
+        """The names of the keys, with commas between them; the word for a line or a key if they have none."""
+        names = [key.name for key in self._rules.keys]
+        if self._is_line:
+            return self._order.item_word
+        return format_fields(names) if all(names) else "key"
+
+    def format(self, line: bytes) -> str:
+        """The keys of a line in the form that `parse` takes. The line comes without its end."""
+        if self._is_line:
+            return escaped_line(self._key(0, self._rules.keys[0], line))
+        keys = enumerate(self._rules.keys)
+        return format_fields([self._format_key(key, self._key(number, key, line)) for number, key in keys])
+
+    def parse(self, text: str) -> Keys:
+        """The keys that a text states. Raises UsageError. Warns of a text in place of a number."""
+        rules = self._rules
+        is_row = len(rules.keys) == 1 and self._spans(rules.keys[0]) and not text.startswith('"')
+        fields = [text] if self._is_line or is_row else parse_fields(text, len(rules.keys))
+        found = []
+        for number, (key, field) in enumerate(zip(rules.keys, fields, strict=True)):
+            parts = split_fields(text, field) if self._spans(key) else [field]
+            value = _MARK.join(parse_bytes(text, part) for part in parts)
+            if value and not is_number_like(key, value):
+                getLogger("gpumerge").warning(
+                    "gpumerge: warning: --of '%s': the key %s by %s is not a %s",
+                    printable(text), self._order.quoted(value), self._order.key_option(number), key.kind.noun,
+                )  # fmt: skip
+            if self._begins_with_blank(key) and value and value[:1] not in _BLANKS:
+                value = b" " + value
+            found.append(value)
+        return tuple(found)
+
+    def compare(self, line: bytes, wanted: Keys) -> int:
+        """Negative, zero or positive if the line goes before, with or behind those that have the wanted keys."""
+        for number, (key, compare) in enumerate(zip(self._rules.keys, self._comparisons, strict=True)):
+            result = compare(self._key(number, key, line), wanted[number])
+            if result:
+                return result
+        return 0
+
+    def bounds(self, wanted: Keys, sources: Sequence[Source]) -> tuple[list[int], list[int]]:
+        """The positions in each source ahead of the lines with these keys, and behind them."""
+        ahead = [_first(source, 0, lambda line: self.compare(line, wanted) < 0) for source in sources]
+        places = zip(sources, ahead, strict=True)
+        return ahead, [_first(source, at, lambda line: self.compare(line, wanted) <= 0) for source, at in places]
+
+    def _format_key(self, key: LineKey, value: bytes) -> str:
+        if self._begins_with_blank(key) and value[:1] == b" " and value[1:2] not in _BLANKS:
+            value = value[1:]
+        if self._spans(key):
+            return format_fields([escaped_text(part) for part in value.split(_MARK)])
+        return escaped_text(value)
+
+    def _key(self, number: int, key: LineKey, line: bytes) -> bytes:
+        begin, end = key_bounds(self._order, number, line)
+        value = line[begin:end]
+        if self._rules.quoted:
+            value = value.replace(b'""', b'"')
+        is_number = key.kind.begins is not None and not self._is_line
+        return value.lstrip(_BLANKS) if is_number else value
+
+    def _begins_with_blank(self, key: LineKey) -> bool:
+        """Whether all keys that are not empty begin with a blank, as fields do that blanks separate."""
+        at_start = key.start_field > 0 and key.start_char == 0
+        return at_start and self._rules.separator is None and not key.skip_start and key.kind.begins is None
+
+    def _spans(self, key: LineKey) -> bool:
+        """Whether a key may hold several fields of CSV, with marks between them."""
+        several = key.end_field is None or key.end_field > key.start_field or key.end_char > 0
+        return self._rules.has_fields and several
+
+
+def _order_of_keys(key: LineKey) -> Order:
+    """The order of lines that are such keys alone."""
+    skips = key.skip_start and key.start_char == 0
+    alone = replace(
+        key, start_field=0, start_char=0, end_field=None, end_char=0, skip_start=skips, skip_end=False,
+    )  # fmt: skip
+    return Order.lines(LineOrder((alone,), stable=True))
+
+
+def _first(source: Source, low: int, is_ahead: Callable[[bytes], bool]) -> int:
+    """The position of the first line from the one at `low` on that is not ahead; the source's size if all are."""
+    found = limit = source.size  # no line is known to start in [limit, found)
+    while low < limit:
+        middle = (low + limit) // 2
+        start = source.item_start(middle)
+        if start >= limit:
+            limit = middle
+        elif is_ahead(source.item_at(start)):
+            low = source.item_end(start)
+        else:
+            found = limit = start
+    return found
