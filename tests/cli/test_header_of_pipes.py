@@ -60,7 +60,7 @@ def test_sort(words: str) -> None:
     assert run(f"sort {field} {words}", data) == BY_AMOUNT
 
 
-@pytest.mark.parametrize("command", ["merge -q", "union -q", "sort -m", "join -q --csv -j id"])
+@pytest.mark.parametrize("command", ["merge -q", "union -q", "sort -m", "join -q", "join -q --csv -j id"])
 def test_other_commands(command: str) -> None:
     Path("in.csv").write_bytes(SALES)
     field = "" if "-j" in command else "--field id:n"
@@ -71,7 +71,7 @@ def test_other_commands(command: str) -> None:
 
 def test_questions() -> None:
     assert run("check --field id:n -", SALES) == b""
-    assert b"3,2" in run("rank --at 2 --field id:n -", SALES)
+    assert run("rank --at 2 --field id:n -", SALES).split()[-1] == b"3"
 
 
 def test_standard_input_that_is_a_file() -> None:
