@@ -59,7 +59,7 @@ def find_keys(
     header = _with_header(options.header, keys)
     if not options.field or _are_binary(options, files, header):
         return SelectedKeys(tuple(keys), options.field, header, requested)
-    if own.certainty == "implied" and not isinstance(options, SortOptions):  # which takes any suffix for text
+    if own.certainty == "implied" and not isinstance(options, SortOptions):  # which takes files for text
         _refuse_foreign(files)
     found = header_for("--field", header, ())
     columns = [parse_columns(text, found) for text in options.field]

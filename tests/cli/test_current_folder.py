@@ -58,8 +58,8 @@ COMMANDS = [
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_current_folder_holds_no_settings_of_libraries(command: str, tmp_path: Path) -> None:
     words = command.split()
-    needs = {"--cluster": "distributed", "path": "matplotlib", "bench": "matplotlib"}
-    for library in {needs[word] for word in words if word in needs}:
+    libraries = {"--cluster": "distributed", "path": "matplotlib", "bench": "matplotlib"}
+    for library in {libraries[word] for word in words if word in libraries}:
         needs.library(library)
     folder, said = tmp_path / "data", tmp_path / "seen.json"
     folder.mkdir()
