@@ -489,6 +489,9 @@ def test_named_columns_make_text_of_any_suffix(
     Path(name).write_bytes(gzip.compress(lines) if name.endswith(".gz") and command != "sort -c" else lines)
     assert invoke([*command.split(), "--field", "id:n", name]) == 0, capfd.readouterr().err
     assert capfd.readouterr().out.encode() == (b"" if command in ("check", "sort -c") else lines)
+    if command == "union -q":
+        assert invoke(["join", "-q", "--field", "id:n", name, name]) == 0
+        assert capfd.readouterr().out == "id,v,v_2\n2,a,a\n10,b,b\n"
 
 
 @pytest.mark.parametrize("command", ["merge", "check", "union", "rank --at 0", "sort"])

@@ -41,6 +41,12 @@ def test_the_same_with_and_without_field(command: str, name: str, capfd: pytest.
     assert DUCKDB.format("json" if name == "t.jsonl" else "parquet", name) in without
 
 
+def test_of_join(capfd: pytest.CaptureFixture[str]) -> None:
+    parquet = told(["join", "t.parquet", "t.parquet"], capfd)
+    assert told(["join", "--field", "k", "t.parquet", "t.parquet"], capfd) == parquet
+    assert DUCKDB.format("json", "t.jsonl") in told(["join", "--field", "foo", "t.jsonl", "t.jsonl"], capfd)
+
+
 def test_of_sort(capfd: pytest.CaptureFixture[str]) -> None:
     """It takes files for text whatever their suffixes are, so it goes by their first bytes."""
     assert told(["sort", "t.parquet"], capfd) == told(["sort", "--field", "k", "t.parquet"], capfd)

@@ -60,7 +60,7 @@ def test_sort(words: str) -> None:
     assert run(f"sort {field} {words}", data) == BY_AMOUNT
 
 
-@pytest.mark.parametrize("command", ["merge -q", "union -q", "sort -m", "join -q --csv -j id"])
+@pytest.mark.parametrize("command", ["merge -q", "union -q", "sort -m", "join -q", "join -q --csv -j id"])
 def test_other_commands(command: str) -> None:
     Path("in.csv").write_bytes(SALES)
     field = "" if "-j" in command else "--field id:n"
