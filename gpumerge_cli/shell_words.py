@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
+
+_MEANT = re.compile(r'["$`\\!]')
+"""What a shell does not leave as it is between double quotes."""
 
 
 def quoted(word: str) -> str:
     """`word` for a shell, on one line and without tabs."""
     if word.isprintable():
-        return shlex.quote(word)
+        return f'"{word}"' if "'" in word and not _MEANT.search(word) else shlex.quote(word)
     return f"$'{''.join(map(_escaped, word))}'"
 
 

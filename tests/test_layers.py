@@ -42,7 +42,8 @@ ENTERED = {
     "backends.cpu": {"backends.select"},
     "backends.gpu": {
         "backends.select", "explain.shape", "cli.batch_jobs", "cli.info",
-        *(f"arrays.{name}" for name in ("counting", "device", "joining", "multi_gpu", "payload", "prepared_calls", "run")),
+        "arrays.counting", "arrays.device", "arrays.joining", "arrays.multi_gpu", "arrays.payload",
+        "arrays.prepared_calls", "arrays.run",
     },
 }  # fmt: skip
 # What modules take of the package itself. Its other names are those of rooms above most of them.

@@ -16,9 +16,10 @@ from gpumerge_cli.cli.gnu_values import SATURATED, parse_number
 from gpumerge_cli.cli.keyspec import WHOLE_KEY, KeySpec, field_key, parse_key
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
+from gpumerge_cli.formats.foreign import JSON
 from gpumerge_cli.order.key_kinds import LETTERS
-from gpumerge_cli.suggestions import did_you_mean, nearest
-from gpumerge_cli.urls import is_url
+from gpumerge_cli.suggestions import did_you_mean_column
+from gpumerge_cli.urls import is_url, shown
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
@@ -30,14 +31,26 @@ _OF_SORT = ("-k", "--field")
 """Options whose commands take the number of header lines; join has a flag for one line."""
 _NEEDS_QUOTES = re.compile(r"[\s,;|:'\"]")
 """Finds what keeps a field's name from being plain in a message."""
+_LIKE_JSON = re.compile(r"""\s*(\[|(\[\s*)?\{\s*(".*)?)""", re.DOTALL)
+"""Matches the first field of JSON that is read as CSV."""
 _SEPARATORS = {"\t": r"'\t'", ";": "';'", "|": "'|'"}
 """Separators other than a comma, as a shell takes them behind -t."""
 
 
-def column_names(files: Sequence[str], items: Items) -> list[str] | None:
+@dataclass(frozen=True)
+class ColumnNames:
+    """The names of columns, and the file whose header says them."""
+
+    names: Sequence[str] | None = None
+    """None if all files are empty."""
+    file: str = ""
+    """"" if all files are empty."""
+
+
+def column_names(files: Sequence[str], items: Items) -> ColumnNames:
     """The names of the columns of a format, which the last line of the header of the first file says.
 
-    None if all files are empty. Files without such a line, or that cannot be read, are passed over while another has
+    Files without such a line, or that cannot be read, are passed over while another has
     one; all files must have the same header. Pipes come last, since they may take long. items: the format, what
     separates columns, and how many lines a header has. Raises InputError if no file can be read or has such a line.
     """
@@ -58,20 +71,30 @@ def column_names(files: Sequence[str], items: Items) -> list[str] | None:
             errors.append(error)
         else:
             if columns is not None:
-                return [column.name for column in columns]
+                return ColumnNames([column.name for column in columns], file)
     if errors:
         raise errors[0]
-    return None
+    return ColumnNames()
 
 
 @dataclass(frozen=True)
 class Header:
     """The header in which keys find the names of columns."""
 
-    find_names: Callable[[], Sequence[str] | None]
+    find: Callable[[], ColumnNames]
     """Gives the names of all fields, as column_names does."""
     known: bool | None = None
     """Whether line 1 is a header by the options; None if they leave it open."""
+    of_several: bool = False
+    """Whether there are several files, so that errors name the one whose header it is."""
+
+    def title(self) -> str:
+        """What errors call it."""
+        return f"the header of {shown(self.find().file)}" if self.of_several else "the header"
+
+    def find_names(self) -> Sequence[str] | None:
+        """The names; None if all files are empty. Raises as column_names does."""
+        return self.find().names
 
     def names(self) -> Sequence[str]:
         """The names; () if no header can be read. Errors of a file are reported when it is opened."""
@@ -87,21 +110,23 @@ def header_given(lines: int, given: Collection[str]) -> bool | None:
 
 
 def header_of(
-    find_names: Callable[[], Sequence[str] | None],
+    find: Callable[[], ColumnNames],
     given: bool | None,
     keys: Sequence[str],
     fields: Sequence[str],
     numbers: re.Pattern[str] = FIELD_NUMBER,
+    *,
+    of_several: bool = False,
 ) -> Header:
     """The header of files with columns. keys: the texts of -k. fields: those of --field, or of join's options.
 
-    given: see header_given. numbers: see parse_columns.
+    given: see header_given. numbers: see parse_columns. of_several: see Header.
     """
     can_only_be_names = [
         text for text in keys if WHOLE_KEY.fullmatch(text) is None and _COLUMN_NUMBER.fullmatch(text) is None
     ]
     can_only_be_names += [word for text in fields for word in text.split(",") if numbers.fullmatch(word) is None]
-    return Header(cache(find_names), True if can_only_be_names else given)
+    return Header(cache(find), True if can_only_be_names else given, of_several)
 
 
 def parse_column_key(text: str, header: Header) -> KeySpec:
@@ -111,10 +136,10 @@ def parse_column_key(text: str, header: Header) -> KeySpec:
     """
     plain, numbered = WHOLE_KEY.fullmatch(text), _COLUMN_NUMBER.fullmatch(text)
     if plain is None and numbered is None:
-        return _named_key(text, header.find_names(), "-k")
+        return _named_key(text, header.find_names(), "-k", header)
     # "2,2n" is GNU's form alone: no header is read for it.
     if "," not in text and _means_name(text, _KEY_NUMBER.fullmatch(text), header, "-k"):
-        return _named_key(text, header.names(), "-k")
+        return _named_key(text, header.names(), "-k", header)
     return parse_key(text if numbered is None else f"{numbered[1]}{numbered[2]},{numbered[1]}")
 
 
@@ -135,11 +160,11 @@ def parse_columns(
                 f"{option} {text} means one field of that name, or {len(words)} fields",
                 way_out=f"give each field its own {option}, or {by_number(option)}",
             )
-        return [_named_key(text, names, option)]
+        return [_named_key(text, names, option, header)]
     if not all(numbered):
         header = replace(header, known=True)
     return [
-        _named_key(word, names, option)
+        _named_key(word, names, option, header)
         if number is None or _means_name(word, number, header, option)
         else _numbered_key(number, option)
         for word, number in zip(words, numbered, strict=True)
@@ -204,7 +229,7 @@ def _is_there(text: str, names: Sequence[str]) -> bool:
     return name != "" and name in names and "," not in letters
 
 
-def _named_key(text: str, names: Sequence[str] | None, option: str) -> KeySpec:
+def _named_key(text: str, names: Sequence[str] | None, option: str, header: Header) -> KeySpec:
     """The key by a name. names: None if all files are empty, and the field may be any."""
     if names is None:
         name, letters = _split(text, ())
@@ -218,27 +243,27 @@ def _named_key(text: str, names: Sequence[str] | None, option: str) -> KeySpec:
         )
     if not name or name not in names:
         sought = name or letters
-        what = f"{option} {text or repr(text)}: the header has no field {sought!r}"
-        raise UsageError(what, way_out=_other_names(sought, names, option))
+        what = f"{option} {text or repr(text)}: {header.title()} has no field {sought!r}"
+        raise UsageError(what, way_out=_other_names(sought, names, option, header))
     if list(names).count(name) > 1:
-        raise UsageError(f"{option} {text}: the header has {name} more than once", way_out=by_number(option))
+        raise UsageError(f"{option} {text}: {header.title()} has {name} more than once", way_out=by_number(option))
     if set(letters) - set(LETTERS):
         raise UsageError(f"{option} {text}: invalid key options {letters!r}", way_out=f"use letters from {LETTERS}")
     return field_key(list(names).index(name), letters, name, option, in_header=True)
 
 
-def _other_names(sought: str, names: Sequence[str], option: str) -> str:
+def _other_names(sought: str, names: Sequence[str], option: str, header: Header) -> str:
     """The way out where a header does not have a name."""
     first = names[0] if names else ""
+    if _LIKE_JSON.fullmatch(first):
+        return JSON.way_out_for(header.find().file)
     if first.lower().startswith("sep=") or not any(names):
         what = "line 1 is blank" if not any(names) else f"line 1 is {first!r}, which names no field"
         skipped = "add --header 2, or remove it" if option in _OF_SORT else "remove it"
         return f"{what}: {skipped}"
-    shown = {name: repr(name) if _NEEDS_QUOTES.search(name) else name for name in names if name}
+    plain = {name: repr(name) if _NEEDS_QUOTES.search(name) else name for name in names if name}
     if len(names) == 1:
         separator = next((f", as -t {one}" for byte, one in _SEPARATORS.items() if byte in first), "")
-        way_out = f"it has one, {shown[first]}; -t says what separates them{separator}"
-        return way_out if _NEEDS_QUOTES.search(first) else did_you_mean(sought, names, way_out)
-    near = nearest(sought, shown)
-    choices = f"use one of {', '.join([*shown.values()][:20])}"
-    return f"did you mean {shown[near]}? {choices}" if near else choices
+        way_out = f"it has one, {plain[first]}; -t says what separates them{separator}"
+        return way_out if _NEEDS_QUOTES.search(first) else did_you_mean_column(sought, plain, way_out)
+    return did_you_mean_column(sought, plain, f"use one of {', '.join([*plain.values()][:20])}")

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpumerge_cli.cli.chosen_format import FormatChoice, columns_by_suffix, requested_columns
-from gpumerge_cli.cli.columns import Header, column_names, header_given, header_of, parse_column_key, parse_columns
+from gpumerge_cli.cli.columns import (
+    ColumnNames,
+    Header,
+    column_names,
+    header_given,
+    header_of,
+    parse_column_key,
+    parse_columns,
+)
 from gpumerge_cli.cli.keyspec import KeySpec
 from gpumerge_cli.cli.options.groups import OrderOptions
 from gpumerge_cli.cli.options.typed import SortOptions
@@ -49,10 +57,11 @@ def find_keys(
             own = FormatChoice(implied_format().name, "implied")
 
     def header_for(option: str, lines: int, texts: Sequence[str]) -> Header:
-        def names() -> list[str] | None:
+        def names() -> ColumnNames:
             return column_names(holding, _items_of_header(options, own, separator, max(1, lines)))
 
-        return header_of(names, header_given(lines, options.given), texts, options.field)
+        given = header_given(lines, options.given)
+        return header_of(names, given, texts, options.field, of_several=len(files) > 1)
 
     found = header_for("-k", options.header, [key for key in written if isinstance(key, str)])
     keys = [parse_column_key(key, found) if isinstance(key, str) else key for key in written]

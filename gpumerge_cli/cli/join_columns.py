@@ -10,7 +10,7 @@ from gpumerge_cli.cli.gnu_values import SATURATED, parse_number
 from gpumerge_cli.cli.options.joining import NUMBERS_OF_COLUMNS
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.suggestions import nearest
+from gpumerge_cli.suggestions import did_you_mean_column
 
 OPTION = "-o"
 """As coreutils' join has it; other commands have -o for --output."""
@@ -150,8 +150,7 @@ class _Headers:
             for name in names or ()
             if name
         ]
-        near = nearest(word, known)
         choices = f"use 0 for the key, or {', '.join([*dict.fromkeys(known)][:_MOST_SHOWN])}"
-        way_out = f"did you mean {near}? {choices}" if near else choices
+        way_out = did_you_mean_column(word, {name: name for name in known}, choices)
         error = UsageError(f"{OPTION} {word or repr(word)}: no header has a field {word!r}", way_out=way_out)
-        return error if near else _is_a_file(word) or error
+        return error if way_out != choices else _is_a_file(word) or error

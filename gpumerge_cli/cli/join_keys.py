@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.chosen_format import FormatChoice, columns_by_suffix, requested_columns
-from gpumerge_cli.cli.columns import FIELD_NUMBER, column_names, header_given, header_of, parse_columns
+from gpumerge_cli.cli.columns import FIELD_NUMBER, ColumnNames, column_names, header_given, header_of, parse_columns
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
 from gpumerge_cli.cli.join_columns import ChosenColumns, Fields, chosen_columns
 from gpumerge_cli.cli.key_sources import with_parameters
@@ -63,7 +63,7 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | Non
     order = _order(options.letters, letters, zero_terminated=options.zero_terminated)
 
     def names_of_columns() -> tuple[Sequence[str] | None, Sequence[str] | None]:
-        a, b = (column_names((name,), _items(options, name, separator)) for name in names)
+        a, b = (column_names((name,), _items(options, name, separator)).names for name in names)
         return a, b
 
     chosen = chosen_columns(options.columns, fields, names_of_columns if columns_of(options, names).name else None)
@@ -212,7 +212,7 @@ def _numbered(word: str, option: str) -> KeySpec:
 def _of_columns(
     options: JoinOptions, items: Items, file: str, given: GivenFields, texts: Sequence[str]
 ) -> list[KeySpec]:
-    def names() -> list[str] | None:
+    def names() -> ColumnNames:
         return column_names((file,), items)
 
     numbers = FIELD_NUMBER if given.option == "--field" else _FIELD

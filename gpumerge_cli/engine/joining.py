@@ -8,6 +8,7 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import Inputs, layouts_of
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import InputError, UsageError
+from gpumerge_cli.formats.foreign import JSON, begins_json
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.record_options import order_of
 from gpumerge_cli.native.joins import Joins, JoinWorker
@@ -74,6 +75,10 @@ def _of_lines(job: Job, join: Join, inputs: Inputs) -> tuple[Job, Inputs]:
     text = inputs.order.text
     assert text is not None
     if text.of_records is not None and not text.quoted:
+        for source in inputs.sources:
+            if isinstance(source, LineSource) and begins_json(_first(source) or b""):
+                way_out = JSON.way_out_for(source.name)
+                raise InputError("quotes in it do not enclose whole fields", where=source.name, way_out=way_out)
         raise InputError(
             f"quotes in it, or in {inputs.sources[1].name}, do not enclose whole fields",
             where=inputs.sources[0].name,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO
 
 from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.foreign import JSON, begins_json
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.rules import END, MARK
@@ -55,6 +56,7 @@ class Parser:
         self._name = name
         self._separator = chr(separator)
         self._taken: list[str] = []
+        self._begins_json = False
 
     def records(self, block: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
         """Each record of a block as it stands, without its newline, and its fields, at least one.
@@ -80,7 +82,8 @@ class Parser:
             if "new-line character" in what:  # Python's words are on how a program opens files
                 what = "not CSV: a carriage return stands where no line ends"
                 raise InputError(what, where=where, way_out="end lines in newlines, or quote the field") from None
-            raise InputError(what, where=where, way_out="check its quotes") from None
+            way_out = JSON.way_out_for(self._name) if self._begins_json else "check its quotes"
+            raise InputError(what, where=where, way_out=way_out) from None
 
     def _lines(self, block: bytes) -> Iterator[str]:
         """Lines from a block on, to the end of the block that a record ends with; they are taken down, too."""
@@ -97,6 +100,8 @@ class Parser:
     def _blocks(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         held: list[bytes] = []  # the parts of a line that has not ended; they are joined once
         for data in pieces:
+            if not self.gone:
+                self._begins_json = begins_json(data)
             self.gone += len(data)
             end = data.rfind(b"\n") + 1
             if end:

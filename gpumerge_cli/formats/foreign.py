@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import count
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
@@ -21,26 +22,32 @@ class Foreign:
     begins: bytes = b""
     """A regular expression for how its files begin; b"" if nothing identifies them."""
     way_out: str = ""
-    """The way to read the file FILE here, or to convert it; by default as text, or by any program."""
+    """The way, or another one, to read a file here or to convert it; by default as text, or by any program."""
     text: bool = False
     """Whether its files are lines of text, which can be read as such."""
+    reader: str = ""
+    """DuckDB's function that reads its files, to convert one; "" if that is not proposed."""
 
     def way_out_for(self, name: str) -> str:
-        """The way out, about the file `name`. If that is a pipe, and the way out names the file, it is saved first."""
-        if not self.way_out:
-            return "use --format text" if self.text else "convert it first"
-        if "FILE" not in self.way_out or not _is_pipe(name):
-            return self.way_out.replace("FILE", name)
-        saved = f"x{self.suffixes[0]}"
-        return f"save it to a file first, with cat > {saved}; then {self.way_out.replace('FILE', saved)}"
+        """The way out for the file `name`, quoted for a shell. If a command names the file, a pipe is saved first."""
+        if not self.reader:
+            return self.way_out or ("use --format text" if self.text else "convert it first")
+        from gpumerge_cli.shell_words import quoted  # only for messages: it loads more
+
+        saved = _unused(self.suffixes[0]) if _is_pipe(name) else ""
+        first = f"save it to a file first, with cat > {saved}; then " if saved else ""
+        file = (saved or name).replace("'", "''")
+        copy = quoted(f"copy (from {self.reader}('{file}')) to '{file}.csv'")
+        return f"{first}convert it, for example with duckdb -c {copy}" + (f"; {self.way_out}" if self.way_out else "")
 
 
 def _is_pipe(name: str) -> bool:
     return name == STDIO or (not is_url(name) and os.path.exists(name) and not os.path.isfile(name))
 
 
-def _duckdb(reader: str) -> str:
-    return f"convert it, for example with duckdb -c \"copy (from {reader}('FILE')) to 'FILE.csv'\""
+def _unused(suffix: str) -> str:
+    """A name with a suffix that no file here has, so that a command that writes it replaces none."""
+    return next(name for name in (f"x{number or ''}{suffix}" for number in count()) if not os.path.lexists(name))
 
 
 _ARROW = "convert it first, for example with pyarrow's write_csv"
@@ -52,17 +59,24 @@ _CONTROL = rb"[\x00-\x08\x0b\x0c\x0e-\x1f]"
 JSON = Foreign(
     "JSON",
     (".json", ".jsonl", ".ndjson"),
-    way_out=f"{_duckdb('read_json')}; or use --format text for its lines, without --field",
+    reader="read_json",
+    way_out="or use --format text for its lines, without --field",
     text=True,
 )
 """Its lines are text like any other, so `begins` says nothing."""
 
+
+def begins_json(start: bytes) -> bool:
+    """Whether the first byte of a file that is not blank is one that JSON begins with. Other text may have it, too."""
+    return start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+
+
 FOREIGN: tuple[Foreign, ...] = (
-    Foreign("Parquet", (".parquet",), rb"PAR1" + _CONTROL, _duckdb("read_parquet")),
+    Foreign("Parquet", (".parquet",), rb"PAR1" + _CONTROL, reader="read_parquet"),
     Foreign("Arrow", (".arrow",), rb"ARROW1\x00\x00", _ARROW),
     Foreign("Feather", (".feather",), rb"FEA1" + _CONTROL, _ARROW),
     Foreign("ORC", (".orc",), rb"ORC[\x00-\x1f]" + _CONTROL, _ARROW),
-    Foreign("Avro", (".avro",), rb"Obj\x01", _duckdb("read_avro")),
+    Foreign("Avro", (".avro",), rb"Obj\x01", reader="read_avro"),
     Foreign("HDF5", (".h5", ".hdf5"), rb"\x89HDF\r\n\x1a\n", _NUMPY),
     Foreign("an archive of arrays", (".npz",), way_out=_NUMPY),
     Foreign("ZIP", (".zip",), rb"PK\x03\x04", "unpack or convert it first, for example with unzip"),

@@ -167,3 +167,33 @@ def test_a_hint_of_disorder_names_a_key_as_it_was_named(key: str, capfd: pytest.
     assert f"the file is in the order of -k zone:nr: use that for -k {key}\n" in capfd.readouterr().err
     assert invoke(["merge", "-q", "--csv", "-k", "zone:nr", "a.csv", "-o", "b.csv"]) == 0
     assert Path("b.csv").read_bytes() == Path("a.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["merge --field", "sort --field", "check --field", "rank --split 2 --field", "merge --csv -k", "sort --csv -k"],
+)
+def test_names_that_differ_by_case(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("Id,name\n1,a\n")
+    Path("b.csv").write_text("id,name\n1,a\n")
+    why = "did you mean Id (names are compared by all their bytes)? use one of Id, name"
+    assert invoke([*words.split(), "id", "a.csv", "b.csv"]) == 2
+    assert capsys.readouterr().err.endswith(f" id: the header of a.csv has no field 'id'; {why}\n")
+    assert invoke([*words.split(), "ID", "a.csv"]) == 2
+    assert capsys.readouterr().err.endswith(f" ID: the header has no field 'ID'; {why}\n")
+
+
+@pytest.mark.parametrize("words", ["--field id", "--csv -j id", "--csv -1 id -2 id"])
+def test_names_of_a_join_that_differ_by_case(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("id,name\n1,a\n")
+    Path("b.csv").write_text("ID,town\n1,a\n")
+    assert invoke(["join", *words.split(), "a.csv", "b.csv"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("gpumerge: b.csv: ")
+    assert "did you mean ID (names are compared by all their bytes)?" in said

@@ -75,3 +75,41 @@ def test_a_pipe_is_saved_first(words: str) -> None:
         assert done.returncode == 2
         advice = f"save it to a file first, with cat > x.{kind}; then {DUCKDB.format(kind, f'x.{kind}')}"
         assert advice in done.stderr.decode()
+
+
+@pytest.mark.parametrize("name", ["a$b.parquet", "it's.parquet", 'a"b.parquet', "a`b\\c!.parquet", "a'$b.parquet"])
+def test_names_of_files_are_quoted_for_the_shell_and_for_sql(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path(name).write_bytes(PARQUET)
+    command = told(["merge", name], capfd).rstrip("\n").partition("for example with ")[2]
+    printed = subprocess.run(
+        ["sh", "-c", f"printf '%s\\n' {command}"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    in_sql = name.replace("'", "''")
+    assert printed == ["duckdb", "-c", f"copy (from read_parquet('{in_sql}')) to '{in_sql}.csv'"]
+
+
+def test_a_pipe_is_saved_to_no_file_that_is_there() -> None:
+    Path("x.parquet").write_bytes(b"mine")
+    done = subprocess.run(
+        [sys.executable, "-m", "gpumerge_cli", "merge", "-"], input=PARQUET, capture_output=True, check=False
+    )
+    assert f"with cat > x1.parquet; then {DUCKDB.format('parquet', 'x1.parquet')}" in done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    "words", ["sort -k2,2", "sort -k id", "sort --field id", "merge --field id", "check -k1,1", "rank -k1,1 --at 0"]
+)
+@pytest.mark.parametrize("data", [b'{\n"id": 1,\n "name": "a"}\n', b' [\n"a" : 2,\n3]\n'])
+def test_json_that_is_called_csv(words: str, data: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("t.json").write_bytes(data)
+    assert DUCKDB.format("json", "t.json") in told([*words.split(), "--csv", "t.json"], capfd)
+
+
+def test_json_that_is_called_csv_in_a_join(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("t.csv").write_bytes(b"id,name\n1,a\n")
+    assert DUCKDB.format("json", "t.log") in told(["join", "--csv", "t.csv", "t.log"], capfd)
+
+
+def test_names_in_brackets_are_not_json(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("t.csv").write_bytes(b"[id],[name]\n1,a\n")
+    assert "did you mean [id]? use one of [id], [name]" in told(["sort", "--field", "id", "t.csv"], capfd)
