@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,13 +31,25 @@ def progress_bar(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
 
 
 def wants_bar(job: Job, options: ShownOptions) -> bool:
-    """Whether a job's progress is shown: not beside items that a terminal shows or a user types."""
+    """Whether a job's progress is shown: not beside items that a user types, or that leave through a descriptor.
+
+    Such items may be on the terminal, or another program that shows them may, as a pager.
+    """
     if options.quiet or not options.progress:
         return False
-    from gpumerge_cli.formats.output_stream import is_terminal
-
     typed = "-" in job.inputs and sys.stdin is not None and sys.stdin.isatty()
-    return not typed and not is_terminal(job.output.name)
+    return not typed and (job.operation.kind == "check" or _is_file(job.output.name))
+
+
+def _is_file(name: str) -> bool:
+    """Whether an output is a file, under its name or as the descriptor that the name stands for."""
+    from gpumerge_cli.formats.output_stream import descriptor_named
+
+    try:
+        number = descriptor_named(name)
+        return number is None or stat.S_ISREG(os.fstat(number).st_mode)
+    except (AttributeError, OSError, ValueError):  # no standard output, or one without a descriptor
+        return False
 
 
 def run_job(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -77,6 +78,31 @@ def test_no_bar_is_beside_items_on_the_terminal(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, "sort", "a.txt", "-o", "/dev/stderr"]
     code, text = standard_error(command, tmp_path, {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"})
     assert (code, HIDDEN_CURSOR in text, text.endswith(b"a\r\nb\r\n")) == (0, False, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("sort a.txt | cat >/dev/null", False),
+        ("sort a.txt -o /dev/stdout | cat >/dev/null", False),
+        ("sort -m a.txt | cat >/dev/null", False),
+        ("merge a.txt --backend cpu | cat >/dev/null", False),
+        ("union a.txt a.txt | cat >/dev/null", False),
+        ("join a.txt a.txt | cat >/dev/null", False),
+        ("sort a.txt >b.txt", True),
+        ("merge a.txt --backend cpu >b.txt", True),
+        ("check --progress a.txt | cat", True),
+    ],
+)
+def test_no_bar_is_beside_another_program(words: str, shown: bool, tmp_path: Path) -> None:
+    """A program behind a pipe, as a pager, may show the items on the terminal."""
+    (tmp_path / "a.txt").write_text("a\nb\n")
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    command = ["sh", "-c", f"{shlex.quote(sys.executable)} program.py {words}"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
+    code, text = standard_error(command, tmp_path, environment)
+    assert (code, HIDDEN_CURSOR in text) == (0, shown)
 
 
 def test_no_color_takes_colours_away(tmp_path: Path) -> None:
