@@ -12,7 +12,7 @@ from gpumerge_cli.cli.comparing import run_comparison
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import margin_of, record_options, resources
 from gpumerge_cli.cli.key_sources import with_parameters
-from gpumerge_cli.cli.messages import print_message
+from gpumerge_cli.cli.messages import print_message, tell_of_suffix
 from gpumerge_cli.cli.notices import notices
 from gpumerge_cli.cli.perform import check_report_place, progress_bar, run_job, wants_bar
 from gpumerge_cli.cli.signals import ignore_signals
@@ -20,7 +20,6 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.units import visible
-from gpumerge_cli.urls import shown
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.settings import Settings
@@ -157,10 +156,10 @@ def _perform(command: SortCommand) -> int:
     from gpumerge_cli.engine.resources import seconds_since_start
 
     options, job = command.options, _job(command)
-    if not options.quiet:
-        _tell_of_suffix(job)
     with progress_bar(wants_bar(job, options)) as advance:
         measured = run_job(job, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
+    if not options.quiet:
+        tell_of_suffix(job)
     if options.verbose and not options.quiet:
         from gpumerge_cli.report.terminal import show_report
         from gpumerge_cli.results.run import MergeReport
@@ -216,19 +215,6 @@ def _check_folders(command: SortCommand) -> None:
     for folder in command.options.temporary_directory:
         if not os.path.isdir(folder):
             raise OutputError("no such folder for temporary files", where=folder, way_out="make it, or name another")
-
-
-def _tell_of_suffix(job: Job) -> None:
-    """Print one line on a terminal if the output is plain text whose name is that of a compressed file."""
-    if not job.items.plain or sys.stderr is None or not sys.stderr.isatty():
-        return
-    from gpumerge_cli.formats.codecs import CODECS
-    from gpumerge_cli.formats.compressed import compression_of
-
-    suffix = compression_of(job.output.name)
-    if suffix:
-        name, codec = shown(job.output.name), CODECS[suffix].name
-        print_message(f"warning: {name}: plain text is written, not {codec} data; add --compressed to compress it")
 
 
 def _tell_of_locale() -> None:

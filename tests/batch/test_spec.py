@@ -189,6 +189,8 @@ PARTS = GOOD.replace("o.txt", "o{part}.txt")
         (f'[[job]]\n{GOOD}zzz = 3', [(5, "there is no key zzz; see gpumerge batch --help")]),
         (f'[[job]]\n{GOOD}input = "b.txt"', [(5, "there is no key input; did you mean inputs?")]),
         (f'[[job]]\n{GOOD}files = ["b.txt"]', [(5, "there is no key files; did you mean inputs?")]),
+        *[(f'[[job]]\n{GOOD}{key} = "b.txt"', [(5, f"there is no key {key}; did you mean inputs?")])
+          for key in ("Files", "path", "paths", "infile", "InFiles", "INPUTS")],
         (f'[[job]]\n{GOOD}in = "b.txt"', [(5, "there is no key in; did you mean inputs?")]),
         (f'[[job]]\n{GOOD}out = "b.txt"', [(5, "there is no key out; did you mean output?")]),
         (f'[[job]]\n{GOOD}-o = "b.txt"', [(5, "there is no key -o; did you mean output?")]),
