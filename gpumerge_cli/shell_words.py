@@ -7,7 +7,7 @@ import re
 import shlex
 
 _MEANT = re.compile(r'["$`\\!]')
-"""What a shell does not leave as it is between double quotes."""
+"""Finds a character that a shell changes between double quotes."""
 
 
 def quoted(word: str) -> str:

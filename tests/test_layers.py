@@ -46,7 +46,7 @@ ENTERED = {
         "arrays.prepared_calls", "arrays.run",
     },
 }  # fmt: skip
-# What modules take of the package itself. Its other names are those of rooms above most of them.
+# Names of the package itself that modules may import. Its other names come from rooms above most modules.
 OF_THE_PACKAGE = {"__version__", "BEGUN"}
 # Rooms that load all their files by their names.
 REGISTRIES = {"backends.variants.lookup", "formats.kinds.lookup"}

@@ -89,7 +89,7 @@ class Header:
     """Whether there are several files, so that errors name the one whose header it is."""
 
     def title(self) -> str:
-        """What errors call it."""
+        """The name of the header in errors."""
         return f"the header of {shown(self.find().file)}" if self.of_several else "the header"
 
     def find_names(self) -> Sequence[str] | None:
