@@ -10,6 +10,7 @@ from gpumerge_cli.cli.gnu_values import SATURATED, parse_number
 from gpumerge_cli.cli.options.joining import NUMBERS_OF_COLUMNS
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.shell_words import quoted
 from gpumerge_cli.suggestions import did_you_mean_column
 
 OPTION = "-o"
@@ -83,7 +84,7 @@ def _is_a_file(word: str) -> UsageError | None:
     if _OF_FILE.fullmatch(word) or not (os.sep in word or _SUFFIX.fullmatch(os.path.splitext(word)[1])):
         return None
     what = f"{OPTION} {word}: {OPTION} chooses columns in join, as in coreutils"
-    return UsageError(what, way_out=f"the output's file is --output {word}")
+    return UsageError(what, way_out=f"the output's file is --output {quoted(word)}")
 
 
 @dataclass(frozen=True)

@@ -369,6 +369,7 @@ def test_disorder_between_chunks_is_found(tmp_path: Path, capsys: pytest.Capture
             ["-o", "out.csv"],
             "-o out.csv: -o chooses columns in join, as in coreutils; the output's file is --output out.csv",
         ),
+        (["-o", "a$b.csv"], "the output's file is --output 'a$b.csv'"),
         (
             ["-o", "name"],
             "-o: invalid column 'name'; write 0 for the key, FILE.FIELD as 1.2, or auto; --csv takes names",
