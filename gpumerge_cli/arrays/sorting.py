@@ -82,7 +82,7 @@ def sort(
     with_counts = wants_counts(counts, out=out, devices=devices, shares=shares)
     request = _request(algorithm, kernel)
     rows = None if values is None else (values,)
-    options = CallOptions(rows, key, descending, out, backend, device, threads)
+    options = CallOptions(rows, key, descending, out, backend, device, threads, listed=False)
     if devices is not None or shares:
         if values is not None or backend == "cpu":
             raise UsageError("several GPUs sort keys alone", way_out="leave devices, or values and backend, out")
