@@ -11,6 +11,7 @@ import numpy as np
 from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.arrays.options import in_native_order
 
+_LISTS = (list, tuple)  # made once: calls on small arrays are short
 _NUMBERS = "biufc"
 _TEXT = "UT"
 
@@ -23,7 +24,7 @@ def as_arrays(given: Sequence[Any], *, payload: bool = False) -> list[Any]:
     """
     found = [as_array(each, payload=payload) for each in given]
     for each in given:
-        if isinstance(each, list | tuple):
+        if isinstance(each, _LISTS):
             return _alike(given, found)
     return found
 
@@ -44,7 +45,7 @@ def _alike(given: Sequence[Any], found: list[Any]) -> list[Any]:
     first = found[0].dtype
     if all(each.dtype == first for each in found):
         return found
-    listed = [isinstance(each, list | tuple) for each in given]
+    listed = [isinstance(each, _LISTS) for each in given]
     dtype = _common(
         [each.dtype for each, is_list in zip(found, listed, strict=True) if not is_list],
         [each.dtype for each, is_list in zip(found, listed, strict=True) if is_list and each.size],
