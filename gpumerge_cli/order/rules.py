@@ -23,7 +23,7 @@ SEPARATOR = 1
 """The byte between a record of CSV and each of its fields, where the parser took it to pieces: see LineOrder.record_of.
 It is lower than any byte of text, so lines compare as their records do."""
 MARK, END = bytes([SEPARATOR]), bytes([NUL])
-"""What stands behind each field, and behind a record."""
+"""The bytes behind each field, and behind a record."""
 BLANKS = b" \t\n"
 _COMMA = 0x2C
 QUOTED = 256
