@@ -332,6 +332,19 @@ def test_one_array_of_strings_is_no_list_of_arrays(kind: str) -> None:
         gpumerge_cli.merge([1, 2], values=words)
 
 
+def test_arrays_of_arrays_are_lists_of_arrays() -> None:
+    arrays = np.array([None, None])
+    arrays[:] = [np.array([1, 4]), np.array([2])]
+    nested: list[Any] = [arrays]
+    with suppress(ImportError):
+        import polars as pl
+
+        nested.append(pl.Series([[1, 4], [2]]))
+    for given in nested:
+        assert gpumerge_cli.merge([1, 4], [2], values=given)[1].tolist() == [1, 2, 4]
+        assert gpumerge_cli.rank(given, 2).tolist() == [1, 1]
+
+
 @pytest.mark.parametrize("null", [None, np.nan])
 def test_nulls_of_string_dtype_have_no_order(null: Any) -> None:
     words = np.array(["b", null, "a"], np.dtypes.StringDType(na_object=null))

@@ -80,11 +80,14 @@ def holds_structs(given: Any) -> bool:
 
 
 def is_one_array(given: Any) -> bool:
-    """Whether it is a single array or a string, rather than several arrays. The rows of a 2-D array are arrays."""
+    """Whether it is a single array or a string, and its items are no arrays, as rows of 2-D arrays are."""
     ndim = getattr(given, "ndim", None)
-    if isinstance(ndim, int):
-        return ndim < 2
-    return isinstance(given, str | bytes) or any(hasattr(given, name) for name in _PROTOCOLS)
+    if isinstance(given, str | bytes) or ndim == 0:
+        return True
+    if ndim != 1 and (ndim is not None or not any(hasattr(given, name) for name in _PROTOCOLS)):
+        return False
+    first = next(iter(given), None)
+    return isinstance(first, str | bytes) or not hasattr(first, "__len__") or getattr(first, "ndim", 1) == 0
 
 
 def name_of(given: Any) -> str:

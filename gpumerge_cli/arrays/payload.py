@@ -27,7 +27,7 @@ def payload(values: Any, keys: Sequence[Any], *, on_device: bool, listed: bool) 
     if type(values) not in (list, tuple):
         if is_table(values) or holds_structs(values):
             raise _is_table(values, keys, listed)
-        if is_one_array(values) and getattr(getattr(values, "dtype", None), "kind", "") != "O":  # objects may be arrays
+        if is_one_array(values):
             what = f"values: {name_of(values)} is one array"
             raise UsageError(what, way_out="give a list of one array for each array of keys, as [array]")
     if not isinstance(values, Iterable):
