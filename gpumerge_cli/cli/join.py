@@ -40,7 +40,9 @@ def job_of(options: JoinOptions) -> Job:
     names = tuple(options.files)
     if len(names) != 2:
         named = "1 file was named" if len(names) == 1 else f"{len(names)} files were named"
-        raise UsageError(named, way_out="a join takes two, A and B")
+        in_words = f"; columns in one word have commas between them: {_COLUMNS_OPTION} id,name"
+        more = in_words if options.columns and len(names) > 2 else ""
+        raise UsageError(named, way_out=f"a join takes two, A and B{more}")
     output = "-" if options.output is None else options.output
     check_report_place(options.report, (*names, output))
     items, rules = _of_records(options) if _holds_records(options, names) else _of_lines(options, names)

@@ -54,7 +54,23 @@ def chosen_columns(lists: Sequence[str], fields: Fields, find_names: Callable[[]
         return ChosenColumns(tuple(column for word in words for column in _by_number(word, fields)))
     headers = _Headers(find_names(), fields)
     words = [word for text in given for word in headers.words_of(text)]
-    return ChosenColumns(tuple(column for word in words for column in headers.columns(word)), named=True)
+    return ChosenColumns(
+        tuple(column for word in words for column in headers.columns(word)),
+        named=not all(map(_are_numbers, words)),
+    )
+
+
+def check_numbers(columns: Sequence[tuple[int, int]], names: Names) -> None:
+    """Raise UsageError for a column that a header lacks. columns: see order.joins.Join. names: those of headers."""
+    for number, at in columns:
+        held = names[number - 1] if number else None
+        if held is not None and at >= len(held):
+            known = ", ".join([f"{number}.{field}" for field in held if field][:_MOST_SHOWN])
+            has = "1 field" if len(held) == 1 else f"{len(held)} fields"
+            raise UsageError(
+                f"{OPTION} {number}.{at + 1}: the header of {'AB'[number - 1]} has {has}",
+                way_out=f"use 0 for the key, or {known}",
+            )
 
 
 def _words(text: str) -> list[str]:
@@ -96,7 +112,7 @@ class _Headers:
     def words_of(self, text: str) -> list[str]:
         """The words of a list: separated by commas, or by blanks where that is no name."""
         words = [text] if self._has(text) else text.split(",")
-        return [one for word in words for one in ([word] if self._has(word) else re.split("[ \t]", word))]
+        return [one for word in words for one in ([word] if self._has(word) else word.split() or [word])]
 
     def columns(self, word: str) -> list[tuple[int, int]]:
         """The columns that a word names or numbers. Raises UsageError."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.chosen_format import FormatChoice, columns_by_suffix, requested_columns
-from gpumerge_cli.cli.columns import FIELD_NUMBER, column_names, header_given, header_of, parse_columns
+from gpumerge_cli.cli.columns import FIELD_NUMBER, Header, column_names, header_given, header_of, parse_columns
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
-from gpumerge_cli.cli.join_columns import ChosenColumns, Fields, chosen_columns
+from gpumerge_cli.cli.join_columns import ChosenColumns, Fields, Names, check_numbers, chosen_columns
 from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.keyspec import KeySpec, field_key, line_order
 from gpumerge_cli.cli.options.typed import JoinOptions
@@ -52,7 +52,7 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | Non
     """
     fields_given = given_fields(options)
     texts = [text for its in fields_given for text in its.texts]
-    sides = [_keys(options, name, its, texts, separator) for name, its in zip(names, fields_given, strict=True)]
+    sides = [_keys(options, names, number, fields_given[number], texts, separator) for number in (0, 1)]
     a, b = (_placed(side, other) for side, other in (sides, sides[::-1]))
     if len(a) != len(b):
         raise UsageError(
@@ -62,12 +62,15 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | Non
     fields = tuple(map(_field, a)), tuple(map(_field, b))
     order = _order(options.letters, letters, zero_terminated=options.zero_terminated)
 
-    def names_of_columns() -> tuple[Sequence[str] | None, Sequence[str] | None]:
+    def names_of_columns() -> Names:
         a, b = (column_names((name,), _items(options, name, separator)) for name in names)
         return a, b
 
-    chosen = chosen_columns(options.columns, fields, names_of_columns if columns_of(options, names).name else None)
+    has_columns = columns_of(options, names).name is not None
+    chosen = chosen_columns(options.columns, fields, names_of_columns if has_columns else None)
     named = chosen.named or any(key.in_header for keys in sides for key in keys)
+    if has_columns and chosen.columns and (named or options.header):
+        check_numbers(chosen.columns, names_of_columns())
     return JoinKeys(
         fields,
         with_parameters(order, options),
@@ -176,14 +179,17 @@ def _counted(keys: Sequence[KeySpec]) -> str:
 
 
 def _keys(
-    options: JoinOptions, file: str, given: GivenFields, texts: Sequence[str], separator: int | None
-) -> list[KeySpec]:
-    """The fields of a file's keys, each with its letters. texts: those of both files."""
+    options: JoinOptions, files: tuple[str, ...], number: int, given: GivenFields, texts: Sequence[str],
+    separator: int | None,
+) -> list[KeySpec]:  # fmt: skip
+    """The fields of the keys of file `number`, each with its letters. texts: those of both files."""
     if not given.texts:
         return [field_key(0)]
     option, text = given.option, " ".join(given.texts)
+    file = files[number]
     if columns_of(options, (file,)).name is not None:
-        keys = _of_columns(options, _items(options, file, separator), file, given, texts)
+        items = [_items(options, name, separator) for name in files]
+        keys = _of_columns(options, items, files, number, given, texts)
     else:
         keys = [_numbered(word, option) for text in given.texts for word in text.split(",")]
     fields = [_field(key) for key in keys if _field(key) != _NOWHERE]
@@ -200,7 +206,8 @@ def _numbered(word: str, option: str) -> KeySpec:
     found = _FIELD.fullmatch(word)
     if found is None:
         raise UsageError(
-            f"{option}: invalid field number {word!r}", way_out="count from 1, as 2 or 1,2n; --field takes names"
+            f"{option}: invalid field number {word!r}",
+            way_out=f"count from 1, as 2 or 1,2n; {'--field' if option == '-j' else '--csv'} takes names",
         )
     number = parse_number(found[1])
     if number == 0:
@@ -210,10 +217,13 @@ def _numbered(word: str, option: str) -> KeySpec:
 
 
 def _of_columns(
-    options: JoinOptions, items: Items, file: str, given: GivenFields, texts: Sequence[str]
-) -> list[KeySpec]:
+    options: JoinOptions, items: Sequence[Items], files: Sequence[str], number: int, given: GivenFields,
+    texts: Sequence[str],
+) -> list[KeySpec]:  # fmt: skip
+    file = files[number]
+
     def names() -> list[str] | None:
-        return column_names((file,), items)
+        return column_names((file,), items[number])
 
     numbers = FIELD_NUMBER if given.option == "--field" else _FIELD
     header = header_of(names, header_given(options.header, options.given), (), texts, numbers=numbers)
@@ -223,7 +233,27 @@ def _of_columns(
         way_out = error.way_out.replace(f"from {LETTERS}", f"from {JOIN_LETTERS}")
         for of_others, of_join in _HEADER_OPTIONS:
             way_out = way_out.replace(of_others, of_join)
+        if given.option in ("--field", "-j"):
+            other = Header(lambda: column_names((files[1 - number],), items[1 - number]))
+            own = _own_names(given.texts, number, header.names(), other.names())
+            if own:
+                csv = "--csv " * (columns_of(options, files).certainty == "implied")
+                way_out = f"if its key has another name, write {csv}{own}; {way_out}"
         raise UsageError(f"{file}: {error.what}", way_out=way_out) from None
     if any(key.in_header for key in keys) and header.find_names() is None:  # the file is empty: its fields may be any
         return [field_key(_NOWHERE, key.start, in_header=key.in_header) for key in keys]
     return keys
+
+
+def _own_names(texts: Sequence[str], number: int, names: Sequence[str], others: Sequence[str]) -> str:
+    """The options that name the key of each file, if the only name in `texts` is one of the other file alone; else "".
+
+    names, others: those in the header of file `number`, and of the other one.
+    """
+    if len(texts) != 1 or texts[0] not in others or texts[0] in names:
+        return ""
+    from gpumerge_cli.shell_words import quoted
+
+    words = [quoted(texts[0])] * 2
+    words[number] = "NAME"
+    return f"-1 {words[0]} -2 {words[1]}"

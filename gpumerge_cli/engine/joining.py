@@ -89,6 +89,8 @@ def _of_lines(job: Job, join: Join, inputs: Inputs) -> tuple[Job, Inputs]:
     if join.auto:
         counts = _counts_of_fields(join, inputs, firsts)
         join = replace(join, columns=join.all_columns(counts), most=counts if join.refuses_more else (0, 0))
+    if join.quoted and not join.filler and join.columns is not None and len(join.columns) == 1:
+        join = replace(join, filler=b'""')  # an empty line would be no record of CSV
     head = _mark(inputs) + (_joined_header(join, inputs, firsts) if job.items.header_lines else b"")
     order = Order.lines(join.rules[0])
     return _joined(job, join), replace(inputs, order=order, new_head=head)

@@ -20,7 +20,7 @@ from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.part_names import MOST_PARTS
 from gpumerge_cli.native.comparison import key_by
 from gpumerge_cli.native.cuts import Cuts
-from gpumerge_cli.plan import Chunk, Planner
+from gpumerge_cli.plan import Piece, Planner
 from gpumerge_cli.units import parse_quantile
 
 
@@ -75,7 +75,7 @@ class Answers:
     """The number of items; None if it was not counted: lines are counted only if an answer needs it."""
     ranks: tuple[RankAnswer, ...] = ()
     items: tuple[ItemAnswer, ...] = ()
-    parts: tuple[Chunk, ...] = ()
+    parts: tuple[Piece, ...] = ()
     item_bytes: int = 0
     """Bytes of an item; 0 for lines."""
     heading: str = "item"
@@ -117,7 +117,7 @@ class Answers:
         """The item as JSON has it."""
         return item if self.texts else plain_item(item)
 
-    def _part(self, part: Chunk) -> dict[str, Any]:
+    def _part(self, part: Piece) -> dict[str, Any]:
         values: dict[str, Any] = {
             "offset": part.offset,
             "nbytes": part.nbytes,
@@ -227,12 +227,12 @@ class _Search:
         counts, offsets = self._row(low)
         return ItemAnswer(printable(text), low.rank, high.rank, counts, self._row(high)[0], offsets)
 
-    def parts(self, number: int) -> list[Chunk]:
+    def parts(self, number: int) -> list[Piece]:
         """Even parts of the merge. Their ranges end where the files do."""
         parts = Planner(self._inputs.sources, self._inputs.order).parts(number)
         for part in parts[1:]:
             _checked_source([low for low, _ in part.ranges], self._inputs)
-        return [self._in_files(part) for part in parts]
+        return [self._places.piece(part) for part in parts]
 
     def _bounds(self, wanted: bytes | Keys) -> tuple[Sequence[int], Sequence[int]]:
         if isinstance(wanted, bytes):
@@ -243,12 +243,6 @@ class _Search:
     def _row(self, cut: RankCut) -> tuple[tuple[int, ...], tuple[int, ...]]:
         positions = cut.positions.tolist()
         return tuple(cut.counts.tolist()), tuple(map(self._places.place, range(len(positions)), positions))
-
-    def _in_files(self, part: Chunk) -> Chunk:
-        """A part with its ranges in the files and its offset in the output."""
-        place, ends = self._places.place, list(enumerate(part.ranges))
-        offset = sum(self._places.ahead(number, low) for number, (low, _) in ends)
-        return Chunk(tuple((place(number, low), place(number, high)) for number, (low, high) in ends), offset)
 
 
 def _checked_source(positions: Sequence[int], inputs: Inputs) -> int | None:

@@ -11,6 +11,7 @@ from gpumerge_cli.compiling import timed
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import Executor, JobTeam, run_pass
+from gpumerge_cli.engine.file_places import FilePlaces
 from gpumerge_cli.engine.inputs import Inputs, open_inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.launches import policy_of
@@ -31,7 +32,7 @@ from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.plan import Chunk, Plan, Planner, even_edges, plan_in_spans
+from gpumerge_cli.plan import Chunk, Piece, Plan, Planner, even_edges, plan_in_spans
 from gpumerge_cli.results.run import CheckReport, InputFile, MergeReport
 
 if TYPE_CHECKING:
@@ -275,7 +276,7 @@ def _joining(work: Pass, number: int, join: Join) -> JoinContext:
     return JoinContext(command, (work.sources[1 - number], work.order_of(1 - number)), proposal)
 
 
-def plan_files(job: Job) -> Plan:
+def plan_files(job: Job) -> Plan[Piece]:
     """The plan that a merge would follow. Opens and probes the inputs; writes nothing. Raises as run."""
     LOCAL.check_job(job)
     with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
@@ -284,4 +285,6 @@ def plan_files(job: Job) -> Plan:
         work = Pass.of(job, "merge", inputs, NullWriter())
         backend = team.backend
         chunk_bytes = team.chunk_budget(work, 1.0, backend, policy_of(backend, work)).chunk_bytes
-        return plan_in_spans(inputs.sources, inputs.order, chunk_bytes, groups=groups)
+        plan = plan_in_spans(inputs.sources, inputs.order, chunk_bytes, groups=groups)
+        places = FilePlaces(inputs)
+        return Plan(tuple(places.piece(chunk) for chunk in plan.chunks))

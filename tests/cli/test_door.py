@@ -216,6 +216,25 @@ def test_only_names_of_coreutils_may_be_shortened_while_they_stay_unique(name: s
             assert row.takes_value or first.value is on, words
 
 
+_GNU_NAMES = {
+    "batch-size", "buffer-size", "check", "compress-program", "debug", "dictionary-order", "field-separator",
+    "files0-from", "general-numeric-sort", "human-numeric-sort", "ignore-case", "ignore-leading-blanks",
+    "ignore-nonprinting", "key", "merge", "month-sort", "numeric-sort", "output", "parallel", "random-sort",
+    "random-source", "reverse", "sort", "stable", "temporary-directory", "unique", "version-sort", "zero-terminated",
+    "total", "output-delimiter", "header",
+}  # fmt: skip
+"""The long names of coreutils' sort, join and comm."""
+_OTHER_PURPOSES = {"check", "debug", "header", "key"}
+"""Those that mean something else in some commands of ours: a switch of merge, say, or a number of lines."""
+
+
+@pytest.mark.parametrize("row", options.COMMANDS, ids=lambda row: row.name)
+def test_all_names_of_coreutils_are_known_as_such(row: options.Command) -> None:
+    for option in row.options:
+        if option.name in _GNU_NAMES - _OTHER_PURPOSES:
+            assert option.gnu_name == option.name, option.name
+
+
 def first_of(name: str, words: list[str]) -> OptionValue:
     """The option that a command line begins with."""
     first = next(scan(options.command(name), deque(words)))
@@ -280,6 +299,7 @@ def test_names_of_files_may_look_like_options(
         (["compare", "--without-f"], "--without-first"),
         (["sort", "--dtyp=int32"], "--dtype"),
         (["info", "--js"], "--json"),
+        (["merge", "--chec"], "--check"),
     ],
 )
 def test_own_names_are_not_shortened(words: list[str], whole: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,7 +86,10 @@ def test_pyarrow_reads_what_is_written(kind: str, tmp_path: Path) -> None:
         (["-o", "name town 0"], "name,town,id", "bob,,2"),
         (["-o", "1.note,2.note"], "note,note_2", "y,"),
         (["-o", "2.note,1.note"], "note_2,note", ",y"),
-        (["-o", "2.note"], "note", ""),
+        (["-o", "2.note"], "note", '""'),
+        (["-o", "2.3"], "note", '""'),
+        (["-o", "town,  name"], "town,name", ",bob"),
+        (["-o", " town, 1.note ,id"], "town,note,id", ",y,2"),
         (["-o", "2.id,id,1.id"], "id_2,id,id", ",2,2"),
         (["-o", "0,1.3,town,2.3"], "id,note,town,note_2", "2,y,,"),
         (["-o", "0,1.2"], "id,name", "2,bob"),
@@ -107,6 +110,8 @@ def test_columns_by_name_and_number(words: list[str], head: str, row: str, tmp_p
         ("wage", "-o wage: no header has a field 'wage'; use 0 for the key, or id, name, 1.note, town, 2.note"),
         ("out.csv", "-o out.csv: -o chooses columns in join, as in coreutils; the output's file is --output out.csv"),
         ("id,id,", "-o '': no header has a field ''"),
+        ("1.4", "-o 1.4: the header of A has 3 fields; use 0 for the key, or 1.id, 1.name, 1.note"),
+        ("id,2.9", "-o 2.9: the header of B has 3 fields; use 0 for the key, or 2.id, 2.town, 2.note"),
     ],
 )
 def test_columns_that_cannot_be_named(
@@ -117,6 +122,47 @@ def test_columns_that_cannot_be_named(
     assert found.startswith(f"gpumerge: {said}")
     assert found.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_numbers_past_the_fields_of_the_first_line_are_empty_without_a_header(tmp_path: Path) -> None:
+    assert joined(tmp_path, "--csv", "-o", "0,1.9", a=b"1,x\n", b=b"1,y\n") == "1,\n"
+    assert joined(tmp_path, "--csv", "-o", "1.1, 2.2", a=b"1,x\n", b=b"1,y\n") == "1,y\n"
+    assert joined(tmp_path, "-t,", "--header", "-o", "1.9", a=b"id,a\n1,x\n", b=b"id,b\n1,y\n") == "\n\n"
+
+
+@pytest.mark.parametrize(("name", "number"), [("id", 1), ("person", 0)])
+@pytest.mark.parametrize(("words", "csv"), [(["--field"], "--csv "), (["--csv", "--field"], ""), (["--csv", "-j"], "")])
+def test_a_key_that_one_file_names_otherwise_is_explained(
+    words: list[str], csv: str, name: str, number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path, *words, name, b=b"person,id_of\n1,q\n") == 2
+    own = "-1 id -2 NAME" if number else "-1 NAME -2 person"
+    said = capsys.readouterr().err
+    assert f"the header has no field '{name}'; if its key has another name, write {csv}{own}; " in said
+    own = own.replace("NAME", "person" if number else "id")
+    assert joined(tmp_path, "--csv", *own.split(), "-o", "0,id_of", b=b"person,id_of\n1,q\n") == "id,id_of\n1,q\n"
+
+
+def test_names_for_each_file_without_csv_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path, "-1", "id", "-2", "person") == 2
+    said = capsys.readouterr().err
+    assert said == "gpumerge: -1: invalid field number 'id'; count from 1, as 2 or 1,2n; --csv takes names\n"
+
+
+def test_names_in_separate_words_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path, "--csv", "-j", "id", "-o", "id", "town") == 2
+    assert capsys.readouterr().err.endswith(
+        "3 files were named; a join takes two, A and B; columns in one word have commas between them: -o id,name\n"
+    )
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_record_of_one_empty_field_is_not_a_blank_line(kind: str, tmp_path: Path) -> None:
+    a, b = b"id,\n1,\n2,x\n3,\n", b"id,b\n1,\n2,y\n"
+    for words in (["-o", "1.2"], ["-o", "1.2", "-e", ""]):
+        assert "" not in joined(tmp_path, "--csv", "-j", "id", "--type", kind, *words, a=a, b=b).splitlines()
+    if kind in ("inner", "semi"):
+        assert joined(tmp_path, "--csv", "--header", "--type", kind, a=b"id\n\n2\n", b=b"id\n\n2\n") == 'id\n""\n2\n'
 
 
 def test_names_of_columns_may_hold_what_separates_lists(tmp_path: Path) -> None:

@@ -175,4 +175,4 @@ def test_what_is_given_is_known() -> None:
 @pytest.mark.parametrize("name", ["", "merge", "check"])
 def test_the_help_says_which_long_options_may_be_shortened(name: str) -> None:
     text = " ".join(help_text(name).split())
-    assert "Only long names that coreutils has, too, may be shortened, while they stay unique." in text
+    assert "Long names that coreutils has for the same purpose, as --numeric-sort, may be shortened" in text

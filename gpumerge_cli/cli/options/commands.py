@@ -13,7 +13,10 @@ from gpumerge_cli.cli.options.running import ABOUT, TUNING, WHERE
 _ROWS: tuple[Option, ...] = (*ACTIONS, *JOIN, *INPUT, *ORDER, *OUTPUT, *WHERE, *ABOUT, *TUNING)
 
 _OFF = "--no-NAME turns off a switch that a setting turned on, as --no-quiet."
-SWITCHES = f"{_OFF} Only long names that coreutils has, too, may be shortened, while they stay unique."
+SWITCHES = (
+    f"{_OFF} Long names that coreutils has for the same purpose, as --numeric-sort, may be shortened while they stay "
+    "unique; all others are written whole."
+)
 
 
 def _exit_codes(disorder: str = "") -> str:

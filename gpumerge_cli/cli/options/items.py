@@ -164,7 +164,7 @@ ORDER = (
         "field-separator", "Order", ("join",),
         "The byte between fields, \\0 for NUL and \\t for a tab; '' if a whole line is one field. By default blanks "
         "separate fields, however many, and one space is written.",
-        letter="t", kind="text", placeholder="BYTE", project=True,
+        letter="t", kind="text", placeholder="BYTE", gnu=True, project=True,
     ),
     Option(
         "ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i", gnu=True, project=True,
@@ -204,7 +204,7 @@ ORDER = (
     Option(
         "numeric-sort", "Order", ("generate",),
         "Lines are signed numbers in numeric order; otherwise zero-padded, so bytewise.",
-        letter="n", project=True,
+        letter="n", gnu=True, project=True,
     ),
     Option(
         "random-sort", "Order", _ORDERED, "Lines are in the order of their keys' hashes.", letter="R", gnu=True,
@@ -238,12 +238,12 @@ ORDER = (
         "stable", "Order", _STABLE,
         "Changes nothing, because lines with equal keys keep the order of the inputs anyway. It may be given as for "
         "sort.",
-        letter="s", project=True,
+        letter="s", gnu=True, project=True,
     ),
     Option(
         "stable", "Order", ("join",),
         "Changes nothing, because a join compares keys alone. It may be given as for sort.",
-        letter="s", project=True,
+        letter="s", gnu=True, project=True,
     ),
     Option(
         "last-resort", "Order", ("sort",),
@@ -278,7 +278,7 @@ ORDER = (
         not_with=_ONE_OF_EQUALS,
     ),
     Option(
-        "unique", "Order", ("merge",), "Write only the first of several equal items.", letter="u",
+        "unique", "Order", ("merge",), "Write only the first of several equal items.", letter="u", gnu=True,
         not_with=_ONE_OF_EQUALS,
     ),
     Option(
@@ -289,6 +289,6 @@ ORDER = (
     Option(
         "unique", "Order", ("check",),
         "Equal items are in disorder, too, as in sort -cu.",
-        letter="u",
+        letter="u", gnu=True,
     ),
 )  # fmt: skip

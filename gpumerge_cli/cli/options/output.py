@@ -26,24 +26,24 @@ OUTPUT = (
         "output", "Output", ("rank",),
         "Write the answers, or the items of --range, to FILE, by default to standard output. It appears whole or not "
         "at all.",
-        letter="o", kind="file", written=True,
+        letter="o", kind="file", written=True, gnu=True,
     ),
     Option(
         "output", "Output", ("join",),
         "Write the output to FILE, by default to standard output. FILE may be an input. It appears whole or not "
         "at all.",
-        kind="file", written=True,
+        kind="file", written=True, gnu=True,
     ),
     Option(
         "output", "Output", ("bench",),
         "Write the results: .json, .csv, .md or .html; may be given more than once. A table on standard output if "
         "neither this nor --figures is given.",
-        letter="o", kind="file", written=True, multiple=True, shared=False,
+        letter="o", kind="file", written=True, multiple=True, gnu=True, shared=False,
     ),
     Option(
         "output", "Output", ("path",),
         "Draw a figure, .svg or .png, instead of in the terminal. Needs gpumerge[plot].",
-        letter="o", kind="file", written=True, shared=False,
+        letter="o", kind="file", written=True, gnu=True, shared=False,
     ),
     Option(
         "figures", "Output", ("bench",),

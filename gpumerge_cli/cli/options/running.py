@@ -81,12 +81,12 @@ WHERE = (
     Option(
         "temporary-directory", "Where to run", ("merge", *COMBINING, "join", "check", "rank", "path"),
         "Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.",
-        letter="T", kind="folder", multiple=True, project=True,
+        letter="T", kind="folder", multiple=True, gnu=True, project=True,
     ),
     Option(
         "temporary-directory", "Where to run", ("batch",),
         "Put temporary files of jobs that name no folder into FOLDER; by default $TMPDIR or /tmp. May be given again.",
-        letter="T", kind="folder", multiple=True, project=True,
+        letter="T", kind="folder", multiple=True, gnu=True, project=True,
     ),
     Option(
         "cluster", "Where to run", ("merge", "sort", "check", "batch"),
