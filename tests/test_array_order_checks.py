@@ -34,12 +34,25 @@ def test_the_array_and_the_index_are_named(name: str) -> None:
             CALLS[name](*arrays, check=True)
         assert one.value.where == where
         assert str(one.value) == f"{where}: disorder: 4 comes after 9; sort it first, with gpumerge_cli.sort"
+    with pytest.raises(DisorderError) as one:
+        CALLS[name](good[::-1], good, check=True, descending=True)
+    assert one.value.way_out == "sort it first, with gpumerge_cli.sort(array, descending=True)"
     CALLS[name](good, good, check=True)
     CALLS[name](good[::-1], good[::-1], check=True, descending=True)
     with pytest.raises(DisorderError, match=r"^array 0, index 1: disorder: 3 comes after 1"):
         CALLS[name](good, good, check=True, descending=True)
     with pytest.raises(UsageError, match="check='yes' is neither true nor false"):
         CALLS[name](good, good, check="yes")
+
+
+def test_the_proposed_sort_works_as_it_is_shown() -> None:
+    array = np.array([(2, 1), (1, 3)], "i4,i4")
+    with pytest.raises(DisorderError) as one:
+        gpumerge_cli.merge(array, check=True, key="f1", descending=True)
+    shown = one.value.way_out.removeprefix("sort it first, with ")
+    assert shown == "gpumerge_cli.sort(array, key='f1', descending=True)"
+    sorted_array = eval(shown, {"gpumerge_cli": gpumerge_cli, "array": array})
+    gpumerge_cli.merge(sorted_array, check=True, key="f1", descending=True)
 
 
 def test_arrays_are_not_checked_unless_asked() -> None:

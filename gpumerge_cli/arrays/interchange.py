@@ -18,6 +18,8 @@ from gpumerge_cli.errors import DeviceError, GpumergeError, UsageError
 # Device types of DLPack: host memory, pinned or not; CUDA's memory, also if host and device share it.
 _OF_HOST = (1, 3, 11)
 _OF_CUDA = (2, 13)
+_PROTOCOLS = ("__array__", "__dlpack__", "__cuda_array_interface__", "__arrow_c_array__", "__arrow_c_stream__")
+_STRUCTS = ("Struct", "StructType", "StructDtype")
 _LEGACY_STREAM = 1
 """The default stream, in __cuda_array_interface__."""
 _DEFAULT_STREAMS = (1, 2)  # the one of all threads, and that of a thread of its own
@@ -48,9 +50,11 @@ def as_array(given: Any, *, payload: bool = False) -> Any:
     with _as_usage_error(given):
         if isinstance(given, list | tuple):
             return _from_list(given)
+        if holds_structs(given):
+            raise UsageError(f"{name_of(given)} holds structs", way_out="give one of their fields")
         nulls = _nulls(given)
         if nulls:
-            raise _payload_has_nulls(given) if payload else _has_nulls(given, nulls)
+            raise _payload_has_nulls(given) if payload else has_nulls(name_of(given), nulls)
         return _from_device(given) if lies_on_gpu(given) else _from_host(given)
 
 
@@ -64,6 +68,26 @@ def check_unmasked(array: Any) -> None:
 def is_table(given: Any) -> bool:
     """Whether it is a table: a DataFrame of pandas, polars or cuDF, or a table or record batch of Arrow."""
     return hasattr(type(given), "columns")  # a Series of pandas has its labels as attributes
+
+
+def holds_structs(given: Any) -> bool:
+    """Whether its items are structs: those of pyarrow, polars, cuDF, and of pandas with a type of Arrow."""
+    for name in ("type", "dtype"):
+        kind = getattr(given, name, None)
+        if type(getattr(kind, "pyarrow_dtype", kind)).__name__ in _STRUCTS:
+            return True
+    return False
+
+
+def is_one_array(given: Any) -> bool:
+    """Whether it is a single array or a string, and its items are no arrays, as rows of 2-D arrays are."""
+    ndim = getattr(given, "ndim", None)
+    if isinstance(given, str | bytes) or ndim == 0:
+        return True
+    if ndim != 1 and (ndim is not None or not any(hasattr(given, name) for name in _PROTOCOLS)):
+        return False
+    first = next(iter(given), None)
+    return isinstance(first, str | bytes) or not hasattr(first, "__len__") or getattr(first, "ndim", 1) == 0
 
 
 def name_of(given: Any) -> str:
@@ -99,9 +123,10 @@ def _nulls(given: Any) -> int:
     return 0
 
 
-def _has_nulls(given: Any, count: int) -> UsageError:
+def has_nulls(what: str, count: int) -> UsageError:
+    """The error for keys with nulls. what: names the array. count: 0 if it is unknown."""
     some = f"{count} null{'s' if count > 1 else ''}" if count else "nulls"
-    return UsageError(f"{name_of(given)} has {some}, and a null has no order", way_out="drop or fill them first")
+    return UsageError(f"{what} has {some}, and a null has no order", way_out="drop or fill them first")
 
 
 def _payload_has_nulls(given: Any) -> UsageError:
@@ -136,7 +161,7 @@ def _from_device(given: Any) -> Any:
     if interface is None:
         return cupy.from_dlpack(_Captured(given) if _is_captured(cupy, given.__dlpack_device__()[1]) else given)
     if interface.get("mask") is not None:
-        raise _has_nulls(given, 0)
+        raise has_nulls(name_of(given), 0)
     stream = interface.get("stream")
     # CuPy would copy an array of another device to the current one. Work on it is queued on a stream of its own device.
     with _on(cupy, _device_of(cupy, interface["data"][0])):
@@ -267,5 +292,5 @@ def _arrow_column(given: Any) -> Any:
     stream = hasattr(given, "__arrow_c_stream__")
     column = pyarrow.chunked_array(given) if stream else pyarrow.array(given)
     if column.null_count:
-        raise _has_nulls(given, column.null_count)
+        raise has_nulls(name_of(given), column.null_count)
     return column

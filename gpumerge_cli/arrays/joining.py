@@ -8,8 +8,8 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from gpumerge_cli.arrays.call import Call, CallOptions
+from gpumerge_cli.arrays.common_dtype import as_arrays
 from gpumerge_cli.arrays.device import DeviceCall
-from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.arrays.keys import keys_in
 from gpumerge_cli.arrays.options import flag, short_repr
 from gpumerge_cli.arrays.run import check_sorted
@@ -43,6 +43,10 @@ def join(a: Host, b: Host, *, how: Literal["anti", "semi"], **options: Unpack[_K
 def join(
     a: Any, b: Any, *, how: Literal["inner", "left", "right", "outer"] = "inner", **options: Unpack[_Keywords]
 ) -> tuple[Any, Any]: ...
+@overload
+def join(
+    a: Host, b: Host, *, how: How = "inner", **options: Unpack[_Keywords]
+) -> tuple[Indices, Indices] | Indices: ...
 @overload
 def join(a: Any, b: Any, *, how: How = "inner", **options: Unpack[_Keywords]) -> Any: ...
 def join(
@@ -89,7 +93,7 @@ def join(
     """
     if not isinstance(how, str) or how not in HOWS:
         raise UsageError(f"how={short_repr(how)} is not a kind of join", way_out=f"use {', '.join(HOWS)}")
-    given = [as_array(a), as_array(b)]
+    given = as_arrays([a, b])
     for array in given:
         if array.dtype.names:
             raise UsageError("join takes no records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.arrays.interchange import check_unmasked
+from gpumerge_cli.arrays.interchange import check_unmasked, has_nulls
 from gpumerge_cli.arrays.options import in_native_order, short_repr
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
@@ -132,6 +132,9 @@ def _not_keys(dtype: np.dtype[Any], arrays: Sequence[Any] | None) -> UsageError:
     if dtype.kind == "U" or types == {str}:
         return UsageError("arrays of strings cannot be keys", way_out=_ENCODED)
     if dtype.kind == "T":  # NumPy does not cast these to str
+        nulls = sum(not isinstance(item, str) for array in arrays for item in array.tolist())
+        if nulls:
+            return has_nulls("an array of StringDType", nulls)
         return UsageError(
             "arrays of StringDType cannot be keys", way_out="encode them, numpy.char.encode(keys.tolist())"
         )

@@ -9,6 +9,7 @@ from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.options import Tuning, launch_request, wants_counts
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.signatures import as_merge
+from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchRequest
 
@@ -24,7 +25,7 @@ def merge(
     descending: bool = False,
     check: bool = False,
     out: Any = None,
-    backend: str = "auto",
+    backend: BackendChoice = "auto",
     device: int = 0,
     threads: int | None = None,
     **tuning: Unpack[Tuning],
@@ -45,10 +46,11 @@ def merge(
         One or more, of any lengths: NumPy and CuPy arrays, lists and tuples of numbers, of which numpy.asarray makes
         arrays, and anything that offers `__array__`, `__cuda_array_interface__`, `__dlpack__` or, with pyarrow
         installed, Arrow's C interface: Series of polars and pandas, Arrow arrays, tensors of PyTorch. Arrays on a GPU
-        are merged there. dtypes: int8 to int64, uint8 to uint64, float16 to float64, bool; in host memory also
-        datetime64, timedelta64, S, V and structured ones. Each array must be sorted; this is checked only with `check`.
-        For unsorted ones the order of the result is not defined: the CPU puts out every item once, a GPU may put out
-        some twice and others not at all.
+        are merged there. Lists take the dtype of the arrays beside them, or numpy.result_type of all lists, if it holds
+        every value; an empty list takes any. dtypes: int8 to int64, uint8 to uint64, float16 to float64, bool; in host
+        memory also datetime64, timedelta64, S, V and structured ones. Each array must be sorted; this is checked only
+        with `check`. For unsorted ones the order of the result is not defined: the CPU puts out every item once, a GPU
+        may put out some twice and others not at all.
     values:
         One array for each of `arrays`, of the same length and on the same side: rows that go where their keys go. They
         have any dtype and any number of dimensions; all arrays have the same dtype, and shapes that differ in the

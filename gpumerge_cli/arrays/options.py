@@ -8,7 +8,7 @@ import numpy as np
 
 from gpumerge_cli.arrays.interchange import check_unmasked, is_cupy
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.launch import KernelName, LaunchRequest, TileLoad, Transfer
+from gpumerge_cli.launch import KernelChoice, LaunchRequest, TileLoad, Transfer
 
 _BACKENDS = ("auto", "cpu", "gpu")
 _WHOLE = (int, np.integer)
@@ -19,7 +19,7 @@ _LONGEST = 60
 class Tuning(TypedDict, total=False):
     """Options for the launches of merges. See LaunchRequest. The backend chooses those that are not given."""
 
-    kernel: KernelName
+    kernel: KernelChoice
     block_size: int | None
     items_per_thread: int | None
     tile_size: int | None

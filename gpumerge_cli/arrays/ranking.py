@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, TypedDict, Unpack, overload
 
@@ -10,8 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.call import Call, CallOptions
+from gpumerge_cli.arrays.common_dtype import cast_exactly
 from gpumerge_cli.arrays.device import DeviceCall
-from gpumerge_cli.arrays.interchange import as_array, check_unmasked, is_cupy, lies_on_gpu
+from gpumerge_cli.arrays.interchange import (
+    as_array,
+    check_unmasked,
+    is_cupy,
+    is_one_array,
+    is_table,
+    lies_on_gpu,
+    name_of,
+)
 from gpumerge_cli.arrays.keys import ArrayKeys, keys_in
 from gpumerge_cli.arrays.options import check_aligned, flag, same_side, short_repr
 from gpumerge_cli.arrays.run import check_sorted
@@ -139,7 +147,9 @@ def rank_of(
 
 
 def _call_of(arrays: Sequence[Any], key: str | None, descending: bool, check: bool) -> Call:
-    if not isinstance(arrays, Iterable) or getattr(arrays, "ndim", 2) < 2:  # a row of an array is an array
+    if is_table(arrays):
+        raise UsageError(f"{name_of(arrays)} is a table", way_out="give a list of columns, as [table['key']]")
+    if not isinstance(arrays, Iterable) or is_one_array(arrays):
         raise UsageError("arrays is not a list of arrays", way_out="give one in brackets, too: [array]")
     given = list(arrays)
     if not given:
@@ -188,28 +198,10 @@ def _as_keys(xp: Any, items: Any, dtype: np.dtype[Any]) -> Any:
         return xp.asarray(found)
     if isinstance(items, list | tuple) and found.dtype.kind == "f" and dtype.kind in "iu":
         found = np.asarray(items, object)  # NumPy rounds small and large integers beside each other to floats
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("error", np.exceptions.ComplexWarning)
-            cast = found.astype(dtype)
-            same = bool(_all_same(cast, found))
-    except (TypeError, ValueError, OverflowError, np.exceptions.ComplexWarning):
-        same = False
-    if not same:
+    cast = cast_exactly(found, dtype)
+    if cast is None:
         raise UsageError(f"items of {found.dtype} are not all values of {dtype}", way_out="give keys of that dtype")
     return xp.asarray(cast)
-
-
-def _all_same(cast: Any, found: Any) -> Any:
-    """Whether all items of two arrays of different dtypes have the same value."""
-    same = (cast == found) | ((cast != cast) & (found != found))
-    if {cast.dtype.kind, found.dtype.kind} not in ({"f", "i"}, {"f", "u"}):
-        return same.all()
-    # They have been compared as floats, to which integers are rounded.
-    floats, integers = (cast, found) if cast.dtype.kind == "f" else (found, cast)
-    beyond = np.float64(np.iinfo(integers.dtype).max) + 1
-    exact = (floats < beyond) & (floats.astype(integers.dtype) == integers)
-    return (same & (exact | (floats != floats))).all()
 
 
 def _co_ranks(runs: Sequence[Array], ranks: NDArray[np.int64], keys: ArrayKeys) -> NDArray[np.int64]:

@@ -39,7 +39,7 @@ def run_call(
     work: carries it out. usual: the operation, if nothing but `options` changes it, so that a prepared call may carry
     it out. counts: see wants_counts. equals: the items of the result. Errors: see merge.
     """
-    values, key, descending, out, backend, _, threads, check = options
+    values, key, descending, out, backend, _, threads, check, _ = options
     if descending is not False:
         descending = flag("descending", descending)
         options = options._replace(descending=descending)

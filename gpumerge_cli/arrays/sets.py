@@ -9,6 +9,7 @@ from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.options import flag, wants_counts
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.signatures import SetFunction, as_set
+from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
 
@@ -26,7 +27,7 @@ def _set_of(equals: Equals) -> Callable[[Callable[[], None]], SetFunction]:
             descending: bool = False,
             check: bool = False,
             out: Any = None,
-            backend: str = "auto",
+            backend: BackendChoice = "auto",
             device: int = 0,
             threads: int | None = None,
         ) -> Any:

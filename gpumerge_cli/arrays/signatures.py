@@ -1,4 +1,4 @@
-"""The types of merge, sort and the sets, as type checkers see them: what a call returns, by what it is given.
+"""The types of merge and the sets, as type checkers see them: what a call returns, by what it is given.
 
 A call with NumPy arrays, or lists of numbers, returns NumPy arrays. Arrays of other libraries may lie on a GPU. The
 result is then an array of CuPy, which has no types, so only the number of arrays is known.
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.options import Tuning
-from gpumerge_cli.launch import Algorithm, KernelName
+from gpumerge_cli.engine.job import BackendChoice
 
 K = TypeVar("K", bound=np.generic)
 V = TypeVar("V", bound=np.generic)
@@ -21,7 +21,7 @@ Host = NDArray[Any] | Sequence[float]
 """Keys in host memory: an array of NumPy, or a list or tuple of numbers."""
 Indices = NDArray[np.int64]
 _Keys = NDArray[Any]
-_Counts = NDArray[np.int64]
+_Counts = Indices
 _Rows = Iterable[NDArray[V]]
 _No = Literal[False]
 _Yes = Literal[True]
@@ -33,7 +33,7 @@ class CallKeywords(TypedDict, total=False):
     key: str | None
     descending: bool
     out: Any
-    backend: str
+    backend: BackendChoice
     device: int
     threads: int | None
 
@@ -49,14 +49,6 @@ class SetKeywords(CallKeywords, total=False):
 
     distinct: bool
     check: bool
-
-
-class SortKeywords(CallKeywords, total=False):
-    """The options of sort alone."""
-
-    algorithm: Algorithm | Literal["auto"]
-    kernel: KernelName | Literal["auto"]
-    devices: Sequence[int] | None
 
 
 class MergeFunction(Protocol):
@@ -88,8 +80,24 @@ class MergeFunction(Protocol):
     ) -> tuple[NDArray[K], NDArray[Any], _Counts]: ...
     @overload
     def __call__(
+        self, *arrays: NDArray[K], values: None = None, counts: bool, **options: Unpack[MergeKeywords]
+    ) -> NDArray[K] | tuple[NDArray[K], _Counts]: ...
+    @overload
+    def __call__(
+        self, *arrays: NDArray[K], values: _Rows[V], counts: bool, **options: Unpack[MergeKeywords]
+    ) -> tuple[NDArray[K], NDArray[V]] | tuple[NDArray[K], NDArray[V], _Counts]: ...
+    @overload
+    def __call__(
+        self, *arrays: NDArray[K], values: Iterable[Any], counts: bool, **options: Unpack[MergeKeywords]
+    ) -> tuple[NDArray[K], NDArray[Any]] | tuple[NDArray[K], NDArray[Any], _Counts]: ...
+    @overload
+    def __call__(
         self, *arrays: Host, values: None = None, counts: _No = False, **options: Unpack[MergeKeywords]
     ) -> _Keys: ...
+    @overload
+    def __call__(
+        self, *arrays: Host, values: _Rows[V], counts: _No = False, **options: Unpack[MergeKeywords]
+    ) -> tuple[_Keys, NDArray[V]]: ...
     @overload
     def __call__(
         self, *arrays: Host, values: Iterable[Any], counts: _No = False, **options: Unpack[MergeKeywords]
@@ -100,8 +108,24 @@ class MergeFunction(Protocol):
     ) -> tuple[_Keys, _Counts]: ...
     @overload
     def __call__(
+        self, *arrays: Host, values: _Rows[V], counts: _Yes, **options: Unpack[MergeKeywords]
+    ) -> tuple[_Keys, NDArray[V], _Counts]: ...
+    @overload
+    def __call__(
         self, *arrays: Host, values: Iterable[Any], counts: _Yes, **options: Unpack[MergeKeywords]
     ) -> tuple[_Keys, NDArray[Any], _Counts]: ...
+    @overload
+    def __call__(
+        self, *arrays: Host, values: None = None, counts: bool, **options: Unpack[MergeKeywords]
+    ) -> _Keys | tuple[_Keys, _Counts]: ...
+    @overload
+    def __call__(
+        self, *arrays: Host, values: _Rows[V], counts: bool, **options: Unpack[MergeKeywords]
+    ) -> tuple[_Keys, NDArray[V]] | tuple[_Keys, NDArray[V], _Counts]: ...
+    @overload
+    def __call__(
+        self, *arrays: Host, values: Iterable[Any], counts: bool, **options: Unpack[MergeKeywords]
+    ) -> tuple[_Keys, NDArray[Any]] | tuple[_Keys, NDArray[Any], _Counts]: ...
     @overload
     def __call__(
         self, *arrays: Any, values: None = None, counts: _No = False, **options: Unpack[MergeKeywords]
@@ -119,9 +143,9 @@ class MergeFunction(Protocol):
         self, *arrays: Any, values: Iterable[Any], counts: _Yes, **options: Unpack[MergeKeywords]
     ) -> tuple[Any, Any, Any]: ...
     @overload
-    def __call__(
-        self, *arrays: Any, values: Iterable[Any] | None = None, counts: bool = False, **options: Unpack[MergeKeywords]
-    ) -> Any: ...
+    def __call__(self, *arrays: Any, values: None = None, counts: bool, **options: Unpack[MergeKeywords]) -> Any: ...
+    @overload
+    def __call__(self, *arrays: Any, values: Iterable[Any], counts: bool, **options: Unpack[MergeKeywords]) -> Any: ...
 
 
 class SetFunction(Protocol):
@@ -153,8 +177,24 @@ class SetFunction(Protocol):
     ) -> tuple[NDArray[K], NDArray[Any], _Counts]: ...
     @overload
     def __call__(
+        self, *arrays: NDArray[K], values: None = None, counts: bool, **options: Unpack[SetKeywords]
+    ) -> NDArray[K] | tuple[NDArray[K], _Counts]: ...
+    @overload
+    def __call__(
+        self, *arrays: NDArray[K], values: _Rows[V], counts: bool, **options: Unpack[SetKeywords]
+    ) -> tuple[NDArray[K], NDArray[V]] | tuple[NDArray[K], NDArray[V], _Counts]: ...
+    @overload
+    def __call__(
+        self, *arrays: NDArray[K], values: Iterable[Any], counts: bool, **options: Unpack[SetKeywords]
+    ) -> tuple[NDArray[K], NDArray[Any]] | tuple[NDArray[K], NDArray[Any], _Counts]: ...
+    @overload
+    def __call__(
         self, *arrays: Host, values: None = None, counts: _No = False, **options: Unpack[SetKeywords]
     ) -> _Keys: ...
+    @overload
+    def __call__(
+        self, *arrays: Host, values: _Rows[V], counts: _No = False, **options: Unpack[SetKeywords]
+    ) -> tuple[_Keys, NDArray[V]]: ...
     @overload
     def __call__(
         self, *arrays: Host, values: Iterable[Any], counts: _No = False, **options: Unpack[SetKeywords]
@@ -165,8 +205,24 @@ class SetFunction(Protocol):
     ) -> tuple[_Keys, _Counts]: ...
     @overload
     def __call__(
+        self, *arrays: Host, values: _Rows[V], counts: _Yes, **options: Unpack[SetKeywords]
+    ) -> tuple[_Keys, NDArray[V], _Counts]: ...
+    @overload
+    def __call__(
         self, *arrays: Host, values: Iterable[Any], counts: _Yes, **options: Unpack[SetKeywords]
     ) -> tuple[_Keys, NDArray[Any], _Counts]: ...
+    @overload
+    def __call__(
+        self, *arrays: Host, values: None = None, counts: bool, **options: Unpack[SetKeywords]
+    ) -> _Keys | tuple[_Keys, _Counts]: ...
+    @overload
+    def __call__(
+        self, *arrays: Host, values: _Rows[V], counts: bool, **options: Unpack[SetKeywords]
+    ) -> tuple[_Keys, NDArray[V]] | tuple[_Keys, NDArray[V], _Counts]: ...
+    @overload
+    def __call__(
+        self, *arrays: Host, values: Iterable[Any], counts: bool, **options: Unpack[SetKeywords]
+    ) -> tuple[_Keys, NDArray[Any]] | tuple[_Keys, NDArray[Any], _Counts]: ...
     @overload
     def __call__(
         self, *arrays: Any, values: None = None, counts: _No = False, **options: Unpack[SetKeywords]
@@ -184,74 +240,9 @@ class SetFunction(Protocol):
         self, *arrays: Any, values: Iterable[Any], counts: _Yes, **options: Unpack[SetKeywords]
     ) -> tuple[Any, Any, Any]: ...
     @overload
-    def __call__(
-        self, *arrays: Any, values: Iterable[Any] | None = None, counts: bool = False, **options: Unpack[SetKeywords]
-    ) -> Any: ...
-
-
-class SortFunction(Protocol):
-    """The type of gpumerge_cli.sort."""
-
+    def __call__(self, *arrays: Any, values: None = None, counts: bool, **options: Unpack[SetKeywords]) -> Any: ...
     @overload
-    def __call__(
-        self, array: NDArray[K], *, values: None = None, counts: _No = False, **options: Unpack[SortKeywords]
-    ) -> NDArray[K]: ...
-    @overload
-    def __call__(
-        self, array: NDArray[K], *, values: NDArray[V], counts: _No = False, **options: Unpack[SortKeywords]
-    ) -> tuple[NDArray[K], NDArray[V]]: ...
-    @overload
-    def __call__(
-        self, array: NDArray[K], *, values: Any, counts: _No = False, **options: Unpack[SortKeywords]
-    ) -> tuple[NDArray[K], NDArray[Any]]: ...
-    @overload
-    def __call__(
-        self, array: NDArray[K], *, values: None = None, counts: _Yes, **options: Unpack[SortKeywords]
-    ) -> tuple[NDArray[K], _Counts]: ...
-    @overload
-    def __call__(
-        self, array: NDArray[K], *, values: NDArray[V], counts: _Yes, **options: Unpack[SortKeywords]
-    ) -> tuple[NDArray[K], NDArray[V], _Counts]: ...
-    @overload
-    def __call__(
-        self, array: NDArray[K], *, values: Any, counts: _Yes, **options: Unpack[SortKeywords]
-    ) -> tuple[NDArray[K], NDArray[Any], _Counts]: ...
-    @overload
-    def __call__(
-        self, array: Host, *, values: None = None, counts: _No = False, **options: Unpack[SortKeywords]
-    ) -> _Keys: ...
-    @overload
-    def __call__(
-        self, array: Host, *, values: Any, counts: _No = False, **options: Unpack[SortKeywords]
-    ) -> tuple[_Keys, NDArray[Any]]: ...
-    @overload
-    def __call__(
-        self, array: Host, *, values: None = None, counts: _Yes, **options: Unpack[SortKeywords]
-    ) -> tuple[_Keys, _Counts]: ...
-    @overload
-    def __call__(
-        self, array: Host, *, values: Any, counts: _Yes, **options: Unpack[SortKeywords]
-    ) -> tuple[_Keys, NDArray[Any], _Counts]: ...
-    @overload
-    def __call__(
-        self, array: Any, *, values: None = None, counts: _No = False, **options: Unpack[SortKeywords]
-    ) -> Any: ...
-    @overload
-    def __call__(
-        self, array: Any, *, values: Any, counts: _No = False, **options: Unpack[SortKeywords]
-    ) -> tuple[Any, Any]: ...
-    @overload
-    def __call__(
-        self, array: Any, *, values: None = None, counts: _Yes, **options: Unpack[SortKeywords]
-    ) -> tuple[Any, Any]: ...
-    @overload
-    def __call__(
-        self, array: Any, *, values: Any, counts: _Yes, **options: Unpack[SortKeywords]
-    ) -> tuple[Any, Any, Any]: ...
-    @overload
-    def __call__(
-        self, array: Any, *, values: Any | None = None, counts: bool = False, **options: Unpack[SortKeywords]
-    ) -> Any: ...
+    def __call__(self, *arrays: Any, values: Iterable[Any], counts: bool, **options: Unpack[SetKeywords]) -> Any: ...
 
 
 def as_merge(function: Callable[..., Any]) -> MergeFunction:
@@ -262,8 +253,3 @@ def as_merge(function: Callable[..., Any]) -> MergeFunction:
 def as_set(function: Callable[..., Any]) -> SetFunction:
     """The same function, with the type of a set."""
     return cast("SetFunction", function)
-
-
-def as_sort(function: Callable[..., Any]) -> SortFunction:
-    """The same function, with the type of sort."""
-    return cast("SortFunction", function)

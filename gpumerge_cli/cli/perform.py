@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.cli.options.groups import ShownOptions
     from gpumerge_cli.engine.executor import Executor
     from gpumerge_cli.engine.job import Job
-    from gpumerge_cli.results.run import CheckReport, InputFile, JobReport
+    from gpumerge_cli.results.run import InputFile, JobReport
 
 
 @contextmanager
@@ -64,18 +64,18 @@ def run_job(
 
     since_start: gives the seconds that the process has run. advance, settle, on_file: see engine.run.
     """
-    from gpumerge_cli.engine.run import run
-
     if job.operation.kind == "rank":
         from gpumerge_cli.cli.answers import write_answers
+        from gpumerge_cli.engine.rank import answer
 
-        return write_answers(job, lambda: run(job, settle=settle))
+        return write_answers(job, lambda: answer(job, settle))
+    from gpumerge_cli.engine.run import run_with_report
     from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
     from gpumerge_cli.results.run import MergeReport
 
     with report_file(job.report, MERGE_SUFFIXES) as write:
         with executor_of(job) as executor:
-            measured: MergeReport | CheckReport = run(
+            measured = run_with_report(
                 job, since_start=since_start(), advance=advance, settle=settle, on_file=on_file, executor=executor
             )
         if not isinstance(measured, MergeReport):  # a check has no file for its report

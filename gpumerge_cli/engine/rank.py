@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Any
 
@@ -138,8 +138,8 @@ def plain_item(text: str) -> int | float | str:
     return value if type(value) in (int, float) and text not in ("NaN", "Infinity", "-Infinity") else text
 
 
-def answer(job: Job) -> Answers:
-    """Answer all questions of the job. Reads as little as they need; see engine.ranks.
+def answer(job: Job, settle: Callable[[], None] = lambda: None) -> Answers:
+    """Answer all questions of the job. Reads as little as they need; see engine.ranks. settle: see engine.run.
 
     Raises UsageError for a rank that the merge has not, or an item that cannot be of the inputs, InputError,
     DisorderError if items next to a cut are not in order.
@@ -160,7 +160,7 @@ def answer(job: Job) -> Answers:
         for source in inputs.sources:
             source.check_unchanged()
         item_bytes = inputs.order.item_bytes
-        return Answers(
+        answers = Answers(
             tuple(source.name for source in inputs.sources),
             inputs.order.describe(),
             not is_number(inputs.order),
@@ -172,6 +172,8 @@ def answer(job: Job) -> Answers:
             item_heading(inputs.order) if search.keys is None else search.keys.heading,
             search.keys is not None,
         )
+    settle()
+    return answers
 
 
 class _Search:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.dataclass import dataclass, replace
@@ -33,10 +33,14 @@ from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, Piece, Plan, Planner, even_edges, plan_in_spans
-from gpumerge_cli.results.run import InputFile, MergeReport
+from gpumerge_cli.results.run import CheckReport, InputFile, MergeReport
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.disorder import JoinContext
+    from gpumerge_cli.engine.rank import Answers
+
+    JobResult = MergeReport | CheckReport | Answers
+    """CheckReport for a check, Answers for questions about ranks, MergeReport for all other jobs."""
 
 
 def run(
@@ -47,10 +51,8 @@ def run(
     settle: Callable[[], None] = lambda: None,
     on_file: Callable[[InputFile | InputError], None] | None = None,
     executor: Executor = LOCAL,
-) -> Any:
-    """Merge or sort the inputs of the job to its output, which appears whole or not at all.
-
-    Returns a MergeReport. A check gives its CheckReport instead, and questions about ranks give their Answers.
+) -> JobResult:
+    """Do the job: merge or sort its inputs to its output, which appears whole or not at all; check; or answer.
 
     since_start: seconds the process had run before the call, for the report. advance: called with (bytes written, bytes
     in all) after every chunk, from any thread but one at a time; a sort counts every byte twice, once sorted and once
@@ -59,16 +61,29 @@ def run(
     counts the wrong ones then. executor: does the work; by default this process. Raises UsageError, InputError,
     DisorderError, OutputError, DeviceError, ClusterError; the output is then as it was, and no temporary file is left.
     """
+    if job.operation.kind == "rank":
+        from gpumerge_cli.engine.rank import answer
+
+        return answer(job, settle)
+    return run_with_report(
+        job, since_start=since_start, advance=advance, settle=settle, on_file=on_file, executor=executor
+    )
+
+
+def run_with_report(
+    job: Job,
+    *,
+    since_start: float = 0.0,
+    advance: Advance | None = None,
+    settle: Callable[[], None] = lambda: None,
+    on_file: Callable[[InputFile | InputError], None] | None = None,
+    executor: Executor = LOCAL,
+) -> MergeReport | CheckReport:
+    """Do a job that is no questions about ranks. See run."""
     if job.operation.kind == "check":
         from gpumerge_cli.engine.check import check_order
 
         return check_order(job, advance, on_file, executor)
-    if job.operation.kind == "rank":
-        from gpumerge_cli.engine.rank import answer
-
-        answers = answer(job)
-        settle()
-        return answers
     return _run_to_output(job, Clock(since_start), advance, settle, executor)
 
 

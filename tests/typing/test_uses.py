@@ -24,6 +24,10 @@ g.union(a, kernel="path")  # error
 g.sort(a, check=True)  # error
 g.sort(a, counts=True).shape  # error
 g.join(a, a, how="cross")  # error
+g.merge(a, backend="cuda")  # error
+g.sort(a, kernel="fast")  # error
+g.sort(a, values=a if len(a) else None).shape  # error
+g.run(g.Job(("a.npy",))).no_such_field  # error
 """
 
 
