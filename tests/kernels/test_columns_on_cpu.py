@@ -266,6 +266,11 @@ def run(text: str, sanitizer: str, folder: Path) -> subprocess.CompletedProcess[
     return subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, timeout=240)
 
 
+def notices(done: subprocess.CompletedProcess[str]) -> bool:
+    """Whether the thread sanitizer found a race, or the program a wrong byte, for which it exits with 3 to 6."""
+    return 3 <= done.returncode <= 6 or (done.returncode != 0 and "data race" in done.stderr)
+
+
 def test_columns_of_some_shapes(tmp_path: Path, rng: np.random.Generator) -> None:
     """Each test run takes others: all of them take long to compile."""
     numbers = rng.choice(len(SHAPES), 3, replace=False).tolist()
@@ -294,5 +299,4 @@ def test_the_missing_barrier_is_noticed(tmp_path: Path, file: str) -> None:
 
     assert change(flatten(file)) != flatten(file)
     done = run(program(change), "thread", tmp_path)
-    assert done.returncode != 0
-    assert "data race" in done.stderr
+    assert notices(done), done.stderr[-6000:]
