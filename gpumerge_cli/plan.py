@@ -43,7 +43,7 @@ class Chunk:
 
 
 @dataclass(frozen=True)
-class Piece:
+class FileChunk:
     """A chunk as it lies in the files that users name, whose last line may lack its end."""
 
     ranges: tuple[tuple[int, int], ...]
@@ -54,7 +54,7 @@ class Piece:
     """Bytes of the result, the end of each line included."""
 
 
-AnyChunk = TypeVar("AnyChunk", Chunk, Piece)
+AnyChunk = TypeVar("AnyChunk", Chunk, FileChunk)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.part_names import MOST_PARTS
 from gpumerge_cli.native.comparison import key_by
 from gpumerge_cli.native.cuts import Cuts
-from gpumerge_cli.plan import Piece, Planner
+from gpumerge_cli.plan import FileChunk, Planner
 from gpumerge_cli.units import parse_quantile
 
 
@@ -75,7 +75,7 @@ class Answers:
     """The number of items; None if it was not counted: lines are counted only if an answer needs it."""
     ranks: tuple[RankAnswer, ...] = ()
     items: tuple[ItemAnswer, ...] = ()
-    parts: tuple[Piece, ...] = ()
+    parts: tuple[FileChunk, ...] = ()
     item_bytes: int = 0
     """Bytes of an item; 0 for lines."""
     heading: str = "item"
@@ -117,7 +117,7 @@ class Answers:
         """The item as JSON has it."""
         return item if self.texts else plain_item(item)
 
-    def _part(self, part: Piece) -> dict[str, Any]:
+    def _part(self, part: FileChunk) -> dict[str, Any]:
         values: dict[str, Any] = {
             "offset": part.offset,
             "nbytes": part.nbytes,
@@ -227,7 +227,7 @@ class _Search:
         counts, offsets = self._row(low)
         return ItemAnswer(printable(text), low.rank, high.rank, counts, self._row(high)[0], offsets)
 
-    def parts(self, number: int) -> list[Piece]:
+    def parts(self, number: int) -> list[FileChunk]:
         """Even parts of the merge. Their ranges end where the files do."""
         parts = Planner(self._inputs.sources, self._inputs.order).parts(number)
         for part in parts[1:]:

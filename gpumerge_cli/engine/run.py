@@ -32,7 +32,7 @@ from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.plan import Chunk, Piece, Plan, Planner, even_edges, plan_in_spans
+from gpumerge_cli.plan import Chunk, FileChunk, Plan, Planner, even_edges, plan_in_spans
 from gpumerge_cli.results.run import CheckReport, InputFile, MergeReport
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ def _joining(work: Pass, number: int, join: Join) -> JoinContext:
     return JoinContext(command, (work.sources[1 - number], work.order_of(1 - number)), proposal)
 
 
-def plan_files(job: Job) -> Plan[Piece]:
+def plan_files(job: Job) -> Plan[FileChunk]:
     """The plan that a merge would follow. Opens and probes the inputs; writes nothing. Raises as run."""
     LOCAL.check_job(job)
     with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
