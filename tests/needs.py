@@ -1,4 +1,4 @@
-"""What some tests need beside gpumerge. They are skipped without it, and the reason says how to get it."""
+"""Libraries and programs that some tests need. A test is skipped without them, and its reason says how to get them."""
 
 from __future__ import annotations
 
@@ -42,6 +42,11 @@ def program(name: str) -> str:
     if found is None:
         pytest.skip(f"needs {name}; install the system's package {_PACKAGES.get(name, name)}")
     return found
+
+
+def nvrtc(error: Exception) -> str:
+    """The reason to skip a test where CuPy cannot load NVRTC. error: what CuPy raised."""
+    return f"needs NVRTC ({error}); pip install 'gpumerge[cuda13]'"
 
 
 def runtime_of(sanitizers: str) -> str:

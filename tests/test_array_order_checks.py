@@ -15,6 +15,7 @@ from gpumerge_cli import DisorderError, UsageError
 from gpumerge_cli.arrays import device as device_calls
 from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.host import HostCall
+from tests import needs
 
 SETS = ("union", "intersect", "difference", "symmetric")
 CALLS: dict[str, Callable[..., Any]] = {
@@ -139,7 +140,7 @@ def test_arrays_on_a_gpu_are_checked_there(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.gpu
 def test_a_gpu_names_the_index_too(gpu_backend: Any) -> None:
-    cupy = pytest.importorskip("cupy")
+    cupy = needs.library("cupy")
     good, bad = cupy.arange(1000), cupy.arange(1000)
     bad[700] = 3
     for name, call in CALLS.items():

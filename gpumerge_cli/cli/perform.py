@@ -69,17 +69,18 @@ def run_job(
         from gpumerge_cli.engine.rank import answer
 
         return write_answers(job, lambda: answer(job, settle))
-    from gpumerge_cli.engine.run import run_with_report
+    from gpumerge_cli.engine.run import run
     from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
-    from gpumerge_cli.results.run import MergeReport
+    from gpumerge_cli.results.run import CheckReport, MergeReport
 
     with report_file(job.report, MERGE_SUFFIXES) as write:
         with executor_of(job) as executor:
-            measured = run_with_report(
+            measured = run(
                 job, since_start=since_start(), advance=advance, settle=settle, on_file=on_file, executor=executor
             )
-        if not isinstance(measured, MergeReport):  # a check has no file for its report
+        if isinstance(measured, CheckReport):  # which has no file
             return measured
+        assert isinstance(measured, MergeReport), "questions about ranks are answered above"
         try:
             write(measured)
         except OutputError as error:

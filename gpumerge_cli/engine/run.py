@@ -11,7 +11,6 @@ from gpumerge_cli.compiling import timed
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import Executor, JobTeam, run_pass
-from gpumerge_cli.engine.file_places import FilePlaces
 from gpumerge_cli.engine.inputs import Inputs, open_inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.launches import policy_of
@@ -65,21 +64,6 @@ def run(
         from gpumerge_cli.engine.rank import answer
 
         return answer(job, settle)
-    return run_with_report(
-        job, since_start=since_start, advance=advance, settle=settle, on_file=on_file, executor=executor
-    )
-
-
-def run_with_report(
-    job: Job,
-    *,
-    since_start: float = 0.0,
-    advance: Advance | None = None,
-    settle: Callable[[], None] = lambda: None,
-    on_file: Callable[[InputFile | InputError], None] | None = None,
-    executor: Executor = LOCAL,
-) -> MergeReport | CheckReport:
-    """Do a job that is no questions about ranks. See run."""
     if job.operation.kind == "check":
         from gpumerge_cli.engine.check import check_order
 
@@ -278,6 +262,8 @@ def _joining(work: Pass, number: int, join: Join) -> JoinContext:
 
 def plan_files(job: Job) -> Plan[FileChunk]:
     """The plan that a merge would follow. Opens and probes the inputs; writes nothing. Raises as run."""
+    from gpumerge_cli.engine.file_places import FilePlaces
+
     LOCAL.check_job(job)
     with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
         groups = job.operation.by_groups

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import invoke
+from tests import needs
 
 PLAIN = b"id,name\n1,a\n1,a\n1,a\n2,c\n"
 FILES = {
@@ -135,7 +136,7 @@ def test_lines_of_text_keep_the_form_of_uniq() -> None:
 
 
 def test_readers_of_data_frames_take_it() -> None:
-    reader = pytest.importorskip("pyarrow.csv")
+    reader = needs.library("pyarrow.csv")
     Path("a.csv").write_bytes(FILES["newlines"])
     assert invoke(["merge", "--field", "id:n", "--count", "a.csv", "-o", "out.csv", "-q"]) == 0
     options = reader.ParseOptions(newlines_in_values=True)

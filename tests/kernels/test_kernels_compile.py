@@ -100,7 +100,7 @@ def compile_for(architecture: int, file: str, options: tuple[str, ...]) -> None:
     try:
         supported = nvrtc.getSupportedArchs()
     except RuntimeError as error:
-        pytest.skip(f"needs NVRTC ({error}); pip install 'gpumerge[cuda13]'")
+        pytest.skip(needs.nvrtc(error))
     if architecture not in supported:
         pytest.skip(f"needs an NVRTC that knows sm_{architecture}; pip install -U 'gpumerge[cuda13]'")
     quick = ("--Ofast-compile=max",) if QUICKLY and nvrtc.getVersion() >= (13, 0) else ()
