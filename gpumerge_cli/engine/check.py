@@ -22,7 +22,7 @@ from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.reading_progress import Advance, is_packed
 from gpumerge_cli.engine.writers import NullWriter
-from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, UsageError
+from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, UsageError, lack_of_descriptors
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.naming import check_input, known_size
 from gpumerge_cli.order.equals import Equals
@@ -112,9 +112,17 @@ def check_each(
                 counts = raise_disorder(replace(job, inputs=(name,)), files, of_file, executor)
                 (checked,) = files.files(counts)
         except InputError as error:
-            yield error
+            yield _of_its_file(error)
         else:
             yield checked
+
+
+def _of_its_file(error: InputError) -> InputError:
+    """The error. Raises another one if no file is at fault."""
+    lack = lack_of_descriptors(error)
+    if lack is not None:
+        raise lack from error
+    return error
 
 
 def _others(names: Sequence[str], job: Job, order: Order, stack: ExitStack) -> Sequence[Source] | None:
@@ -139,7 +147,7 @@ def _troubles(names: Sequence[str]) -> dict[str, InputError]:
         try:
             check_input(name)
         except InputError as error:
-            troubles[name] = error
+            troubles[name] = _of_its_file(error)
     for name in names if troubles else ():
         if name not in troubles and not is_url(name) and not os.path.isfile(name):
             troubles[name] = InputError(
