@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpumerge_cli.cli.chosen_format import FormatChoice, columns_by_suffix, requested_columns
+from gpumerge_cli.cli.chosen_format import FormatChoice, binary_by_suffix, columns_by_suffix, requested_columns
 from gpumerge_cli.cli.columns import (
     ColumnNames,
     Header,
@@ -45,7 +45,7 @@ def find_keys(
 
     Raises UsageError for an invalid key, InputError for a file that cannot be read.
     """
-    requested = requested_columns(options)
+    requested = requested_columns(options, files)
     if not written and not options.field:
         return SelectedKeys(header=options.header, columns=requested)
     own, holding = requested, files
@@ -115,8 +115,7 @@ def _in_sequence(
 
 def _are_binary(options: OrderOptions, files: Sequence[str], header: int) -> bool:
     """Whether the items are numbers or records, by an option or a suffix. All other files are text."""
-    from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary
+    from gpumerge_cli.formats.kinds.lookup import holds_lines
 
     if options.format is not None:
         return not holds_lines(options.format)
@@ -124,4 +123,4 @@ def _are_binary(options: OrderOptions, files: Sequence[str], header: int) -> boo
         return True
     if options.csv or header or options.field_separator is not None:  # which are for text alone
         return False
-    return any(is_binary(suffix_of(name)) for name in files if name != "-")
+    return binary_by_suffix(files) != ""

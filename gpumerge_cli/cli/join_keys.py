@@ -102,7 +102,7 @@ def names_of_fields(options: JoinOptions) -> tuple[str, ...]:
 
 def columns_of(options: JoinOptions, names: Sequence[str]) -> FormatChoice:
     """The format with columns that the options or suffixes of files give, if they give one."""
-    for choice in (requested_columns(options), columns_by_suffix(options, names)):
+    for choice in (requested_columns(options, names), columns_by_suffix(options, names)):
         if choice.name is not None:
             return choice
     if not names_of_fields(options):

@@ -113,3 +113,13 @@ def test_json_that_is_called_csv_in_a_join(capfd: pytest.CaptureFixture[str]) ->
 def test_names_in_brackets_are_not_json(capfd: pytest.CaptureFixture[str]) -> None:
     Path("t.csv").write_bytes(b"[id],[name]\n1,a\n")
     assert "did you mean [id]? use one of [id], [name]" in told(["sort", "--field", "id", "t.csv"], capfd)
+
+
+@pytest.mark.parametrize("words", ["merge", "check", "sort", "sort -m", "union", "rank --at 0"])
+@pytest.mark.parametrize("key", ["-k id", "--field id"])
+@pytest.mark.parametrize("files", [["t.csv", "t.jsonl"], ["t.jsonl", "t.csv"]])
+def test_json_beside_csv(words: str, key: str, files: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    Path("t.csv").write_bytes(b"id,name\n1,a\n")
+    error = told([*words.split(), "--csv", *key.split(), *files], capfd)
+    assert DUCKDB.format("json", "t.jsonl") in error
+    assert "or use --format text for its lines, without --csv and --field" in error

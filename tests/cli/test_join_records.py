@@ -216,7 +216,7 @@ def test_the_rules_pickle() -> None:
         (["-1", "id", "-2", "id,v"], "has another type"),
         (["-j", "v:n"], "take no 'n'"),
         ([], "need a key"),
-        (["-j", "v", "--csv"], "--csv: the items are records"),
+        (["-j", "v", "--csv"], "a.npy is binary: --csv applies to text"),
         (
             ["-j", "v", "-o", "out.npy"],
             "-o: the items are records, not lines; leave it out; --output names the file to write\n",
@@ -254,7 +254,10 @@ def test_disorder_of_records_is_an_error_with_its_place(tmp_path: Path, capsys: 
 def test_records_take_no_kind_of_key_of_lines(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.array([1, 2], "<i4").tofile(tmp_path / "a.i32")
     assert run(str(tmp_path / "a.i32"), str(tmp_path / "a.i32"), f"--{option}") == 2
-    assert capsys.readouterr().err == f"gpumerge: --{option}: the items are records, not lines; leave it out\n"
+    assert capsys.readouterr().err == (
+        f"gpumerge: {tmp_path / 'a.i32'} is binary: --{option} applies to text; "
+        f"leave --{option} out, or use --format text\n"
+    )
 
 
 @pytest.mark.parametrize("option", [kind.option for kind in KINDS if kind.option and not kind.joins])

@@ -7,6 +7,7 @@ import gzip
 import lzma
 import sys
 import tarfile
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -235,8 +236,21 @@ def test_outputs_that_options_or_their_kind_speak_for(words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("merge a.i32 --csv", "a.i32 is binary: --csv applies to text; leave --csv out, or --format text"),
-        ("merge a.i32 --header 1", "a.i32 is binary: --header applies to text; leave --header out, or --format text"),
+        *(
+            (
+                f"{command} a.i32 {option} {options}",
+                f"a.i32 is binary: {option} applies to text; leave {option} out, or use --format text",
+            )
+            for command, option, options in (
+                *product(
+                    ("merge", "check", "sort", "sort -c", "rank --at 0"),
+                    ("--csv",),
+                    ("", "-k a", "-k 1,1", "--field a"),
+                ),
+                *product(("merge", "check", "sort", "sort -c", "rank --at 0"), ("--header",), ("1",)),
+                *product(("join a.i32",), ("--csv",), ("", "-j a", "--field a")),
+            )
+        ),
         *(
             (
                 f"{command} a.dat",
