@@ -270,3 +270,45 @@ def test_nulls_of_string_dtype_have_no_order(null: Any) -> None:
     words = np.array(["b", null, "a"], np.dtypes.StringDType(na_object=null))
     with pytest.raises(UsageError, match=r"^an array of StringDType has 1 null, and a null has no order; drop or fill"):
         gpumerge_cli.sort(words)
+
+
+NUMBERS = np.array([1, 2])
+
+
+@pytest.mark.parametrize("given", [{"a": NUMBERS}, {}, {1, 2}, frozenset(), {"a": 1}.keys()])
+def test_dicts_and_sets_are_no_lists_of_arrays(given: Any) -> None:
+    kind = type(given).__name__
+    values = ", as list({}.values())" if isinstance(given, dict) else ""
+    for argument, call in (
+        ("arrays", lambda: gpumerge_cli.rank(given, 0)),
+        ("arrays", lambda: gpumerge_cli.rank_of(given, 0)),
+        ("values", lambda: gpumerge_cli.merge(NUMBERS, values=given)),
+        ("values", lambda: gpumerge_cli.union(NUMBERS, values=given)),
+    ):
+        with pytest.raises(UsageError) as refused:
+            call()
+        said = f"{argument} is a {kind}, not a list of arrays; give "
+        assert str(refused.value) == said + (f"its values{values.format(argument)}" if values else "a list")
+
+
+@pytest.mark.parametrize("given", [{"a": NUMBERS}, {1, 2}, None, object()])
+def test_other_objects_are_no_arrays(given: Any) -> None:
+    name = type(given).__name__
+    for call in (
+        gpumerge_cli.merge, gpumerge_cli.sort, gpumerge_cli.argsort, gpumerge_cli.is_sorted, gpumerge_cli.union,
+        gpumerge_cli.intersect, gpumerge_cli.difference, gpumerge_cli.symmetric,
+        lambda given: gpumerge_cli.join(NUMBERS, given), lambda given: gpumerge_cli.join(given, NUMBERS),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=f"^expected an array, got {name}; give a list, a NumPy or CuPy array"):
+            call(given)
+    with pytest.raises(UsageError, match=f"items are not an array, but {name}; give an array or a list"):
+        gpumerge_cli.rank_of([NUMBERS], given)
+    with pytest.raises(UsageError, match=f"is not an array of ranks, but {name}; give an array or a list"):
+        gpumerge_cli.rank([NUMBERS], given)
+
+
+def test_a_list_of_numbers_is_one_array() -> None:
+    for given in ([1, 2], (1.5, 2.5), ["a", "b"], [np.int32(1)]):
+        with pytest.raises(UsageError, match=r"arrays is not a list of arrays; give one in brackets, too: \[array\]"):
+            gpumerge_cli.rank(given, 0)
+    assert gpumerge_cli.rank([[1, 2]], 1).tolist() == [1]

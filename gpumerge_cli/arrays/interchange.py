@@ -7,7 +7,7 @@ Memory of a GPU is read by `__cuda_array_interface__`, else by `__dlpack__`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -80,7 +80,9 @@ def holds_structs(given: Any) -> bool:
 
 
 def is_one_array(given: Any) -> bool:
-    """Whether it is a single array or a string, and its items are no arrays, as rows of 2-D arrays are."""
+    """Whether it is a single array, a list of numbers or a string; items of others are arrays, as rows of a 2-D one."""
+    if isinstance(given, list | tuple):
+        return bool(given) and isinstance(given[0], int | float | complex | str | bytes | np.generic)
     ndim = getattr(given, "ndim", None)
     if isinstance(given, str | bytes) or ndim == 0:
         return True
@@ -88,6 +90,14 @@ def is_one_array(given: Any) -> bool:
         return False
     first = next(iter(given), None)
     return isinstance(first, str | bytes) or not hasattr(first, "__len__") or getattr(first, "ndim", 1) == 0
+
+
+def check_listed(given: Any, argument: str) -> None:
+    """Raises UsageError for a dict or a set, which would be gone through by its keys, where `argument` takes a list."""
+    if isinstance(given, Mapping | Set):
+        what = f"{argument} is a {name_of(given)}, not a list of arrays"
+        way_out = f"give its values, as list({argument}.values())" if isinstance(given, Mapping) else "give a list"
+        raise UsageError(what, way_out=way_out)
 
 
 def name_of(given: Any) -> str:
