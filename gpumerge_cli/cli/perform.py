@@ -55,14 +55,16 @@ def _is_file(name: str) -> bool:
 def run_job(
     job: Job,
     *,
+    report: str | None = None,
     since_start: Callable[[], float] = lambda: 0.0,
     advance: Callable[[int, int], None] | None = None,
     settle: Callable[[], None] = lambda: None,
     on_file: Callable[[InputFile | InputError], None] | None = None,
 ) -> JobReport:
-    """Do the job and return its report, which is also written to the job's report file. Raises GpumergeError.
+    """Do the job and return its report. Raises GpumergeError.
 
-    since_start: gives the seconds that the process has run. advance, settle, on_file: see engine.run.
+    report: the file to which the report is also written, None for none. since_start: gives the
+    seconds that the process has run. advance, settle, on_file: see engine.run.
     """
     if job.operation.kind == "rank":
         from gpumerge_cli.cli.answers import write_answers
@@ -73,7 +75,7 @@ def run_job(
     from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
     from gpumerge_cli.results.run import CheckReport, MergeReport
 
-    with report_file(job.report, MERGE_SUFFIXES) as write:
+    with report_file(report, MERGE_SUFFIXES) as write:
         with executor_of(job) as executor:
             measured = run(
                 job, since_start=since_start(), advance=advance, settle=settle, on_file=on_file, executor=executor

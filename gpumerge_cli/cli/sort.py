@@ -157,7 +157,9 @@ def _perform(command: SortCommand) -> int:
 
     options, job = command.options, _job(command)
     with progress_bar(wants_bar(job, options)) as advance:
-        measured = run_job(job, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
+        measured = run_job(
+            job, report=options.report, since_start=seconds_since_start, advance=advance, settle=ignore_signals
+        )
     if not options.quiet:
         tell_of_suffix(job)
     if options.verbose and not options.quiet:
@@ -192,7 +194,7 @@ def _job(command: SortCommand) -> Job:
     files = files if options.count_to is None else (*files, options.count_to)
     check_report_place(options.report, files)
     check_report_place(options.run_log, files, "--run-log")
-    return Job(inputs, items, operation, output, _resources(command), options.report)
+    return Job(inputs, items, operation, output, _resources(command))
 
 
 def _operation(command: SortCommand, items: Items) -> Operation:

@@ -12,7 +12,7 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import Executor, JobTeam, run_pass
 from gpumerge_cli.engine.inputs import Inputs, open_inputs
-from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.job import KINDS, Job
 from gpumerge_cli.engine.launches import policy_of
 from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.margins import counts_file, prepared_margin
@@ -25,7 +25,7 @@ from gpumerge_cli.engine.reporting import make_report
 from gpumerge_cli.engine.resources import keep_no_freed_memory
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.writers import NullWriter
-from gpumerge_cli.errors import DeviceMemoryError, InputError
+from gpumerge_cli.errors import DeviceMemoryError, InputError, UsageError
 from gpumerge_cli.formats.input import changed_error
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.output import refuse_inputs
@@ -60,6 +60,7 @@ def run(
     counts the wrong ones then. executor: does the work; by default this process. Raises UsageError, InputError,
     DisorderError, OutputError, DeviceError, ClusterError; the output is then as it was, and no temporary file is left.
     """
+    _check_values(job, executor)
     if job.operation.kind == "rank":
         from gpumerge_cli.engine.rank import answer
 
@@ -69,6 +70,19 @@ def run(
 
         return check_order(job, advance, on_file, executor)
     return _run_to_output(job, Clock(since_start), advance, settle, executor)
+
+
+def _check_values(job: Job, executor: Executor) -> None:
+    """Raise UsageError for a job that only Python can make, and that would be done in another way than it says."""
+    if job.operation.kind not in KINDS:
+        what = f"{job.operation.kind!r} is not a kind of operation"
+        raise UsageError(what, way_out=f"use one of {', '.join(KINDS)}")
+    names = (*job.inputs, job.output.name)
+    if isinstance(job.inputs, str) or not all(isinstance(name, str) for name in names):
+        raise UsageError("names of files are strings, and inputs are a tuple", way_out="write (str(path),)")
+    if job.resources.cluster is not None and executor is LOCAL:
+        what = f"the job names the cluster {job.resources.cluster}, and this process is to do it"
+        raise UsageError(what, way_out="use the command line for a cluster, or leave Resources.cluster out")
 
 
 def _run_to_output(
