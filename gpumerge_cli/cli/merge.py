@@ -87,9 +87,9 @@ def run_and_report(job: Job, options: MergingOptions | JoinOptions) -> None:
     from gpumerge_cli.engine.resources import seconds_since_start
     from gpumerge_cli.results.run import MergeReport
 
-    with progress_bar(wants_bar(job, options)) as advance:
+    with progress_bar(wants_bar(job, options)) as progress:
         measured = run_job(
-            job, report=options.report, since_start=seconds_since_start, advance=advance, settle=ignore_signals
+            job, report=options.report, since_start=seconds_since_start, progress=progress, settle=ignore_signals
         )
     assert isinstance(measured, MergeReport)
     if not options.quiet:

@@ -156,9 +156,13 @@ def _perform(command: SortCommand) -> int:
     from gpumerge_cli.engine.resources import seconds_since_start
 
     options, job = command.options, _job(command)
-    with progress_bar(wants_bar(job, options)) as advance:
+    with progress_bar(wants_bar(job, options)) as progress:
         measured = run_job(
-            job, report=options.report, since_start=seconds_since_start, advance=advance, settle=ignore_signals
+            job,
+            report=options.report,
+            since_start=seconds_since_start,
+            progress=progress,
+            settle=ignore_signals,
         )
     if not options.quiet:
         tell_of_suffix(job)
