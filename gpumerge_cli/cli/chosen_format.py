@@ -70,6 +70,19 @@ def columns_by_suffix(options: OrderOptions | JoinOptions, files: Sequence[str])
     return FormatChoice(names[0], "requested") if names else FormatChoice()
 
 
+def implied_columns(files: Sequence[str]) -> FormatChoice:
+    """The format whose columns --field names in `files` if nothing else gives one. Raises UsageError if one is binary.
+
+    Options such as --header have then said that they are text.
+    """
+    from gpumerge_cli.formats.kinds.lookup import implied_format
+
+    if binary := binary_by_suffix(files):
+        way_out = "leave --header, -t and --format text out, or name it .csv if it is text"
+        raise UsageError(f"{binary} is binary: --field does not name columns of it", way_out=way_out)
+    return FormatChoice(implied_format().name, "implied")
+
+
 def binary_by_suffix(files: Sequence[str]) -> str:
     """The first of `files` whose suffix means numbers or records; "" if there is none."""
     from gpumerge_cli.formats.compressed import suffix_of

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpumerge_cli.cli.chosen_format import FormatChoice, binary_by_suffix, columns_by_suffix, requested_columns
+from gpumerge_cli.cli.chosen_format import (
+    FormatChoice,
+    binary_by_suffix,
+    columns_by_suffix,
+    implied_columns,
+    requested_columns,
+)
 from gpumerge_cli.cli.columns import (
     ColumnNames,
     Header,
@@ -20,7 +26,6 @@ from gpumerge_cli.cli.options.typed import SortOptions
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.items import Certainty, Items
-from gpumerge_cli.formats.kinds.lookup import implied_format
 from gpumerge_cli.order.rules import LineOrder
 
 
@@ -53,8 +58,8 @@ def find_keys(
         own = columns_by_suffix(options, files)
         if own.name is not None:  # files of other formats are refused once all layouts are known
             holding = [name for name in files if columns_by_suffix(options, [name]) == own]
-        else:
-            own = FormatChoice(implied_format().name, "implied")
+        elif not _are_binary(options, files, options.header):
+            own = implied_columns(files)
 
     def header_for(option: str, lines: int, texts: Sequence[str]) -> Header:
         def names() -> ColumnNames:

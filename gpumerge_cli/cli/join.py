@@ -120,7 +120,7 @@ def _of_records(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Re
     sizes = two_numbers(options.record_size, "--record-size", 1)
     offsets = two_numbers(options.key_offset, "--key-offset", 0)
     first, second = (
-        RecordRequest(size, offset, options.key_size, given.texts)
+        RecordRequest(size, offset, options.key_size, given.texts, given.option)
         for size, offset, given in zip(sizes, offsets, given_fields(options), strict=True)
     )
     items = Items(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.chosen_format import FormatChoice, columns_by_suffix, requested_columns
+from gpumerge_cli.cli.chosen_format import FormatChoice, columns_by_suffix, implied_columns, requested_columns
 from gpumerge_cli.cli.columns import (
     FIELD_NUMBER,
     ColumnNames,
@@ -107,9 +107,7 @@ def columns_of(options: JoinOptions, names: Sequence[str]) -> FormatChoice:
             return choice
     if not names_of_fields(options):
         return FormatChoice()
-    from gpumerge_cli.formats.kinds.lookup import implied_format
-
-    return FormatChoice(implied_format().name, "implied")
+    return implied_columns(names)
 
 
 def _items(options: JoinOptions, name: str, separator: int | None) -> Items:

@@ -253,6 +253,30 @@ def test_outputs_that_options_or_their_kind_speak_for(words: list[str]) -> None:
         ),
         *(
             (
+                f"{command} --field a {option}",
+                "a.i32 is binary: --field does not name columns of it; "
+                "leave --header, -t and --format text out, or name it .csv if it is text",
+            )
+            for command, option in (
+                *product(("merge a.i32", "sort a.i32", "check a.i32"), ("--format text", "--header 1", "-t ,")),
+                ("join a.i32 a.i32", "--format text"),
+            )
+        ),
+        *(
+            (f"{command} {option} -z", "records of CSV end in newlines; leave -z out")
+            for command in ("merge good.csv", "sort good.csv", "join good.csv good.csv")
+            for option in ("--field word", "--format csv", "--csv")
+        ),
+        *(
+            (
+                f"generate new.dat {option}",
+                f"{option.split()[0]}: the type of the records is not known; "
+                "add --dtype, with its fields for --field, as --dtype u4,f8; or --record-size",
+            )
+            for option in ("--field id", "--key-size 4")
+        ),
+        *(
+            (
                 f"{command} a.dat",
                 "a.dat: it holds bytes 0, so it is not CSV, and the type of its records is not known; "
                 "use --dtype with their fields, if it holds records",
