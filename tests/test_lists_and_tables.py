@@ -312,3 +312,26 @@ def test_a_list_of_numbers_is_one_array() -> None:
         with pytest.raises(UsageError, match=r"arrays is not a list of arrays; give one in brackets, too: \[array\]"):
             gpumerge_cli.rank(given, 0)
     assert gpumerge_cli.rank([[1, 2]], 1).tolist() == [1]
+
+
+@pytest.mark.parametrize("given", [[2**63 + 1, 1], [2**53 + 1, 0.5], (-(2**53) - 1, 1.5), [[2**63 + 1, -1], [0, 0]]])
+def test_integers_in_lists_are_never_rounded(given: Any) -> None:
+    """NumPy makes float64 of them."""
+    said = (
+        "^float64, the dtype of a (list|tuple) of such numbers, does not hold all of its integers; give a NumPy array"
+    )
+    for call in (
+        lambda: gpumerge_cli.sort(given),
+        lambda: gpumerge_cli.merge([1], given),
+        lambda: gpumerge_cli.sort([2, 1], values=given),
+        lambda: gpumerge_cli.merge([1, 2], values=[given]),
+    ):
+        with pytest.raises(UsageError, match=said):
+            call()
+
+
+def test_numbers_that_floats_hold_stay_beside_integers() -> None:
+    for given in ([2**53, 0.5], [2**54, 0.5], [1e300, 1], [float("inf"), 1, float("nan")], [2.0**63, 1]):
+        assert gpumerge_cli.sort(given).tolist()[:1] == [min(given)]
+    assert gpumerge_cli.sort([2**63 + 1, 2**63]).tolist() == [2**63, 2**63 + 1]
+    assert gpumerge_cli.sort([float("nan")] * 2).size == 2

@@ -23,6 +23,8 @@ _STRUCTS = ("Struct", "StructType", "StructDtype")
 _LEGACY_STREAM = 1
 """The default stream, in __cuda_array_interface__."""
 _DEFAULT_STREAMS = (1, 2)  # the one of all threads, and that of a thread of its own
+_EXACT = 1 << 53
+"""Integers up to this one are float64 values."""
 _NO_STREAM = -1
 """For DLPack: no stream has to wait."""
 
@@ -237,13 +239,24 @@ class _Made:
 
 
 def _from_list(given: Any) -> Any:
-    """The array that NumPy makes of a list or tuple. Raises UsageError for lists of different lengths in it."""
+    """The array that NumPy makes of a list or tuple.
+
+    Raises UsageError for lists of different lengths in it, and for integers that NumPy would round to floats.
+    """
     try:
-        return np.asarray(given)
+        found = np.asarray(given)
     except ValueError as error:
         raise UsageError(
             f"the items of a {name_of(given)} have different shapes", way_out="give a list of numbers for each array"
         ) from error
+    if found.dtype.kind == "f" and found.size and np.nanmax(np.abs(found), initial=0) >= _EXACT:
+        items = np.asarray(given, object).reshape(-1)
+        if any(
+            isinstance(item, int) and item != each for item, each in zip(items, found.reshape(-1).tolist(), strict=True)
+        ):
+            what = f"{found.dtype}, the dtype of a {name_of(given)} of such numbers, does not hold all of its integers"
+            raise UsageError(what, way_out="give a NumPy array of a dtype that does")
+    return found
 
 
 def _from_host(given: Any) -> Any:
