@@ -123,8 +123,7 @@ class _Batch:
                 print(shown, end="", file=sys.stderr)
             message, code = describe_failure(error)
             raise JobError(concealed(message), code) from error
-        if not self._options.quiet:
-            tell_of_suffix(limited, lambda text: self._say(f"job {job.name}: {text}"))
+        tell_of_suffix(limited, lambda text: self._say(f"job {job.name}: {text}"))
         return done
 
     def report(self, result: Result) -> None:

@@ -164,8 +164,7 @@ def _perform(command: SortCommand) -> int:
             progress=progress,
             settle=ignore_signals,
         )
-    if not options.quiet:
-        tell_of_suffix(job)
+    tell_of_suffix(job)
     if options.verbose and not options.quiet:
         from gpumerge_cli.report.terminal import show_report
         from gpumerge_cli.results.run import MergeReport
