@@ -25,7 +25,7 @@ from gpumerge_cli.cli.options.groups import OrderOptions
 from gpumerge_cli.cli.options.typed import SortOptions
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.items import Certainty, Items
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.order.rules import LineOrder
 
 
@@ -73,7 +73,7 @@ def find_keys(
     header = _with_header(options.header, keys)
     if not options.field or _are_binary(options, files, header):
         return SelectedKeys(tuple(keys), options.field, header, requested)
-    if own.certainty == "implied" and not isinstance(options, SortOptions):  # which takes files for text
+    if own.certainty == "implied" and options.format is None and not isinstance(options, SortOptions):
         _refuse_foreign(files)
     found = header_for("--field", header, ())
     columns = [parse_columns(text, found) for text in options.field]
@@ -87,10 +87,9 @@ def find_keys(
 
 def _items_of_header(options: OrderOptions, columns: FormatChoice, separator: int | None, lines: int) -> Items:
     """The items of files of which only the header is read, so much as that needs."""
-    certainty: Certainty = "implied" if columns.certainty == "implied" else "requested"
     plain = isinstance(options, SortOptions) and not options.compressed
     order = LineOrder(separator=separator)
-    return Items(columns.name, lines=order, header_lines=lines, certainty=certainty, plain=plain)
+    return Items(columns.name, lines=order, header_lines=lines, certainty=columns.certainty, plain=plain)
 
 
 def _refuse_foreign(files: Sequence[str]) -> None:

@@ -27,7 +27,7 @@ from gpumerge_cli.order.key_kinds import JOIN_LETTERS, LETTERS
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.items import Certainty, Items
+    from gpumerge_cli.formats.items import Items
 
 _FIELD = re.compile(rf"({NUMBER})(?::?([A-Za-z]*))?", re.ASCII)
 _HEADER_OPTIONS = (("--header 0", "--no-header"), ("--header 1", "--header"), ("add --header 2, or remove", "remove"))
@@ -115,8 +115,7 @@ def _items(options: JoinOptions, name: str, separator: int | None) -> Items:
     from gpumerge_cli.formats.items import Items
 
     order, columns = LineOrder(separator=separator), columns_of(options, (name,))
-    certainty: Certainty = "implied" if columns.certainty == "implied" else "requested"
-    return Items(columns.name, lines=order, header_lines=1, certainty=certainty)
+    return Items(columns.name, lines=order, header_lines=1, certainty=columns.certainty)
 
 
 def _placed(keys: list[KeySpec], others: list[KeySpec]) -> list[KeySpec]:

@@ -123,3 +123,20 @@ def test_json_beside_csv(words: str, key: str, files: list[str], capfd: pytest.C
     error = told([*words.split(), "--csv", *key.split(), *files], capfd)
     assert DUCKDB.format("json", "t.jsonl") in error
     assert "or use --format text for its lines, without --csv and --field" in error
+
+
+@pytest.mark.parametrize("command", ["merge", "check", "union", "rank --at 0"])
+def test_a_format_that_is_proposed_works_with_field(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("t.md").write_bytes(b"foo,bar\n1,2\n")
+    words = [*command.split(), "--field", "foo", "t.md"]
+    assert "use --format text" in told(words, capfd)
+    assert invoke([*words, "--format", "text"]) == 0
+
+
+@pytest.mark.parametrize("command", ["merge", "check", "union", "sort", "join t.dat"])
+def test_a_format_by_name_holds_for_the_header_too(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("t.dat").write_bytes(b"PAR1\x02,foo\n1,2\n")
+    for key in ("foo", "PAR1\x02"):
+        words = [*command.split(), "--field", key, "t.dat"]
+        assert "it holds Parquet data, not lines of text" in told([*words, "--csv"], capfd)
+        assert invoke([*words, "--format", "csv"]) == 0, capfd.readouterr().err
