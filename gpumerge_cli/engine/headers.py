@@ -57,8 +57,9 @@ def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
         first_name, first = given[0]
         if layout.format.same_header(header, first, layout.items):
             continue
-        refuse_json(name, header)
-        refuse_json(first_name, first)
+        if layout.format.names_in_header:
+            refuse_json(name, header)
+            refuse_json(first_name, first)
         why = _difference(header, first, layout)
         shown, first_shown = _shown(header, first)
         way_out = "give all files the same columns and header, or join them by a key with gpumerge join"

@@ -123,6 +123,9 @@ def test_json_beside_csv(words: str, key: str, files: list[str], capfd: pytest.C
     error = told([*words.split(), "--csv", *key.split(), *files], capfd)
     assert DUCKDB.format("json", "t.jsonl") in error
     assert "or use --format text for its lines, without --csv and --field" in error
+    if words != "check":  # which looks at each file by itself
+        as_lines = told([*words.split(), "--format", "text", "--header", "1", *files], capfd)
+        assert ("JSON" in as_lines, f"{files[1]}:1: its header" in as_lines) == (False, True)
 
 
 @pytest.mark.parametrize("command", ["merge", "check", "union", "rank --at 0"])
