@@ -56,6 +56,17 @@ def test_the_proposed_sort_works_as_it_is_shown() -> None:
     gpumerge_cli.merge(sorted_array, check=True, key="f1", descending=True)
 
 
+@pytest.mark.parametrize("name", ["merge", *SETS])
+def test_the_proposed_sort_moves_values_along(name: str) -> None:
+    array, values = np.array([2, 1]), np.array([20, 10])
+    with pytest.raises(DisorderError) as one:
+        CALLS[name](array, array[:0], values=[values, values[:0]], check=True)
+    shown = one.value.way_out.removeprefix("sort it first, with ")
+    assert shown == "gpumerge_cli.sort(array, values=values)"
+    keys, moved = eval(shown, {"gpumerge_cli": gpumerge_cli, "array": array, "values": values})
+    assert (keys.tolist(), moved.tolist()) == ([1, 2], [10, 20])
+
+
 def test_arrays_are_not_checked_unless_asked() -> None:
     assert gpumerge_cli.merge(np.array([2, 1])).tolist() == [2, 1]
     assert gpumerge_cli.merge(np.array([2, 1]), check=False).tolist() == [2, 1]

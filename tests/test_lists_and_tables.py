@@ -270,3 +270,68 @@ def test_nulls_of_string_dtype_have_no_order(null: Any) -> None:
     words = np.array(["b", null, "a"], np.dtypes.StringDType(na_object=null))
     with pytest.raises(UsageError, match=r"^an array of StringDType has 1 null, and a null has no order; drop or fill"):
         gpumerge_cli.sort(words)
+
+
+NUMBERS = np.array([1, 2])
+
+
+@pytest.mark.parametrize("given", [{"a": NUMBERS}, {}, {1, 2}, frozenset(), {"a": 1}.keys()])
+def test_dicts_and_sets_are_no_lists_of_arrays(given: Any) -> None:
+    kind = type(given).__name__
+    values = ", as list({}.values())" if isinstance(given, dict) else ""
+    for argument, call in (
+        ("arrays", lambda: gpumerge_cli.rank(given, 0)),
+        ("arrays", lambda: gpumerge_cli.rank_of(given, 0)),
+        ("values", lambda: gpumerge_cli.merge(NUMBERS, values=given)),
+        ("values", lambda: gpumerge_cli.union(NUMBERS, values=given)),
+    ):
+        with pytest.raises(UsageError) as refused:
+            call()
+        said = f"{argument} is a {kind}, not a list of arrays; give "
+        assert str(refused.value) == said + (f"its values{values.format(argument)}" if values else "a list")
+
+
+@pytest.mark.parametrize("given", [{"a": NUMBERS}, {1, 2}, None, object()])
+def test_other_objects_are_no_arrays(given: Any) -> None:
+    name = type(given).__name__
+    for call in (
+        gpumerge_cli.merge, gpumerge_cli.sort, gpumerge_cli.argsort, gpumerge_cli.is_sorted, gpumerge_cli.union,
+        gpumerge_cli.intersect, gpumerge_cli.difference, gpumerge_cli.symmetric,
+        lambda given: gpumerge_cli.join(NUMBERS, given), lambda given: gpumerge_cli.join(given, NUMBERS),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=f"^expected an array, got {name}; give a list, a NumPy or CuPy array"):
+            call(given)
+    with pytest.raises(UsageError, match=f"items are not an array, but {name}; give an array or a list"):
+        gpumerge_cli.rank_of([NUMBERS], given)
+    with pytest.raises(UsageError, match=f"is not an array of ranks, but {name}; give an array or a list"):
+        gpumerge_cli.rank([NUMBERS], given)
+
+
+def test_a_list_of_numbers_is_one_array() -> None:
+    for given in ([1, 2], (1.5, 2.5), ["a", "b"], [np.int32(1)]):
+        with pytest.raises(UsageError, match=r"arrays is not a list of arrays; give one in brackets, too: \[array\]"):
+            gpumerge_cli.rank(given, 0)
+    assert gpumerge_cli.rank([[1, 2]], 1).tolist() == [1]
+
+
+@pytest.mark.parametrize("given", [[2**63 + 1, 1], [2**53 + 1, 0.5], (-(2**53) - 1, 1.5), [[2**63 + 1, -1], [0, 0]]])
+def test_integers_in_lists_are_never_rounded(given: Any) -> None:
+    """NumPy makes float64 of them."""
+    said = (
+        "^float64, the dtype of a (list|tuple) of such numbers, does not hold all of its integers; give a NumPy array"
+    )
+    for call in (
+        lambda: gpumerge_cli.sort(given),
+        lambda: gpumerge_cli.merge([1], given),
+        lambda: gpumerge_cli.sort([2, 1], values=given),
+        lambda: gpumerge_cli.merge([1, 2], values=[given]),
+    ):
+        with pytest.raises(UsageError, match=said):
+            call()
+
+
+def test_numbers_that_floats_hold_stay_beside_integers() -> None:
+    for given in ([2**53, 0.5], [2**54, 0.5], [1e300, 1], [float("inf"), 1, float("nan")], [2.0**63, 1]):
+        assert gpumerge_cli.sort(given).tolist()[:1] == [min(given)]
+    assert gpumerge_cli.sort([2**63 + 1, 2**63]).tolist() == [2**63, 2**63 + 1]
+    assert gpumerge_cli.sort([float("nan")] * 2).size == 2

@@ -637,5 +637,6 @@ complete -c gpumerge -n '__gpumerge_command generate' -l help -s h -d 'Show this
 complete -c gpumerge -n '__gpumerge_command info' -l json -d 'Print a JSON object instead of tables.'
 complete -c gpumerge -n '__gpumerge_command info' -l measure -d 'First measure this machine for auto\'s cost model, and keep the results for later runs. Also tell whether numpy.sort or gpumerge_cli.sort is faster on keys in memory. Takes a minute or two, and up to 4 GB in the folder for temporary files (TMPDIR), whose storage it measures.'
 complete -c gpumerge -n '__gpumerge_command info' -l config -d 'Show every setting instead, and its source: a variable, a file\'s line.'
+complete -c gpumerge -n '__gpumerge_command info' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command info' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command info' -l help -s h -d 'Show this and exit.'

@@ -88,6 +88,7 @@ class Call:
         """The error for the item at `index` of the array with this number, which goes before its predecessor."""
         key, descending = self.options.key, self.keys.order.descending
         arguments = f"{f', key={key!r}' if key is not None else ''}{', descending=True' if descending else ''}"
+        arguments += ", values=values" if self.rows is not None else ""
         ahead, here = map(str, keys_in(self.arrays[number][index - 1 : index + 1], self.keys.path))
         return DisorderError(
             f"disorder: {shortened(here)} comes after {shortened(ahead)}",

@@ -7,7 +7,7 @@ Memory of a GPU is read by `__cuda_array_interface__`, else by `__dlpack__`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -23,6 +23,8 @@ _STRUCTS = ("Struct", "StructType", "StructDtype")
 _LEGACY_STREAM = 1
 """The default stream, in __cuda_array_interface__."""
 _DEFAULT_STREAMS = (1, 2)  # the one of all threads, and that of a thread of its own
+_EXACT = 1 << 53
+"""Integers up to this one are float64 values."""
 _NO_STREAM = -1
 """For DLPack: no stream has to wait."""
 
@@ -80,7 +82,9 @@ def holds_structs(given: Any) -> bool:
 
 
 def is_one_array(given: Any) -> bool:
-    """Whether it is a single array or a string, and its items are no arrays, as rows of 2-D arrays are."""
+    """Whether it is a single array, a list of numbers or a string; items of others are arrays, as rows of a 2-D one."""
+    if isinstance(given, list | tuple):
+        return bool(given) and isinstance(given[0], int | float | complex | str | bytes | np.generic)
     ndim = getattr(given, "ndim", None)
     if isinstance(given, str | bytes) or ndim == 0:
         return True
@@ -88,6 +92,14 @@ def is_one_array(given: Any) -> bool:
         return False
     first = next(iter(given), None)
     return isinstance(first, str | bytes) or not hasattr(first, "__len__") or getattr(first, "ndim", 1) == 0
+
+
+def check_listed(given: Any, argument: str) -> None:
+    """Raises UsageError for a dict or a set, which would be gone through by its keys, where `argument` takes a list."""
+    if isinstance(given, Mapping | Set):
+        what = f"{argument} is a {name_of(given)}, not a list of arrays"
+        way_out = f"give its values, as list({argument}.values())" if isinstance(given, Mapping) else "give a list"
+        raise UsageError(what, way_out=way_out)
 
 
 def name_of(given: Any) -> str:
@@ -227,13 +239,24 @@ class _Made:
 
 
 def _from_list(given: Any) -> Any:
-    """The array that NumPy makes of a list or tuple. Raises UsageError for lists of different lengths in it."""
+    """The array that NumPy makes of a list or tuple.
+
+    Raises UsageError for lists of different lengths in it, and for integers that NumPy would round to floats.
+    """
     try:
-        return np.asarray(given)
+        found = np.asarray(given)
     except ValueError as error:
         raise UsageError(
             f"the items of a {name_of(given)} have different shapes", way_out="give a list of numbers for each array"
         ) from error
+    if found.dtype.kind == "f" and found.size and np.nanmax(np.abs(found), initial=0) >= _EXACT:
+        items = np.asarray(given, object).reshape(-1)
+        if any(
+            isinstance(item, int) and item != each for item, each in zip(items, found.reshape(-1).tolist(), strict=True)
+        ):
+            what = f"{found.dtype}, the dtype of a {name_of(given)} of such numbers, does not hold all of its integers"
+            raise UsageError(what, way_out="give a NumPy array of a dtype that does")
+    return found
 
 
 def _from_host(given: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.arrays.common_dtype import as_arrays
-from gpumerge_cli.arrays.interchange import holds_structs, is_cupy, is_one_array, is_table, name_of
+from gpumerge_cli.arrays.interchange import check_listed, holds_structs, is_cupy, is_one_array, is_table, name_of
 from gpumerge_cli.arrays.options import is_aligned, same_side, short_repr
 from gpumerge_cli.errors import UsageError
 
@@ -27,6 +27,7 @@ def payload(values: Any, keys: Sequence[Any], *, on_device: bool, listed: bool) 
     if type(values) not in (list, tuple):
         if is_table(values) or holds_structs(values):
             raise _is_table(values, keys, listed)
+        check_listed(values, "values")
         if is_one_array(values):
             what = f"values: {name_of(values)} is one array"
             raise UsageError(what, way_out="give a list of one array for each array of keys, as [array]")

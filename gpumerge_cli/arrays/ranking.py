@@ -13,6 +13,7 @@ from gpumerge_cli.arrays.common_dtype import cast_exactly
 from gpumerge_cli.arrays.device import DeviceCall
 from gpumerge_cli.arrays.interchange import (
     as_array,
+    check_listed,
     check_unmasked,
     is_cupy,
     is_one_array,
@@ -149,6 +150,7 @@ def rank_of(
 def _call_of(arrays: Sequence[Any], key: str | None, descending: bool, check: bool) -> Call:
     if is_table(arrays):
         raise UsageError(f"{name_of(arrays)} is a table", way_out="give a list of columns, as [table['key']]")
+    check_listed(arrays, "arrays")
     if not isinstance(arrays, Iterable) or is_one_array(arrays):
         raise UsageError("arrays is not a list of arrays", way_out="give one in brackets, too: [array]")
     given = list(arrays)
@@ -184,9 +186,12 @@ def _as_array(given: Any, what: str) -> Array:
     """The items of anything that NumPy takes, or of a CuPy array. Raises UsageError(what) for others."""
     check_unmasked(given)
     try:
-        return np.asarray(given.get() if is_cupy(given) else given)
+        found = np.asarray(given.get() if is_cupy(given) else given)
     except ValueError as error:  # lists of different lengths
         raise UsageError(what, way_out="give an array, or lists of one length") from error
+    if found.dtype.kind == "O" and found.ndim == 0 and not isinstance(given, int | np.ndarray):
+        raise UsageError(f"{what}, but {name_of(given)}", way_out="give an array or a list")
+    return found
 
 
 def _as_keys(xp: Any, items: Any, dtype: np.dtype[Any]) -> Any:

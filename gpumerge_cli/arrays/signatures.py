@@ -19,6 +19,8 @@ K = TypeVar("K", bound=np.generic)
 V = TypeVar("V", bound=np.generic)
 Host = NDArray[Any] | Sequence[float]
 """Keys in host memory: an array of NumPy, or a list or tuple of numbers."""
+Strings = list[str] | tuple[str, ...]
+"""Values that become an array of strings. A string alone is no array."""
 Indices = NDArray[np.int64]
 _Keys = NDArray[Any]
 _Counts = Indices
@@ -64,6 +66,10 @@ class MergeFunction(Protocol):
     ) -> tuple[NDArray[K], NDArray[V]]: ...
     @overload
     def __call__(
+        self, *arrays: NDArray[K], values: Iterable[Strings], counts: _No = False, **options: Unpack[MergeKeywords]
+    ) -> tuple[NDArray[K], NDArray[np.str_]]: ...
+    @overload
+    def __call__(
         self, *arrays: NDArray[K], values: Iterable[Any], counts: _No = False, **options: Unpack[MergeKeywords]
     ) -> tuple[NDArray[K], NDArray[Any]]: ...
     @overload
@@ -74,6 +80,10 @@ class MergeFunction(Protocol):
     def __call__(
         self, *arrays: NDArray[K], values: _Rows[V], counts: _Yes, **options: Unpack[MergeKeywords]
     ) -> tuple[NDArray[K], NDArray[V], _Counts]: ...
+    @overload
+    def __call__(
+        self, *arrays: NDArray[K], values: Iterable[Strings], counts: _Yes, **options: Unpack[MergeKeywords]
+    ) -> tuple[NDArray[K], NDArray[np.str_], _Counts]: ...
     @overload
     def __call__(
         self, *arrays: NDArray[K], values: Iterable[Any], counts: _Yes, **options: Unpack[MergeKeywords]
@@ -88,6 +98,10 @@ class MergeFunction(Protocol):
     ) -> tuple[NDArray[K], NDArray[V]] | tuple[NDArray[K], NDArray[V], _Counts]: ...
     @overload
     def __call__(
+        self, *arrays: NDArray[K], values: Iterable[Strings], counts: bool, **options: Unpack[MergeKeywords]
+    ) -> tuple[NDArray[K], NDArray[np.str_]] | tuple[NDArray[K], NDArray[np.str_], _Counts]: ...
+    @overload
+    def __call__(
         self, *arrays: NDArray[K], values: Iterable[Any], counts: bool, **options: Unpack[MergeKeywords]
     ) -> tuple[NDArray[K], NDArray[Any]] | tuple[NDArray[K], NDArray[Any], _Counts]: ...
     @overload
@@ -98,6 +112,10 @@ class MergeFunction(Protocol):
     def __call__(
         self, *arrays: Host, values: _Rows[V], counts: _No = False, **options: Unpack[MergeKeywords]
     ) -> tuple[_Keys, NDArray[V]]: ...
+    @overload
+    def __call__(
+        self, *arrays: Host, values: Iterable[Strings], counts: _No = False, **options: Unpack[MergeKeywords]
+    ) -> tuple[_Keys, NDArray[np.str_]]: ...
     @overload
     def __call__(
         self, *arrays: Host, values: Iterable[Any], counts: _No = False, **options: Unpack[MergeKeywords]
@@ -112,6 +130,10 @@ class MergeFunction(Protocol):
     ) -> tuple[_Keys, NDArray[V], _Counts]: ...
     @overload
     def __call__(
+        self, *arrays: Host, values: Iterable[Strings], counts: _Yes, **options: Unpack[MergeKeywords]
+    ) -> tuple[_Keys, NDArray[np.str_], _Counts]: ...
+    @overload
+    def __call__(
         self, *arrays: Host, values: Iterable[Any], counts: _Yes, **options: Unpack[MergeKeywords]
     ) -> tuple[_Keys, NDArray[Any], _Counts]: ...
     @overload
@@ -122,6 +144,10 @@ class MergeFunction(Protocol):
     def __call__(
         self, *arrays: Host, values: _Rows[V], counts: bool, **options: Unpack[MergeKeywords]
     ) -> tuple[_Keys, NDArray[V]] | tuple[_Keys, NDArray[V], _Counts]: ...
+    @overload
+    def __call__(
+        self, *arrays: Host, values: Iterable[Strings], counts: bool, **options: Unpack[MergeKeywords]
+    ) -> tuple[_Keys, NDArray[np.str_]] | tuple[_Keys, NDArray[np.str_], _Counts]: ...
     @overload
     def __call__(
         self, *arrays: Host, values: Iterable[Any], counts: bool, **options: Unpack[MergeKeywords]
@@ -161,6 +187,10 @@ class SetFunction(Protocol):
     ) -> tuple[NDArray[K], NDArray[V]]: ...
     @overload
     def __call__(
+        self, *arrays: NDArray[K], values: Iterable[Strings], counts: _No = False, **options: Unpack[SetKeywords]
+    ) -> tuple[NDArray[K], NDArray[np.str_]]: ...
+    @overload
+    def __call__(
         self, *arrays: NDArray[K], values: Iterable[Any], counts: _No = False, **options: Unpack[SetKeywords]
     ) -> tuple[NDArray[K], NDArray[Any]]: ...
     @overload
@@ -171,6 +201,10 @@ class SetFunction(Protocol):
     def __call__(
         self, *arrays: NDArray[K], values: _Rows[V], counts: _Yes, **options: Unpack[SetKeywords]
     ) -> tuple[NDArray[K], NDArray[V], _Counts]: ...
+    @overload
+    def __call__(
+        self, *arrays: NDArray[K], values: Iterable[Strings], counts: _Yes, **options: Unpack[SetKeywords]
+    ) -> tuple[NDArray[K], NDArray[np.str_], _Counts]: ...
     @overload
     def __call__(
         self, *arrays: NDArray[K], values: Iterable[Any], counts: _Yes, **options: Unpack[SetKeywords]
@@ -185,6 +219,10 @@ class SetFunction(Protocol):
     ) -> tuple[NDArray[K], NDArray[V]] | tuple[NDArray[K], NDArray[V], _Counts]: ...
     @overload
     def __call__(
+        self, *arrays: NDArray[K], values: Iterable[Strings], counts: bool, **options: Unpack[SetKeywords]
+    ) -> tuple[NDArray[K], NDArray[np.str_]] | tuple[NDArray[K], NDArray[np.str_], _Counts]: ...
+    @overload
+    def __call__(
         self, *arrays: NDArray[K], values: Iterable[Any], counts: bool, **options: Unpack[SetKeywords]
     ) -> tuple[NDArray[K], NDArray[Any]] | tuple[NDArray[K], NDArray[Any], _Counts]: ...
     @overload
@@ -195,6 +233,10 @@ class SetFunction(Protocol):
     def __call__(
         self, *arrays: Host, values: _Rows[V], counts: _No = False, **options: Unpack[SetKeywords]
     ) -> tuple[_Keys, NDArray[V]]: ...
+    @overload
+    def __call__(
+        self, *arrays: Host, values: Iterable[Strings], counts: _No = False, **options: Unpack[SetKeywords]
+    ) -> tuple[_Keys, NDArray[np.str_]]: ...
     @overload
     def __call__(
         self, *arrays: Host, values: Iterable[Any], counts: _No = False, **options: Unpack[SetKeywords]
@@ -209,6 +251,10 @@ class SetFunction(Protocol):
     ) -> tuple[_Keys, NDArray[V], _Counts]: ...
     @overload
     def __call__(
+        self, *arrays: Host, values: Iterable[Strings], counts: _Yes, **options: Unpack[SetKeywords]
+    ) -> tuple[_Keys, NDArray[np.str_], _Counts]: ...
+    @overload
+    def __call__(
         self, *arrays: Host, values: Iterable[Any], counts: _Yes, **options: Unpack[SetKeywords]
     ) -> tuple[_Keys, NDArray[Any], _Counts]: ...
     @overload
@@ -219,6 +265,10 @@ class SetFunction(Protocol):
     def __call__(
         self, *arrays: Host, values: _Rows[V], counts: bool, **options: Unpack[SetKeywords]
     ) -> tuple[_Keys, NDArray[V]] | tuple[_Keys, NDArray[V], _Counts]: ...
+    @overload
+    def __call__(
+        self, *arrays: Host, values: Iterable[Strings], counts: bool, **options: Unpack[SetKeywords]
+    ) -> tuple[_Keys, NDArray[np.str_]] | tuple[_Keys, NDArray[np.str_], _Counts]: ...
     @overload
     def __call__(
         self, *arrays: Host, values: Iterable[Any], counts: bool, **options: Unpack[SetKeywords]

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, TypeVar, Unpack, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.arrays.signatures import CallKeywords, Host, Indices
+from gpumerge_cli.arrays.signatures import CallKeywords, Host, Indices, Strings
 from gpumerge_cli.launch import Algorithm, KernelChoice
 
 K = TypeVar("K", bound=np.generic)
@@ -79,6 +79,10 @@ class SortFunction(Protocol):
     ) -> tuple[NDArray[K], NDArray[V]]: ...
     @overload
     def __call__(
+        self, array: NDArray[K], *, values: Strings, counts: _No = False, **options: Unpack[SortKeywords]
+    ) -> tuple[NDArray[K], NDArray[np.str_]]: ...
+    @overload
+    def __call__(
         self, array: NDArray[K], *, values: Row, counts: _No = False, **options: Unpack[SortKeywords]
     ) -> tuple[NDArray[K], NDArray[Any]]: ...
     @overload
@@ -89,6 +93,10 @@ class SortFunction(Protocol):
     def __call__(
         self, array: NDArray[K], *, values: NDArray[V], counts: _Yes, **options: Unpack[SortKeywords]
     ) -> tuple[NDArray[K], NDArray[V], _Counts]: ...
+    @overload
+    def __call__(
+        self, array: NDArray[K], *, values: Strings, counts: _Yes, **options: Unpack[SortKeywords]
+    ) -> tuple[NDArray[K], NDArray[np.str_], _Counts]: ...
     @overload
     def __call__(
         self, array: NDArray[K], *, values: Row, counts: _Yes, **options: Unpack[SortKeywords]
@@ -103,6 +111,10 @@ class SortFunction(Protocol):
     ) -> tuple[NDArray[K], NDArray[V]] | tuple[NDArray[K], NDArray[V], _Counts]: ...
     @overload
     def __call__(
+        self, array: NDArray[K], *, values: Strings, counts: bool, **options: Unpack[SortKeywords]
+    ) -> tuple[NDArray[K], NDArray[np.str_]] | tuple[NDArray[K], NDArray[np.str_], _Counts]: ...
+    @overload
+    def __call__(
         self, array: NDArray[K], *, values: Row, counts: bool, **options: Unpack[SortKeywords]
     ) -> tuple[NDArray[K], NDArray[Any]] | tuple[NDArray[K], NDArray[Any], _Counts]: ...
     @overload
@@ -113,6 +125,10 @@ class SortFunction(Protocol):
     def __call__(
         self, array: Host, *, values: NDArray[V], counts: _No = False, **options: Unpack[SortKeywords]
     ) -> tuple[_Keys, NDArray[V]]: ...
+    @overload
+    def __call__(
+        self, array: Host, *, values: Strings, counts: _No = False, **options: Unpack[SortKeywords]
+    ) -> tuple[_Keys, NDArray[np.str_]]: ...
     @overload
     def __call__(
         self, array: Host, *, values: Row, counts: _No = False, **options: Unpack[SortKeywords]
@@ -127,6 +143,10 @@ class SortFunction(Protocol):
     ) -> tuple[_Keys, NDArray[V], _Counts]: ...
     @overload
     def __call__(
+        self, array: Host, *, values: Strings, counts: _Yes, **options: Unpack[SortKeywords]
+    ) -> tuple[_Keys, NDArray[np.str_], _Counts]: ...
+    @overload
+    def __call__(
         self, array: Host, *, values: Row, counts: _Yes, **options: Unpack[SortKeywords]
     ) -> tuple[_Keys, NDArray[Any], _Counts]: ...
     @overload
@@ -137,6 +157,10 @@ class SortFunction(Protocol):
     def __call__(
         self, array: Host, *, values: NDArray[V], counts: bool, **options: Unpack[SortKeywords]
     ) -> tuple[_Keys, NDArray[V]] | tuple[_Keys, NDArray[V], _Counts]: ...
+    @overload
+    def __call__(
+        self, array: Host, *, values: Strings, counts: bool, **options: Unpack[SortKeywords]
+    ) -> tuple[_Keys, NDArray[np.str_]] | tuple[_Keys, NDArray[np.str_], _Counts]: ...
     @overload
     def __call__(
         self, array: Host, *, values: Row, counts: bool, **options: Unpack[SortKeywords]

@@ -124,6 +124,8 @@ def _parse(
     name: str, job_of: JobOf, settings: Settings, options: Mapping[str, Sequence[object]], files: Sequence[str]
 ) -> Job:
     """See batch.spec.JobCommand.parse. A UsageError about a setting names the setting's place."""
+    from gpumerge_cli.report.write import MERGE_SUFFIXES, suffix_of_report
+
     option_values = [
         OptionValue(command(name).option(key), value if isinstance(value, bool) else str(value), f"--{key}")
         for key, values in options.items()
@@ -134,9 +136,18 @@ def _parse(
         raise UsageError(what, way_out="give all keys of a job with one of them")
     settings.used.clear()  # those of the job before
     try:
-        return _checked(job_of(option_values, files, settings))
+        job = job_of(option_values, files, settings)
+        if (report := report_of(options)) is not None:
+            suffix_of_report(report, MERGE_SUFFIXES)
+        return _checked(job)
     except UsageError as error:
         raise settings.placed(error) from None
+
+
+def report_of(options: Mapping[str, Sequence[object]]) -> str | None:
+    """The file for the report of a job with these options, as JobCommand.parse takes them; None for none."""
+    values = options.get("report")
+    return str(values[-1]) if values else None
 
 
 def _checked(job: Job) -> Job:
@@ -146,12 +157,8 @@ def _checked(job: Job) -> Job:
     from gpumerge_cli.engine.output import COUNTS, output_names
     from gpumerge_cli.formats.registry import checked_suffix
     from gpumerge_cli.launch import LaunchRequest, SortRequest
-    from gpumerge_cli.report.write import MERGE_SUFFIXES
 
     operation, on = job.operation, job.resources
-    if job.report is not None and os.path.splitext(job.report)[1].lower() not in MERGE_SUFFIXES:
-        way_out = f"end the name in one of {', '.join(MERGE_SUFFIXES)}"
-        raise UsageError(f"--report: {job.report!r} has no suffix of a report", way_out=way_out)
     if on.backend == "gpu" and on.cluster is None and (trouble := _gpu_trouble(on.device)) is not None:
         raise trouble
     layout, order = layout_and_order(job.inputs, job.items)

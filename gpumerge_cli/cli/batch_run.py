@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.batch.joblog import JobLog, Standing, standing_of
 from gpumerge_cli.batch.runner import JobError, Runner, StoppedError
 from gpumerge_cli.batch.spec import BatchJob, Limits, Result
-from gpumerge_cli.cli.batch_jobs import commands
+from gpumerge_cli.cli.batch_jobs import commands, report_of
 from gpumerge_cli.cli.failures import describe_failure
 from gpumerge_cli.cli.messages import print_message, tell_of_suffix
-from gpumerge_cli.cli.perform import run_job
+from gpumerge_cli.cli.perform import Progress, run_job
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.job import Job
@@ -114,7 +114,7 @@ class _Batch:
         try:
             whole = job.job or commands()[job.operation].parse(job.options, job.inputs)
             limited = _with_limits(whole, memory, self._threads, self._sharing)
-            done = run_job(limited, advance=advance, settle=check)
+            done = run_job(limited, report=report_of(job.options), progress=Progress(advance), settle=check)
         except StoppedError:
             raise
         except Exception as error:
@@ -123,8 +123,7 @@ class _Batch:
                 print(shown, end="", file=sys.stderr)
             message, code = describe_failure(error)
             raise JobError(concealed(message), code) from error
-        if not self._options.quiet:
-            tell_of_suffix(limited, lambda text: self._say(f"job {job.name}: {text}"))
+        tell_of_suffix(limited, lambda text: self._say(f"job {job.name}: {text}"))
         return done
 
     def report(self, result: Result) -> None:

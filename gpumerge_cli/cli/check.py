@@ -28,8 +28,8 @@ def run_check(options: CheckOptions) -> None:
             print(f"{visible(found.name)}: in order, {holds}", file=sys.stderr)
 
     job = job_of(options)
-    with progress_bar(wants_bar(job, options)) as advance:
-        run_job(job, advance=advance, on_file=show_file)
+    with progress_bar(wants_bar(job, options)) as progress:
+        run_job(job, progress=progress, on_file=show_file)
 
 
 def job_of(options: CheckOptions) -> Job:

@@ -37,13 +37,18 @@ def gives_columns(option: str, value: str | bool | None) -> bool:
     return option == "format" and names_columns(value)
 
 
-def requested_columns(options: OrderOptions | JoinOptions) -> FormatChoice:
-    """The format with columns that options give, if they give one. Raises UsageError if they give two."""
+def requested_columns(options: OrderOptions | JoinOptions, files: Sequence[str]) -> FormatChoice:
+    """The format with columns that options give, if they give one.
+
+    Raises UsageError if they give two, or if only the suffixes of `files` say their format, and one is binary.
+    """
     named = options.format
     if named is None and not options.csv:
         return FormatChoice()
     from gpumerge_cli.formats.kinds.lookup import format_of_option, names_columns
 
+    if named is None and options.dtype is None and (binary := binary_by_suffix(files)):
+        raise _binary_error(binary)
     has_columns = named is not None and names_columns(named)
     if not options.csv:
         return FormatChoice(named) if has_columns else FormatChoice()
@@ -65,6 +70,27 @@ def columns_by_suffix(options: OrderOptions | JoinOptions, files: Sequence[str])
     return FormatChoice(names[0], "requested") if names else FormatChoice()
 
 
+def implied_columns(files: Sequence[str]) -> FormatChoice:
+    """The format whose columns --field names in `files` if nothing else gives one. Raises UsageError if one is binary.
+
+    Options such as --header have then said that they are text.
+    """
+    from gpumerge_cli.formats.kinds.lookup import implied_format
+
+    if binary := binary_by_suffix(files):
+        way_out = "leave --header, -t and --format text out, or name it .csv if it is text"
+        raise UsageError(f"{binary} is binary: --field does not name columns of it", way_out=way_out)
+    return FormatChoice(implied_format().name, "implied")
+
+
+def binary_by_suffix(files: Sequence[str]) -> str:
+    """The first of `files` whose suffix means numbers or records; "" if there is none."""
+    from gpumerge_cli.formats.compressed import suffix_of
+    from gpumerge_cli.formats.kinds.lookup import is_binary
+
+    return next((name for name in files if name != "-" and is_binary(suffix_of(name))), "")
+
+
 def chosen_format(named: str | None, files: Sequence[str], columns: FormatChoice) -> FormatChoice:
     """The format of `files`.
 
@@ -75,6 +101,11 @@ def chosen_format(named: str | None, files: Sequence[str], columns: FormatChoice
     from gpumerge_cli.formats.kinds.lookup import holds_lines
 
     if named is not None and not holds_lines(named):
-        what = f"{files[0]} is binary: {_SWITCH} applies to text"
-        raise UsageError(what, way_out=f"leave {_SWITCH} out, or --format text")
+        raise _binary_error(files[0])
     return columns
+
+
+def _binary_error(name: str) -> UsageError:
+    from gpumerge_cli.formats.registry import binary_error
+
+    return binary_error(name, _SWITCH)

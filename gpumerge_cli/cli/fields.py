@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpumerge_cli.cli.chosen_format import FormatChoice, columns_by_suffix, requested_columns
+from gpumerge_cli.cli.chosen_format import (
+    FormatChoice,
+    binary_by_suffix,
+    columns_by_suffix,
+    implied_columns,
+    requested_columns,
+)
 from gpumerge_cli.cli.columns import (
     ColumnNames,
     Header,
@@ -19,8 +25,7 @@ from gpumerge_cli.cli.options.groups import OrderOptions
 from gpumerge_cli.cli.options.typed import SortOptions
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.items import Certainty, Items
-from gpumerge_cli.formats.kinds.lookup import implied_format
+from gpumerge_cli.formats.items import Items
 from gpumerge_cli.order.rules import LineOrder
 
 
@@ -45,7 +50,7 @@ def find_keys(
 
     Raises UsageError for an invalid key, InputError for a file that cannot be read.
     """
-    requested = requested_columns(options)
+    requested = requested_columns(options, files)
     if not written and not options.field:
         return SelectedKeys(header=options.header, columns=requested)
     own, holding = requested, files
@@ -53,8 +58,8 @@ def find_keys(
         own = columns_by_suffix(options, files)
         if own.name is not None:  # files of other formats are refused once all layouts are known
             holding = [name for name in files if columns_by_suffix(options, [name]) == own]
-        else:
-            own = FormatChoice(implied_format().name, "implied")
+        elif not _are_binary(options, files, options.header):
+            own = implied_columns(files)
 
     def header_for(option: str, lines: int, texts: Sequence[str]) -> Header:
         def names() -> ColumnNames:
@@ -68,7 +73,7 @@ def find_keys(
     header = _with_header(options.header, keys)
     if not options.field or _are_binary(options, files, header):
         return SelectedKeys(tuple(keys), options.field, header, requested)
-    if own.certainty == "implied" and not isinstance(options, SortOptions):  # which takes files for text
+    if own.certainty == "implied" and options.format is None and not isinstance(options, SortOptions):
         _refuse_foreign(files)
     found = header_for("--field", header, ())
     columns = [parse_columns(text, found) for text in options.field]
@@ -82,10 +87,9 @@ def find_keys(
 
 def _items_of_header(options: OrderOptions, columns: FormatChoice, separator: int | None, lines: int) -> Items:
     """The items of files of which only the header is read, so much as that needs."""
-    certainty: Certainty = "implied" if columns.certainty == "implied" else "requested"
     plain = isinstance(options, SortOptions) and not options.compressed
     order = LineOrder(separator=separator)
-    return Items(columns.name, lines=order, header_lines=lines, certainty=certainty, plain=plain)
+    return Items(columns.name, lines=order, header_lines=lines, certainty=columns.certainty, plain=plain)
 
 
 def _refuse_foreign(files: Sequence[str]) -> None:
@@ -115,8 +119,7 @@ def _in_sequence(
 
 def _are_binary(options: OrderOptions, files: Sequence[str], header: int) -> bool:
     """Whether the items are numbers or records, by an option or a suffix. All other files are text."""
-    from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary
+    from gpumerge_cli.formats.kinds.lookup import holds_lines
 
     if options.format is not None:
         return not holds_lines(options.format)
@@ -124,4 +127,4 @@ def _are_binary(options: OrderOptions, files: Sequence[str], header: int) -> boo
         return True
     if options.csv or header or options.field_separator is not None:  # which are for text alone
         return False
-    return any(is_binary(suffix_of(name)) for name in files if name != "-")
+    return binary_by_suffix(files) != ""

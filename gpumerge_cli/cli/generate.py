@@ -42,6 +42,9 @@ def run_generate(options: GenerateOptions) -> None:
     from gpumerge_cli.order.rules import LineKey, LineOrder
 
     records = record_options(options, options.field)
+    if records.first_option and records.size is None and options.dtype is None:
+        way_out = "add --dtype, with its fields for --field, as --dtype u4,f8; or --record-size"
+        raise UsageError(f"{records.first_option}: the type of the records is not known", way_out=way_out)
     text = LineOrder((LineKey("numeric"),)) if options.numeric_sort else None
     items = Items(options.format, options.dtype, text, records=records)
     layouts = [layout_of(file, items) for file in files]

@@ -81,7 +81,7 @@ def run_info(options: InfoOptions) -> None:
             show_effective(config)
         return
     if options.measure:
-        _measure()
+        _measure(quiet=options.quiet)
     machine = _machine(measure=options.measure)
     if options.json:
         from dataclasses import asdict
@@ -91,7 +91,7 @@ def run_info(options: InfoOptions) -> None:
         _show(machine)
 
 
-def _measure() -> None:
+def _measure(*, quiet: bool) -> None:
     import sys
 
     from gpumerge_cli import costs
@@ -101,12 +101,17 @@ def _measure() -> None:
 
     found = {name: info for name, info, _ in available() if info is not None}
     devices = ", ".join(info.name for info in found.values())
-    measured = measure_costs(tuple(found), devices, progress=lambda line: print(line, file=sys.stderr, flush=True))
+
+    def tell(line: str) -> None:
+        if not quiet:
+            print(line, file=sys.stderr, flush=True)
+
+    measured = measure_costs(tuple(found), devices, progress=tell)
     try:
         place = costs.save_costs(measured)
     except OSError as error:
         raise output_error(error, str(costs.costs_file())) from None
-    print(f"saved in {place}", file=sys.stderr)
+    tell(f"saved in {place}")
 
 
 def _machine(*, measure: bool) -> _Machine:

@@ -55,7 +55,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
     from gpumerge_cli.formats.items import Items
 
     separator = None if options.field_separator is None else parse_separator(options.field_separator)
-    written = options.key if requested_columns(options).name else [*map(parse_key, options.key)]
+    written = options.key if requested_columns(options, files).name else [*map(parse_key, options.key)]
     keys = find_keys(options, files, separator, written)
     order = line_order_of(options, keys.of_lines)
     chosen = chosen_format(options.format, files, keys.columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.chosen_format import chosen_format, requested_columns
+from gpumerge_cli.cli.chosen_format import binary_by_suffix, chosen_format, requested_columns
 from gpumerge_cli.cli.gnu_values import parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import resources
 from gpumerge_cli.cli.join_columns import OPTION as _COLUMNS_OPTION
@@ -45,9 +45,9 @@ def job_of(options: JoinOptions) -> Job:
         raise UsageError(named, way_out=f"a join takes two, A and B{more}")
     output = "-" if options.output is None else options.output
     check_report_place(options.report, (*names, output))
-    items, rules = _of_records(options) if _holds_records(options, names) else _of_lines(options, names)
+    items, rules = _of_records(options, names) if _holds_records(options, names) else _of_lines(options, names)
     operation = Operation(equals=Equals.JOIN, join=rules)
-    return Job(names, items, operation, Destination(output, durable=options.fsync), resources(options), options.report)
+    return Job(names, items, operation, Destination(output, durable=options.fsync), resources(options))
 
 
 def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join]:
@@ -58,7 +58,7 @@ def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join
     header = options.header or named
     columns = columns_of(options, names)
     implied = columns.certainty == "implied"
-    chosen = chosen_format(options.format, names, columns if implied else requested_columns(options))
+    chosen = chosen_format(options.format, names, columns if implied else requested_columns(options, names))
     items = Items(
         chosen.name, lines=rules.rules[0], header_lines=int(header), certainty=chosen.certainty,
         lines_of_others=rules.rules[1],
@@ -95,30 +95,32 @@ def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
 
 def _holds_records(options: JoinOptions, names: tuple[str, ...]) -> bool:
     """Whether the files hold records or numbers by options or suffixes."""
-    from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary
+    from gpumerge_cli.formats.kinds.lookup import holds_lines
 
     if options.format is not None:
         return not holds_lines(options.format)
     if any(one is not None for one in (options.dtype, options.record_size, options.key_offset, options.key_size)):
         return True
-    return any(is_binary(suffix_of(name)) for name in names if name != "-")
+    return binary_by_suffix(names) != ""
 
 
-def _of_records(options: JoinOptions) -> tuple[Items, RecordJoin]:
+def _of_records(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, RecordJoin]:
     """The items and the rules of a join of records. Raises UsageError."""
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import RecordRequest
+    from gpumerge_cli.formats.registry import binary_error
     from gpumerge_cli.order.record_joins import RecordJoin
 
     option = next((name for name, value in _of_lines_alone(options).items() if value), None)
     if option is not None:
+        if option != _COLUMNS_OPTION and options.format is None and (binary := binary_by_suffix(names)):
+            raise binary_error(binary, option)
         way_out = "leave it out; --output names the file to write" if option == _COLUMNS_OPTION else "leave it out"
         raise UsageError(f"{option}: the items are records, not lines", way_out=way_out)
     sizes = two_numbers(options.record_size, "--record-size", 1)
     offsets = two_numbers(options.key_offset, "--key-offset", 0)
     first, second = (
-        RecordRequest(size, offset, options.key_size, given.texts)
+        RecordRequest(size, offset, options.key_size, given.texts, given.option)
         for size, offset, given in zip(sizes, offsets, given_fields(options), strict=True)
     )
     items = Items(

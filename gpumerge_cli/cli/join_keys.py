@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.chosen_format import FormatChoice, columns_by_suffix, requested_columns
+from gpumerge_cli.cli.chosen_format import FormatChoice, columns_by_suffix, implied_columns, requested_columns
 from gpumerge_cli.cli.columns import (
     FIELD_NUMBER,
     ColumnNames,
@@ -27,7 +27,7 @@ from gpumerge_cli.order.key_kinds import JOIN_LETTERS, LETTERS
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.items import Certainty, Items
+    from gpumerge_cli.formats.items import Items
 
 _FIELD = re.compile(rf"({NUMBER})(?::?([A-Za-z]*))?", re.ASCII)
 _HEADER_OPTIONS = (("--header 0", "--no-header"), ("--header 1", "--header"), ("add --header 2, or remove", "remove"))
@@ -102,14 +102,12 @@ def names_of_fields(options: JoinOptions) -> tuple[str, ...]:
 
 def columns_of(options: JoinOptions, names: Sequence[str]) -> FormatChoice:
     """The format with columns that the options or suffixes of files give, if they give one."""
-    for choice in (requested_columns(options), columns_by_suffix(options, names)):
+    for choice in (requested_columns(options, names), columns_by_suffix(options, names)):
         if choice.name is not None:
             return choice
     if not names_of_fields(options):
         return FormatChoice()
-    from gpumerge_cli.formats.kinds.lookup import implied_format
-
-    return FormatChoice(implied_format().name, "implied")
+    return implied_columns(names)
 
 
 def _items(options: JoinOptions, name: str, separator: int | None) -> Items:
@@ -117,8 +115,7 @@ def _items(options: JoinOptions, name: str, separator: int | None) -> Items:
     from gpumerge_cli.formats.items import Items
 
     order, columns = LineOrder(separator=separator), columns_of(options, (name,))
-    certainty: Certainty = "implied" if columns.certainty == "implied" else "requested"
-    return Items(columns.name, lines=order, header_lines=1, certainty=certainty)
+    return Items(columns.name, lines=order, header_lines=1, certainty=columns.certainty)
 
 
 def _placed(keys: list[KeySpec], others: list[KeySpec]) -> list[KeySpec]:

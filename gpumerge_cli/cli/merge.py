@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.cli.comparing import run_comparison
 from gpumerge_cli.cli.job_parts import file_names, items_of, launch_of, margin_of, resources
 from gpumerge_cli.cli.messages import print_report
-from gpumerge_cli.cli.options.groups import CountOptions, MergingOptions, ShownOptions
-from gpumerge_cli.cli.options.typed import MergeOptions
+from gpumerge_cli.cli.options.groups import CountOptions, MergingOptions
+from gpumerge_cli.cli.options.typed import JoinOptions, MergeOptions
 from gpumerge_cli.cli.perform import check_report_place, progress_bar, run_job, wants_bar
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
@@ -47,7 +47,6 @@ def merge_job(options: MergingOptions, operation: Operation) -> Job:
         operation,
         Destination(output, parts, durable=options.fsync),
         resources(options),
-        options.report,
     )
 
 
@@ -83,13 +82,15 @@ def _plan(job: Job) -> None:
     print(dumps(plan_files(job).as_dict()))
 
 
-def run_and_report(job: Job, options: ShownOptions) -> None:
+def run_and_report(job: Job, options: MergingOptions | JoinOptions) -> None:
     """Do a merge, a set or a join, and print its report on standard error. Raises GpumergeError."""
     from gpumerge_cli.engine.resources import seconds_since_start
     from gpumerge_cli.results.run import MergeReport
 
-    with progress_bar(wants_bar(job, options)) as advance:
-        measured = run_job(job, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
+    with progress_bar(wants_bar(job, options)) as progress:
+        measured = run_job(
+            job, report=options.report, since_start=seconds_since_start, progress=progress, settle=ignore_signals
+        )
     assert isinstance(measured, MergeReport)
     if not options.quiet:
         print_report(measured, stats=options.verbose)

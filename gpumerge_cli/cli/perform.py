@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -18,16 +19,24 @@ if TYPE_CHECKING:
     from gpumerge_cli.results.run import InputFile, JobReport
 
 
+@dataclass(frozen=True)
+class Progress:
+    """The functions to which a job reports its progress. See engine.run."""
+
+    advance: Callable[[int, int], None] | None = None
+    on_stage: Callable[[str], None] | None = None
+
+
 @contextmanager
-def progress_bar(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A progress bar: the function to call with (bytes done, bytes in all), or None if nothing is shown."""
+def progress_bar(wanted: bool) -> Iterator[Progress]:
+    """A progress bar, if one is wanted and can be shown."""
     if not wanted or sys.stderr is None or not sys.stderr.isatty():
-        yield None
+        yield Progress()
         return
     from gpumerge_cli.cli.progress import bar
 
-    with bar() as advance:
-        yield advance
+    with bar() as shown:
+        yield Progress(shown.advance, shown.stage)
 
 
 def wants_bar(job: Job, options: ShownOptions) -> bool:
@@ -55,14 +64,16 @@ def _is_file(name: str) -> bool:
 def run_job(
     job: Job,
     *,
+    report: str | None = None,
     since_start: Callable[[], float] = lambda: 0.0,
-    advance: Callable[[int, int], None] | None = None,
+    progress: Progress = Progress(),  # noqa: B008 - immutable
     settle: Callable[[], None] = lambda: None,
     on_file: Callable[[InputFile | InputError], None] | None = None,
 ) -> JobReport:
-    """Do the job and return its report, which is also written to the job's report file. Raises GpumergeError.
+    """Do the job and return its report. Raises GpumergeError.
 
-    since_start: gives the seconds that the process has run. advance, settle, on_file: see engine.run.
+    report: the file to which the report is also written, None for none. since_start: gives the
+    seconds that the process has run. settle, on_file: see engine.run.
     """
     if job.operation.kind == "rank":
         from gpumerge_cli.cli.answers import write_answers
@@ -73,10 +84,16 @@ def run_job(
     from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
     from gpumerge_cli.results.run import CheckReport, MergeReport
 
-    with report_file(job.report, MERGE_SUFFIXES) as write:
+    with report_file(report, MERGE_SUFFIXES) as write:
         with executor_of(job) as executor:
             measured = run(
-                job, since_start=since_start(), advance=advance, settle=settle, on_file=on_file, executor=executor
+                job,
+                since_start=since_start(),
+                advance=progress.advance,
+                on_stage=progress.on_stage,
+                settle=settle,
+                on_file=on_file,
+                executor=executor,
             )
         if isinstance(measured, CheckReport):  # which has no file
             return measured

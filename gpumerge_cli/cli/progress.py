@@ -1,8 +1,8 @@
-"""A progress bar on standard error: bytes, rate and time left."""
+"""A progress bar on standard error: bytes, rate, time left, and the stage of a sort."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock, Timer
 from typing import TYPE_CHECKING
@@ -16,13 +16,13 @@ PATIENCE = 1.0
 
 
 @contextmanager
-def bar(console: Console | None = None, patience: float | None = None) -> Iterator[Callable[[int, int], None]]:
-    """A bar that disappears at the end. It gives a function of (bytes done, bytes in all) that any thread may call.
+def bar(console: Console | None = None, patience: float | None = None) -> Iterator[ProgressBar]:
+    """A bar that disappears at the end. Any thread may call its methods.
 
-    It shows once the work has taken `patience` seconds, by default PATIENCE, whether the function is called meanwhile
+    It shows once the work has taken `patience` seconds, by default PATIENCE, whether they are called meanwhile
     or not; at once if these are none. Rich is not imported for shorter work.
     """
-    shown, wait = _Bar(console), PATIENCE if patience is None else patience
+    shown, wait = ProgressBar(console), PATIENCE if patience is None else patience
     timer = Timer(wait, shown.show)
     timer.daemon = True
     if wait:
@@ -30,19 +30,19 @@ def bar(console: Console | None = None, patience: float | None = None) -> Iterat
     else:
         shown.show()
     try:
-        yield shown.advance
+        yield shown
     finally:
         timer.cancel()
         shown.close()
 
 
-class _Bar:
+class ProgressBar:
     """A bar, shown or not yet. console: where it shows; None for standard error."""
 
     def __init__(self, console: Console | None) -> None:
         self._console = console
         self._lock = Lock()
-        self._done, self._total = 0, 0
+        self._done, self._total, self._stage = 0, 0, ""
         self._progress: Progress | None = None
         self._is_over = False
 
@@ -52,12 +52,27 @@ class _Bar:
             self._done, self._total = done, total
             self._update()
 
+    def stage(self, word: str) -> None:
+        """Show what is done now, while no bytes may advance."""
+        with self._lock:
+            self._stage = word
+            self._update()
+
     def show(self) -> None:
         """Show the bar from now on, unless the work is over, or the terminal cannot move its cursor."""
         from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
 
-        columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+        # The stage comes last: it moves nothing as it changes.
+        stage = TextColumn("{task.description}", markup=False)
+        columns = (BarColumn(bar_width=30), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(), stage)
         progress = Progress(*columns, console=self._console or Console(stderr=True), transient=True)
         progress.add_task("", total=None)
         with self._lock:
@@ -74,6 +89,6 @@ class _Bar:
                 self._progress.stop()
 
     def _update(self) -> None:
-        if self._progress is not None and self._total:
+        if self._progress is not None:
             (task,) = self._progress.task_ids
-            self._progress.update(task, completed=self._done, total=self._total)
+            self._progress.update(task, completed=self._done, total=self._total or None, description=self._stage)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.chosen_format import chosen_format
+from gpumerge_cli.cli.chosen_format import binary_by_suffix, chosen_format
 from gpumerge_cli.cli.comparing import run_comparison
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import margin_of, record_options, resources
@@ -63,9 +63,8 @@ def _carry_out(command: SortCommand) -> int:
 
 def _items(command: SortCommand) -> Items:
     """The type and order of the items: lines, unless an option or the suffix of a file means binary items."""
-    from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.items import Items
-    from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary
+    from gpumerge_cli.formats.kinds.lookup import holds_lines
     from gpumerge_cli.order.rules import LineOrder
 
     options = command.options
@@ -73,14 +72,15 @@ def _items(command: SortCommand) -> Items:
     is_typed = options.dtype is not None or bool(records.first_option)
     is_typed = is_typed or not (options.format is None or holds_lines(options.format))
     simple = replace(command.order, reverse=False, stable=False) == LineOrder()
-    binary = any(is_binary(suffix_of(name)) for name in command.files if name != "-")
+    has_columns = command.keys.header > 0 or command.keys.columns.name is not None
+    by_suffix = options.format is None and binary_by_suffix(command.files) != ""
     # If options ask for lines nevertheless, or files are of both kinds, opening the files raises the error.
-    if is_typed or (options.format is None and simple and binary):
+    if is_typed or (by_suffix and simple and not has_columns):
         if not simple:
             raise UsageError(
                 "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
             )
-        if command.keys.header or command.keys.columns.name is not None:
+        if has_columns:
             what = "binary items have no header and no columns of lines"
             raise UsageError(what, way_out="leave --header and --csv out")
         return Items(options.format, options.dtype, reverse=command.order.reverse, records=records)
@@ -156,10 +156,15 @@ def _perform(command: SortCommand) -> int:
     from gpumerge_cli.engine.resources import seconds_since_start
 
     options, job = command.options, _job(command)
-    with progress_bar(wants_bar(job, options)) as advance:
-        measured = run_job(job, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
-    if not options.quiet:
-        tell_of_suffix(job)
+    with progress_bar(wants_bar(job, options)) as progress:
+        measured = run_job(
+            job,
+            report=options.report,
+            since_start=seconds_since_start,
+            progress=progress,
+            settle=ignore_signals,
+        )
+    tell_of_suffix(job)
     if options.verbose and not options.quiet:
         from gpumerge_cli.report.terminal import show_report
         from gpumerge_cli.results.run import MergeReport
@@ -192,7 +197,7 @@ def _job(command: SortCommand) -> Job:
     files = files if options.count_to is None else (*files, options.count_to)
     check_report_place(options.report, files)
     check_report_place(options.run_log, files, "--run-log")
-    return Job(inputs, items, operation, output, _resources(command), options.report)
+    return Job(inputs, items, operation, output, _resources(command))
 
 
 def _operation(command: SortCommand, items: Items) -> Operation:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.beginnings import refuse_json
 from gpumerge_cli.formats.format import Layout
 
 _LOOKED_AT = 20
@@ -56,6 +57,9 @@ def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
         first_name, first = given[0]
         if layout.format.same_header(header, first, layout.items):
             continue
+        if layout.format.names_in_header:
+            refuse_json(name, header)
+            refuse_json(first_name, first)
         why = _difference(header, first, layout)
         shown, first_shown = _shown(header, first)
         way_out = "give all files the same columns and header, or join them by a key with gpumerge join"

@@ -6,7 +6,7 @@ its parts. It is frozen, and pickles.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.formats.items import Items
@@ -16,6 +16,7 @@ from gpumerge_cli.order.record_joins import JoinRules
 from gpumerge_cli.urls import shown
 
 Kind = Literal["merge", "sort", "check", "rank"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 _MOST_NAMED = 3
 BackendChoice = Literal["auto", "gpu", "cpu"]
 
@@ -152,8 +153,6 @@ class Job:
     operation: Operation = field(default_factory=Operation)
     output: Destination = field(default_factory=Destination)
     resources: Resources = field(default_factory=Resources)
-    report: str | None = None
-    """The file for its report."""
 
     @property
     def description(self) -> str:

@@ -10,7 +10,7 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.memory import ChunkBudget
-from gpumerge_cli.engine.reading_progress import Advance
+from gpumerge_cli.engine.reading_progress import Advance, OnStage
 from gpumerge_cli.engine.writers import NullWriter, ResultWriter
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order.equals import Equals, Margin
@@ -46,6 +46,8 @@ class Pass:
     grid: tuple[int, int] = (1, 0)
     """The blocks of the output's file at which it is cut, see Planner."""
     advance: Advance | None = None
+    on_stage: OnStage | None = None
+    """Called with the word for what a task of a sort at once goes on with. See run."""
     """Called with (bytes done, bytes in all), from any thread but one at a time."""
 
     @classmethod
@@ -100,7 +102,9 @@ class Pass:
 
         job: as they see it.
         """
-        return replace(self, job=job, sources=(), writer=NullWriter(), parts=(), pieces=None, advance=None)
+        return replace(
+            self, job=job, sources=(), writer=NullWriter(), parts=(), pieces=None, advance=None, on_stage=None
+        )
 
     def order_of(self, source: int) -> Order:
         """The order that a source is in."""

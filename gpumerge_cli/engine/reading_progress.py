@@ -10,6 +10,7 @@ from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.naming import known_size
 
 Advance = Callable[[int, int], None]
+OnStage = Callable[[str], None]
 
 
 class ReadingProgress:

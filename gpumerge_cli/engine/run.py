@@ -12,7 +12,7 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import Executor, JobTeam, run_pass
 from gpumerge_cli.engine.inputs import Inputs, open_inputs
-from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.job import KINDS, Job
 from gpumerge_cli.engine.launches import policy_of
 from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.margins import counts_file, prepared_margin
@@ -20,12 +20,12 @@ from gpumerge_cli.engine.memory import check_memory
 from gpumerge_cli.engine.outcome import Outcome, sort_outcome
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.reading_progress import Advance
+from gpumerge_cli.engine.reading_progress import Advance, OnStage
 from gpumerge_cli.engine.reporting import make_report
 from gpumerge_cli.engine.resources import keep_no_freed_memory
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.writers import NullWriter
-from gpumerge_cli.errors import DeviceMemoryError, InputError
+from gpumerge_cli.errors import DeviceMemoryError, InputError, UsageError
 from gpumerge_cli.formats.input import changed_error
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.output import refuse_inputs
@@ -47,6 +47,7 @@ def run(
     *,
     since_start: float = 0.0,
     advance: Advance | None = None,
+    on_stage: OnStage | None = None,
     settle: Callable[[], None] = lambda: None,
     on_file: Callable[[InputFile | InputError], None] | None = None,
     executor: Executor = LOCAL,
@@ -55,11 +56,14 @@ def run(
 
     since_start: seconds the process had run before the call, for the report. advance: called with (bytes written, bytes
     in all) after every chunk, from any thread but one at a time; a sort counts every byte twice, once sorted and once
-    merged. settle: called once, before the output gets its name; an error after that must not say that there is no
-    output. on_file: called with each file after its check, or with its error; the error raised for several files only
-    counts the wrong ones then. executor: does the work; by default this process. Raises UsageError, InputError,
-    DisorderError, OutputError, DeviceError, ClusterError; the output is then as it was, and no temporary file is left.
+    merged. on_stage: called by a sort with "reading", "sorting", "merging" or "writing" as it begins with that, since
+    nothing advances while all is sorted at once. settle: called once, before the output gets its name; an error after
+    that must not say that there is no output. on_file: called with each file after its check, or with its error; the
+    error raised for several files only counts the wrong ones then. executor: does the work; by default this process.
+    Raises UsageError, InputError, DisorderError, OutputError, DeviceError, ClusterError; the output is then as it was,
+    and no temporary file is left.
     """
+    _check_values(job, executor)
     if job.operation.kind == "rank":
         from gpumerge_cli.engine.rank import answer
 
@@ -68,11 +72,29 @@ def run(
         from gpumerge_cli.engine.check import check_order
 
         return check_order(job, advance, on_file, executor)
-    return _run_to_output(job, Clock(since_start), advance, settle, executor)
+    return _run_to_output(job, Clock(since_start), advance, on_stage, settle, executor)
+
+
+def _check_values(job: Job, executor: Executor) -> None:
+    """Raise UsageError for a job that only Python can make, and that would be done in another way than it says."""
+    if job.operation.kind not in KINDS:
+        what = f"{job.operation.kind!r} is not a kind of operation"
+        raise UsageError(what, way_out=f"use one of {', '.join(KINDS)}")
+    names = (*job.inputs, job.output.name)
+    if isinstance(job.inputs, str) or not all(isinstance(name, str) for name in names):
+        raise UsageError("names of files are strings, and inputs are a tuple", way_out="write (str(path),)")
+    if job.resources.cluster is not None and executor is LOCAL:
+        what = f"the job names the cluster {job.resources.cluster}, and this process is to do it"
+        raise UsageError(what, way_out="use the command line for a cluster, or leave Resources.cluster out")
 
 
 def _run_to_output(
-    job: Job, clock: Clock, advance: Advance | None, settle: Callable[[], None], executor: Executor
+    job: Job,
+    clock: Clock,
+    advance: Advance | None,
+    on_stage: OnStage | None,
+    settle: Callable[[], None],
+    executor: Executor,
 ) -> MergeReport:
     """Run a merge, set, join or sort. See run."""
     executor.check_job(job)
@@ -101,7 +123,7 @@ def _run_to_output(
         output = Output(names, inputs, job, _sizes(parts, inputs, len(names)))
         try:
             team = executor.team(job, inputs, clock, output)
-            running = _Running(job, inputs, output, team, clock, advance)
+            running = _Running(job, inputs, output, team, clock, advance, on_stage)
             outcome = running.sort(stack) if sorts else running.merge(parts)
             output.finish(outcome, durable=job.output.durable)
             settle()
@@ -172,6 +194,7 @@ class _Running:
     team: JobTeam
     clock: Clock
     advance: Advance | None
+    on_stage: OnStage | None
 
     def merge(self, parts: Sequence[Chunk]) -> Outcome:
         """Merge the inputs to the output. parts: of them, one for each part of the output."""
@@ -207,12 +230,14 @@ class _Running:
                 return self._sorted(runs.work, self.advance)
             except DeviceMemoryError:
                 runs = self.team.runs(inputs, stack, at_once=False)
+        self._say("sorting")
         made = self._sorted(runs.work, self._half(0))
         for source in inputs.sources:
             source.check_unchanged()  # not later: what is written may go to one of them
         sources = runs.sources()
         if not sources:
             return made
+        self._say("merging")
         operation, parts = job.operation, []
         if len(self.output.sinks) > 1:
             parts = Planner(sources, inputs.order, groups=operation.by_groups).parts(len(self.output.sinks))
@@ -226,9 +251,13 @@ class _Running:
 
     def _sorted(self, work: Pass, advance: Advance | None) -> Outcome:
         """Do a pass that sorts pieces of the inputs."""
-        work = replace(work, advance=advance)
+        work = replace(work, advance=advance, on_stage=self.on_stage)
         waits = work.action == "sort" or self.output.seekable
         return run_pass(work, self.team.ready(work), self.clock, waits=waits)
+
+    def _say(self, stage: str) -> None:
+        if self.on_stage is not None:
+            self.on_stage(stage)
 
     def _half(self, ahead: int) -> Advance | None:
         """Takes the progress of one of two passes over all bytes. ahead: bytes of the passes ahead of it."""

@@ -58,6 +58,10 @@ class _Piece:
         yield data
 
 
+def _say_nothing(stage: str) -> None:
+    """Stands in for Pass.on_stage."""
+
+
 class WholeWorker:
     """Sorts all items of a pass, as one task. See threads.Worker.
 
@@ -108,16 +112,19 @@ class WholeWorker:
             self._workspace.close()
 
     def _do(self, task: Task) -> TaskResult:
-        workspace, sources = self._memory, self._work.sources
+        workspace, sources, say = self._memory, self._work.sources, self._work.on_stage or _say_nothing
+        say("reading")
         sizes = [stop - start for start, stop in task.chunk.ranges]
         for_each(self._parts(sources, sizes), self._bring, self.threads)
         for source in sources:
             source.check_unchanged()  # not later: what is written may go to one of them
+        say("sorting")
         workspace.adopt(sizes)
         workspace.sort(self._policy, self._work.equals)  # type: ignore[arg-type]
         workspace.synchronize()
         self._record(list(map(named_sort, workspace.spans)))
         workspace.spans.clear()
+        say("writing")
         pieces = self._pieces()
         per_part = {number: PartTotal() for number in range(len(self._output.sinks))}
         waits = self._output.seekable

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Generator
 from typing import IO, Any, Protocol
 
 from gpumerge_cli.errors import GpumergeError, InputError, input_error
 from gpumerge_cli.formats.codecs import CODECS, Reader
 from gpumerge_cli.urls import shown
+
+_ROTATED = re.compile(r"(?<=\.log)[.-][0-9][0-9._-]*\Z", re.IGNORECASE)
+"""A number or a date behind the suffix of a log, as in app.log.12 and app.log-20240103."""
 
 
 class Writable(Protocol):
@@ -32,8 +36,11 @@ def inner_name(name: str) -> str:
 
 
 def suffix_of(name: str) -> str:
-    """The last suffix of a file's name, that of a compression aside, in lower case, with its dot."""
-    return os.path.splitext(inner_name(name))[1].lower()
+    """The last suffix of a file's name, in lower case, with its dot.
+
+    The suffix of a compression is aside, and so is the number or date of a rotated log.
+    """
+    return os.path.splitext(_ROTATED.sub("", inner_name(name)))[1].lower()
 
 
 def open_reader(stream: IO[bytes], name: str) -> Reader:

@@ -75,7 +75,7 @@ def separator_of(order: LineOrder) -> int:
     separator = _COMMA if order.separator is None else order.separator
     if separator in (0, 10, 13, 34):
         raise UsageError(
-            "--csv: quotes, ends of lines and NUL cannot separate fields", way_out="use another byte with -t"
+            "quotes, ends of lines and NUL cannot separate fields of CSV", way_out="use another byte with -t"
         )
     return separator
 

@@ -60,7 +60,7 @@ JSON = Foreign(
     "JSON",
     (".json", ".jsonl", ".ndjson"),
     reader="read_json",
-    way_out="or use --format text for its lines, without --field",
+    way_out="or use --format text for its lines, without --csv and --field",
     text=True,
 )
 """Its lines are text like any other, so `begins` says nothing."""

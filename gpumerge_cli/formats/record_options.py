@@ -36,6 +36,8 @@ class RecordRequest:
     """The bytes of the key."""
     fields: tuple[str, ...] = ()
     """See Key."""
+    option: str = "--field"
+    """The option that names the fields."""
 
     @property
     def first_option(self) -> str:
@@ -44,7 +46,7 @@ class RecordRequest:
             ("--record-size", self.size),
             ("--key-offset", self.offset),
             ("--key-size", self.width),
-            ("--field", self.fields or None),
+            (self.option, self.fields or None),
         )
         return next((option for option, value in given if value is not None), "")
 
@@ -64,6 +66,8 @@ class Key:
     fields: tuple[str, ...] = ()
     """Texts as --field has them: each is one or several names between commas, with ":r" behind a name for the reverse
     order."""
+    option: str = "--field"
+    """The option that names the fields."""
 
     @property
     def named(self) -> str:
@@ -118,16 +122,18 @@ def record_format(dtype: str | None, request: RecordRequest) -> tuple[Dtype | No
     given = None if dtype is None else parse_dtype(dtype)
     if given is not None and given.names is not None:
         _refuse(request, ("size", "offset", "width"), "--dtype says where the fields of a record lie")
-        key = Key(fields=request.fields)
+        key = Key(fields=request.fields, option=request.option)
         order_of(given, key)
         return given, key
     if not request.first_option:
         return None, None
     if request.fields:
-        _refuse(request, ("size", "offset", "width"), "--field says where the key lies")
-        key = Key(fields=request.fields)
+        _refuse(request, ("size", "offset", "width"), f"{request.option} says where the key lies")
+        key = Key(fields=request.fields, option=request.option)
         if given is not None:
-            raise UsageError(f"--field {key.named}: --dtype {dtype} has no fields", way_out="leave one of them out")
+            raise UsageError(
+                f"{key.option} {key.named}: --dtype {dtype} has no fields", way_out="leave one of them out"
+            )
         return None, key
     if given is not None and request.width not in (None, given.itemsize):
         raise UsageError(
@@ -158,18 +164,20 @@ def order_of(items: Dtype, key: Key | None, *, descending: bool = False) -> Orde
     """
     if items.kind not in "SV" or items.subdtype is not None:
         if key is not None:
-            what = f"--field {key.named}" if key.named else "a key's place was given"
+            what = f"{key.option} {key.named}" if key.named else "a key's place was given"
             raise UsageError(f"{what}: the items are {item_name(items)}, not records", way_out="leave it out")
         return Order.of(items, descending=descending)
     if items.itemsize == 0 or items.hasobject:
         raise UsageError(f"{item_name(items)} cannot be ordered", way_out="use fields of numbers and bytes")
     place = key or Key()
     if place.field is not None:
-        return _order_of_field(items, place.field, descending)
+        return _order_of_field(items, place.field, descending, place.option)
     if place.fields:
-        named = [one for text in place.fields for one in _named(items, text)]
-        _refuse_twice(named)
-        return FieldsOrder.by([_order_of_field(items, name, turned or descending) for name, turned in named])
+        named = [one for text in place.fields for one in _named(items, text, place.option)]
+        _refuse_twice(named, place.option)
+        return FieldsOrder.by(
+            [_order_of_field(items, name, turned or descending, place.option) for name, turned in named]
+        )
     if items.names is not None and key in (None, Key()):
         fields = ", ".join(items.names)
         raise UsageError("records need a key", way_out=f"name one of their fields as the key (--field): {fields}")
@@ -179,8 +187,8 @@ def order_of(items: Dtype, key: Key | None, *, descending: bool = False) -> Orde
     return Order.records(items.itemsize, place.offset, kind, descending=descending)
 
 
-def _named(items: Dtype, text: str) -> list[tuple[str, bool]]:
-    """The fields that a text of --field names, each with whether it is reversed.
+def _named(items: Dtype, text: str, option: str) -> list[tuple[str, bool]]:
+    """The fields that a text of `option` names, each with whether it is reversed.
 
     Raises UsageError for a text that can be read in two ways, and for letters that records do not take.
     """
@@ -191,15 +199,15 @@ def _named(items: Dtype, text: str) -> list[tuple[str, bool]]:
         meanings = [f"the field {name!r}{', reversed' if turned else ''}" for name, turned in whole]
         meanings += [f"the fields {' and '.join(map(repr, words))}"] * split
         raise UsageError(
-            f"--field {text} means {' or '.join(meanings)}",
-            way_out="give each field its own --field" if split else "rename one of them by --dtype",
+            f"{option} {text} means {' or '.join(meanings)}",
+            way_out=f"give each field its own {option}" if split else "rename one of them by --dtype",
         )
     if whole:
         return whole
     for word in words:
         name, colon, letters = word.rpartition(":")
         if colon and letters != "r" and _field_at(items, word) is None and _field_at(items, name) is not None:
-            raise UsageError(f"--field {word}: records take no {letters!r}", way_out="write NAME or NAME:r")
+            raise UsageError(f"{option} {word}: records take no {letters!r}", way_out="write NAME or NAME:r")
     return [(word, False) if _field_at(items, word) is not None else _turned(word) for word in words]
 
 
@@ -208,11 +216,11 @@ def _turned(word: str) -> tuple[str, bool]:
     return word.removesuffix(":r"), word.endswith(":r")
 
 
-def _refuse_twice(named: Sequence[tuple[str, bool]]) -> None:
+def _refuse_twice(named: Sequence[tuple[str, bool]], option: str) -> None:
     names = [name for name, _ in named]
     twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
     if twice is not None:
-        raise UsageError(f"--field {','.join(names)}: {twice} is named twice", way_out="name each field once")
+        raise UsageError(f"{option} {','.join(names)}: {twice} is named twice", way_out="name each field once")
 
 
 def _field_at(items: Dtype, field: str) -> tuple[np.dtype[Any], int] | None:
@@ -229,29 +237,29 @@ def _field_at(items: Dtype, field: str) -> tuple[np.dtype[Any], int] | None:
     return inside, offset
 
 
-def _order_of_field(items: Dtype, field: str, descending: bool) -> RecordOrder:
+def _order_of_field(items: Dtype, field: str, descending: bool, option: str) -> RecordOrder:
     found = _field_at(items, field)
     if found is None:
         names = _names(items)
         there = f"its fields are {', '.join(items.names)}" if items.names else "it has no fields"
         raise UsageError(
-            f"--field {field}: {item_name(items)} have no field {field!r}",
+            f"{option} {field}: {item_name(items)} have no field {field!r}",
             way_out=did_you_mean_column(field, {name: name for name in names}, there),
         )
     inside, offset = found
     if inside.subdtype is not None:
         raise UsageError(
-            f"--field {field}: the field is an array of {inside.shape}", way_out="name a field of one value"
+            f"{option} {field}: the field is an array of {inside.shape}", way_out="name a field of one value"
         )
     if inside.names is not None:
         raise UsageError(
-            f"--field {field}: the field has fields", way_out=f"name one, for example {field}.{inside.names[0]}"
+            f"{option} {field}: the field has fields", way_out=f"name one, for example {field}.{inside.names[0]}"
         )
     try:
         return RecordOrder.of_key(items.itemsize, offset, inside, descending=descending, name=field)
     except UsageError:
         raise UsageError(
-            f"--field {field}: a field of type {inside.str} cannot be ordered",
+            f"{option} {field}: a field of type {inside.str} cannot be ordered",
             way_out="name a field of numbers or of bytes",
         ) from None
 

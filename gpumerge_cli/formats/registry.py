@@ -108,11 +108,16 @@ def _of_options() -> Format:
 def _is_binary(name: str, items: Items, tentative: Format | None) -> UsageError:
     if tentative is not None or items.header_lines:
         option = "--header" if tentative is None else tentative.option
-        return UsageError(
-            f"{name} is binary: {option} applies to text", way_out=f"leave {option} out, or --format text"
-        )
+        return binary_error(name, option)
     what = f"{name} is binary: options that compare lines do not apply"
-    return UsageError(what, way_out="leave -n and the like out, or --format text")
+    return UsageError(what, way_out="leave -n and the like out, or use --format text")
+
+
+def binary_error(name: str, option: str) -> UsageError:
+    """The error for an option of text beside the file `name`, which a suffix or an option says is binary."""
+    return UsageError(
+        f"{name} is binary: {option} applies to text", way_out=f"leave {option} out, or use --format text"
+    )
 
 
 def _of_records(

@@ -149,12 +149,14 @@ def keys_of(columns: Sequence[Column], layout: Layout) -> tuple[RowKey, ...]:
         name = word if word in types else word.removesuffix(":r")
         if name not in types:
             way_out = did_you_mean_column(name, {one: one for one in types}, f"its columns are {there}")
-            raise UsageError(f"--field {word}: there is no column {name!r}", way_out=way_out)
+            raise UsageError(f"{layout.key.option} {word}: there is no column {name!r}", way_out=way_out)
         found.append(RowKey(name, types[name], (name != word) != layout.items.reverse))
     names = [key.name for key in found]
     twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
     if twice is not None:
-        raise UsageError(f"--field {','.join(names)}: {twice} is named twice", way_out="name each column once")
+        raise UsageError(
+            f"{layout.key.option} {','.join(names)}: {twice} is named twice", way_out="name each column once"
+        )
     return tuple(found)
 
 

@@ -20,6 +20,16 @@ BENCH_SUFFIXES = COMPARE_SUFFIXES
 Writer = Callable[["Report"], None]
 
 
+def suffix_of_report(path: str, suffixes: tuple[str, ...], option: str = "--report") -> str:
+    """The suffix of a report's file, in lower case. Raises UsageError, naming `option`, if it is not one of these."""
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix not in suffixes:
+        raise UsageError(
+            f"{option}: {path!r} has no suffix of a report", way_out=f"end the name in one of {', '.join(suffixes)}"
+        )
+    return suffix
+
+
 @contextmanager
 def report_file(path: str | None, suffixes: tuple[str, ...], option: str = "--report") -> Iterator[Writer]:
     """A function that writes a report to `path` in the format of its suffix; it does nothing if `path` is None.
@@ -31,11 +41,7 @@ def report_file(path: str | None, suffixes: tuple[str, ...], option: str = "--re
     if path is None:
         yield lambda _report: None
         return
-    suffix = os.path.splitext(path)[1].lower()
-    if suffix not in suffixes:
-        raise UsageError(
-            f"{option}: {path!r} has no suffix of a report", way_out=f"end the name in one of {', '.join(suffixes)}"
-        )
+    suffix = suffix_of_report(path, suffixes, option)
     try:
         made = Stream(path) if is_stream(path) else Replacement(path)
     except OSError as error:

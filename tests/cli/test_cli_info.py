@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,8 @@ import pytest
 
 from gpumerge_cli.cli import info
 from gpumerge_cli.cli.app import invoke
+from gpumerge_cli.cli.options.commands import COMMANDS
+from gpumerge_cli.cli.options.model import Command
 from gpumerge_cli.compare import array_sorts
 from gpumerge_cli.costs import Costs
 from tests import needs
@@ -51,7 +54,7 @@ def test_the_faster_sort_of_arrays_is_named(
 ) -> None:
     monkeypatch.setattr(array_sorts, "_PATIENCE", 0)
     monkeypatch.setattr(array_sorts, "_NBYTES", 800)
-    monkeypatch.setattr(info, "_measure", lambda: None)
+    monkeypatch.setattr(info, "_measure", lambda *, quiet: None)
     assert invoke(["info", "--measure", "--json"]) == 0
     measured = json.loads(capsys.readouterr().out)["sorts"]
     assert [(one["dtype"], one["count"]) for one in measured] == [("int32", 200), ("float64", 100)]
@@ -110,3 +113,22 @@ def test_a_closed_pipe_is_silent() -> None:
     command = f"{sys.executable} -m gpumerge_cli info | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.stdout, done.stderr) == ("141\n", "")
+
+
+def test_quiet(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def measured(backends: tuple[str, ...], device: str, progress: Callable[[str], None]) -> Costs:
+        progress("cpu: a first line of progress")
+        return Costs()
+
+    monkeypatch.setattr("gpumerge_cli.compare.costs.measure_costs", measured)
+    monkeypatch.setattr("gpumerge_cli.costs.costs_file", lambda: tmp_path / "costs.json")
+    monkeypatch.setattr("gpumerge_cli.compare.array_sorts.measure_array_sorts", list)
+    for words, shown in ((["--measure"], 2), (["--measure", "-q"], 0), (["-q"], 0), (["--quiet", "--config"], 0)):
+        assert invoke(["info", *words]) == 0
+        assert capsys.readouterr().err.count("\n") == shown
+
+
+@pytest.mark.parametrize("command", [one for one in COMMANDS if one.name], ids=lambda command: command.name)
+def test_every_command_takes_quiet(command: Command) -> None:
+    words = {name for option in command.options for name in option.names}
+    assert {"-q", "--quiet"} <= words

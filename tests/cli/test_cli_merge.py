@@ -241,8 +241,8 @@ def test_the_bar_shows_bytes() -> None:
     from gpumerge_cli.cli.progress import bar
 
     shown = StringIO()
-    with bar(Console(file=shown, force_terminal=True, width=80), patience=0) as advance:
-        advance(5_000_000, 10_000_000)
+    with bar(Console(file=shown, force_terminal=True, width=80), patience=0) as its:
+        its.advance(5_000_000, 10_000_000)
     assert "5.0/10.0 MB" in shown.getvalue()
 
 
@@ -254,8 +254,8 @@ def test_no_bar_for_a_short_merge() -> None:
     from gpumerge_cli.cli.progress import bar
 
     shown = StringIO()
-    with bar(Console(file=shown, force_terminal=True, width=80), patience=60) as advance:
-        advance(10, 10)
+    with bar(Console(file=shown, force_terminal=True, width=80), patience=60) as its:
+        its.advance(10, 10)
     assert shown.getvalue() == ""
 
 
@@ -269,11 +269,30 @@ def test_a_bar_shows_while_nothing_is_reported() -> None:
     from gpumerge_cli.cli.progress import bar
 
     shown, begun = StringIO(), monotonic()
-    with bar(Console(file=shown, force_terminal=True, width=80), patience=0.01) as advance:
-        advance(5_000_000, 10_000_000)
+    with bar(Console(file=shown, force_terminal=True, width=80), patience=0.01) as its:
+        its.advance(5_000_000, 10_000_000)
         while not shown.getvalue() and monotonic() < begun + 60:
             sleep(0.01)
     assert "5.0/10.0 MB" in shown.getvalue()
+
+
+def test_the_bar_says_the_stage_of_a_sort() -> None:
+    from io import StringIO
+
+    from rich.console import Console
+
+    from gpumerge_cli.cli.progress import bar
+
+    shown = StringIO()
+    with bar(Console(file=shown, force_terminal=True, width=80), patience=0) as its:
+        its.advance(123_456_789, 246_913_578)
+        its.stage("sorting")
+    (line,) = {
+        line
+        for line in re.split(r"[\r\n]", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue()))
+        if "sorting" in line
+    }
+    assert re.search(r"━ 123\.5/246\.9 MB \S+ (MB/s )?-:--:-- sorting *$", line)
 
 
 def test_files_in_random_order_need_one_source(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

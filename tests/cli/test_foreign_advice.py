@@ -113,3 +113,33 @@ def test_json_that_is_called_csv_in_a_join(capfd: pytest.CaptureFixture[str]) ->
 def test_names_in_brackets_are_not_json(capfd: pytest.CaptureFixture[str]) -> None:
     Path("t.csv").write_bytes(b"[id],[name]\n1,a\n")
     assert "did you mean [id]? use one of [id], [name]" in told(["sort", "--field", "id", "t.csv"], capfd)
+
+
+@pytest.mark.parametrize("words", ["merge", "check", "sort", "sort -m", "union", "rank --at 0"])
+@pytest.mark.parametrize("key", ["-k id", "--field id"])
+@pytest.mark.parametrize("files", [["t.csv", "t.jsonl"], ["t.jsonl", "t.csv"]])
+def test_json_beside_csv(words: str, key: str, files: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    Path("t.csv").write_bytes(b"id,name\n1,a\n")
+    error = told([*words.split(), "--csv", *key.split(), *files], capfd)
+    assert DUCKDB.format("json", "t.jsonl") in error
+    assert "or use --format text for its lines, without --csv and --field" in error
+    if words != "check":  # which looks at each file by itself
+        as_lines = told([*words.split(), "--format", "text", "--header", "1", *files], capfd)
+        assert ("JSON" in as_lines, f"{files[1]}:1: its header" in as_lines) == (False, True)
+
+
+@pytest.mark.parametrize("command", ["merge", "check", "union", "rank --at 0"])
+def test_a_format_that_is_proposed_works_with_field(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("t.md").write_bytes(b"foo,bar\n1,2\n")
+    words = [*command.split(), "--field", "foo", "t.md"]
+    assert "use --format text" in told(words, capfd)
+    assert invoke([*words, "--format", "text"]) == 0
+
+
+@pytest.mark.parametrize("command", ["merge", "check", "union", "sort", "join t.dat"])
+def test_a_format_by_name_holds_for_the_header_too(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("t.dat").write_bytes(b"PAR1\x02,foo\n1,2\n")
+    for key in ("foo", "PAR1\x02"):
+        words = [*command.split(), "--field", key, "t.dat"]
+        assert "it holds Parquet data, not lines of text" in told([*words, "--csv"], capfd)
+        assert invoke([*words, "--format", "csv"]) == 0, capfd.readouterr().err

@@ -216,7 +216,7 @@ def test_the_rules_pickle() -> None:
         (["-1", "id", "-2", "id,v"], "has another type"),
         (["-j", "v:n"], "take no 'n'"),
         ([], "need a key"),
-        (["-j", "v", "--csv"], "--csv: the items are records"),
+        (["-j", "v", "--csv"], "a.npy is binary: --csv applies to text"),
         (
             ["-j", "v", "-o", "out.npy"],
             "-o: the items are records, not lines; leave it out; --output names the file to write\n",
@@ -250,11 +250,33 @@ def test_disorder_of_records_is_an_error_with_its_place(tmp_path: Path, capsys: 
     assert not out.exists()
 
 
+@pytest.mark.parametrize("option", ["-j", "-1", "--field"])
+def test_errors_name_the_option_that_was_given(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tmp_path / "a.npy", np.zeros(3, [("id", "<i4"), ("v", "<i4", 2)]))
+    (tmp_path / "b.dat").write_bytes(bytes(8))
+    a, b = str(tmp_path / "a.npy"), str(tmp_path / "b.dat")
+    for words, said in (
+        ([option, "no", a, a], f"{option} no: records of 12 bytes (id <i4, v |V8) have no field 'no'; its"),
+        ([option, "id,id", a, a], f"{option} id,id: id is named twice"),
+        ([option, "id:n", a, a], f"{option} id:n: records take no 'n'"),
+        ([option, "v", a, a], f"{option} v: the field is an array of (2,)"),
+        ([option, "id", "--record-size", "4", b, b], f"--record-size 4: {option} says where the key lies"),
+        ([option, "id", "--dtype", "i4", b, b], f"{option} id: --dtype i4 has no fields"),
+        ([option, "id", "--format", "raw", b, b], f"{option}: the size of the records of {b} is not known"),
+    ):
+        words = [*words[:2], *(["-2", "id"] if option == "-1" else []), *words[2:]]
+        assert run(*words) == 2
+        assert said in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", [kind.option for kind in KINDS if kind.option and kind.joins])
 def test_records_take_no_kind_of_key_of_lines(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.array([1, 2], "<i4").tofile(tmp_path / "a.i32")
     assert run(str(tmp_path / "a.i32"), str(tmp_path / "a.i32"), f"--{option}") == 2
-    assert capsys.readouterr().err == f"gpumerge: --{option}: the items are records, not lines; leave it out\n"
+    assert capsys.readouterr().err == (
+        f"gpumerge: {tmp_path / 'a.i32'} is binary: --{option} applies to text; "
+        f"leave --{option} out, or use --format text\n"
+    )
 
 
 @pytest.mark.parametrize("option", [kind.option for kind in KINDS if kind.option and not kind.joins])

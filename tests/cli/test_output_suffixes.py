@@ -55,17 +55,22 @@ def test_a_job_of_a_batch_warns(tmp_path: Path) -> None:
     warning = "job one: warning: x.gz: plain text was written, not gzip data; add --compressed to compress it"
     said = told(tmp_path, "batch", "jobs.toml", "--no-progress")
     assert (warning in said, said.count("warning")) == (True, 1)
-    assert "warning" not in told(tmp_path, "batch", "jobs.toml", "-q")
+    assert warning in told(tmp_path, "batch", "jobs.toml", "-q")
     assert "warning" not in told(tmp_path, "batch", "jobs.toml", terminal=False)
 
 
 @pytest.mark.parametrize(
     "words",
-    [["in.txt", "-o", "x.txt"], ["in.txt", "-o", "x.md"], ["in.txt"], ["in.txt", "-q", "-o", "x.gz"],
+    [["in.txt", "-o", "x.txt"], ["in.txt", "-o", "x.md"], ["in.txt"],
      ["in.txt", "--format", "text", "-o", "x.lz4"]],
 )  # fmt: skip
 def test_other_sorts_are_silent(words: list[str], tmp_path: Path) -> None:
     assert told(tmp_path, *words) == ""
+
+
+def test_quiet_sorts_warn(tmp_path: Path) -> None:
+    """As the help says of --quiet."""
+    assert told(tmp_path, "in.txt", "-q", "-o", "x.gz").startswith("gpumerge: warning: x.gz: plain text was written")
 
 
 def test_scripts_see_nothing(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import gzip
 import lzma
 import sys
 import tarfile
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -235,8 +236,45 @@ def test_outputs_that_options_or_their_kind_speak_for(words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("merge a.i32 --csv", "a.i32 is binary: --csv applies to text; leave --csv out, or --format text"),
-        ("merge a.i32 --header 1", "a.i32 is binary: --header applies to text; leave --header out, or --format text"),
+        *(
+            (
+                f"{command} a.i32 {option} {options}",
+                f"a.i32 is binary: {option} applies to text; leave {option} out, or use --format text",
+            )
+            for command, option, options in (
+                *product(
+                    ("merge", "check", "sort", "sort -c", "rank --at 0"),
+                    ("--csv",),
+                    ("", "-k a", "-k 1,1", "--field a"),
+                ),
+                *product(("merge", "check", "sort", "sort -c", "rank --at 0"), ("--header",), ("1",)),
+                *product(("join a.i32",), ("--csv",), ("", "-j a", "--field a")),
+            )
+        ),
+        *(
+            (
+                f"{command} --field a {option}",
+                "a.i32 is binary: --field does not name columns of it; "
+                "leave --header, -t and --format text out, or name it .csv if it is text",
+            )
+            for command, option in (
+                *product(("merge a.i32", "sort a.i32", "check a.i32"), ("--format text", "--header 1", "-t ,")),
+                ("join a.i32 a.i32", "--format text"),
+            )
+        ),
+        *(
+            (f"{command} {option} -z", "records of CSV end in newlines; leave -z out")
+            for command in ("merge good.csv", "sort good.csv", "join good.csv good.csv")
+            for option in ("--field word", "--format csv", "--csv")
+        ),
+        *(
+            (
+                f"generate new.dat {option}",
+                f"{option.split()[0]}: the type of the records is not known; "
+                "add --dtype, with its fields for --field, as --dtype u4,f8; or --record-size",
+            )
+            for option in ("--field id", "--key-size 4")
+        ),
         *(
             (
                 f"{command} a.dat",

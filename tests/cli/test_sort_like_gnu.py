@@ -77,7 +77,7 @@ def test_binary_items_have_no_header_and_say_where_they_fall(
 ) -> None:
     np.array([1, 3, 2], np.int32).tofile(tmp_path / "a.i32")
     for wrong in ("--header=1", "--csv"):
-        assert door.invoke(["sort", "--backend=cpu", wrong, str(tmp_path / "a.i32")]) == 2
+        assert door.invoke(["sort", "--backend=cpu", "--dtype=int32", wrong, str(tmp_path / "a.i32")]) == 2
         assert "leave --header and --csv out" in capsys.readouterr().err
     assert door.invoke(["sort", "--backend=cpu", "-c", str(tmp_path / "a.i32")]) == 1
     said = capsys.readouterr().err

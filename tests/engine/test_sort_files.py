@@ -128,6 +128,16 @@ def test_a_device_without_room_for_all_sorts_pieces(
         assert progress[-1] == keys.nbytes
 
 
+@pytest.mark.parametrize("spill", [False, True])
+def test_a_sort_says_its_stages(spill: bool, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"".join(b"%d\n" % (number % 977) for number in range(50_000)))
+    stages: list[str] = []
+    on = Resources("cpu", memory=1 << 20, always_spill=True) if spill else Resources("cpu")
+    job = sort_job((str(tmp_path / "a.txt"),), str(tmp_path / "o.txt"), resources=on)
+    run(job, on_stage=stages.append)
+    assert stages == (["sorting", "merging"] if spill else ["reading", "sorting", "writing"])
+
+
 def test_a_failure_in_any_part_ends_a_sort(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     np.arange(100_000, dtype=np.uint32).tofile(tmp_path / "a.u32")
     (tmp_path / "o.u32").write_bytes(b"old!")

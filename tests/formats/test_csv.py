@@ -233,5 +233,5 @@ def test_headers_are_the_same_however_they_are_quoted() -> None:
 
 @pytest.mark.parametrize("separator", [0, 10, 13, 34])
 def test_bytes_that_separate_no_fields(separator: int) -> None:
-    with pytest.raises(UsageError, match="cannot separate fields; use another byte with -t"):
+    with pytest.raises(UsageError, match="cannot separate fields of CSV; use another byte with -t"):
         order_within_fields(LineOrder(separator=separator))

@@ -63,7 +63,7 @@ def test_the_option_beside_another_format(tmp_path: Path, capfd: pytest.CaptureF
     name = str(tmp_path / "in.i32")
     for words in (["--format", "raw"], []):
         assert invoke(["merge", "--csv", *words, name, "-o", str(tmp_path / "out.i32")]) == 2
-        told = f"gpumerge: {name} is binary: --csv applies to text; leave --csv out, or --format text\n"
+        told = f"gpumerge: {name} is binary: --csv applies to text; leave --csv out, or use --format text\n"
         assert capfd.readouterr().err == told
 
 
@@ -92,4 +92,4 @@ def test_the_format_stays_what_is_asked_for() -> None:
     options = read_words(command("merge"), ["--csv", "--format", "csv", "a.csv"])
     assert isinstance(options, MergeOptions)
     assert options.format == "csv"
-    assert requested_columns(options) == FormatChoice("csv")
+    assert requested_columns(options, options.files) == FormatChoice("csv")

@@ -15,6 +15,7 @@ from gpumerge_cli.results.run import CheckReport, MergeReport
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Strings = NDArray[np.str_]
 
 
 class Other:
@@ -30,6 +31,7 @@ x: Floats = np.zeros(3)
 y: Floats = np.zeros(2)
 other, also = Other(), Other()
 listed = [1, 2]
+words = ["c", "b", "a"]
 wants = bool(len(a))
 Some = Floats | None
 
@@ -46,10 +48,12 @@ assert_type(g.merge(a, b), Ints)
 assert_type(g.merge(a, b, check=True, descending=False, threads=1, backend="cpu"), Ints)
 assert_type(g.merge(a, b, kernel="path", tile_size=None), Ints)
 assert_type(g.merge(a, b, values=[x, y]), tuple[Ints, Floats])
-assert_type(g.merge(a, b, values=[["a", "b", "c"], ["d", "e"]]), tuple[Ints, NDArray[Any]])
+assert_type(g.merge(a, b, values=[["a", "b", "c"], ["d", "e"]]), tuple[Ints, Strings])
 assert_type(g.merge(a, b, counts=True), tuple[Ints, Indices])
 assert_type(g.merge(a, b, values=[x, y], counts=True), tuple[Ints, Floats, Indices])
 assert_type(g.merge(a, b, values=[[1, 2, 3], [4, 5]], counts=True), tuple[Ints, NDArray[Any], Indices])
+assert_type(g.merge(a, values=[words], counts=True), tuple[Ints, Strings, Indices])
+assert_type(g.merge(listed, values=[("a", "b")]), tuple[NDArray[Any], Strings])
 assert_type(g.merge([1, 4], (2, 3)), NDArray[Any])
 assert_type(g.merge(listed, values=[y]), tuple[NDArray[Any], Floats])
 assert_type(g.merge(listed, counts=True), tuple[NDArray[Any], Indices])
@@ -72,6 +76,8 @@ assert_type(g.symmetric(a, b, values=[[1, 2, 3], [4, 5]]), tuple[Ints, NDArray[A
 assert_type(g.union(a, b, counts=True), tuple[Ints, Indices])
 assert_type(g.union(a, b, values=[x, y], counts=True), tuple[Ints, Floats, Indices])
 assert_type(g.union(a, b, values=[[1, 2, 3], [4, 5]], counts=True), tuple[Ints, NDArray[Any], Indices])
+assert_type(g.union(a, values=[words]), tuple[Ints, Strings])
+assert_type(g.union(listed, values=[["a", "b"]], counts=True), tuple[NDArray[Any], Strings, Indices])
 assert_type(g.union([1, 2], (2, 3)), NDArray[Any])
 assert_type(g.union(listed, values=[y]), tuple[NDArray[Any], Floats])
 assert_type(g.union(listed, counts=True), tuple[NDArray[Any], Indices])
@@ -88,7 +94,9 @@ assert_type(g.union(other, counts=wants), Any)
 assert_type(g.sort(a), Ints)
 assert_type(g.sort(a, algorithm="merge", kernel="auto", devices=None), Ints)
 assert_type(g.sort(a, values=x), tuple[Ints, Floats])
-assert_type(g.sort(a, values=["a", "b", "c"]), tuple[Ints, NDArray[Any]])
+assert_type(g.sort(a, values=["a", "b", "c"]), tuple[Ints, Strings])
+assert_type(g.sort(a, values=words, counts=True), tuple[Ints, Strings, Indices])
+assert_type(g.sort(listed, values=("a", "b")), tuple[NDArray[Any], Strings])
 assert_type(g.sort(a, counts=True), tuple[Ints, Indices])
 assert_type(g.sort(a, values=x, counts=True), tuple[Ints, Floats, Indices])
 assert_type(g.sort(a, values=[1, 2, 3], counts=True), tuple[Ints, NDArray[Any], Indices])

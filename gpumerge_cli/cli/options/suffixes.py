@@ -15,7 +15,9 @@ def suffixes() -> str:
     from gpumerge_cli.formats.kinds.lookup import all_formats
 
     lines = ["\b", "Suffixes:", *(line for one in all_formats() for line in _lines(one))]
-    return "\n".join([*lines, "  any other: use --dtype, --record-size or --format"])
+    return "\n".join(
+        [*lines, "  .log.1, .log-20240103 and the like: as .log", "  any other: use --dtype, --record-size or --format"]
+    )
 
 
 def _lines(one: Format) -> Iterator[str]:

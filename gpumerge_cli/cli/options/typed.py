@@ -196,7 +196,7 @@ class GenerateOptions(RecordOptions, QuietOptions):
     sorted: bool
 
 
-class InfoOptions(Options):
+class InfoOptions(QuietOptions):
     """gpumerge info."""
 
     json: bool

@@ -33,7 +33,7 @@ class Csv(Format):
     def check_items(self, items: Items) -> None:
         """See Format."""
         if items.terminator == NUL:
-            raise UsageError("--csv: records end in newlines", way_out="leave -z out")
+            raise UsageError("records of CSV end in newlines", way_out="leave -z out")
 
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> LineSource:
         """See Format. The source has the lines of the file; `prepared` makes records of them."""
