@@ -13,7 +13,7 @@ import gpumerge_cli
 from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu.backend import CpuBackend
-from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order, TextOrder

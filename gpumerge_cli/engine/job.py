@@ -15,7 +15,7 @@ from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.record_joins import JoinRules
 from gpumerge_cli.urls import shown
 
-Kind = Literal["merge", "sort", "check", "rank"]
+OperationKind = Literal["merge", "sort", "check", "rank"]
 _MOST_NAMED = 3
 BackendChoice = Literal["auto", "gpu", "cpu"]
 
@@ -54,7 +54,7 @@ class Questions:
 class Operation:
     """A merge, set, join, sort, check or rank of the items, and its rules."""
 
-    kind: Kind = "merge"
+    kind: OperationKind = "merge"
     """merge: sorted inputs to one output. sort: inputs in any order. check: of every input by itself. rank: answers."""
     equals: Equals = Equals.ALL
     """The items that remain of several equal ones. In a check, anything but ALL makes equal items disorder."""

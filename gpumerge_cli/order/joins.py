@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PAIRS, ONLY_A, ONLY_B, PAIRED_A = 1, 2, 4, 8
 """The items that are written, as bits: one for each pair of items with equal keys; the items of A, and of B, without a
 partner; each item of A that has one, once. They are JoinShows of kernels/cpu/entries.h."""
-TYPES = {
+JOIN_TYPES = {
     "inner": PAIRS,
     "left": PAIRS | ONLY_A,
     "right": PAIRS | ONLY_B,

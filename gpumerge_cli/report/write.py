@@ -17,11 +17,11 @@ MERGE_SUFFIXES = (".json", ".md", ".html")
 COMPARE_SUFFIXES = (".json", ".csv", ".md", ".html")
 BENCH_SUFFIXES = COMPARE_SUFFIXES
 
-Writer = Callable[["Report"], None]
+WriteReport = Callable[["Report"], None]
 
 
 @contextmanager
-def report_file(path: str | None, suffixes: tuple[str, ...], option: str = "--report") -> Iterator[Writer]:
+def report_file(path: str | None, suffixes: tuple[str, ...], option: str = "--report") -> Iterator[WriteReport]:
     """A function that writes a report to `path` in the format of its suffix; it does nothing if `path` is None.
 
     The file appears whole when the function is called; until then an earlier file stays unchanged. A pipe or

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu import workspace as cpu_workspace
-from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import ALGORITHMS, LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
