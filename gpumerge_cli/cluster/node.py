@@ -86,7 +86,7 @@ class _OpenRun:
     def _sources(self) -> Sequence[Source]:
         """The inputs, opened by name. Raises InputError or ClusterError for one that is not as the client sees it."""
         shipment = self.shipment
-        if shipment.runs:
+        if shipment.merges_runs:
             paths = (one.path for one in shipment.inputs)
             return open_runs(paths, shipment.dtype, shipment.work.order.end, self._stack)
         job = shipment.work.job
@@ -273,7 +273,7 @@ def check_version(version: str) -> None:
 def _check_files(shipment: Shipment) -> None:
     """See check_inputs; waits a while for runs and copies that other machines have just made."""
     until = time.monotonic() + _PATIENCE
-    new = shipment.runs or any(shipment.work.job.items.copies)
+    new = shipment.merges_runs or any(shipment.work.job.items.copies)
     while new and time.monotonic() < until:
         with suppress(ClusterError):
             return check_inputs(shipment.inputs)

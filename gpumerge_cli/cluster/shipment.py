@@ -61,7 +61,7 @@ class Shipment:
     """The parts of the output; none if results become runs in `folder`, or are not written."""
     folder: str = ""
     """The shared folder for runs or copies; "" if the results go elsewhere."""
-    runs: bool = False
+    merges_runs: bool = False
     """The inputs are runs, of items of `dtype`."""
     dtype: Any = None
     finished_runs: dict[int, FinishedRun] | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.dataclass import dataclass, field, replace
@@ -157,6 +157,14 @@ class Join:
             if field not in joined
         )
         return (*((0, number) for number in range(len(self.fields[0]))), *others)
+
+
+def suffix_apart(name: str, others: Collection[str]) -> str:
+    """The suffix that tells a name of B from other columns' names: "_2" as often as it takes, "" if it is apart."""
+    suffix = ""
+    while name + suffix in others:
+        suffix += "_2"
+    return suffix
 
 
 def raw_fields(line: bytes, separator: int) -> list[bytes]:

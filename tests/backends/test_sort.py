@@ -135,7 +135,7 @@ def _outputs_by_parts(
                 workspace.upload([len(text)])
                 workspace.sort(backend.resolve_sort(SortRequest(), order, len(text)), equals, by_parts=by_parts)
                 with pytest.MonkeyPatch.context() as patches:
-                    patches.setattr(cpu_workspace, "_PART", part)
+                    patches.setattr(cpu_workspace, "RECEIVED_BYTES", part)
                     out = b"".join(one.tobytes() for one in workspace.outputs())
                 plain.append((out, workspace.merged_bytes, workspace.dropped))
             assert plain[0] == plain[1]
