@@ -14,7 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends import select
@@ -41,6 +41,9 @@ from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.native.cuts import Cut
 from gpumerge_cli.plan import Chunk, Planner, ends_of
+
+if TYPE_CHECKING:
+    from distributed import Worker
 
 _MOST_OPEN = 4
 """Runs that a worker keeps open. Those of clients that went away without a word are closed when others come."""
@@ -213,7 +216,7 @@ def find_cuts(packed: PackedShipment, chunk: Chunk, targets: Sequence[int]) -> l
         return open_run.planner.near(targets, *ends_of(chunk))
 
 
-def probe(packed: PackedShipment, dask_worker: Any = None) -> WorkerStatus | GpumergeError:
+def probe(packed: PackedShipment, dask_worker: Worker | None = None) -> WorkerStatus | GpumergeError:
     """Check whether this worker can do the tasks of a run: it sees the same inputs, and can write to the output.
 
     dask_worker: this worker, which Dask fills in.
@@ -242,7 +245,7 @@ def probe(packed: PackedShipment, dask_worker: Any = None) -> WorkerStatus | Gpu
         return error
 
 
-async def probe_in_thread(packed: PackedShipment, dask_worker: Any = None) -> WorkerStatus | GpumergeError:
+async def probe_in_thread(packed: PackedShipment, dask_worker: Worker | None = None) -> WorkerStatus | GpumergeError:
     """See probe, in a thread: stores and file systems may be slow, and Dask must go on meanwhile."""
     return await asyncio.to_thread(probe, packed, dask_worker)
 
