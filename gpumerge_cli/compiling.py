@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.measure import COMPILE, Span
 
-PATIENCE = 0.3
+NOTICE_DELAY = 0.3
 """Seconds before compiling is reported. A shorter time means that the code was compiled already."""
 
 
@@ -57,7 +57,7 @@ def timed(listener: Callable[[Span], None]) -> Iterator[None]:
 @contextmanager
 def compiling(what: str, about: float) -> Iterator[None]:
     """Report that the body compiles something, or finds it compiled. what, about: as in Notice."""
-    timer = threading.Timer(PATIENCE, _tell_all, (Notice(what, about),))
+    timer = threading.Timer(NOTICE_DELAY, _tell_all, (Notice(what, about),))
     timer.daemon = True
     began = time.perf_counter()  # before the timer starts, so that every reported compilation is also timed
     timer.start()
@@ -66,7 +66,7 @@ def compiling(what: str, about: float) -> Iterator[None]:
     finally:
         timer.cancel()
         seconds = time.perf_counter() - began
-        if seconds >= PATIENCE:
+        if seconds >= NOTICE_DELAY:
             for listener in tuple(_take):
                 listener(Span(COMPILE, seconds))
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from gpumerge_cli.dataclass import dataclass
 
 
-class Run(Protocol):
+class SortedRun(Protocol):
     """A sorted run. Items are found by byte positions, and may differ in length."""
 
     size: int
@@ -29,7 +29,7 @@ class Run(Protocol):
         """The comparable key of the item that starts at `start`."""
 
 
-def bound(run: Run, key: Any, low: int, high: int, *, after_equals: bool) -> int:
+def bound(run: SortedRun, key: Any, low: int, high: int, *, after_equals: bool) -> int:
     """The first position in [low, high] whose item does not go before `key`: a binary search over bytes.
 
     after_equals: items equal to the key go before it too. Preconditions: low and high are cuts; items before low go

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from gpumerge_cli.order.key_types import Dtype
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,8 @@ class SinkLocation:
     """The file's path."""
     start: int
     """The place of the first byte in the file."""
-    dtype: Any = None
-    """The numpy.dtype of the items as the file has them; None for lines."""
+    dtype: Dtype | None = None
+    """The type of the items as the file has them; None for lines."""
     mapped: int = 0
     """Bytes of the file that this machine's processes write faster by a mapping; 0 if calls are faster."""
     identity: tuple[int, int] | None = None
@@ -63,7 +66,7 @@ class UploadLocation:
     """The bytes ahead of all items."""
     part_bytes: int
     """The least bytes of every part but the last."""
-    dtype: Any = None
+    dtype: Dtype | None = None
     """See SinkLocation."""
 
 

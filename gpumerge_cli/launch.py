@@ -8,16 +8,16 @@ from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError
 
 KernelName = str
-"""One of variants.NAMES; in policies of sets on a GPU also "walk"."""
+"""One of ladder.KERNELS; in policies of sets on a GPU also "walk"."""
 KernelChoice = Literal["auto", "basic", "tiled", "circular", "path"]
-"""A kernel as a user asks for it: "auto", or one of variants.NAMES."""
+"""A kernel as a user asks for it: "auto", or one of ladder.KERNELS."""
 TileLoad = Literal["full", "exact"]
 Transfer = Literal["bulk", "vector"]
 Algorithm = Literal["merge", "bottom-up", "iterative", "recursive", "radix"]
 ALGORITHMS: tuple[Algorithm, ...] = ("merge", "bottom-up", "iterative", "recursive", "radix")
 FAN_INS = (2, 4, 8, 16)
 """The fan-ins of the path kernel: the most runs that one of its passes may merge."""
-OPTIONS = ("tile_size", "tile_load", "blocks", "fan_in", "transfer")
+LAUNCH_OPTIONS = ("tile_size", "tile_load", "blocks", "fan_in", "transfer")
 """The launch options that only some kernels use."""
 
 
@@ -26,7 +26,7 @@ class LaunchRequest:
     """A launch as the user requests it. None leaves a choice to the backend. See LaunchPolicy for the fields."""
 
     kernel: KernelName = "auto"
-    """One of variants.NAMES, or "auto"."""
+    """One of ladder.KERNELS, or "auto"."""
     block_size: int | None = None
     items_per_thread: int | None = None
     tile_size: int | None = None

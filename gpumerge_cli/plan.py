@@ -157,12 +157,6 @@ class Planner:
             yield [[] if span is None else self.split(span, chunk_bytes) for span in spans]
 
 
-def plan_in_spans(sources: Sequence[Source], order: Order, chunk_bytes: int, *, groups: bool = False) -> Plan[Chunk]:
-    """All chunks of about `chunk_bytes` each that a merge works on, as a Plan. groups: as of Planner."""
-    spans = Planner(sources, order, groups=groups).spans(chunk_bytes)
-    return Plan(tuple(chunk for (span,) in spans for chunk in span))
-
-
 def chunks_between(cuts: Iterable[Cut]) -> list[Chunk]:
     """The chunks that each lie between two neighbouring cuts of all sources."""
     return [Chunk(tuple(zip(low, high, strict=True)), sum(low)) for low, high in pairwise(cuts)]

@@ -20,4 +20,9 @@ def quoted(word: str) -> str:
 def _escaped(letter: str) -> str:
     if letter.isprintable() and letter not in "'\\":
         return letter
-    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(letter))
+    return hex_escapes(os.fsencode(letter))
+
+
+def hex_escapes(data: bytes) -> str:
+    """`data` as escapes alone: "\\x01\\xe9"."""
+    return "".join(f"\\x{byte:02x}" for byte in data)

@@ -43,8 +43,10 @@ _LONGEST = (
     "test_kernels_compile.py",
     "test_docs.py",
     "test_wheel.py",
+    "test_uses.py",
+    "test_fuzz.py",
 )
-"""Files of tests that compile or move most: they begin first, so that no worker is left with one of them at the end."""
+"""Files of tests that take longest, or long and would be last: they begin first, so that no worker ends with one."""
 
 
 @pytest.hookimpl(tryfirst=True)

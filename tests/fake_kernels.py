@@ -248,7 +248,7 @@ def put_on_host(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     for module in (prepared, launching, streams):
         monkeypatch.setattr(module, "cupy", SimpleNamespace(cuda=cuda))
-    monkeypatch.setattr(prepared, "kernels_of", FakeKernels)
+    monkeypatch.setattr(prepared, "gpu_kernels", FakeKernels)
 
 
 def driver_error(what: str) -> BaseException:

@@ -31,7 +31,7 @@ from numpy.lib.recfunctions import repack_fields
 from numpy.typing import NDArray
 
 import gpumerge_cli
-from gpumerge_cli.backends.ladder import NAMES
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import ALGORITHMS
 from gpumerge_cli.order.key_types import DTYPES
@@ -57,7 +57,7 @@ BYTES = [np.dtype(name) for name in ("S1", "S5", "S16", "V3", "V8", "V100")]
 KEYLESS = [np.dtype(name) for name in ("U3", "c8", "O", "f16")]
 """Dtypes that cannot be ordered."""
 
-_KERNELS = ("auto", "auto", *NAMES)
+_KERNELS = ("auto", "auto", *KERNELS)
 _ALGORITHMS = ("auto", "auto", *ALGORITHMS)
 _ITEMS = "an array must hold the same items"
 _REPEATS = 20

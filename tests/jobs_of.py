@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from gpumerge_cli.dataclass import field_names, replace
-from gpumerge_cli.engine.job import Destination, Job, Kind, Operation, Resources
+from gpumerge_cli.engine.job import Destination, Job, Operation, OperationKind, Resources
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.launch import SortRequest
 
@@ -15,7 +15,7 @@ _ITEMS, _RESOURCES = Items(), Resources()
 
 
 def job_of(
-    kind: Kind,
+    kind: OperationKind,
     inputs: Sequence[str],
     output: str = "-",
     items: Items = _ITEMS,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import gpumerge_cli
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import ALGORITHMS
 from gpumerge_cli.order.key_types import DTYPES

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 import gpumerge_cli
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.errors import DeviceError, UsageError
 from tests.oracles import merged_keys, same_bits
 from tests.strategies import key_runs

@@ -63,7 +63,7 @@ def _survives(seconds: float, environment: dict[str, str]) -> None:
 
 
 def test_public_functions_survive_changing_arrays() -> None:
-    _survives(8, {"MALLOC_CHECK_": "3"})
+    _survives(5, {"MALLOC_CHECK_": "3"})
 
 
 def test_every_public_function_is_called() -> None:

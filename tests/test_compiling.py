@@ -43,7 +43,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "PATIENCE", 0.01)
+    monkeypatch.setattr(compiling, "NOTICE_DELAY", 0.01)
 
 
 def until_told(what: str, about: float = 3.0) -> None:
@@ -65,7 +65,7 @@ def test_what_takes_long_is_told_and_timed(impatient: None) -> None:
 
 
 def test_what_is_only_loaded_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "PATIENCE", LONG)
+    monkeypatch.setattr(compiling, "NOTICE_DELAY", LONG)
     heard: list[object] = []
     with compiling.notifying(heard.append), compiling.timed(heard.append), compiling.compiling("the kernels", 3.0):
         pass

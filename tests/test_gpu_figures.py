@@ -322,7 +322,7 @@ def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pyt
     launched: list[int] = []
     monkeypatch.setattr(module, "begin_compiling", lambda *unit: None)
     monkeypatch.setattr(module, "_function", lambda *unit: SimpleNamespace(ptr=9))
-    monkeypatch.setattr(prepared, "kernels_of", module.Kernels)
+    monkeypatch.setattr(prepared, "gpu_kernels", module.Kernels)
     monkeypatch.setattr(launching, "_launch_kernel", lambda *given: launched.append(1))
     monkeypatch.setattr(launching, "launch_dependent", lambda *given: launched.append(1))
     monkeypatch.setattr(prepared, "current_stream", lambda: 0)

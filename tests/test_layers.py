@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import subprocess
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -50,6 +51,8 @@ ENTERED = {
 OF_THE_PACKAGE = {"__version__", "BEGUN"}
 # Rooms that load all their files by their names.
 REGISTRIES = {"backends.variants.lookup", "formats.kinds.lookup"}
+# Modules with a program as a text that starts the command line, in a process of its own.
+STARTING = {"compare.costs"}
 # Outside libraries and the only rooms that may import them.
 LIBRARIES = {
     "typer": {"cli.application"},
@@ -96,6 +99,11 @@ def path_of(module: str) -> Path:
 
 
 @cache
+def nodes(text: str) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(text)))
+
+
+@cache
 def imports(module: str) -> list[str]:
     return imports_of(path_of(module).read_text(), module)
 
@@ -103,7 +111,7 @@ def imports(module: str) -> list[str]:
 def imports_of(text: str, module: str) -> list[str]:
     """The modules that the text of a module imports. Names of the package itself, but for some, import all of it."""
     found = []
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -119,12 +127,29 @@ def imports_of(text: str, module: str) -> list[str]:
     return found
 
 
+def programs(text: str) -> list[str]:
+    """The programs that stand as texts in a module, such as one for python -c: those that import something."""
+    found = []
+    for node in nodes(text):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "import " in node.value:
+            with suppress(SyntaxError):
+                if any(isinstance(one, ast.Import | ast.ImportFrom) for one in nodes(node.value)):
+                    found.append(node.value)
+    return found
+
+
+def imports_of_programs(module: str) -> list[str]:
+    """What programs that stand as texts in a module import, but for the command line where they start it."""
+    found = [name for text in programs(path_of(module).read_text()) for name in imports_of(text, module)]
+    return [name for name in found if name != "gpumerge_cli.__main__" or module not in STARTING]
+
+
 def test_there_are_modules() -> None:
     assert len(modules()) > 30
 
 
 def test_imports_go_down() -> None:
-    for module, name in ((one, name) for one in modules() for name in imports(one)):
+    for module, name in ((one, name) for one in modules() for name in (*imports(one), *imports_of_programs(one))):
         assert name != "gpumerge_cli", f"{module} imports the whole package, or names of it"
         if name.startswith("gpumerge_cli."):
             other = name.removeprefix("gpumerge_cli.")
@@ -150,11 +175,19 @@ def test_names_of_the_package_are_not_passed_over(text: str, found: list[str]) -
     assert imports_of(text, "order.base") == found
 
 
+def test_programs_as_texts_are_seen() -> None:
+    assert programs('run("import sys; from gpumerge_cli.cli import app")') == [
+        "import sys; from gpumerge_cli.cli import app"
+    ]
+    assert programs('"""Modules import from here."""') == []
+    assert {module for module in modules() if programs(path_of(module).read_text())} == STARTING | {"cluster.local"}
+
+
 def called_names(module: str) -> list[ast.Call]:
     """The calls that import a module by a text."""
     return [
         node
-        for node in ast.walk(ast.parse(path_of(module).read_text()))
+        for node in nodes(path_of(module).read_text())
         if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__")
     ]
 

@@ -1,43 +1,90 @@
-"""Each class and each public function has a name of its own, so that a name leads to one definition."""
+"""Each class, alias of a type, public function and constant has a name of its own, which leads to one definition."""
 
 from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
+TWINS = {"backends.cpu", "backends.gpu"}
+"""Rooms whose files of one name have functions of one name: those of two processors."""
+REPEATED = {
+    "job_of": "cli",  # the job of a command's options, in each command's module
+    "open_object": "formats.stores",  # as SCHEMES name the modules
+    "render": "report",  # a report in the form of the module, see CONTRIBUTING.md
+}
+"""Functions that several modules of a room define on purpose: whoever calls one has chosen the module by a name."""
 
 
-def definitions() -> list[tuple[str, str, bool]]:
-    """The public classes and functions at the top of each module: (name, module, whether it is a class)."""
-    return [
-        (node.name, ".".join(path.relative_to(PACKAGE).with_suffix("").parts), isinstance(node, ast.ClassDef))
+def definitions(text: str) -> Iterator[tuple[str, bool]]:
+    """The public names that a module's text defines at its top: (name, whether it is a class or an alias of a type)."""
+    for node in ast.parse(text).body:
+        match node:
+            case ast.ClassDef(name=name):
+                yield name, True
+            case ast.FunctionDef(name=name):
+                yield name, False
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                yield name, name[:1].isupper() and not name.isupper()
+
+
+def shared_names(texts: dict[str, str]) -> dict[str, set[str]]:
+    """The names that several modules define, each with these modules. texts: those of modules, by their names.
+
+    Constants are shared only if the modules are of different rooms.
+    """
+    modules, types = defaultdict(set), set()
+    for module, text in texts.items():
+        for name, is_type in definitions(text):
+            if not name.startswith("_") and name != "TYPE_CHECKING":
+                modules[name].add(module)
+                types |= {name} if is_type else set()
+    return {
+        name: homes
+        for name, homes in modules.items()
+        if len(homes) > 1 and (name in types or not _may_share(name, homes))
+    }
+
+
+def _may_share(name: str, modules: set[str]) -> bool:
+    """Whether modules may have a function or constant of one name."""
+    if name.isupper():
+        return len({module.partition(".")[0] for module in modules}) == 1
+    if {module.rpartition(".")[0] for module in modules} <= TWINS:
+        return len({module.rpartition(".")[2] for module in modules}) == 1 or name.startswith("resolve")
+    return name in REPEATED and all(module.startswith(f"{REPEATED[name]}.") for module in modules)
+
+
+def package() -> dict[str, str]:
+    return {
+        ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path.read_text()
         for path in sorted(PACKAGE.rglob("*.py"))
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
-    ]
-
-
-def shared_names() -> dict[str, set[str]]:
-    """The classes that two modules define, and the functions that two rooms define, each with its rooms."""
-    modules, classes = defaultdict(set), set()
-    for name, module, is_class in definitions():
-        modules[name].add(module)
-        if is_class:
-            classes.add(name)
-    found = {}
-    for name, homes in modules.items():
-        rooms = {module.partition(".")[0] for module in homes}
-        if len(rooms) > 1 or (name in classes and len(homes) > 1):
-            found[name] = rooms
-    return found
+    }
 
 
 def test_there_are_names() -> None:
-    assert len({name for name, _, _ in definitions()}) > 500
+    found = [name for text in package().values() for name, _ in definitions(text)]
+    assert {"Job", "SortedRun", "Step", "KERNELS", "merge_job"} <= {*found}
 
 
 def test_no_name_has_two_meanings() -> None:
-    """A class has one name in the package, a public function one in all rooms: goal 0."""
-    assert shared_names() == {}, "give each of these definitions a name of its own"
+    """Each has one name in the package, but for constants within a room: goal 0."""
+    assert shared_names(package()) == {}, "give each of these definitions a name of its own"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("class Run: ...", "Run = tuple[int, int]"),
+        ("Kind = str", "Kind: TypeAlias = int"),
+        ("NAMES = ()", "NAMES: tuple[str, ...] = ()"),
+        ("begun = []", "def begun(): ..."),
+    ],
+)
+def test_it_sees_every_definition(first: str, second: str) -> None:
+    assert len(shared_names({"cli.one": first, "formats.two": second})) == 1
+    assert len(shared_names({"cli.one": first, "cli.two": second})) == (0 if "NAMES" in first else 1)

@@ -20,7 +20,7 @@ from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.formats.registry import layout_of, open_source
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.plan import Chunk, Plan, Planner, item_blocks, plan_in_spans
+from gpumerge_cli.plan import Chunk, Plan, Planner, item_blocks
 from tests.oracles import merged_keys, merged_records, sorted_lines
 from tests.strategies import Records, as_text, key_runs, line_runs, record_runs
 
@@ -38,6 +38,11 @@ def open_runs(
         path.write_bytes(run)
         sources.append(open_source(str(path), layout_of(str(path), Items(format, dtype, records=records))))
     return sources
+
+
+def plan_in_spans(sources: list[Any], order: Order, chunk_bytes: int) -> Plan:
+    """Chunks as a merge works on them."""
+    return Plan(tuple(chunk for (span,) in Planner(sources, order).spans(chunk_bytes) for chunk in span))
 
 
 def plan_at_once(sources: list[Source], order: Order, chunk_bytes: int) -> Plan:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumerge_cli.cli.options.commands import NAMES
+from gpumerge_cli.cli.options.commands import COMMAND_NAMES
 from gpumerge_cli.native.library import LEVELS
 
 ROOT = Path(__file__).parent.parent
@@ -55,7 +55,7 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
     shared = {name.split(".data/data/")[1] for name in names if ".data/data/" in name}
     assert shared == {
         "share/man/man1/gpumerge.1",
-        *(f"share/man/man1/gpumerge-{name}.1" for name in NAMES),
+        *(f"share/man/man1/gpumerge-{name}.1" for name in COMMAND_NAMES),
         "share/bash-completion/completions/gpumerge",
         "share/zsh/site-functions/_gpumerge",
         "share/fish/vendor_completions.d/gpumerge.fish",

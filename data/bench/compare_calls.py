@@ -39,7 +39,7 @@ def main() -> None:
     import cupy
 
     import gpumerge_cli
-    from gpumerge_cli.backends.gpu.cccl import Algorithm
+    from gpumerge_cli.backends.gpu.cccl import CcclAlgorithm
     from gpumerge_cli.order.kinds import KeyOrder
 
     order, stream = KeyOrder("int", 4), cupy.cuda.get_current_stream().ptr
@@ -51,7 +51,7 @@ def main() -> None:
         a, b = (cupy.sort(cupy.random.randint(-(1 << 31), 1 << 31, half).astype(cupy.int32)) for _ in range(2))
         out, again = cupy.empty(2 * half, cupy.int32), cupy.empty(2 * half, cupy.int32)
         pointers = (a.data.ptr, half, b.data.ptr, half, again.data.ptr)
-        by_cccl = Algorithm("baseline_cccl_merge.cu", "cccl_merges", order, 0, (_CALLS, *pointers))
+        by_cccl = CcclAlgorithm("baseline_cccl_merge.cu", "cccl_merges", order, 0, (_CALLS, *pointers))
 
         def ours(a: cupy.ndarray = a, b: cupy.ndarray = b) -> None:
             for _ in range(_CALLS):
@@ -61,7 +61,7 @@ def main() -> None:
             for _ in range(_CALLS):
                 gpumerge_cli.merge(a, b, out=out)
 
-        def theirs(by_cccl: Algorithm = by_cccl) -> None:
+        def theirs(by_cccl: CcclAlgorithm = by_cccl) -> None:
             by_cccl(stream)
 
         new, into, cccl = each(ours), each(ours_out), each(theirs)

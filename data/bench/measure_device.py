@@ -24,7 +24,7 @@ import cupy
 from measured_on import measured_on
 
 import gpumerge_cli
-from gpumerge_cli.backends.gpu.cccl import Algorithm, installed
+from gpumerge_cli.backends.gpu.cccl import CcclAlgorithm, installed
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order.kinds import KeyOrder, Order
 
@@ -118,7 +118,7 @@ def cccl(file: str, name: str, keys: Any, payload: int, arguments: Sequence[int]
     order = Order.of(str(keys.dtype))
     assert isinstance(order, KeyOrder)
     try:
-        algorithm = Algorithm(file, name, order, payload, arguments)
+        algorithm = CcclAlgorithm(file, name, order, payload, arguments)
     except DeviceError as error:
         print(f"CCCL is left out: {error}", flush=True)
         return []

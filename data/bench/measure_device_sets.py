@@ -28,7 +28,7 @@ from measured_on import measured_on
 import gpumerge_cli
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.backends.gpu import walks
-from gpumerge_cli.backends.gpu.cccl import Algorithm
+from gpumerge_cli.backends.gpu.cccl import CcclAlgorithm
 from gpumerge_cli.backends.gpu.launching import PinnedWord, queue
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch
 from gpumerge_cli.backends.gpu.tree import NO_TEXT
@@ -107,7 +107,7 @@ def rows(dtype: str, shape: str, bits: int, turns: int) -> Iterator[str]:
                 _THRUST[name],
                 ctypes.addressof(counted),
             )
-            theirs = Algorithm("baseline_cccl_set.cu", "cccl_set", order, 0, arguments)
+            theirs = CcclAlgorithm("baseline_cccl_set.cu", "cccl_set", order, 0, arguments)
             taken = milliseconds(partial(theirs, current_stream()), turns, held=False)
             equal = counted.value == found and bool((out[:found] == other[:found]).all())
             thrust, same = f"{taken:.3f} | {taken / alone:.2f}", "yes" if equal else f"NO {counted.value}"

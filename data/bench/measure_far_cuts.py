@@ -21,7 +21,7 @@ from gpumerge_cli.engine.inputs import open_inputs
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.stores import lookup as stores
 from gpumerge_cli.formats.stores.base import Found
-from gpumerge_cli.formats.stores.blocks import BLOCK
+from gpumerge_cli.formats.stores.blocks import BLOCK_BYTES
 from gpumerge_cli.plan import Planner
 
 
@@ -82,7 +82,8 @@ def main() -> None:
         rows.append(f"| {len(chunks)} | {requests:,} | {each:.1f} | {requests * options.milliseconds / 6e4:.1f} |")
         print(rows[-1], flush=True)
     lines = [
-        f"The cuts of {options.inputs} objects of {options.bytes / 1e9:g} GB of int64, in blocks of {BLOCK >> 10} KiB.",
+        f"The cuts of {options.inputs} objects of {options.bytes / 1e9:g} GB of int64, "
+        f"in blocks of {BLOCK_BYTES >> 10} KiB.",
         f"A cut that is searched by itself, as workers of a cluster do, takes {by_itself:,.0f} requests.",
         "`data/bench/measure_far_cuts.py` makes this table.",
         "",

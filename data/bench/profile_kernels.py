@@ -48,7 +48,7 @@ CALLS = {
 
 def names() -> list[str]:
     """The names of all works, in their order."""
-    from gpumerge_cli.backends.ladder import NAMES as KERNELS
+    from gpumerge_cli.backends.ladder import KERNELS
 
     merges = [f"merge of int32 by {kernel}" for kernel in (*KERNELS, "tiled, exact loading")]
     wide = [f"merge of {dtype}" for dtype in ("int64", "float32", "float64")]
@@ -60,7 +60,7 @@ def names() -> list[str]:
 
 def _works() -> Iterator[Callable[[], object]]:
     """The works of `names`. Whatever a work needs is made before it is given."""
-    from gpumerge_cli.backends.ladder import NAMES as KERNELS
+    from gpumerge_cli.backends.ladder import KERNELS
     from gpumerge_cli.launch import LaunchRequest, SortRequest
 
     with _Runs("int32") as (backend, order, workspace):

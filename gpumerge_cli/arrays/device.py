@@ -16,7 +16,7 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.keys import KeyOrder
 
 if TYPE_CHECKING:
-    from gpumerge_cli.backends.gpu.prepared import Operation
+    from gpumerge_cli.backends.gpu.prepared import PreparedOperation
 
 _USUAL = SortRequest()
 
@@ -150,7 +150,7 @@ class DeviceCall:
         with lasting():
             return cupy.empty(self._call.total, self._call.keys.dtype)
 
-    def _prepared(self, operation: Operation, values: Sequence[Any] | None = None) -> Any:
+    def _prepared(self, operation: PreparedOperation, values: Sequence[Any] | None = None) -> Any:
         """The result of a prepared call, as from `run_prepared`; None if this call cannot be prepared.
 
         Further calls of the same kind find it prepared.

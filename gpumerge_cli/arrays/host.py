@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.call import Call
-from gpumerge_cli.arrays.keys import ArrayKeys
+from gpumerge_cli.arrays.keys import Array, ArrayKeys
 from gpumerge_cli.arrays.payload import concatenated, gathered
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.select import host, select
@@ -18,10 +18,9 @@ from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
 
-Array = NDArray[Any]
-Found = Array | tuple[Array, Array]
+ArrayOrPair = Array | tuple[Array, Array]
 """The keys of a result, or with values (keys, values)."""
-Ranks = NDArray[np.int64]
+ItemIndices = NDArray[np.int64]
 """Indices into the concatenated runs."""
 _KEY, _PLACE = "key", "place"
 
@@ -32,7 +31,7 @@ class HostCall:
     def __init__(self, call: Call) -> None:
         self._call = call
 
-    def merge(self, request: LaunchRequest) -> Found:
+    def merge(self, request: LaunchRequest) -> ArrayOrPair:
         """See gpumerge_cli.merge."""
         runs, out = self._runs(self._call.options.backend), self._target()
         if self._call.rows is not None:
@@ -40,7 +39,7 @@ class HostCall:
         runs.merge(request, out.view(runs.keys.items))
         return out
 
-    def sort(self, request: SortRequest) -> Found:
+    def sort(self, request: SortRequest) -> ArrayOrPair:
         """See gpumerge_cli.sort."""
         runs, out = self._runs(self._call.options.backend), self._target()
         if self._call.rows is not None:
@@ -48,7 +47,7 @@ class HostCall:
         runs.sort(request, out.view(runs.keys.items))
         return out
 
-    def argsort(self, request: SortRequest) -> Ranks:
+    def argsort(self, request: SortRequest) -> ItemIndices:
         """See gpumerge_cli.argsort."""
         return self._runs(self._call.options.backend).sorted_ranks(request)
 
@@ -60,7 +59,7 @@ class HostCall:
         """The first item that goes before its predecessor: (the number of its array, its index). None without any."""
         return self._runs("cpu").first_disorder()
 
-    def combine(self, equals: Equals) -> Found:
+    def combine(self, equals: Equals) -> ArrayOrPair:
         """See gpumerge_cli.union."""
         call = self._call
         runs = self._runs("cpu" if call.options.backend == "auto" else call.options.backend)  # as for sets of files
@@ -85,7 +84,7 @@ class HostCall:
         call = self._call
         return np.empty(call.total, call.keys.dtype) if call.options.out is None else call.options.out
 
-    def _gathered(self, runs: HostRuns, ranks: Ranks, out: Array) -> tuple[Array, Array]:
+    def _gathered(self, runs: HostRuns, ranks: ItemIndices, out: Array) -> tuple[Array, Array]:
         """(the keys of these ranks, in `out`; their values)."""
         moved = gathered(self._call.rows or (), ranks)
         out.view(runs.keys.items)[:] = gathered(runs.arrays, ranks)
@@ -128,7 +127,7 @@ class HostRuns:
             after[position : position + len(run)] = run
             position += len(run)
 
-    def merged_ranks(self, request: LaunchRequest) -> Ranks:
+    def merged_ranks(self, request: LaunchRequest) -> ItemIndices:
         """The indices that merge the runs."""
         if self._in_place():
             # A stable sort of sorted runs is their merge. For 10 M numbers, sorting the ranks took a tenth to all of
@@ -156,7 +155,7 @@ class HostRuns:
         if turned is not out:
             out[:] = turned
 
-    def sorted_ranks(self, request: SortRequest) -> Ranks:
+    def sorted_ranks(self, request: SortRequest) -> ItemIndices:
         """The indices that sort the only run."""
         [run] = self.arrays
         if self._in_place():
@@ -220,7 +219,7 @@ class HostRuns:
         finally:
             workspace.close()
 
-    def combined_ranks(self, equals: Equals) -> Ranks:
+    def combined_ranks(self, equals: Equals) -> ItemIndices:
         """The indices of the items of a set. NaTs may be among the items."""
         nats, pairs = self.nats(), self._numbered()
         parts = [pairs.keys.split(each, count) for each, count in zip(pairs.arrays, nats, strict=True)]

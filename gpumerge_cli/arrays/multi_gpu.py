@@ -14,12 +14,9 @@ from gpumerge_cli.arrays.options import check_aligned, check_out, flag, same_sid
 from gpumerge_cli.arrays.payload import contiguous
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.gpu import access as gpu
-from gpumerge_cli.engine.parallel import for_each
+from gpumerge_cli.engine.parallel import FEEDING_THREADS, PART_BYTES, for_each
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import SortRequest
-
-_PART, _MOST_THREADS = 8 << 20, 8
-"""Bytes that are copied to or from a device at once, and threads that copy them."""
 
 
 def in_shares(array: Any) -> bool:
@@ -99,7 +96,7 @@ def _of_host(given: Any, keys: ArrayKeys, backend: Backend, request: SortRequest
     target = np.empty(len(given), keys.dtype) if out is None else out
     source, result = run.view(np.uint8), target.view(keys.items).view(np.uint8)
     policy = backend.resolve_sort(request, keys.order, run.nbytes)
-    size = max(1, _PART // run.itemsize) * run.itemsize
+    size = max(1, PART_BYTES // run.itemsize) * run.itemsize
     workspace = backend.workspace(keys.order, run.nbytes)
 
     def bring(start: int) -> None:
@@ -113,11 +110,11 @@ def _of_host(given: Any, keys: ArrayKeys, backend: Backend, request: SortRequest
 
     try:
         starts = range(0, run.nbytes, size)
-        for_each(starts, bring, min(_MOST_THREADS, max(1, len(starts))))
+        for_each(starts, bring, min(FEEDING_THREADS, max(1, len(starts))))
         workspace.adopt([run.nbytes])
         workspace.sort(policy)
         workspace.synchronize()
-        for_each(starts, fetch, min(_MOST_THREADS, max(1, len(starts))))
+        for_each(starts, fetch, min(FEEDING_THREADS, max(1, len(starts))))
     finally:
         workspace.close()
     turned = keys.turned(run, target.view(keys.items))

@@ -17,17 +17,19 @@ import numpy as np
 from gpumerge_cli.arrays.interchange import as_array, lies_on_gpu
 
 if TYPE_CHECKING:
-    from gpumerge_cli.backends.gpu.prepared import Operation
+    from gpumerge_cli.backends.gpu.prepared import PreparedOperation
 
-Kind = tuple[Any, ...]
+CallKind = tuple[Any, ...]
 
 _MOST_KINDS = 1024
 _INDICES = np.dtype(np.int64)
 _NOWHERE: list[int] = []
-_ready: dict[Kind, Any] = {}
+_ready: dict[CallKind, Any] = {}
 
 
-def kind_of(operation: Operation, arrays: Sequence[Any], descending: bool, values: Any, device: int) -> Kind:
+def kind_of(
+    operation: PreparedOperation, arrays: Sequence[Any], descending: bool, values: Any, device: int
+) -> CallKind:
     """The kind of a call on CuPy arrays of one dtype. values: CuPy arrays of one dtype and shape, or None."""
     if values is None:
         return operation, arrays[0].dtype, descending, len(arrays), device
@@ -35,12 +37,12 @@ def kind_of(operation: Operation, arrays: Sequence[Any], descending: bool, value
     return operation, arrays[0].dtype, descending, len(arrays), device, one.dtype, one.shape[1:]
 
 
-def find_prepared(kind: Kind) -> Any:
+def find_prepared(kind: CallKind) -> Any:
     """The prepared call of this kind (see backends.gpu.prepared); None if there is none yet."""
     return _ready.get(kind)
 
 
-def keep_prepared(kind: Kind, prepared: Any) -> None:
+def keep_prepared(kind: CallKind, prepared: Any) -> None:
     """From now on a call of this kind is launched by `prepared`, unless another thread has kept one before."""
     if len(_ready) >= _MOST_KINDS:
         _ready.clear()  # in one step, as other threads look things up
@@ -48,7 +50,7 @@ def keep_prepared(kind: Kind, prepared: Any) -> None:
 
 
 def run_prepared(
-    operation: Operation, arrays: Sequence[Any], descending: bool, out: Any = None, values: Any = None
+    operation: PreparedOperation, arrays: Sequence[Any], descending: bool, out: Any = None, values: Any = None
 ) -> Any:
     """The result of a call of a known kind, in `out` if that is given; None for all other calls.
 

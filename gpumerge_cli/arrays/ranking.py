@@ -21,7 +21,7 @@ from gpumerge_cli.arrays.interchange import (
     lies_on_gpu,
     name_of,
 )
-from gpumerge_cli.arrays.keys import ArrayKeys, keys_in
+from gpumerge_cli.arrays.keys import Array, ArrayKeys, keys_in
 from gpumerge_cli.arrays.options import check_aligned, flag, same_side, short_repr
 from gpumerge_cli.arrays.run import check_sorted
 from gpumerge_cli.arrays.searching import Side, co_ranks_of_images, search_ranks
@@ -29,8 +29,6 @@ from gpumerge_cli.arrays.signatures import Host, Indices
 from gpumerge_cli.engine.ranks import FixedRanks
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import Extent
-
-Array = NDArray[Any]
 
 
 class _Keywords(TypedDict, total=False):

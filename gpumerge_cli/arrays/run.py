@@ -14,7 +14,7 @@ from gpumerge_cli.arrays.prepared_calls import run_prepared
 from gpumerge_cli.order.equals import Equals
 
 if TYPE_CHECKING:
-    from gpumerge_cli.backends.gpu.prepared import Operation
+    from gpumerge_cli.backends.gpu.prepared import PreparedOperation
 
 
 def check_sorted(call: Call) -> None:
@@ -30,7 +30,7 @@ def run_call(
     options: CallOptions,
     work: Callable[[HostCall | DeviceCall], Any],
     *,
-    usual: Operation | None,
+    usual: PreparedOperation | None,
     counts: bool = False,
     equals: Equals = Equals.ALL,
 ) -> Any:

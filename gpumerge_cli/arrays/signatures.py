@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, TypedDict, TypeVar, Unpack, cast, ove
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.arrays.keys import Array
 from gpumerge_cli.arrays.options import Tuning
 from gpumerge_cli.engine.job import BackendChoice
 
@@ -22,11 +23,9 @@ Host = NDArray[Any] | Sequence[float]
 Strings = list[str] | tuple[str, ...]
 """Values that become an array of strings. A string alone is no array."""
 Indices = NDArray[np.int64]
-_Keys = NDArray[Any]
-_Counts = Indices
 _Rows = Iterable[NDArray[V]]
-_No = Literal[False]
-_Yes = Literal[True]
+No = Literal[False]
+Yes = Literal[True]
 
 
 class CallKeywords(TypedDict, total=False):
@@ -58,115 +57,115 @@ class MergeFunction(Protocol):
 
     @overload
     def __call__(
-        self, *arrays: NDArray[K], values: None = None, counts: _No = False, **options: Unpack[MergeKeywords]
+        self, *arrays: NDArray[K], values: None = None, counts: No = False, **options: Unpack[MergeKeywords]
     ) -> NDArray[K]: ...
     @overload
     def __call__(
-        self, *arrays: NDArray[K], values: _Rows[V], counts: _No = False, **options: Unpack[MergeKeywords]
+        self, *arrays: NDArray[K], values: _Rows[V], counts: No = False, **options: Unpack[MergeKeywords]
     ) -> tuple[NDArray[K], NDArray[V]]: ...
     @overload
     def __call__(
-        self, *arrays: NDArray[K], values: Iterable[Strings], counts: _No = False, **options: Unpack[MergeKeywords]
+        self, *arrays: NDArray[K], values: Iterable[Strings], counts: No = False, **options: Unpack[MergeKeywords]
     ) -> tuple[NDArray[K], NDArray[np.str_]]: ...
     @overload
     def __call__(
-        self, *arrays: NDArray[K], values: Iterable[Any], counts: _No = False, **options: Unpack[MergeKeywords]
+        self, *arrays: NDArray[K], values: Iterable[Any], counts: No = False, **options: Unpack[MergeKeywords]
     ) -> tuple[NDArray[K], NDArray[Any]]: ...
     @overload
     def __call__(
-        self, *arrays: NDArray[K], values: None = None, counts: _Yes, **options: Unpack[MergeKeywords]
-    ) -> tuple[NDArray[K], _Counts]: ...
+        self, *arrays: NDArray[K], values: None = None, counts: Yes, **options: Unpack[MergeKeywords]
+    ) -> tuple[NDArray[K], Indices]: ...
     @overload
     def __call__(
-        self, *arrays: NDArray[K], values: _Rows[V], counts: _Yes, **options: Unpack[MergeKeywords]
-    ) -> tuple[NDArray[K], NDArray[V], _Counts]: ...
+        self, *arrays: NDArray[K], values: _Rows[V], counts: Yes, **options: Unpack[MergeKeywords]
+    ) -> tuple[NDArray[K], NDArray[V], Indices]: ...
     @overload
     def __call__(
-        self, *arrays: NDArray[K], values: Iterable[Strings], counts: _Yes, **options: Unpack[MergeKeywords]
-    ) -> tuple[NDArray[K], NDArray[np.str_], _Counts]: ...
+        self, *arrays: NDArray[K], values: Iterable[Strings], counts: Yes, **options: Unpack[MergeKeywords]
+    ) -> tuple[NDArray[K], NDArray[np.str_], Indices]: ...
     @overload
     def __call__(
-        self, *arrays: NDArray[K], values: Iterable[Any], counts: _Yes, **options: Unpack[MergeKeywords]
-    ) -> tuple[NDArray[K], NDArray[Any], _Counts]: ...
+        self, *arrays: NDArray[K], values: Iterable[Any], counts: Yes, **options: Unpack[MergeKeywords]
+    ) -> tuple[NDArray[K], NDArray[Any], Indices]: ...
     @overload
     def __call__(
         self, *arrays: NDArray[K], values: None = None, counts: bool, **options: Unpack[MergeKeywords]
-    ) -> NDArray[K] | tuple[NDArray[K], _Counts]: ...
+    ) -> NDArray[K] | tuple[NDArray[K], Indices]: ...
     @overload
     def __call__(
         self, *arrays: NDArray[K], values: _Rows[V], counts: bool, **options: Unpack[MergeKeywords]
-    ) -> tuple[NDArray[K], NDArray[V]] | tuple[NDArray[K], NDArray[V], _Counts]: ...
+    ) -> tuple[NDArray[K], NDArray[V]] | tuple[NDArray[K], NDArray[V], Indices]: ...
     @overload
     def __call__(
         self, *arrays: NDArray[K], values: Iterable[Strings], counts: bool, **options: Unpack[MergeKeywords]
-    ) -> tuple[NDArray[K], NDArray[np.str_]] | tuple[NDArray[K], NDArray[np.str_], _Counts]: ...
+    ) -> tuple[NDArray[K], NDArray[np.str_]] | tuple[NDArray[K], NDArray[np.str_], Indices]: ...
     @overload
     def __call__(
         self, *arrays: NDArray[K], values: Iterable[Any], counts: bool, **options: Unpack[MergeKeywords]
-    ) -> tuple[NDArray[K], NDArray[Any]] | tuple[NDArray[K], NDArray[Any], _Counts]: ...
+    ) -> tuple[NDArray[K], NDArray[Any]] | tuple[NDArray[K], NDArray[Any], Indices]: ...
     @overload
     def __call__(
-        self, *arrays: Host, values: None = None, counts: _No = False, **options: Unpack[MergeKeywords]
-    ) -> _Keys: ...
+        self, *arrays: Host, values: None = None, counts: No = False, **options: Unpack[MergeKeywords]
+    ) -> Array: ...
     @overload
     def __call__(
-        self, *arrays: Host, values: _Rows[V], counts: _No = False, **options: Unpack[MergeKeywords]
-    ) -> tuple[_Keys, NDArray[V]]: ...
+        self, *arrays: Host, values: _Rows[V], counts: No = False, **options: Unpack[MergeKeywords]
+    ) -> tuple[Array, NDArray[V]]: ...
     @overload
     def __call__(
-        self, *arrays: Host, values: Iterable[Strings], counts: _No = False, **options: Unpack[MergeKeywords]
-    ) -> tuple[_Keys, NDArray[np.str_]]: ...
+        self, *arrays: Host, values: Iterable[Strings], counts: No = False, **options: Unpack[MergeKeywords]
+    ) -> tuple[Array, NDArray[np.str_]]: ...
     @overload
     def __call__(
-        self, *arrays: Host, values: Iterable[Any], counts: _No = False, **options: Unpack[MergeKeywords]
-    ) -> tuple[_Keys, NDArray[Any]]: ...
+        self, *arrays: Host, values: Iterable[Any], counts: No = False, **options: Unpack[MergeKeywords]
+    ) -> tuple[Array, NDArray[Any]]: ...
     @overload
     def __call__(
-        self, *arrays: Host, values: None = None, counts: _Yes, **options: Unpack[MergeKeywords]
-    ) -> tuple[_Keys, _Counts]: ...
+        self, *arrays: Host, values: None = None, counts: Yes, **options: Unpack[MergeKeywords]
+    ) -> tuple[Array, Indices]: ...
     @overload
     def __call__(
-        self, *arrays: Host, values: _Rows[V], counts: _Yes, **options: Unpack[MergeKeywords]
-    ) -> tuple[_Keys, NDArray[V], _Counts]: ...
+        self, *arrays: Host, values: _Rows[V], counts: Yes, **options: Unpack[MergeKeywords]
+    ) -> tuple[Array, NDArray[V], Indices]: ...
     @overload
     def __call__(
-        self, *arrays: Host, values: Iterable[Strings], counts: _Yes, **options: Unpack[MergeKeywords]
-    ) -> tuple[_Keys, NDArray[np.str_], _Counts]: ...
+        self, *arrays: Host, values: Iterable[Strings], counts: Yes, **options: Unpack[MergeKeywords]
+    ) -> tuple[Array, NDArray[np.str_], Indices]: ...
     @overload
     def __call__(
-        self, *arrays: Host, values: Iterable[Any], counts: _Yes, **options: Unpack[MergeKeywords]
-    ) -> tuple[_Keys, NDArray[Any], _Counts]: ...
+        self, *arrays: Host, values: Iterable[Any], counts: Yes, **options: Unpack[MergeKeywords]
+    ) -> tuple[Array, NDArray[Any], Indices]: ...
     @overload
     def __call__(
         self, *arrays: Host, values: None = None, counts: bool, **options: Unpack[MergeKeywords]
-    ) -> _Keys | tuple[_Keys, _Counts]: ...
+    ) -> Array | tuple[Array, Indices]: ...
     @overload
     def __call__(
         self, *arrays: Host, values: _Rows[V], counts: bool, **options: Unpack[MergeKeywords]
-    ) -> tuple[_Keys, NDArray[V]] | tuple[_Keys, NDArray[V], _Counts]: ...
+    ) -> tuple[Array, NDArray[V]] | tuple[Array, NDArray[V], Indices]: ...
     @overload
     def __call__(
         self, *arrays: Host, values: Iterable[Strings], counts: bool, **options: Unpack[MergeKeywords]
-    ) -> tuple[_Keys, NDArray[np.str_]] | tuple[_Keys, NDArray[np.str_], _Counts]: ...
+    ) -> tuple[Array, NDArray[np.str_]] | tuple[Array, NDArray[np.str_], Indices]: ...
     @overload
     def __call__(
         self, *arrays: Host, values: Iterable[Any], counts: bool, **options: Unpack[MergeKeywords]
-    ) -> tuple[_Keys, NDArray[Any]] | tuple[_Keys, NDArray[Any], _Counts]: ...
+    ) -> tuple[Array, NDArray[Any]] | tuple[Array, NDArray[Any], Indices]: ...
     @overload
     def __call__(
-        self, *arrays: Any, values: None = None, counts: _No = False, **options: Unpack[MergeKeywords]
+        self, *arrays: Any, values: None = None, counts: No = False, **options: Unpack[MergeKeywords]
     ) -> Any: ...
     @overload
     def __call__(
-        self, *arrays: Any, values: Iterable[Any], counts: _No = False, **options: Unpack[MergeKeywords]
+        self, *arrays: Any, values: Iterable[Any], counts: No = False, **options: Unpack[MergeKeywords]
     ) -> tuple[Any, Any]: ...
     @overload
     def __call__(
-        self, *arrays: Any, values: None = None, counts: _Yes, **options: Unpack[MergeKeywords]
+        self, *arrays: Any, values: None = None, counts: Yes, **options: Unpack[MergeKeywords]
     ) -> tuple[Any, Any]: ...
     @overload
     def __call__(
-        self, *arrays: Any, values: Iterable[Any], counts: _Yes, **options: Unpack[MergeKeywords]
+        self, *arrays: Any, values: Iterable[Any], counts: Yes, **options: Unpack[MergeKeywords]
     ) -> tuple[Any, Any, Any]: ...
     @overload
     def __call__(self, *arrays: Any, values: None = None, counts: bool, **options: Unpack[MergeKeywords]) -> Any: ...
@@ -179,115 +178,115 @@ class SetFunction(Protocol):
 
     @overload
     def __call__(
-        self, *arrays: NDArray[K], values: None = None, counts: _No = False, **options: Unpack[SetKeywords]
+        self, *arrays: NDArray[K], values: None = None, counts: No = False, **options: Unpack[SetKeywords]
     ) -> NDArray[K]: ...
     @overload
     def __call__(
-        self, *arrays: NDArray[K], values: _Rows[V], counts: _No = False, **options: Unpack[SetKeywords]
+        self, *arrays: NDArray[K], values: _Rows[V], counts: No = False, **options: Unpack[SetKeywords]
     ) -> tuple[NDArray[K], NDArray[V]]: ...
     @overload
     def __call__(
-        self, *arrays: NDArray[K], values: Iterable[Strings], counts: _No = False, **options: Unpack[SetKeywords]
+        self, *arrays: NDArray[K], values: Iterable[Strings], counts: No = False, **options: Unpack[SetKeywords]
     ) -> tuple[NDArray[K], NDArray[np.str_]]: ...
     @overload
     def __call__(
-        self, *arrays: NDArray[K], values: Iterable[Any], counts: _No = False, **options: Unpack[SetKeywords]
+        self, *arrays: NDArray[K], values: Iterable[Any], counts: No = False, **options: Unpack[SetKeywords]
     ) -> tuple[NDArray[K], NDArray[Any]]: ...
     @overload
     def __call__(
-        self, *arrays: NDArray[K], values: None = None, counts: _Yes, **options: Unpack[SetKeywords]
-    ) -> tuple[NDArray[K], _Counts]: ...
+        self, *arrays: NDArray[K], values: None = None, counts: Yes, **options: Unpack[SetKeywords]
+    ) -> tuple[NDArray[K], Indices]: ...
     @overload
     def __call__(
-        self, *arrays: NDArray[K], values: _Rows[V], counts: _Yes, **options: Unpack[SetKeywords]
-    ) -> tuple[NDArray[K], NDArray[V], _Counts]: ...
+        self, *arrays: NDArray[K], values: _Rows[V], counts: Yes, **options: Unpack[SetKeywords]
+    ) -> tuple[NDArray[K], NDArray[V], Indices]: ...
     @overload
     def __call__(
-        self, *arrays: NDArray[K], values: Iterable[Strings], counts: _Yes, **options: Unpack[SetKeywords]
-    ) -> tuple[NDArray[K], NDArray[np.str_], _Counts]: ...
+        self, *arrays: NDArray[K], values: Iterable[Strings], counts: Yes, **options: Unpack[SetKeywords]
+    ) -> tuple[NDArray[K], NDArray[np.str_], Indices]: ...
     @overload
     def __call__(
-        self, *arrays: NDArray[K], values: Iterable[Any], counts: _Yes, **options: Unpack[SetKeywords]
-    ) -> tuple[NDArray[K], NDArray[Any], _Counts]: ...
+        self, *arrays: NDArray[K], values: Iterable[Any], counts: Yes, **options: Unpack[SetKeywords]
+    ) -> tuple[NDArray[K], NDArray[Any], Indices]: ...
     @overload
     def __call__(
         self, *arrays: NDArray[K], values: None = None, counts: bool, **options: Unpack[SetKeywords]
-    ) -> NDArray[K] | tuple[NDArray[K], _Counts]: ...
+    ) -> NDArray[K] | tuple[NDArray[K], Indices]: ...
     @overload
     def __call__(
         self, *arrays: NDArray[K], values: _Rows[V], counts: bool, **options: Unpack[SetKeywords]
-    ) -> tuple[NDArray[K], NDArray[V]] | tuple[NDArray[K], NDArray[V], _Counts]: ...
+    ) -> tuple[NDArray[K], NDArray[V]] | tuple[NDArray[K], NDArray[V], Indices]: ...
     @overload
     def __call__(
         self, *arrays: NDArray[K], values: Iterable[Strings], counts: bool, **options: Unpack[SetKeywords]
-    ) -> tuple[NDArray[K], NDArray[np.str_]] | tuple[NDArray[K], NDArray[np.str_], _Counts]: ...
+    ) -> tuple[NDArray[K], NDArray[np.str_]] | tuple[NDArray[K], NDArray[np.str_], Indices]: ...
     @overload
     def __call__(
         self, *arrays: NDArray[K], values: Iterable[Any], counts: bool, **options: Unpack[SetKeywords]
-    ) -> tuple[NDArray[K], NDArray[Any]] | tuple[NDArray[K], NDArray[Any], _Counts]: ...
+    ) -> tuple[NDArray[K], NDArray[Any]] | tuple[NDArray[K], NDArray[Any], Indices]: ...
     @overload
     def __call__(
-        self, *arrays: Host, values: None = None, counts: _No = False, **options: Unpack[SetKeywords]
-    ) -> _Keys: ...
+        self, *arrays: Host, values: None = None, counts: No = False, **options: Unpack[SetKeywords]
+    ) -> Array: ...
     @overload
     def __call__(
-        self, *arrays: Host, values: _Rows[V], counts: _No = False, **options: Unpack[SetKeywords]
-    ) -> tuple[_Keys, NDArray[V]]: ...
+        self, *arrays: Host, values: _Rows[V], counts: No = False, **options: Unpack[SetKeywords]
+    ) -> tuple[Array, NDArray[V]]: ...
     @overload
     def __call__(
-        self, *arrays: Host, values: Iterable[Strings], counts: _No = False, **options: Unpack[SetKeywords]
-    ) -> tuple[_Keys, NDArray[np.str_]]: ...
+        self, *arrays: Host, values: Iterable[Strings], counts: No = False, **options: Unpack[SetKeywords]
+    ) -> tuple[Array, NDArray[np.str_]]: ...
     @overload
     def __call__(
-        self, *arrays: Host, values: Iterable[Any], counts: _No = False, **options: Unpack[SetKeywords]
-    ) -> tuple[_Keys, NDArray[Any]]: ...
+        self, *arrays: Host, values: Iterable[Any], counts: No = False, **options: Unpack[SetKeywords]
+    ) -> tuple[Array, NDArray[Any]]: ...
     @overload
     def __call__(
-        self, *arrays: Host, values: None = None, counts: _Yes, **options: Unpack[SetKeywords]
-    ) -> tuple[_Keys, _Counts]: ...
+        self, *arrays: Host, values: None = None, counts: Yes, **options: Unpack[SetKeywords]
+    ) -> tuple[Array, Indices]: ...
     @overload
     def __call__(
-        self, *arrays: Host, values: _Rows[V], counts: _Yes, **options: Unpack[SetKeywords]
-    ) -> tuple[_Keys, NDArray[V], _Counts]: ...
+        self, *arrays: Host, values: _Rows[V], counts: Yes, **options: Unpack[SetKeywords]
+    ) -> tuple[Array, NDArray[V], Indices]: ...
     @overload
     def __call__(
-        self, *arrays: Host, values: Iterable[Strings], counts: _Yes, **options: Unpack[SetKeywords]
-    ) -> tuple[_Keys, NDArray[np.str_], _Counts]: ...
+        self, *arrays: Host, values: Iterable[Strings], counts: Yes, **options: Unpack[SetKeywords]
+    ) -> tuple[Array, NDArray[np.str_], Indices]: ...
     @overload
     def __call__(
-        self, *arrays: Host, values: Iterable[Any], counts: _Yes, **options: Unpack[SetKeywords]
-    ) -> tuple[_Keys, NDArray[Any], _Counts]: ...
+        self, *arrays: Host, values: Iterable[Any], counts: Yes, **options: Unpack[SetKeywords]
+    ) -> tuple[Array, NDArray[Any], Indices]: ...
     @overload
     def __call__(
         self, *arrays: Host, values: None = None, counts: bool, **options: Unpack[SetKeywords]
-    ) -> _Keys | tuple[_Keys, _Counts]: ...
+    ) -> Array | tuple[Array, Indices]: ...
     @overload
     def __call__(
         self, *arrays: Host, values: _Rows[V], counts: bool, **options: Unpack[SetKeywords]
-    ) -> tuple[_Keys, NDArray[V]] | tuple[_Keys, NDArray[V], _Counts]: ...
+    ) -> tuple[Array, NDArray[V]] | tuple[Array, NDArray[V], Indices]: ...
     @overload
     def __call__(
         self, *arrays: Host, values: Iterable[Strings], counts: bool, **options: Unpack[SetKeywords]
-    ) -> tuple[_Keys, NDArray[np.str_]] | tuple[_Keys, NDArray[np.str_], _Counts]: ...
+    ) -> tuple[Array, NDArray[np.str_]] | tuple[Array, NDArray[np.str_], Indices]: ...
     @overload
     def __call__(
         self, *arrays: Host, values: Iterable[Any], counts: bool, **options: Unpack[SetKeywords]
-    ) -> tuple[_Keys, NDArray[Any]] | tuple[_Keys, NDArray[Any], _Counts]: ...
+    ) -> tuple[Array, NDArray[Any]] | tuple[Array, NDArray[Any], Indices]: ...
     @overload
     def __call__(
-        self, *arrays: Any, values: None = None, counts: _No = False, **options: Unpack[SetKeywords]
+        self, *arrays: Any, values: None = None, counts: No = False, **options: Unpack[SetKeywords]
     ) -> Any: ...
     @overload
     def __call__(
-        self, *arrays: Any, values: Iterable[Any], counts: _No = False, **options: Unpack[SetKeywords]
+        self, *arrays: Any, values: Iterable[Any], counts: No = False, **options: Unpack[SetKeywords]
     ) -> tuple[Any, Any]: ...
     @overload
     def __call__(
-        self, *arrays: Any, values: None = None, counts: _Yes, **options: Unpack[SetKeywords]
+        self, *arrays: Any, values: None = None, counts: Yes, **options: Unpack[SetKeywords]
     ) -> tuple[Any, Any]: ...
     @overload
     def __call__(
-        self, *arrays: Any, values: Iterable[Any], counts: _Yes, **options: Unpack[SetKeywords]
+        self, *arrays: Any, values: Iterable[Any], counts: Yes, **options: Unpack[SetKeywords]
     ) -> tuple[Any, Any, Any]: ...
     @overload
     def __call__(self, *arrays: Any, values: None = None, counts: bool, **options: Unpack[SetKeywords]) -> Any: ...

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, TypeVar, Unpack, cast, overload
+from typing import Any, Literal, Protocol, Unpack, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.arrays.signatures import CallKeywords, Host, Indices, Strings
+from gpumerge_cli.arrays.keys import Array
+from gpumerge_cli.arrays.signatures import CallKeywords, Host, Indices, K, No, Strings, V, Yes
 from gpumerge_cli.launch import Algorithm, KernelChoice
-
-K = TypeVar("K", bound=np.generic)
-V = TypeVar("V", bound=np.generic)
-_Keys = NDArray[Any]
-_Counts = Indices
-_No = Literal[False]
-_Yes = Literal[True]
 
 
 class OffersArray(Protocol):
@@ -54,7 +48,7 @@ class OffersStream(Protocol):
     def __arrow_c_stream__(self) -> Any: ...
 
 
-Row = Sequence[Any] | OffersArray | OffersDlpack | OffersCuda | OffersArrow | OffersStream
+ValueArray = Sequence[Any] | OffersArray | OffersDlpack | OffersCuda | OffersArrow | OffersStream
 """One array of values. It is not Any, which may be None: so the result is known for values that may be None."""
 
 
@@ -71,120 +65,120 @@ class SortFunction(Protocol):
 
     @overload
     def __call__(
-        self, array: NDArray[K], *, values: None = None, counts: _No = False, **options: Unpack[SortKeywords]
+        self, array: NDArray[K], *, values: None = None, counts: No = False, **options: Unpack[SortKeywords]
     ) -> NDArray[K]: ...
     @overload
     def __call__(
-        self, array: NDArray[K], *, values: NDArray[V], counts: _No = False, **options: Unpack[SortKeywords]
+        self, array: NDArray[K], *, values: NDArray[V], counts: No = False, **options: Unpack[SortKeywords]
     ) -> tuple[NDArray[K], NDArray[V]]: ...
     @overload
     def __call__(
-        self, array: NDArray[K], *, values: Strings, counts: _No = False, **options: Unpack[SortKeywords]
+        self, array: NDArray[K], *, values: Strings, counts: No = False, **options: Unpack[SortKeywords]
     ) -> tuple[NDArray[K], NDArray[np.str_]]: ...
     @overload
     def __call__(
-        self, array: NDArray[K], *, values: Row, counts: _No = False, **options: Unpack[SortKeywords]
+        self, array: NDArray[K], *, values: ValueArray, counts: No = False, **options: Unpack[SortKeywords]
     ) -> tuple[NDArray[K], NDArray[Any]]: ...
     @overload
     def __call__(
-        self, array: NDArray[K], *, values: None = None, counts: _Yes, **options: Unpack[SortKeywords]
-    ) -> tuple[NDArray[K], _Counts]: ...
+        self, array: NDArray[K], *, values: None = None, counts: Yes, **options: Unpack[SortKeywords]
+    ) -> tuple[NDArray[K], Indices]: ...
     @overload
     def __call__(
-        self, array: NDArray[K], *, values: NDArray[V], counts: _Yes, **options: Unpack[SortKeywords]
-    ) -> tuple[NDArray[K], NDArray[V], _Counts]: ...
+        self, array: NDArray[K], *, values: NDArray[V], counts: Yes, **options: Unpack[SortKeywords]
+    ) -> tuple[NDArray[K], NDArray[V], Indices]: ...
     @overload
     def __call__(
-        self, array: NDArray[K], *, values: Strings, counts: _Yes, **options: Unpack[SortKeywords]
-    ) -> tuple[NDArray[K], NDArray[np.str_], _Counts]: ...
+        self, array: NDArray[K], *, values: Strings, counts: Yes, **options: Unpack[SortKeywords]
+    ) -> tuple[NDArray[K], NDArray[np.str_], Indices]: ...
     @overload
     def __call__(
-        self, array: NDArray[K], *, values: Row, counts: _Yes, **options: Unpack[SortKeywords]
-    ) -> tuple[NDArray[K], NDArray[Any], _Counts]: ...
+        self, array: NDArray[K], *, values: ValueArray, counts: Yes, **options: Unpack[SortKeywords]
+    ) -> tuple[NDArray[K], NDArray[Any], Indices]: ...
     @overload
     def __call__(
         self, array: NDArray[K], *, values: None = None, counts: bool, **options: Unpack[SortKeywords]
-    ) -> NDArray[K] | tuple[NDArray[K], _Counts]: ...
+    ) -> NDArray[K] | tuple[NDArray[K], Indices]: ...
     @overload
     def __call__(
         self, array: NDArray[K], *, values: NDArray[V], counts: bool, **options: Unpack[SortKeywords]
-    ) -> tuple[NDArray[K], NDArray[V]] | tuple[NDArray[K], NDArray[V], _Counts]: ...
+    ) -> tuple[NDArray[K], NDArray[V]] | tuple[NDArray[K], NDArray[V], Indices]: ...
     @overload
     def __call__(
         self, array: NDArray[K], *, values: Strings, counts: bool, **options: Unpack[SortKeywords]
-    ) -> tuple[NDArray[K], NDArray[np.str_]] | tuple[NDArray[K], NDArray[np.str_], _Counts]: ...
+    ) -> tuple[NDArray[K], NDArray[np.str_]] | tuple[NDArray[K], NDArray[np.str_], Indices]: ...
     @overload
     def __call__(
-        self, array: NDArray[K], *, values: Row, counts: bool, **options: Unpack[SortKeywords]
-    ) -> tuple[NDArray[K], NDArray[Any]] | tuple[NDArray[K], NDArray[Any], _Counts]: ...
+        self, array: NDArray[K], *, values: ValueArray, counts: bool, **options: Unpack[SortKeywords]
+    ) -> tuple[NDArray[K], NDArray[Any]] | tuple[NDArray[K], NDArray[Any], Indices]: ...
     @overload
     def __call__(
-        self, array: Host, *, values: None = None, counts: _No = False, **options: Unpack[SortKeywords]
-    ) -> _Keys: ...
+        self, array: Host, *, values: None = None, counts: No = False, **options: Unpack[SortKeywords]
+    ) -> Array: ...
     @overload
     def __call__(
-        self, array: Host, *, values: NDArray[V], counts: _No = False, **options: Unpack[SortKeywords]
-    ) -> tuple[_Keys, NDArray[V]]: ...
+        self, array: Host, *, values: NDArray[V], counts: No = False, **options: Unpack[SortKeywords]
+    ) -> tuple[Array, NDArray[V]]: ...
     @overload
     def __call__(
-        self, array: Host, *, values: Strings, counts: _No = False, **options: Unpack[SortKeywords]
-    ) -> tuple[_Keys, NDArray[np.str_]]: ...
+        self, array: Host, *, values: Strings, counts: No = False, **options: Unpack[SortKeywords]
+    ) -> tuple[Array, NDArray[np.str_]]: ...
     @overload
     def __call__(
-        self, array: Host, *, values: Row, counts: _No = False, **options: Unpack[SortKeywords]
-    ) -> tuple[_Keys, NDArray[Any]]: ...
+        self, array: Host, *, values: ValueArray, counts: No = False, **options: Unpack[SortKeywords]
+    ) -> tuple[Array, NDArray[Any]]: ...
     @overload
     def __call__(
-        self, array: Host, *, values: None = None, counts: _Yes, **options: Unpack[SortKeywords]
-    ) -> tuple[_Keys, _Counts]: ...
+        self, array: Host, *, values: None = None, counts: Yes, **options: Unpack[SortKeywords]
+    ) -> tuple[Array, Indices]: ...
     @overload
     def __call__(
-        self, array: Host, *, values: NDArray[V], counts: _Yes, **options: Unpack[SortKeywords]
-    ) -> tuple[_Keys, NDArray[V], _Counts]: ...
+        self, array: Host, *, values: NDArray[V], counts: Yes, **options: Unpack[SortKeywords]
+    ) -> tuple[Array, NDArray[V], Indices]: ...
     @overload
     def __call__(
-        self, array: Host, *, values: Strings, counts: _Yes, **options: Unpack[SortKeywords]
-    ) -> tuple[_Keys, NDArray[np.str_], _Counts]: ...
+        self, array: Host, *, values: Strings, counts: Yes, **options: Unpack[SortKeywords]
+    ) -> tuple[Array, NDArray[np.str_], Indices]: ...
     @overload
     def __call__(
-        self, array: Host, *, values: Row, counts: _Yes, **options: Unpack[SortKeywords]
-    ) -> tuple[_Keys, NDArray[Any], _Counts]: ...
+        self, array: Host, *, values: ValueArray, counts: Yes, **options: Unpack[SortKeywords]
+    ) -> tuple[Array, NDArray[Any], Indices]: ...
     @overload
     def __call__(
         self, array: Host, *, values: None = None, counts: bool, **options: Unpack[SortKeywords]
-    ) -> _Keys | tuple[_Keys, _Counts]: ...
+    ) -> Array | tuple[Array, Indices]: ...
     @overload
     def __call__(
         self, array: Host, *, values: NDArray[V], counts: bool, **options: Unpack[SortKeywords]
-    ) -> tuple[_Keys, NDArray[V]] | tuple[_Keys, NDArray[V], _Counts]: ...
+    ) -> tuple[Array, NDArray[V]] | tuple[Array, NDArray[V], Indices]: ...
     @overload
     def __call__(
         self, array: Host, *, values: Strings, counts: bool, **options: Unpack[SortKeywords]
-    ) -> tuple[_Keys, NDArray[np.str_]] | tuple[_Keys, NDArray[np.str_], _Counts]: ...
+    ) -> tuple[Array, NDArray[np.str_]] | tuple[Array, NDArray[np.str_], Indices]: ...
     @overload
     def __call__(
-        self, array: Host, *, values: Row, counts: bool, **options: Unpack[SortKeywords]
-    ) -> tuple[_Keys, NDArray[Any]] | tuple[_Keys, NDArray[Any], _Counts]: ...
+        self, array: Host, *, values: ValueArray, counts: bool, **options: Unpack[SortKeywords]
+    ) -> tuple[Array, NDArray[Any]] | tuple[Array, NDArray[Any], Indices]: ...
     @overload
     def __call__(
-        self, array: Any, *, values: None = None, counts: _No = False, **options: Unpack[SortKeywords]
+        self, array: Any, *, values: None = None, counts: No = False, **options: Unpack[SortKeywords]
     ) -> Any: ...
     @overload
     def __call__(
-        self, array: Any, *, values: Row, counts: _No = False, **options: Unpack[SortKeywords]
+        self, array: Any, *, values: ValueArray, counts: No = False, **options: Unpack[SortKeywords]
     ) -> tuple[Any, Any]: ...
     @overload
     def __call__(
-        self, array: Any, *, values: None = None, counts: _Yes, **options: Unpack[SortKeywords]
+        self, array: Any, *, values: None = None, counts: Yes, **options: Unpack[SortKeywords]
     ) -> tuple[Any, Any]: ...
     @overload
     def __call__(
-        self, array: Any, *, values: Row, counts: _Yes, **options: Unpack[SortKeywords]
+        self, array: Any, *, values: ValueArray, counts: Yes, **options: Unpack[SortKeywords]
     ) -> tuple[Any, Any, Any]: ...
     @overload
     def __call__(self, array: Any, *, values: None = None, counts: bool, **options: Unpack[SortKeywords]) -> Any: ...
     @overload
-    def __call__(self, array: Any, *, values: Row, counts: bool, **options: Unpack[SortKeywords]) -> Any: ...
+    def __call__(self, array: Any, *, values: ValueArray, counts: bool, **options: Unpack[SortKeywords]) -> Any: ...
 
 
 def as_sort(function: Callable[..., Any]) -> SortFunction:

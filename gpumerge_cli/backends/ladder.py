@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import os
 
-FOLDER = os.path.join(os.path.dirname(__file__), "variants")
+VARIANTS_FOLDER = os.path.join(os.path.dirname(__file__), "variants")
 
 
 def _rungs() -> dict[str, str]:
     found = {}
-    for file in os.listdir(FOLDER):
+    for file in os.listdir(VARIANTS_FOLDER):
         number, _, name = file.removeprefix("rung").removesuffix(".py").partition("_")
         if number.isdecimal() and file == f"rung{number}_{name}.py":
             found[int(number), name] = file
     return {name: found[number, name].removesuffix(".py") for number, name in sorted(found)}
 
 
-MODULES = _rungs()
+VARIANT_MODULES = _rungs()
 """The modules in backends.variants that register variants, by the variants' names, the simplest first."""
-NAMES: tuple[str, ...] = tuple(MODULES)
+KERNELS: tuple[str, ...] = tuple(VARIANT_MODULES)

@@ -15,11 +15,11 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError, input_error
 from gpumerge_cli.line_file import LineFile, whole_lines
 
-COLUMNS = (
+LOG_COLUMNS = (
     "Seq", "Host", "Starttime", "JobRuntime", "Send", "Receive", "Exitval", "Signal", "Command",
     "Bytes", "Backend", "Kernel",
 )  # fmt: skip
-_HEADER = "\t".join(COLUMNS)
+_HEADER = "\t".join(LOG_COLUMNS)
 _ROUNDING = 0.001
 """The rounding of times in the log, in seconds."""
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.results.run import JobReport
 
 FileUse = Literal["read", "written", "report", "place"]
-State = Literal["done", "skipped", "failed", "left"]
+JobState = Literal["done", "skipped", "failed", "left"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Result:
     """The result of a job."""
 
     job: BatchJob
-    state: State
+    state: JobState
     """"skipped" if an earlier run had done it; "left" if it never began because another job failed."""
     exit_code: int = 0
     """The exit code of the job's command line."""

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from gpumerge_cli.cli.failures import describe_failure
 from gpumerge_cli.cli.help import help_text, wanted_help
-from gpumerge_cli.cli.options.commands import NAMES, command
+from gpumerge_cli.cli.options.commands import COMMAND_NAMES, command
 from gpumerge_cli.cli.setting_files import anything_set
 from gpumerge_cli.cli.signals import handle_signals, stop_signal
 from gpumerge_cli.errors import Interrupted, OutputError, UsageError, lack_of_descriptors
@@ -64,7 +64,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
     try:
         with command_line(arguments):
             name, *words = arguments
-            if name in NAMES:  # as Typer would do, whose import takes as long as merging 50 MB
+            if name in COMMAND_NAMES:  # as Typer would do, whose import takes as long as merging 50 MB
                 from gpumerge_cli.cli.dispatch import run_command
 
                 return run_command(name, words, settings)

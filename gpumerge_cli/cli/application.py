@@ -13,13 +13,13 @@ from typing import Annotated, Any
 import typer
 
 from gpumerge_cli.cli.help import help_text, version_text
-from gpumerge_cli.cli.options.commands import COMMANDS, NAMES, command
+from gpumerge_cli.cli.options.commands import COMMAND_NAMES, COMMANDS, command
 from gpumerge_cli.cli.scan import Operand, scan
 from gpumerge_cli.cli.values import read_value
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.suggestions import nearest
 
-Run = Callable[[Sequence[str]], int]
+RunCommand = Callable[[Sequence[str]], int]
 """Runs a command line, the command's name first, and returns the exit code."""
 
 _OWN = command("")
@@ -27,7 +27,7 @@ _UNREAD = {"allow_extra_args": True, "ignore_unknown_options": True, "help_optio
 """The settings of a command's context that have Typer take any words."""
 
 
-def application(run: Run) -> typer.Typer:
+def application(run: RunCommand) -> typer.Typer:
     """gpumerge's own options and its commands. A command calls `run` with its words, and exits with its code.
 
     Typer takes the first -- of a command's words away: write two where the command is to get one.
@@ -42,7 +42,7 @@ def application(run: Run) -> typer.Typer:
     return made
 
 
-def invoke_typer(arguments: Sequence[str], run: Run) -> int:
+def invoke_typer(arguments: Sequence[str], run: RunCommand) -> int:
     """Carry out a command line that begins with no command; the exit code. Raises UsageError for a mistake in it."""
     # Not `made()`: that turns interrupts, closed pipes and wrong usage into its own messages and codes.
     group = typer.main.get_command(application(run))
@@ -54,7 +54,7 @@ def invoke_typer(arguments: Sequence[str], run: Run) -> int:
         return ending.exit_code
     except typer.TyperException as error:
         what, way_out = f"{error.message[:1].lower()}{error.message[1:]}", f"see {_OWN.path} --help"
-        near = nearest("".join(others[:1]), NAMES)
+        near = nearest("".join(others[:1]), COMMAND_NAMES)
         raise UsageError(what.rstrip("."), way_out=f"did you mean {near}? {way_out}" if near else way_out) from error
     return 0
 
@@ -69,7 +69,7 @@ def _apart(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return own, []
 
 
-def _runner_of(run: Run, name: str) -> Callable[[typer.Context], None]:
+def _runner_of(run: RunCommand, name: str) -> Callable[[typer.Context], None]:
     def run_words(context: typer.Context) -> None:
         raise typer.Exit(run([name, *context.args]))
 

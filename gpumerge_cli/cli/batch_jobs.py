@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 from gpumerge_cli.batch.spec import FileUse, JobCommand, JobOption
 from gpumerge_cli.cli.options.commands import command, options_of
 from gpumerge_cli.cli.options.groups import Options
-from gpumerge_cli.cli.options.model import Written
+from gpumerge_cli.cli.options.model import WrittenValue
 from gpumerge_cli.cli.options.typed import (
     CheckOptions,
     CombineOptions,
@@ -59,7 +59,7 @@ def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str 
     from gpumerge_cli.cli import check, join, merge, rank, sets, sort
 
     settings = Settings(leaving_out=_NOT_OF_JOBS | _SHARED | {"report", "files0-from"})
-    ahead: dict[str, list[Written]] = {
+    ahead: dict[str, list[WrittenValue]] = {
         "fsync": [True] * durable,
         "temporary-directory": list(map(os.path.abspath, folders)),
         "cluster": [] if cluster is None else [cluster],
@@ -67,7 +67,7 @@ def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str 
     makers: dict[str, JobOf] = {
         "merge": _of_options("merge", MergeOptions, merge.job_of),
         **{name: _of_options(name, CombineOptions, sets.set_of) for name in SETS},
-        "compare": _of_options("compare", CompareOptions, sets.columns_of),
+        "compare": _of_options("compare", CompareOptions, sets.comparison_job),
         "join": _of_options("join", JoinOptions, join.job_of),
         "rank": _of_options("rank", RankOptions, rank.job_of),
         "sort": sort.job_of,
@@ -110,13 +110,13 @@ def _options(operation: str) -> dict[str, JobOption]:
     return found
 
 
-def _set(settings: Settings, name: str, given: Collection[str]) -> dict[str, list[Written]]:
+def _set(settings: Settings, name: str, given: Collection[str]) -> dict[str, list[WrittenValue]]:
     """The settings of options that a job does not name; see batch.spec.JobCommand.settings."""
     others = settings.others(name, {key.replace("-", "_") for key in given})
     return {option.name: [_absolute(one) if option.takes_path else one for one in values] for option, values in others}
 
 
-def _absolute(path: Written) -> Written:
+def _absolute(path: WrittenValue) -> WrittenValue:
     return path if isinstance(path, bool) or is_url(path) else os.path.abspath(path)
 
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpumerge_cli.batch.runner import in_order
-from gpumerge_cli.batch.spec import BatchJob, Result, State
+from gpumerge_cli.batch.spec import BatchJob, JobState, Result
 from gpumerge_cli.report.terminal import PlainConsole, fitted, plain_table
 from gpumerge_cli.units import format_bytes, format_counted, format_seconds, format_throughput, visible
 
@@ -96,7 +96,7 @@ def show_results(results: Sequence[Result], seconds: float, *, stats: bool) -> N
         _show_table(results, console)
     nbytes = sum(result.nbytes for result in results)
     counts = Counter(result.state for result in results)
-    states = ", ".join(f"{counts[state]} {_WORDS.get(state, state)}" for state in get_args(State) if counts[state])
+    states = ", ".join(f"{counts[state]} {_WORDS.get(state, state)}" for state in get_args(JobState) if counts[state])
     rate = f", {format_throughput(nbytes, seconds)}" if nbytes else ""
     jobs = format_counted(len(results), "job")
     console.print(Text(f"{jobs}: {states}; {format_bytes(nbytes)} in {format_seconds(seconds)}{rate}"), soft_wrap=True)

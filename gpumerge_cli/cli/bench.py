@@ -42,7 +42,7 @@ def run_bench(options: BenchOptions) -> None:
 
 def _measure(options: BenchOptions) -> BenchReport:
     from gpumerge_cli import __version__
-    from gpumerge_cli.backends.ladder import NAMES as KERNELS
+    from gpumerge_cli.backends.ladder import KERNELS
     from gpumerge_cli.backends.select import select
     from gpumerge_cli.compare.bench import measure_cases
     from gpumerge_cli.compare.bench_cases import preset

@@ -20,7 +20,7 @@ from gpumerge_cli.cli.keyspec import (
     parse_sort_word,
 )
 from gpumerge_cli.cli.options.commands import command
-from gpumerge_cli.cli.options.model import Option, Value, Written
+from gpumerge_cli.cli.options.model import Option, Value, WrittenValue
 from gpumerge_cli.cli.options.typed import SortOptions
 from gpumerge_cli.cli.scan import ENDING, Operand, last_value, scan
 from gpumerge_cli.cli.values import OptionValue, given_twice, make_options, read_value
@@ -131,7 +131,7 @@ class _Reading:
     check: str = ""
     """"c", "C", or "" for no check."""
 
-    def take(self, option: Option, value: Written, written: str) -> None:
+    def take(self, option: Option, value: WrittenValue, written: str) -> None:
         """Take an option with a value, see OptionValue."""
         self.given.add(option.parameter)
         if value is False:

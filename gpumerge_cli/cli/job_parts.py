@@ -17,16 +17,18 @@ from gpumerge_cli.cli.options.groups import (
     InputOptions,
     LaunchOptions,
     OrderOptions,
+    OutputOptions,
     RecordOptions,
     ResourceOptions,
 )
+from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.job import Resources
+    from gpumerge_cli.engine.job import Job, Operation, Resources
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import RecordRequest
     from gpumerge_cli.launch import LaunchRequest
@@ -104,6 +106,25 @@ def resources(options: ResourceOptions) -> Resources:
     if isinstance(options, ClusterOptions):
         on = replace(on, cluster=options.cluster, cluster_wait=float(options.cluster_wait))
     return on
+
+
+def job_to_output(
+    names: tuple[str, ...], items: Items, operation: Operation, output: str, on: Resources, options: OutputOptions
+) -> Job:
+    """The job of these inputs, whose output is named `output`.
+
+    Raises UsageError if the file of an option would replace another file of the job.
+    """
+    from gpumerge_cli.engine.job import Destination, Job
+    from gpumerge_cli.formats.part_names import part_names
+
+    parts, count_to = (options.parts, options.count_to) if isinstance(options, CountOptions) else (None, None)
+    files = (*names, *part_names(output, parts))
+    check_report_place(count_to, files, "--count-to")
+    files = files if count_to is None else (*files, count_to)
+    check_report_place(options.report, files)
+    check_report_place(on.run_log, files, "--run-log")
+    return Job(names, items, operation, Destination(output, parts, durable=options.fsync), on)
 
 
 def margin_of(options: CountOptions) -> Margin | None:

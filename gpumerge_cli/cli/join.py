@@ -13,7 +13,7 @@ from gpumerge_cli.cli.join_keys import columns_of, given_fields, join_keys
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRS, TYPES, Join
+from gpumerge_cli.order.joins import JOIN_TYPES, ONLY_A, ONLY_B, PAIRS, Join
 from gpumerge_cli.order.key_kinds import KINDS
 from gpumerge_cli.order.rules import NEWLINE, NUL
 
@@ -182,4 +182,4 @@ def _shows(options: JoinOptions) -> int:
         for number in (*options.unpaired, *options.only_unpaired):
             shows |= _UNPAIRED[number]
         return shows
-    return TYPES[options.type]
+    return JOIN_TYPES[options.type]

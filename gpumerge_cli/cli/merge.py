@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.comparing import run_comparison
-from gpumerge_cli.cli.job_parts import file_names, items_of, launch_of, margin_of, resources
+from gpumerge_cli.cli.job_parts import file_names, items_of, job_to_output, launch_of, margin_of, resources
 from gpumerge_cli.cli.messages import print_report
-from gpumerge_cli.cli.options.groups import CountOptions, MergingOptions
+from gpumerge_cli.cli.options.groups import MergingOptions
 from gpumerge_cli.cli.options.typed import JoinOptions, MergeOptions
-from gpumerge_cli.cli.perform import check_report_place, progress_bar, run_job, wants_bar
+from gpumerge_cli.cli.perform import progress_bar, run_job, wants_bar
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.order.equals import Equals
@@ -31,23 +31,9 @@ def run_merge(options: MergeOptions) -> None:
 
 def merge_job(options: MergingOptions, operation: Operation) -> Job:
     """The job of sorted files that the options name, with this operation on them. Raises GpumergeError."""
-    from gpumerge_cli.engine.job import Destination, Job
-    from gpumerge_cli.formats.part_names import part_names
-
     names = file_names(options)
-    output, parts, count_to = "-" if options.output is None else options.output, None, None
-    if isinstance(options, CountOptions):
-        parts, count_to = options.parts, options.count_to
-    files = (*names, *part_names(output, parts))
-    check_report_place(count_to, files, "--count-to")
-    check_report_place(options.report, files if count_to is None else (*files, count_to))
-    return Job(
-        names,
-        items_of(options, names),
-        operation,
-        Destination(output, parts, durable=options.fsync),
-        resources(options),
-    )
+    output = "-" if options.output is None else options.output
+    return job_to_output(names, items_of(options, names), operation, output, resources(options), options)
 
 
 def job_of(options: MergeOptions) -> Job:

@@ -33,11 +33,11 @@ def run_path(options: PathOptions) -> None:
     devices = (options.device,) if options.device else None
     on = Resources(options.backend, devices, options.threads, folders=options.temporary_directory)
     requested_variant(launch)
-    draw = _drawing(output, names)
+    draw_path = _drawing(output, names)
     loaded = _loaded(names, how, on) if not items else _words(items, how)
     report = _trace(loaded, on, launch, options.rank, options.rounds)
-    if draw is not None:
-        lacking = draw(report)
+    if draw_path is not None:
+        lacking = draw_path(report)
         if lacking and sys.stderr is not None:
             message = (
                 f"{visible(str(output))}: its font lacks {lacking}, which are drawn as boxes; a .svg figure shows them"
@@ -74,13 +74,13 @@ def _drawing(output: str | None, inputs: tuple[str, ...]) -> Callable[[PathRepor
     if os.path.isdir(output):
         raise OutputError("is a directory", where=output, way_out="name a file")
     try:
-        from gpumerge_cli.report.path_figure import draw
+        from gpumerge_cli.report.path_figure import draw_path
     except ImportError as error:
         raise UsageError(
             f"--output: matplotlib cannot be imported ({error})",
             way_out="pip install 'gpumerge[plot]', or leave --output out",
         ) from error
-    return lambda report: draw(report, output)
+    return lambda report: draw_path(report, output)
 
 
 def _loaded(names: tuple[str, ...], items: Items, on: Resources) -> LoadedRuns:

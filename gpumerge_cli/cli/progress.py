@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-PATIENCE = 1.0
+BAR_DELAY = 1.0
 """Seconds of work before a bar shows."""
 
 
@@ -19,10 +19,10 @@ PATIENCE = 1.0
 def bar(console: Console | None = None, patience: float | None = None) -> Iterator[ProgressBar]:
     """A bar that disappears at the end. Any thread may call its methods.
 
-    It shows once the work has taken `patience` seconds, by default PATIENCE, whether they are called meanwhile
+    It shows once the work has taken `patience` seconds, by default BAR_DELAY, whether they are called meanwhile
     or not; at once if these are none. Rich is not imported for shorter work.
     """
-    shown, wait = ProgressBar(console), PATIENCE if patience is None else patience
+    shown, wait = ProgressBar(console), BAR_DELAY if patience is None else patience
     timer = Timer(wait, shown.show)
     timer.daemon = True
     if wait:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpumerge_cli.cli.options.commands import COMMANDS
-from gpumerge_cli.cli.options.model import Command, Option, Written
+from gpumerge_cli.cli.options.model import Command, Option, WrittenValue
 from gpumerge_cli.cli.values import OptionValue, read_values, unknown_option
 from gpumerge_cli.errors import UsageError
 
@@ -82,7 +82,7 @@ def read_words(row: Command, words: Sequence[str], settings: Settings | None = N
     return read_values(row, option_values, operands, settings)
 
 
-def _goes_on(option: Option, value: Written) -> bool:
+def _goes_on(option: Option, value: WrittenValue) -> bool:
     return option.goes_on != "" and isinstance(value, str) and re.fullmatch(option.goes_on, value, re.ASCII) is not None
 
 

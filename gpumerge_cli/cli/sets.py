@@ -37,10 +37,10 @@ def run_compare(options: CompareOptions) -> None:
     """Carry out the command line of compare. Raises GpumergeError."""
     # As comm, it says nothing but what is asked for.
     options = options if options.verbose else options.changed(quiet=True)
-    merge.run_and_report(columns_of(options), options)
+    merge.run_and_report(comparison_job(options), options)
 
 
-def columns_of(options: CompareOptions) -> Job:
+def comparison_job(options: CompareOptions) -> Job:
     """The comparison of two inputs that options ask for. Raises GpumergeError."""
     job = merge.merge_job(options, _columns(options))
     if len(job.inputs) != 2:

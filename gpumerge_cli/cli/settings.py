@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Literal
 
 from gpumerge_cli.cli.options.commands import COMMANDS, options_of
-from gpumerge_cli.cli.options.model import Command, Option, Written
+from gpumerge_cli.cli.options.model import Command, Option, WrittenValue
 from gpumerge_cli.cli.setting_files import PREFIX, project_file, set_variables, user_file
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError
@@ -82,7 +82,7 @@ class Settings:
         self.used.update(dict.fromkeys((*option.names, *option.off), setting.source))
         return value
 
-    def others(self, command: str, given: Collection[str]) -> Iterator[tuple[Option, list[Written]]]:
+    def others(self, command: str, given: Collection[str]) -> Iterator[tuple[Option, list[WrittenValue]]]:
         """Use the settings of options whose parameters are not among `given`: each option, with its values unread."""
         # Keys that are given, by one of two options, stand for all keys.
         taken = {*given, *_KEYS} if _KEYS.intersection(given) else given

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.cli.chosen_format import binary_by_suffix, chosen_format
 from gpumerge_cli.cli.comparing import run_comparison
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
-from gpumerge_cli.cli.job_parts import margin_of, record_options, resources
+from gpumerge_cli.cli.job_parts import job_to_output, margin_of, record_options, resources
 from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.messages import print_message, tell_of_suffix
 from gpumerge_cli.cli.notices import notices
-from gpumerge_cli.cli.perform import check_report_place, progress_bar, run_job, wants_bar
+from gpumerge_cli.cli.perform import progress_bar, run_job, wants_bar
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import DisorderError, UsageError
@@ -185,19 +185,9 @@ def _filled(command: SortCommand) -> SortCommand:
 
 
 def _job(command: SortCommand) -> Job:
-    from gpumerge_cli.engine.job import Destination, Job
-    from gpumerge_cli.formats.part_names import part_names
-
-    options = command.options
-    inputs, items = _inputs(command), _items(command)
-    operation = _operation(command, items)
-    output = Destination(_output(command), options.parts, durable=options.fsync)
-    files = (*inputs, *part_names(output.name, output.parts))
-    check_report_place(options.count_to, files, "--count-to")
-    files = files if options.count_to is None else (*files, options.count_to)
-    check_report_place(options.report, files)
-    check_report_place(options.run_log, files, "--run-log")
-    return Job(inputs, items, operation, output, _resources(command))
+    items = _items(command)
+    operation, output = _operation(command, items), _output(command)
+    return job_to_output(_inputs(command), items, operation, output, _resources(command), command.options)
 
 
 def _operation(command: SortCommand, items: Items) -> Operation:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpumerge_cli.cli.conflicts import check_conflicts
 from gpumerge_cli.cli.gnu_values import parse_numbers, parse_whole
-from gpumerge_cli.cli.options.model import Command, Option, Value, Written
-from gpumerge_cli.cli.options.typed import OPTIONS
+from gpumerge_cli.cli.options.model import Command, Option, Value, WrittenValue
+from gpumerge_cli.cli.options.typed import OPTION_TYPES
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.suggestions import did_you_mean, nearest
 
@@ -22,7 +22,7 @@ class OptionValue(NamedTuple):
     """An option with one value."""
 
     option: Option
-    value: Written
+    value: WrittenValue
     written: str
     """The name by which the option was given, but whole."""
 
@@ -62,7 +62,7 @@ def make_options(
     values = {**_defaults(row), **named}
     check_conflicts(row, values, given)
     written = tuple(one for one in sequence if one in ("key", "field"))
-    return OPTIONS[row.name]({**values, "command": row.name, "given": given, "sequence": written})
+    return OPTION_TYPES[row.name]({**values, "command": row.name, "given": given, "sequence": written})
 
 
 @cache
@@ -75,7 +75,7 @@ def _defaults(row: Command) -> dict[str, Value]:
     return values
 
 
-def read_all(option: Option, values: Sequence[Written], written: str) -> Value:
+def read_all(option: Option, values: Sequence[WrittenValue], written: str) -> Value:
     """The value of an option that is given once for each of `values`, None for none. Raises UsageError as read_value.
 
     It is a tuple if the option may be given again. Otherwise the last value counts, and if `once`, all must be equal.
@@ -88,7 +88,7 @@ def read_all(option: Option, values: Sequence[Written], written: str) -> Value:
     return read_value(option, values[-1], written) if values else None
 
 
-def read_value(option: Option, value: Written, written: str = "") -> Value:
+def read_value(option: Option, value: WrittenValue, written: str = "") -> Value:
     """The value of an option, read. Raises UsageError, naming the option as `written`.
 
     Words that GNU sort takes are left as they are: they may be shortened, and are checked where they are used.
@@ -116,7 +116,7 @@ def read_value(option: Option, value: Written, written: str = "") -> Value:
     return text
 
 
-def given_twice(written: str, first: Written, other: Written) -> UsageError:
+def given_twice(written: str, first: WrittenValue, other: WrittenValue) -> UsageError:
     """The error for two values of an option that takes one. written: the option."""
     what = f"{written} is given twice, as {first!r} and as {other!r}"
     return UsageError(what, way_out=f"leave one {written} out")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import ClusterError
 
 if TYPE_CHECKING:
     from distributed import Client
+
+Answer = TypeVar("Answer")
 
 ANSWER_SECONDS = 30.0
 """Seconds in which the cluster must answer a call, and in which the answer of a task that is done must come."""
@@ -28,21 +30,27 @@ class ListedWorker:
     """Those that Dask gives it."""
 
 
-def await_call(client: Client, call: Callable[[], Awaitable[Any]], seconds: float = ANSWER_SECONDS) -> Any:
+def await_call(client: Client, call: Callable[[], Awaitable[Answer]], seconds: float = ANSWER_SECONDS) -> Answer:
     """The outcome of a call of a client's method, made in its event loop, where it can be awaited.
 
     Raises TimeoutError if it does not come in time.
     """
 
-    async def outcome() -> Any:
+    async def outcome() -> Answer:
         return await call()
 
-    return client.sync(outcome, callback_timeout=seconds)
+    found: Answer = client.sync(outcome, callback_timeout=seconds)
+    return found
 
 
 def run_on_all(
-    client: Client, function: Callable[[Any], Any], argument: Any, *, on_error: str, seconds: float = ANSWER_SECONDS
-) -> Any:
+    client: Client,
+    function: Callable[..., object],
+    argument: object,
+    *,
+    on_error: str,
+    seconds: float = ANSWER_SECONDS,
+) -> object:
     """See Client.run. Raises TimeoutError if a worker that goes away at this moment never answers."""
     return await_call(client, lambda: client.run(function, argument, on_error=on_error), seconds)
 
@@ -50,10 +58,10 @@ def run_on_all(
 def call_each(
     client: Client,
     addresses: Iterable[str],
-    call: Callable[[str], Awaitable[Any]],
+    call: Callable[[str], Awaitable[Answer]],
     seconds: float,
     grace: float,
-) -> dict[str, Any]:
+) -> dict[str, Answer | BaseException]:
     """The outcomes of a call for each worker, by their addresses; the errors of those that raise.
 
     Workers that do not answer are left out: one that is frozen, or cut off, must not keep others waiting for long.
@@ -61,7 +69,7 @@ def call_each(
     more. Raises ClusterError if the scheduler goes away.
     """
 
-    async def outcomes() -> dict[str, Any]:
+    async def outcomes() -> dict[str, Answer | BaseException]:
         call_of = {address: asyncio.ensure_future(call(address)) for address in addresses}
         waiting, start = set(call_of.values()), time.monotonic()
         try:
@@ -75,7 +83,7 @@ def call_each(
         done = {address: one for address, one in call_of.items() if one.done() and not one.cancelled()}
         return {address: one.exception() or one.result() for address, one in done.items()}
 
-    found: dict[str, Any] = client.sync(outcomes)
+    found: dict[str, Answer | BaseException] = client.sync(outcomes)
     check_alive(client)
     return found
 

@@ -85,7 +85,7 @@ class ClusterTeam:
             names = tuple(source.name for source in work.sources)
             seen = tuple(file_state(name) for name in names)
             job = replace(job, inputs=names, operation=operation, items=replace(job.items, shown=None))
-            return replace(_shipment(work, job, seen, spots), runs=True, dtype=run_dtype(inputs.dtype))
+            return replace(_shipment(work, job, seen, spots), merges_runs=True, dtype=run_dtype(inputs.dtype))
         copies = inputs.layout.items.copies or [None] * len(inputs.names)
         found = (file_state(name if one is None else one.path) for name, one in zip(inputs.names, copies, strict=True))
         tagged = tuple(replace(one, tag=source.tag) for one, source in zip(found, work.sources, strict=True))

@@ -14,7 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends import select
@@ -41,6 +41,9 @@ from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.native.cuts import Cut
 from gpumerge_cli.plan import Chunk, Planner, ends_of
+
+if TYPE_CHECKING:
+    from distributed import Worker
 
 _MOST_OPEN = 4
 """Runs that a worker keeps open. Those of clients that went away without a word are closed when others come."""
@@ -86,7 +89,7 @@ class _OpenRun:
     def _sources(self) -> Sequence[Source]:
         """The inputs, opened by name. Raises InputError or ClusterError for one that is not as the client sees it."""
         shipment = self.shipment
-        if shipment.runs:
+        if shipment.merges_runs:
             paths = (one.path for one in shipment.inputs)
             return open_runs(paths, shipment.dtype, shipment.work.order.end, self._stack)
         job = shipment.work.job
@@ -213,7 +216,7 @@ def find_cuts(packed: PackedShipment, chunk: Chunk, targets: Sequence[int]) -> l
         return open_run.planner.near(targets, *ends_of(chunk))
 
 
-def probe(packed: PackedShipment, dask_worker: Any = None) -> WorkerStatus | GpumergeError:
+def probe(packed: PackedShipment, dask_worker: Worker | None = None) -> WorkerStatus | GpumergeError:
     """Check whether this worker can do the tasks of a run: it sees the same inputs, and can write to the output.
 
     dask_worker: this worker, which Dask fills in.
@@ -242,7 +245,7 @@ def probe(packed: PackedShipment, dask_worker: Any = None) -> WorkerStatus | Gpu
         return error
 
 
-async def probe_in_thread(packed: PackedShipment, dask_worker: Any = None) -> WorkerStatus | GpumergeError:
+async def probe_in_thread(packed: PackedShipment, dask_worker: Worker | None = None) -> WorkerStatus | GpumergeError:
     """See probe, in a thread: stores and file systems may be slow, and Dask must go on meanwhile."""
     return await asyncio.to_thread(probe, packed, dask_worker)
 
@@ -273,7 +276,7 @@ def check_version(version: str) -> None:
 def _check_files(shipment: Shipment) -> None:
     """See check_inputs; waits a while for runs and copies that other machines have just made."""
     until = time.monotonic() + _PATIENCE
-    new = shipment.runs or any(shipment.work.job.items.copies)
+    new = shipment.merges_runs or any(shipment.work.job.items.copies)
     while new and time.monotonic() < until:
         with suppress(ClusterError):
             return check_inputs(shipment.inputs)

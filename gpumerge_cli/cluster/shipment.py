@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.engine.passes import Pass
@@ -13,6 +13,9 @@ from gpumerge_cli.errors import GpumergeError
 from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.measure import Span
 from gpumerge_cli.urls import is_url
+
+if TYPE_CHECKING:
+    from gpumerge_cli.order.key_types import Dtype
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,9 @@ class Shipment:
     """The parts of the output; none if results become runs in `folder`, or are not written."""
     folder: str = ""
     """The shared folder for runs or copies; "" if the results go elsewhere."""
-    runs: bool = False
+    merges_runs: bool = False
     """The inputs are runs, of items of `dtype`."""
-    dtype: Any = None
+    dtype: Dtype | None = None
     finished_runs: dict[int, FinishedRun] | None = None
     """Runs that need not be made again; None if checksums are not wanted."""
 

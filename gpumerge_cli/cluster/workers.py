@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.backends import select
 from gpumerge_cli.cluster import node
@@ -104,15 +104,17 @@ class Workers:
         known = workers_of(self.client)
         return {address: known.get(address, ListedWorker(address, 0)).name for address in self.statuses}
 
-    def _probed(self, packed: PackedShipment, seconds: float) -> dict[str, Any]:
+    def _probed(self, packed: PackedShipment, seconds: float) -> dict[str, WorkerStatus | BaseException]:
         """The standing of each worker, or an error of its connection. Raises the errors of all other kinds.
 
         seconds: in which the first one must answer. Workers that do not are not asked again while others answer: a
         frozen one would have each step of a sort wait. One that wakes is checked as those that come late.
         """
 
-        async def probed(address: str) -> Any:
-            return (await self.client.run(node.probe_in_thread, packed, workers=[address], on_error="return"))[address]
+        async def probed(address: str) -> WorkerStatus | BaseException:
+            run = self.client.run(node.probe_in_thread, packed, workers=[address], on_error="return")
+            found: WorkerStatus | BaseException = (await run)[address]
+            return found
 
         there = set(workers_of(self.client))
         answers = call_each(self.client, there - self._mute or there, probed, seconds, ANSWER_SECONDS)

@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.sorting import sort
 from gpumerge_cli.dataclass import dataclass
 
 OURS, NUMPYS = "gpumerge_cli.sort", "numpy.sort"
 """The names of the functions."""
-_SORTS: Mapping[str, Callable[[Any], Any]] = {OURS: lambda keys: sort(keys, backend="cpu"), NUMPYS: np.sort}
+_SORTS: Mapping[str, Callable[[NDArray[Any]], object]] = {OURS: lambda keys: sort(keys, backend="cpu"), NUMPYS: np.sort}
 _NBYTES = 8 << 20
 _PATIENCE = 0.2
 """Seconds after which no function begins another sort of the same keys."""
@@ -43,11 +44,11 @@ def measure_array_sorts() -> list[ArraySorts]:
     return [_measured(keys) for keys in (whole, random.normal(size=_NBYTES // 8))]
 
 
-def _measured(keys: Any) -> ArraySorts:
+def _measured(keys: NDArray[Any]) -> ArraySorts:
     return ArraySorts(str(keys.dtype), len(keys), {name: _best(call, keys) for name, call in _SORTS.items()})
 
 
-def _best(call: Callable[[Any], Any], keys: Any) -> float:
+def _best(call: Callable[[NDArray[Any]], object], keys: NDArray[Any]) -> float:
     begun, best = time.perf_counter(), math.inf
     while best == math.inf or time.perf_counter() - begun < _PATIENCE:
         start = time.perf_counter()

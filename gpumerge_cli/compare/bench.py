@@ -11,7 +11,7 @@ from statistics import median
 import numpy as np
 
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
-from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.compare.bench_cases import Case
 from gpumerge_cli.compare.contest import Effort, contest, environment, untimed_row, with_ratios
 from gpumerge_cli.compare.launches import variants

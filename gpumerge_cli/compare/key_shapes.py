@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.order.kinds import Order
 
-Shape = Literal["uniform", "few", "equal", "disjoint", "blocky", "one-sided"]
-SHAPES: tuple[Shape, ...] = get_args(Shape)
+KeyShape = Literal["uniform", "few", "equal", "disjoint", "blocky", "one-sided"]
+SHAPES: tuple[KeyShape, ...] = get_args(KeyShape)
 
-BLOCK = 1 << 18
+KEYS_AT_ONCE = 1 << 18
 """Items made at once, few enough for a core's cache."""
 
 _RANGE = 1 << 64
@@ -36,7 +36,7 @@ Positions = NDArray[np.uint64]
 class Family:
     """Runs of `count` keys each. Raises UsageError for a dtype without an order."""
 
-    shape: Shape
+    shape: KeyShape
     """"uniform": each run over the whole key range. "few": the same, 16 distinct keys. "equal": one key. "disjoint":
     the runs lie one after the other. "blocky": the runs take turns, in stretches of 1 to 65,536 items. "one-sided": the
     first run over the whole range, the others in a narrow part of its middle."""
@@ -54,7 +54,7 @@ class Family:
         Order.of(self.dtype)
 
     def blocks(self, run: int) -> Iterator[NDArray[Any]]:
-        """The keys of one run, in blocks of at most BLOCK. Floats lie in [-1, 1]."""
+        """The keys of one run, in blocks of at most KEYS_AT_ONCE. Floats lie in [-1, 1]."""
         if self.descending and not self.shuffled:
             yield from (self._keys(~block) for block in self._positions(run))
         else:
@@ -95,8 +95,8 @@ class Family:
         lengths = _stretch_lengths(np.random.default_rng(self.seed), self.count, self._resolution() // (2 * self.runs))
         ends = np.cumsum(lengths)
         part = np.uint64(_RANGE // (max(lengths.size, 1) * self.runs) - 1)
-        for start in range(0, self.count, BLOCK):
-            stop = min(start + BLOCK, self.count)
+        for start in range(0, self.count, KEYS_AT_ONCE):
+            stop = min(start + KEYS_AT_ONCE, self.count)
             if self.shuffled:
                 index = random.integers(0, self.count, stop - start)
                 round_number = np.searchsorted(ends, index, "right")
@@ -133,8 +133,8 @@ def _ascending(random: np.random.Generator, count: int, low: int, span: int) -> 
     # Seven standard deviations below the mean that fills the span, or so low that no draw exceeds it.
     widest = min(max(span // count, int(2 * span / count * (1 - 4 / count**0.5))), span - 1)
     last = low
-    for start in range(0, count, BLOCK):
-        gaps = random.integers(0, widest, min(BLOCK, count - start), dtype=np.uint64, endpoint=True)
+    for start in range(0, count, KEYS_AT_ONCE):
+        gaps = random.integers(0, widest, min(KEYS_AT_ONCE, count - start), dtype=np.uint64, endpoint=True)
         gaps[0] = min(int(gaps[0]), low + span - 1 - last)
         positions = np.cumsum(gaps) + np.uint64(last)
         if int(positions[-1]) < last or int(positions[-1]) >= low + span:
@@ -145,8 +145,8 @@ def _ascending(random: np.random.Generator, count: int, low: int, span: int) -> 
 
 def _drawn(random: np.random.Generator, count: int, low: int, span: int) -> Iterator[Positions]:
     """`count` positions in [low, low + span), in no order."""
-    for start in range(0, count, BLOCK):
-        drawn = random.integers(0, span - 1, min(BLOCK, count - start), dtype=np.uint64, endpoint=True)
+    for start in range(0, count, KEYS_AT_ONCE):
+        drawn = random.integers(0, span - 1, min(KEYS_AT_ONCE, count - start), dtype=np.uint64, endpoint=True)
         yield drawn + np.uint64(low)
 
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from itertools import combinations
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.ladder import NAMES
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
@@ -21,7 +21,7 @@ def launches(backend: Backend, order: Order, request: LaunchRequest, runs: int =
     If no kernel is named, each kernel ignores the options of the request that it does not have. Raises UsageError if
     the requested kernel cannot follow an option, or if no kernel can.
     """
-    kernels: tuple[KernelName, ...] = NAMES if request.kernel == "auto" else (NAMES[0], request.kernel)
+    kernels: tuple[KernelName, ...] = KERNELS if request.kernel == "auto" else (KERNELS[0], request.kernel)
     policies: list[LaunchPolicy] = []
     refused: dict[str, UsageError] = {}
     taken: set[str] = set()
@@ -45,7 +45,7 @@ def variants(backend: Backend, order: Order, kernels: Sequence[KernelName], runs
 
     The backend decides the rest. No policy occurs twice, though a backend may treat two ways as one.
     """
-    ordered = sorted(kernels, key=lambda name: NAMES.index(variant_named(name).name))
+    ordered = sorted(kernels, key=lambda name: KERNELS.index(variant_named(name).name))
     wishes = [wish for kernel in ordered for wish in _wishes(kernel, LaunchRequest())]
     policies: list[LaunchPolicy] = []
     for wish in wishes:

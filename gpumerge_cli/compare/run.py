@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
-from gpumerge_cli.backends.ladder import NAMES
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.compare.contest import Effort, contest, environment, with_ratios
 from gpumerge_cli.compare.file_sorts import whole_sorts
@@ -65,7 +65,7 @@ def _compared(
         workspace.close()
     info = backend.info()
     ceiling = median(found.copies)
-    basic = next((median(row.seconds) for row in found.rows if row.name == NAMES[0] and row.seconds), 0.0)
+    basic = next((median(row.seconds) for row in found.rows if row.name == KERNELS[0] and row.seconds), 0.0)
     return CompareReport(
         inputs=loaded.inputs,
         items=sum(file.items for file in loaded.inputs),

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.compare.sum_oracle import ItemBytes
 from gpumerge_cli.native.comparison import key_by
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import KeyOrder, Order, RecordOrder
 
-Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
 
 
@@ -22,16 +22,16 @@ class SetOracle:
 
     how = "counts of equals"
 
-    def __init__(self, runs: Sequence[Bytes], order: Order, equals: Equals) -> None:
+    def __init__(self, runs: Sequence[ItemBytes], order: Order, equals: Equals) -> None:
         self._order = order
         self._set = _expected(runs, order, equals)
         self.nbytes = self._set.nbytes
 
-    def exact(self, merged: Bytes) -> bool:
+    def exact(self, merged: ItemBytes) -> bool:
         """See Oracle."""
         return np.array_equal(merged, self._set)
 
-    def equal_by_key(self, merged: Bytes) -> bool:
+    def equal_by_key(self, merged: ItemBytes) -> bool:
         """See Oracle."""
         if not isinstance(self._order, KeyOrder) or merged.size != self._set.size:
             return self.exact(merged)
@@ -39,7 +39,7 @@ class SetOracle:
         return np.array_equal(found, expected)
 
 
-def _expected(runs: Sequence[Bytes], order: Order, equals: Equals) -> Bytes:
+def _expected(runs: Sequence[ItemBytes], order: Order, equals: Equals) -> ItemBytes:
     """The bytes of the set."""
     if isinstance(order, KeyOrder | RecordOrder):
         items: list[NDArray[Any]] = [run.reshape(-1, order.item_bytes) for run in runs]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.order.kinds import KeyOrder
 
-Bytes = NDArray[np.uint8]
+ItemBytes = NDArray[np.uint8]
 _BLOCK = 1 << 17
 """Items checked at once, few enough that a block and its mixes stay in a core's cache."""
 _ALL = (1 << 64) - 1
@@ -49,7 +49,7 @@ class SumOracle:
 
     how = "order and sums"
 
-    def __init__(self, runs: Sequence[Bytes], order: KeyOrder, threads: int) -> None:
+    def __init__(self, runs: Sequence[ItemBytes], order: KeyOrder, threads: int) -> None:
         self._order = order
         self._threads = threads
         self.nbytes = sum(run.size for run in runs)
@@ -58,19 +58,19 @@ class SumOracle:
         self._images, self._bits = _sums(traits)
         self._sequence = self._in_sequence(traits)
 
-    def exact(self, merged: Bytes) -> bool:
+    def exact(self, merged: ItemBytes) -> bool:
         """See Oracle."""
         traits = self._ascending(merged)
         if traits is None or _sums(traits)[1] != self._bits:
             return False
         return np.array_equal(self._in_sequence(traits), self._sequence)
 
-    def equal_by_key(self, merged: Bytes) -> bool:
+    def equal_by_key(self, merged: ItemBytes) -> bool:
         """See Oracle."""
         traits = self._ascending(merged)
         return traits is not None and _sums(traits)[0] == self._images
 
-    def _ascending(self, merged: Bytes) -> list[_Traits] | None:
+    def _ascending(self, merged: ItemBytes) -> list[_Traits] | None:
         """The traits of `merged`, or None if it has another length or a key out of order."""
         if merged.size != self.nbytes:
             return None
@@ -79,8 +79,8 @@ class SumOracle:
         falls |= any(a.last > b.first for a, b in pairwise(traits))
         return None if falls else traits
 
-    def _traits(self, data: Bytes) -> list[_Traits]:
-        def blocks() -> Iterator[Bytes]:
+    def _traits(self, data: ItemBytes) -> list[_Traits]:
+        def blocks() -> Iterator[ItemBytes]:
             for start in range(0, data.size, _BLOCK * self._order.width):
                 yield data[start : start + _BLOCK * self._order.width]
 
@@ -89,7 +89,7 @@ class SumOracle:
         with ThreadPoolExecutor(self._threads) as pool:
             return list(pool.map(self._trait, blocks()))
 
-    def _trait(self, block: Bytes) -> _Traits:
+    def _trait(self, block: ItemBytes) -> _Traits:
         keys = self._order.keys(block)
         images, bits = self._order.image(keys), keys.view(self._order.unsigned)
         of_images = _mixed(images)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 
+from gpumerge_cli.shell_words import hex_escapes
+
 _NAMES = {"\\": b"\\", "t": b"\t", "n": b"\n", "r": b"\r"}
 _LETTERS = {value.decode(): f"\\{name}" for name, value in _NAMES.items()}
 _ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|(.?))", re.DOTALL)
@@ -37,7 +39,7 @@ def _escape(character: str) -> str:
         return _LETTERS[character]
     if character.isprintable():
         return character
-    return "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
+    return hex_escapes(character.encode("utf-8", "surrogateescape"))
 
 
 def _unescape(found: re.Match[bytes]) -> bytes:

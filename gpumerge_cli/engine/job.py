@@ -15,8 +15,8 @@ from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.record_joins import JoinRules
 from gpumerge_cli.urls import shown
 
-Kind = Literal["merge", "sort", "check", "rank"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+OperationKind = Literal["merge", "sort", "check", "rank"]
+KINDS: tuple[OperationKind, ...] = get_args(OperationKind)
 _MOST_NAMED = 3
 BackendChoice = Literal["auto", "gpu", "cpu"]
 
@@ -55,7 +55,7 @@ class Questions:
 class Operation:
     """A merge, set, join, sort, check or rank of the items, and its rules."""
 
-    kind: Kind = "merge"
+    kind: OperationKind = "merge"
     """merge: sorted inputs to one output. sort: inputs in any order. check: of every input by itself. rank: answers."""
     equals: Equals = Equals.ALL
     """The items that remain of several equal ones. In a check, anything but ALL makes equal items disorder."""

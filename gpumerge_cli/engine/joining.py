@@ -12,7 +12,7 @@ from gpumerge_cli.formats.foreign import JSON, begins_json
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.record_options import order_of
 from gpumerge_cli.native.joins import Joins, JoinWorker
-from gpumerge_cli.order.joins import Join, raw_fields
+from gpumerge_cli.order.joins import Join, raw_fields, suffix_apart
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.record_joins import JoinRules, RecordJoin, as_records, joined_type, parts_of, turned_alike
 from gpumerge_cli.order.rules import NEWLINE
@@ -130,14 +130,17 @@ def _counts_of_fields(join: Join, inputs: Inputs, firsts: list[bytes | None]) ->
 
 
 def _with_distinct_names(header: bytes, columns: Sequence[tuple[int, int]], separator: int) -> bytes:
-    """A header of CSV with _2 behind each name of B that another column has, too. columns: see order.joins.Join."""
+    """A header of CSV with suffixes at names of B that other columns have, too. columns: see order.joins.Join."""
     text = header.rstrip(b"\r\n\0")
     fields = raw_fields(text, separator)
     names = [field[1:-1].replace(b'""', b'"') if field.startswith(b'"') else field for field in fields]
+    texts = [name.decode("latin-1") for name in names]
     for at, (number, _) in enumerate(columns):
-        while number == 2 and names[at] and names[at] in (*names[:at], *names[at + 1 :]):
-            names[at] += b"_2"
-            fields[at] = fields[at][:-1] + b'_2"' if fields[at].startswith(b'"') else fields[at] + b"_2"
+        if number == 2 and texts[at]:
+            suffix = suffix_apart(texts[at], texts[:at] + texts[at + 1 :])
+            texts[at] += suffix
+            quote = b'"' if fields[at].startswith(b'"') else b""
+            fields[at] = fields[at].removesuffix(quote) + suffix.encode() + quote
     return bytes([separator]).join(fields) + header[len(text) :]
 
 

@@ -15,7 +15,7 @@ from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import RowOrder
 from gpumerge_cli.order.rules import BLANKS, MARK, LineKey, LineOrder
 
-Keys = tuple[bytes, ...]
+KeyTexts = tuple[bytes, ...]
 """The keys of one line, without quotes."""
 
 
@@ -51,7 +51,7 @@ class LineKeys:
         keys = enumerate(self._rules.keys)
         return format_fields([self._format_key(key, self._key(number, key, line)) for number, key in keys])
 
-    def parse(self, text: str) -> Keys:
+    def parse(self, text: str) -> KeyTexts:
         """The keys that a text states. Raises UsageError. Warns of a text in place of a number."""
         rules = self._rules
         is_row = len(rules.keys) == 1 and self._spans(rules.keys[0]) and not text.startswith('"')
@@ -70,7 +70,7 @@ class LineKeys:
             found.append(value)
         return tuple(found)
 
-    def compare(self, line: bytes, wanted: Keys) -> int:
+    def compare(self, line: bytes, wanted: KeyTexts) -> int:
         """Negative, zero or positive if the line goes before, with or behind those that have the wanted keys."""
         for number, (key, compare) in enumerate(zip(self._rules.keys, self._comparisons, strict=True)):
             result = compare(self._key(number, key, line), wanted[number])
@@ -78,7 +78,7 @@ class LineKeys:
                 return result
         return 0
 
-    def bounds(self, wanted: Keys, sources: Sequence[Source]) -> tuple[list[int], list[int]]:
+    def bounds(self, wanted: KeyTexts, sources: Sequence[Source]) -> tuple[list[int], list[int]]:
         """The positions in each source ahead of the lines with these keys, and behind them."""
         ahead = [_first(source, 0, lambda line: self.compare(line, wanted) < 0) for source in sources]
         places = zip(sources, ahead, strict=True)

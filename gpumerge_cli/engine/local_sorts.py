@@ -13,6 +13,7 @@ from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.memory import ChunkBudget, piece_footprint
 from gpumerge_cli.engine.output import Output
+from gpumerge_cli.engine.parallel import FEEDING_THREADS, PART_BYTES
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.engine.run_files import MemoryFile, PackedFile, Spill, SpilledFile
@@ -33,7 +34,6 @@ RunFile = MemoryFile | SpilledFile | PackedFile | SeekableInput
 LEAST_PIECE = 64 << 10
 """Bytes below which a further thread sorts nothing faster."""
 _LEAST_ROOM = 32 << 20  # for the piece of each worker, in addition to runs that stay in memory
-_PART, _MOST_THREADS = 8 << 20, 8  # of a sort at once: what one thread reads or writes, and how many feed a device
 
 
 def plan_local_runs(
@@ -46,7 +46,7 @@ def plan_local_runs(
     chosen, spilled = _budget_by_pieces(job, inputs, backend, memory)
     pieces = sort_pieces(inputs.sources, chosen.chunk_bytes)
     if _need_no_merge(job, inputs, backend, pieces, chosen.chunk_bytes):
-        return _whole(job, inputs, output, ChunkBudget(chosen.workers, min(chosen.chunk_bytes, _PART)))
+        return _whole(job, inputs, output, ChunkBudget(chosen.workers, min(chosen.chunk_bytes, PART_BYTES)))
     writer = RunWriter(MemoryFile.of)
     if spilled and inputs.nbytes > chosen.chunk_bytes:
         spill = Spill(job.resources.folders, job.resources.compress_program)
@@ -79,9 +79,9 @@ def _budget_at_once(job: Job, inputs: Inputs, backend: Backend, memory: int) -> 
     # Equals are counted where runs are merged.
     if not nbytes or job.resources.always_spill or job.operation.margin is not None:
         return None
-    threads = job.resources.threads or min(cores(), _MOST_THREADS if backend.remote else cores())
+    threads = job.resources.threads or min(cores(), FEEDING_THREADS if backend.remote else cores())
     item = max(1, order.item_bytes)
-    part = max(1, _PART // item) * item  # of lines any bytes
+    part = max(1, PART_BYTES // item) * item  # of lines any bytes
     needed = backend.whole_sort(order, nbytes, inputs.mean_bytes, part, threads)
     if needed is None or needed > memory:
         return None

@@ -16,7 +16,8 @@ from gpumerge_cli.units import format_bytes
 _GOOD_READ = 512 << 10
 _LARGE_CHUNK = 16 << 20
 _LEAST_READ = 16 << 10
-_LEAST_CHUNK = 64 << 10
+LEAST_CHUNK = 64 << 10
+"""Bytes of the smallest chunk that is worth it. A device without memory for one has none for the merge."""
 # Whatever the memory: every cut reads from every input, so a chunk must be some bytes of each.
 _LEAST_ITEMS = 1 << 10
 # Allocators and the interpreter add to a workspace's own count, and chunks may come out larger than requested.
@@ -114,7 +115,7 @@ def chunk_bytes_for(
     room = int(memory / (workers * sizes.footprint * _SLACK))
     if device_memory is not None and sizes.device_footprint:
         room = min(room, int(device_memory / (workers * sizes.device_footprint * _SLACK)))
-    return max(_LEAST_CHUNK, inputs * _LEAST_ITEMS, min(best, fair, room))
+    return max(LEAST_CHUNK, inputs * _LEAST_ITEMS, min(best, fair, room))
 
 
 def checking_threads(order: Order, threads: int | None, memory: int) -> int:

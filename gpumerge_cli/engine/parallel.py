@@ -11,6 +11,11 @@ from typing import TypeVar
 POLL_SECONDS = 0.2
 """Seconds between two checks of a waiting thread for a signal: some platforms do not interrupt an endless wait."""
 
+PART_BYTES = 8 << 20
+"""Bytes of an array or file that one of several threads moves at once, to or from a device or a file."""
+FEEDING_THREADS = 8
+"""The most threads that move bytes to and from a device at once."""
+
 T = TypeVar("T")
 
 

@@ -13,7 +13,7 @@ from gpumerge_cli.engine.file_places import FilePlaces
 from gpumerge_cli.engine.inputs import Inputs, open_inputs
 from gpumerge_cli.engine.item_text import format_item, is_number, item_heading, parse_item
 from gpumerge_cli.engine.job import Job, Questions
-from gpumerge_cli.engine.line_keys import Keys, line_keys
+from gpumerge_cli.engine.line_keys import KeyTexts, line_keys
 from gpumerge_cli.engine.memory import check_memory
 from gpumerge_cli.engine.ranks import RankCut, Ranks, merge_ranks
 from gpumerge_cli.errors import DisorderError, UsageError
@@ -186,7 +186,7 @@ class _Search:
         self._cuts = Cuts(inputs.sources, inputs.order)
         self._places = FilePlaces(inputs)
 
-    def parsed(self, text: str) -> bytes | Keys:
+    def parsed(self, text: str) -> bytes | KeyTexts:
         """The item, or the keys, that a text states."""
         return parse_item(text, self._inputs) if self.keys is None else self.keys.parse(text)
 
@@ -212,7 +212,7 @@ class _Search:
             key = item if self.keys is None else self.keys.format(data)
         return RankAnswer(rank, quantile, item, key, source, *self._row(cut))
 
-    def ranks_of(self, text: str, wanted: bytes | Keys) -> ItemAnswer:
+    def ranks_of(self, text: str, wanted: bytes | KeyTexts) -> ItemAnswer:
         """The ranks of an item, or of the items with these keys."""
         ahead, behind = self._bounds(wanted)
         if ahead == behind and self.keys is None and self._inputs.order.item_word == "record":
@@ -234,7 +234,7 @@ class _Search:
             _checked_source([low for low, _ in part.ranges], self._inputs)
         return [self._places.piece(part) for part in parts]
 
-    def _bounds(self, wanted: bytes | Keys) -> tuple[Sequence[int], Sequence[int]]:
+    def _bounds(self, wanted: bytes | KeyTexts) -> tuple[Sequence[int], Sequence[int]]:
         if isinstance(wanted, bytes):
             return self._cuts.bounds(wanted)
         assert self.keys is not None

@@ -27,7 +27,7 @@ from gpumerge_cli.native.cuts import Cuts
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk
 
-Row = NDArray[np.int64]
+RankArray = NDArray[np.int64]
 
 _TURNS = 8
 """Times that a cut is searched again, each time between nearer cuts. Sources in order hardly ever need a second one."""
@@ -45,8 +45,8 @@ _PIECE = 1 << 22
 class RankCut(NamedTuple):
     """A cut, and the number of items in each source ahead of it. Shapes (sources,), int64."""
 
-    positions: Row
-    counts: Row
+    positions: RankArray
+    counts: RankArray
 
     @property
     def rank(self) -> int:
@@ -63,7 +63,7 @@ class Ranks(Protocol):
     def cut(self, rank: int) -> RankCut:
         """The cut behind the first `rank` items, or behind all if there are fewer."""
 
-    def from_end(self, count: int) -> Row:
+    def from_end(self, count: int) -> RankArray:
         """The positions ahead of the last `count` items, or ahead of all if there are fewer."""
 
     def counted(self, positions: Sequence[int], since: RankCut | None = None) -> RankCut:
@@ -78,7 +78,7 @@ class _Cutter(ABC):
 
     def __init__(self, sources: Sequence[Readable], order: Order) -> None:
         self._cuts = Cuts(sources, order)
-        self._sizes: Row = np.array(self._cuts.sizes, np.int64)
+        self._sizes: RankArray = np.array(self._cuts.sizes, np.int64)
         self._zeros = np.zeros_like(self._sizes)
 
     @abstractmethod
@@ -86,7 +86,7 @@ class _Cutter(ABC):
         """See Ranks."""
 
     @abstractmethod
-    def from_end(self, count: int) -> Row:
+    def from_end(self, count: int) -> RankArray:
         """See Ranks."""
 
     def chunk(self, start: int, stop: int | None) -> Chunk:
@@ -96,12 +96,14 @@ class _Cutter(ABC):
             high = low
         return Chunk(tuple(zip(low.tolist(), high.tolist(), strict=True)), int(low.sum()))
 
-    def _near(self, targets: Row | Sequence[int], low: Row | None = None, high: Row | None = None) -> NDArray[np.int64]:
+    def _near(
+        self, targets: RankArray | Sequence[int], low: RankArray | None = None, high: RankArray | None = None
+    ) -> NDArray[np.int64]:
         """Cuts, a row each. See Cuts.at."""
         wanted = array("q", np.asarray(targets, np.int64).tobytes())
         return np.array(self._cuts.at(wanted, low, high)).reshape(-1, len(self._sizes))
 
-    def _edge(self, rank: int) -> Row:
+    def _edge(self, rank: int) -> RankArray:
         return self.cut(rank).positions if rank >= 0 else self.from_end(-rank)
 
 
@@ -119,7 +121,7 @@ class FixedRanks(_Cutter):
         (positions,) = self.cuts(np.array([min(rank, self.all().rank)], np.int64))
         return self._at(positions)
 
-    def cuts(self, ranks: Row) -> NDArray[np.int64]:
+    def cuts(self, ranks: RankArray) -> NDArray[np.int64]:
         """The positions behind so many items, ascending; int64, shape (ranks, sources)."""
         targets = ranks * self._item
         cuts = self._near(targets)
@@ -127,7 +129,7 @@ class FixedRanks(_Cutter):
             cuts[number] = self._nearer(int(targets[number]), cuts[number])
         return cuts
 
-    def _nearer(self, target: int, cut: Row) -> Row:
+    def _nearer(self, target: int, cut: RankArray) -> RankArray:
         """The cut of the target, given one at which a search ended."""
         low, high = self._zeros, self._sizes
         for _ in range(_TURNS):
@@ -138,13 +140,13 @@ class FixedRanks(_Cutter):
             (cut,) = self._near([target], low, high)
         raise InputError(f"the item of rank {target // self._item} was not found", way_out=_OUT_OF_ORDER)
 
-    def from_end(self, count: int) -> Row:
+    def from_end(self, count: int) -> RankArray:
         return self.cut(max(0, self.all().rank - count)).positions
 
     def counted(self, positions: Sequence[int], since: RankCut | None = None) -> RankCut:
         return self._at(np.array(positions, np.int64))
 
-    def _at(self, positions: Row) -> RankCut:
+    def _at(self, positions: RankArray) -> RankCut:
         return RankCut(positions, positions // self._item)
 
 
@@ -155,7 +157,9 @@ class _Bracket:
     counted from the end of the merge, and so negative, if `last` is known first.
     """
 
-    def __init__(self, low: Row, high: Row, first: Row | None, last: Row | None, line_bytes: float) -> None:
+    def __init__(
+        self, low: RankArray, high: RankArray, first: RankArray | None, last: RankArray | None, line_bytes: float
+    ) -> None:
         self.low, self.high = low, high
         self.first, self.last = first, last
         self.line_bytes = line_bytes
@@ -176,7 +180,7 @@ class _Bracket:
         return base + (step if self.first is not None else self.nbytes - step)
 
     @property
-    def counted(self) -> Row:
+    def counted(self) -> RankArray:
         """`last`, if it is known that it was counted."""
         assert self.last is not None
         return self.last
@@ -213,7 +217,7 @@ class LineRanks(_Cutter):
         self._keep(found)
         return found
 
-    def from_end(self, count: int) -> Row:
+    def from_end(self, count: int) -> RankArray:
         count = min(count, int(self._sizes.sum()))
         bracket = _Bracket(self._zeros, self._sizes, None, self._zeros, self._line_bytes)
         return self._found(bracket, -count).positions
@@ -254,7 +258,7 @@ class LineRanks(_Cutter):
             else:
                 at.high, at.last = middle, counts
 
-    def _middle(self, at: _Bracket, rank: int) -> Row | None:
+    def _middle(self, at: _Bracket, rank: int) -> RankArray | None:
         """A cut inside the bracket, or its open end; None if it takes another guess."""
         target = at.guess(rank)
         (middle,) = self._near([target], at.low, at.high)
@@ -295,7 +299,7 @@ class LineRanks(_Cutter):
     def _head(self, number: int, at: _Bracket) -> tuple[object, int]:
         return self._key(self._sources[number].item_at(int(at.low[number]))), number
 
-    def _lines(self, low: Row, high: Row) -> Row:
+    def _lines(self, low: RankArray, high: RankArray) -> RankArray:
         """The number of lines between two cuts, in each source."""
         counts = np.zeros_like(low)
         pieces = [

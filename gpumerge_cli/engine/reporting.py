@@ -17,11 +17,7 @@ from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.resources import cores, peak_memory
 from gpumerge_cli.measure import COMPILE
 from gpumerge_cli.results.origin import origin_now
-from gpumerge_cli.results.run import Ceiling, KindReport, MergeReport, Stage, WorkerReport, bounded
-
-_STAGES = (
-    COMPILE, "read", "upload", "index", "check", "sort", "kernel", "download", "spill", "compress", "write",
-)  # fmt: skip
+from gpumerge_cli.results.run import STAGES, Ceiling, KindReport, MergeReport, Stage, WorkerReport, bounded
 
 
 def make_report(
@@ -37,7 +33,7 @@ def make_report(
     ended = time.perf_counter()
     operation, stopwatch = job.operation, clock.stopwatch
     merges, joins = operation.kind == "merge", operation.join is not None
-    totals, expected = list(map(stopwatch.total, _STAGES)), team.choice.expected
+    totals, expected = list(map(stopwatch.total, (COMPILE, *STAGES))), team.choice.expected
     logs = _at_work(outcome.logs)
     about = _about_all(logs, by_bytes=merges)
     backends = list(dict.fromkeys(log.report.backend for log in logs))

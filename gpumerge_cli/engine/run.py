@@ -31,7 +31,7 @@ from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.plan import Chunk, FileChunk, Plan, Planner, even_edges, plan_in_spans
+from gpumerge_cli.plan import Chunk, FileChunk, Plan, even_edges
 from gpumerge_cli.results.run import CheckReport, InputFile, MergeReport
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _parts(job: Job, inputs: Inputs, clock: Clock) -> list[Chunk]:
             )
         if chunk is not None and job.output.parts is None:
             return [chunk]
-        return Planner(inputs.sources, inputs.order, groups=job.operation.by_groups).parts(job.output.parts or 1, chunk)
+        return Pass.of(job, "merge", inputs, NullWriter()).planner.parts(job.output.parts or 1, chunk)
 
 
 def _sizes(parts: Sequence[Chunk], inputs: Inputs, number: int) -> list[int]:
@@ -238,15 +238,15 @@ class _Running:
         if not sources:
             return made
         self._say("merging")
-        operation, parts = job.operation, []
-        if len(self.output.sinks) > 1:
-            parts = Planner(sources, inputs.order, groups=operation.by_groups).parts(len(self.output.sinks))
-            if operation.equals.keeps_all:
-                self.output.reserve([part.nbytes for part in parts])
-        writer = self.output.writer(operation.equals)
         work = replace(
-            Pass.of(job, "merge", inputs, writer), sources=sources, parts=parts, advance=self._half(inputs.nbytes)
+            Pass.of(job, "merge", inputs, self.output.writer(job.operation.equals)),
+            sources=sources,
+            advance=self._half(inputs.nbytes),
         )
+        if len(self.output.sinks) > 1:
+            work = replace(work, parts=work.planner.parts(len(self.output.sinks)))
+            if job.operation.equals.keeps_all:
+                self.output.reserve([part.nbytes for part in work.parts])
         return sort_outcome(made, run_pass(work, self.team.ready(work), self.clock, waits=self.output.seekable))
 
     def _sorted(self, work: Pass, advance: Advance | None) -> Outcome:
@@ -295,11 +295,9 @@ def plan_files(job: Job) -> Plan[FileChunk]:
 
     LOCAL.check_job(job)
     with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
-        groups = job.operation.by_groups
         team = LOCAL.team(job, inputs, Clock())
         work = Pass.of(job, "merge", inputs, NullWriter())
         backend = team.backend
         chunk_bytes = team.chunk_budget(work, 1.0, backend, policy_of(backend, work)).chunk_bytes
-        plan = plan_in_spans(inputs.sources, inputs.order, chunk_bytes, groups=groups)
         places = FilePlaces(inputs)
-        return Plan(tuple(places.piece(chunk) for chunk in plan.chunks))
+        return Plan(tuple(places.piece(chunk) for (span,) in work.planner.spans(chunk_bytes) for chunk in span))

@@ -10,6 +10,7 @@ from typing import cast
 
 from gpumerge_cli.backends.base import Backend, CountingWorkspace, Workspace
 from gpumerge_cli.engine.launches import BudgetFunction, launch_info, policy_of
+from gpumerge_cli.engine.memory import LEAST_CHUNK
 from gpumerge_cli.engine.outcome import LaunchInfo
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.steps import (
@@ -29,8 +30,6 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk
 
 _MOST_WARMED = 1 << 16  # bytes of an item: reading larger ones takes far longer than the start
-# A device without memory for a chunk of this size has none for the merge.
-_LEAST_CHUNK = 64 << 10
 
 
 class PassSetup:
@@ -113,9 +112,9 @@ class PassSetup:
         with self._lock:
             if self.limit < tried:
                 return True  # another thread took note meanwhile
-            if self.limit <= _LEAST_CHUNK or self.work.sorts:
+            if self.limit <= LEAST_CHUNK or self.work.sorts:
                 return False
-            self.shrunk_to = max(_LEAST_CHUNK, min(self.limit, failed) // 2)
+            self.shrunk_to = max(LEAST_CHUNK, min(self.limit, failed) // 2)
             return True
 
 

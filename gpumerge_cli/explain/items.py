@@ -29,15 +29,15 @@ class TracedRun:
         self.size = len(self._items)
 
     def item_start(self, position: int) -> int:
-        """See corank.Run."""
+        """See SortedRun."""
         return position
 
     def item_end(self, start: int) -> int:
-        """See corank.Run."""
+        """See SortedRun."""
         return start + 1
 
     def key_at(self, start: int) -> Any:
-        """See corank.Run."""
+        """See SortedRun."""
         return self._key(self._items[start])
 
     def label(self, number: int) -> str:

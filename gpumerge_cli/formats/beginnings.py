@@ -8,7 +8,7 @@ from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.compressed import compression_of, suffix_of
-from gpumerge_cli.formats.foreign import FOREIGN, JSON
+from gpumerge_cli.formats.foreign import FOREIGN_FORMATS, JSON
 from gpumerge_cli.formats.format import FORMATS
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.kinds import Order
@@ -82,7 +82,7 @@ def _kind(start: bytes, name: str, plain: bool) -> tuple[str, str] | None:
     for format in FORMATS.values():
         if format.holds != "lines" and _begins(start, format.begins):
             return next(iter(format.suffixes)), f"use --format {format.name}"
-    for foreign in FOREIGN:
+    for foreign in FOREIGN_FORMATS:
         if _begins(start, foreign.begins):
             return foreign.name, foreign.way_out_for(name)
     return None

@@ -1,4 +1,4 @@
-"""Formats that are recognised by suffix or first bytes, but not supported. FOREIGN lists them all."""
+"""Formats that are recognised by suffix or first bytes, but not supported. FOREIGN_FORMATS lists them all."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def begins_json(start: bytes) -> bool:
     return start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
 
 
-FOREIGN: tuple[Foreign, ...] = (
+FOREIGN_FORMATS: tuple[Foreign, ...] = (
     Foreign("Parquet", (".parquet",), rb"PAR1" + _CONTROL, reader="read_parquet"),
     Foreign("Arrow", (".arrow",), rb"ARROW1\x00\x00", _ARROW),
     Foreign("Feather", (".feather",), rb"FEA1" + _CONTROL, _ARROW),
@@ -106,7 +106,7 @@ FOREIGN: tuple[Foreign, ...] = (
 
 def foreign_of(suffix: str) -> Foreign | None:
     """The format that a suffix names."""
-    return next((one for one in FOREIGN if suffix and suffix in one.suffixes), None)
+    return next((one for one in FOREIGN_FORMATS if suffix and suffix in one.suffixes), None)
 
 
 def refuse_foreign(name: str, suffix: str) -> None:

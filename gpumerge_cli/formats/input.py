@@ -17,7 +17,7 @@ from gpumerge_cli.errors import InputError, as_os_error, input_error
 from gpumerge_cli.extents import DecompressedCopy, Extent
 from gpumerge_cli.formats import compressed
 from gpumerge_cli.formats.base import STDIO
-from gpumerge_cli.formats.read_ahead import begun, take
+from gpumerge_cli.formats.read_ahead import read_ahead_of, take
 from gpumerge_cli.formats.spool import SharedSpool, new_spool
 
 # One call moves at most 2^31 - 4096 bytes on Linux.
@@ -205,14 +205,14 @@ def _opened_file(name: str, path: str) -> int:
         raise input_error(as_os_error(error), name) from None
 
 
-def beginning_of(name: str) -> Generator[bytes, None, None]:
+def file_beginning(name: str) -> Generator[bytes, None, None]:
     """The content of a file or pipe as it stands, in pieces. See naming.beginning_of."""
     if _stays_readable(name):
         with contextlib.closing(SeekableInput(name, plain=True, stays=True)) as file:
             yield from file.pieces(_PIECE)
         return
     try:
-        yield from begun(name, lambda: _opened_file(name, name)).pieces()
+        yield from read_ahead_of(name, lambda: _opened_file(name, name)).pieces()
     except OSError as error:
         raise input_error(error, name) from None
 

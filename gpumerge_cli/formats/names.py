@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 
-FOLDER = os.path.join(os.path.dirname(__file__), "kinds")
-MODULES = {
+KINDS_FOLDER = os.path.join(os.path.dirname(__file__), "kinds")
+FORMAT_MODULES = {
     file.partition("_")[0]: file.removesuffix(".py")
-    for file in sorted(os.listdir(FOLDER))
+    for file in sorted(os.listdir(KINDS_FOLDER))
     if file.endswith(".py") and file.find("_") > 0
 }
 """By name: the module in formats.kinds that registers it."""
-NAMES: tuple[str, ...] = tuple(MODULES)
+FORMAT_NAMES: tuple[str, ...] = tuple(FORMAT_MODULES)

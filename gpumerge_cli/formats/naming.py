@@ -47,7 +47,7 @@ def beginning_of(name: str, *, plain: bool = False) -> Generator[bytes, None, No
     elif not plain and compression_of(name):
         yield from unpacked(name)
     else:
-        yield from files.beginning_of(name)
+        yield from files.file_beginning(name)
 
 
 def unpack_input(name: str, out: Writable, progress: Callable[[float], None]) -> str:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import OutputError, output_error
 from gpumerge_cli.formats.base import STDIO
-from gpumerge_cli.formats.output_file import OutputFile, placed
-from gpumerge_cli.formats.output_stream import OutputStream, begun, descriptor_named
+from gpumerge_cli.formats.output_file import OutputFile, placed_files
+from gpumerge_cli.formats.output_stream import OutputStream, begun_streams, descriptor_named
 from gpumerge_cli.temporary_files import remove_temporaries
 from gpumerge_cli.urls import is_url
 
@@ -29,13 +29,13 @@ def remove_unfinished() -> list[tuple[Path, str]]:
     Returns the files that stay, because they cannot be removed, with the reasons.
     """
     left = remove_temporaries()
-    placed.clear()
-    begun.clear()
+    placed_files.clear()
+    begun_streams.clear()
     stored = _stored_outputs()
     if stored is not None:
-        for one in list(stored.unfinished):
+        for one in list(stored.unfinished_uploads):
             one.abort()
-        stored.placed.clear()
+        stored.placed_objects.clear()
     return left
 
 
@@ -46,10 +46,10 @@ def _stored_outputs() -> ModuleType | None:
 
 def given() -> str:
     """A sentence for users: which outputs exist if the program ends now."""
-    names = [name for name, place in placed.items() if place.exists()]
+    names = [name for name, place in placed_files.items() if place.exists()]
     stored = _stored_outputs()
-    whole = [f"{name} is complete" for name in names + ([] if stored is None else stored.placed)]
-    return ", ".join(whole + [f"{name} has a part of the output" for name in begun]) or "no output was written"
+    whole = [f"{name} is complete" for name in names + ([] if stored is None else stored.placed_objects)]
+    return ", ".join(whole + [f"{name} has a part of the output" for name in begun_streams]) or "no output was written"
 
 
 def open_output(name: str, most: int = 0) -> OutputFile | OutputStream | StoredOutput:

@@ -28,7 +28,7 @@ _KEEP_SIZE = 1  # of fallocate
 FORCED = "GPUMERGE_TEST_MAPPED"
 """A variable that has outputs mapped (1) or not (0), whatever the cost model says; for measuring and tests."""
 
-placed: dict[str, Path] = {}
+placed_files: dict[str, Path] = {}
 """Files that were committed, by the names of their outputs."""
 
 
@@ -184,9 +184,9 @@ class OutputFile:
             self._made.commit(durable=durable, keep=keep)
         except OSError as error:
             if self._made.in_place:
-                placed[self.name] = self._made.place
+                placed_files[self.name] = self._made.place
             raise output_error(error, self.name) from None
-        placed[self.name] = self._made.place
+        placed_files[self.name] = self._made.place
         if durable:
             try:
                 self._made.sync_name()
@@ -199,7 +199,7 @@ class OutputFile:
         """After a commit that keeps what there was, have the place as it was before; whether that could be done."""
         if not self._made.take_back():
             return False
-        placed.pop(self.name, None)
+        placed_files.pop(self.name, None)
         return True
 
     def abort(self) -> None:
@@ -207,7 +207,7 @@ class OutputFile:
         if self._mapping is not None:
             self._mapping.close()
         if self._made.abort():
-            placed[self.name] = self._made.place
+            placed_files[self.name] = self._made.place
 
     def _end_mapping(self) -> None:
         """Unmap the file, so that forcing it to storage takes all of it. Raises OutputError if bytes were lost."""

@@ -22,7 +22,7 @@ LARGEST_WRITE = 128 << 10 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 1 <
 WRITERS = 1 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 2
 _NAMED_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,6})")
 
-begun: list[str] = []
+begun_streams: list[str] = []
 """Streams that something was written to."""
 
 
@@ -70,8 +70,8 @@ class OutputStream:
         """Write all of `data`, which must follow what was written before."""
         assert position == self._position, "a stream is written in order"
         view = memoryview(data)
-        if len(view) and self.name not in begun:
-            begun.append(self.name)
+        if len(view) and self.name not in begun_streams:
+            begun_streams.append(self.name)
         self._position += len(view)
         while len(view):
             try:

@@ -46,7 +46,7 @@ _begun: dict[str, ReadAhead] = {}
 """By name: those that no reader has taken."""
 
 
-def begun(name: str, open_descriptor: Callable[[], int]) -> ReadAhead:
+def read_ahead_of(name: str, open_descriptor: Callable[[], int]) -> ReadAhead:
     """The kept beginning of the input `name`, which is opened if it was not. Raises what `open_descriptor` does."""
     if name not in _begun:
         _begun[name] = ReadAhead(open_descriptor())

@@ -26,9 +26,9 @@ _LAST = 15.0
 """Seconds in which a store must drop an upload: the program that waits for it may have been asked to end."""
 _PARTS = 9_000  # of the 10,000 that S3 allows: headers and data that do not compress add to what is expected
 
-placed: list[str] = []
+placed_objects: list[str] = []
 """Objects that were completed, by their names."""
-unfinished: set[StoredOutput] = set()
+unfinished_uploads: set[StoredOutput] = set()
 
 _T = TypeVar("_T")
 
@@ -71,7 +71,7 @@ class StoredOutput:
         self._state = "open"
         with self._output_errors():
             self._upload = _begun(lambda: place.upload(self._part_bytes))
-        unfinished.add(self)
+        unfinished_uploads.add(self)
 
     @property
     def rewrites(self) -> bool:
@@ -168,8 +168,8 @@ class StoredOutput:
         with self._output_errors():
             self._upload.complete()
         self._state = "placed"
-        placed.append(self.name)
-        unfinished.discard(self)
+        placed_objects.append(self.name)
+        unfinished_uploads.discard(self)
 
     def take_back(self) -> bool:
         """An object that was shown stays."""
@@ -180,7 +180,7 @@ class StoredOutput:
         if self._state != "open":
             return
         self._state = "dropped"
-        unfinished.discard(self)
+        unfinished_uploads.discard(self)
         dropping = _apart(self._upload.abort)
         try:
             self._await(dropping)

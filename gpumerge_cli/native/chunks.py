@@ -18,9 +18,8 @@ from gpumerge_cli.measure import Span
 from gpumerge_cli.native.calls import ChunkWork, Disordered
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.sources import Sources
-from gpumerge_cli.native.specs import launch_spec, margin_spec, order_spec, sort_spec
+from gpumerge_cli.native.specs import RECEIVED_BYTES, launch_spec, margin_spec, order_spec, sort_spec
 
-_PART = 8 << 20
 _STAGES = ("read", "index", "check", "kernel", "write")
 
 
@@ -113,9 +112,9 @@ class CpuChunkWorker:
 
     def _parts(self) -> Iterator[Bytes]:
         """The result of a chunk that holds a long line, which has no room for a second copy."""
-        held = allocate(min(_PART, self.merged_bytes))
-        for position in range(0, self.merged_bytes, _PART):
-            part = held[: min(_PART, self.merged_bytes - position)]
+        held = allocate(min(RECEIVED_BYTES, self.merged_bytes))
+        for position in range(0, self.merged_bytes, RECEIVED_BYTES):
+            part = held[: min(RECEIVED_BYTES, self.merged_bytes - position)]
             self._library.gm_receive(self._handle, position, len(part), address_of(part))
             yield part
 

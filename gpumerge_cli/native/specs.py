@@ -14,6 +14,9 @@ from gpumerge_cli.order.base import OrderLayout
 from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.kinds import Order
 
+RECEIVED_BYTES = 8 << 20
+"""Bytes of a result that the library hands over at once, if it is far larger than a chunk."""
+
 
 def order_spec(order: Order) -> Any:
     """The OrderSpec of an order, the same object for equal orders. It keeps the table alive that it points to."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.rules import LineOrder
 
-Kind = str
+TypeKind = str
 """The kind of a key: one of key_types.TYPES, or bytes or lines."""
 Macros = tuple[tuple[str, int | str], ...]
 """Names and values of macros."""
@@ -92,7 +92,7 @@ class OrderLayout:
 class Order(ABC):
     """An order of items."""
 
-    kind: Kind
+    kind: TypeKind
     """"int", "uint" or "float" for keys that are numbers, "bytes" for keys of records that are bytes, or "lines"."""
     width: int = 0
     """The bytes of a key; 0 for lines."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.dataclass import dataclass, field, replace
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PAIRS, ONLY_A, ONLY_B, PAIRED_A = 1, 2, 4, 8
 """The items that are written, as bits: one for each pair of items with equal keys; the items of A, and of B, without a
 partner; each item of A that has one, once. They are JoinShows of kernels/cpu/entries.h."""
-TYPES = {
+JOIN_TYPES = {
     "inner": PAIRS,
     "left": PAIRS | ONLY_A,
     "right": PAIRS | ONLY_B,
@@ -157,6 +157,14 @@ class Join:
             if field not in joined
         )
         return (*((0, number) for number in range(len(self.fields[0]))), *others)
+
+
+def suffix_apart(name: str, others: Collection[str]) -> str:
+    """The suffix that tells a name of B from other columns' names: "_2" as often as it takes, "" if it is apart."""
+    suffix = ""
+    while name + suffix in others:
+        suffix += "_2"
+    return suffix
 
 
 def raw_fields(line: bytes, separator: int) -> list[bytes]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import Order
 from gpumerge_cli.order.fields import FieldsOrder
-from gpumerge_cli.order.joins import ONLY_B, PAIRS, Join
+from gpumerge_cli.order.joins import ONLY_B, PAIRS, Join, suffix_apart
 from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.order.keys import KeyOrder
 from gpumerge_cli.order.records import RecordOrder
@@ -91,7 +91,7 @@ def turned_alike(orders: Sequence[Order]) -> tuple[Order, ...]:
 def joined_type(a: Dtype, b: Dtype, key: Sequence[RecordOrder]) -> Dtype:
     """The type of a record of A and the rest of one of B, whose key has these fields.
 
-    It has the fields of both if both have any. A field of B whose name A has, too, gets _2 behind its name.
+    It has the fields of both if both have any. A field of B whose name A has, too, gets a suffix, see suffix_apart.
     """
     taken = sorted((part.offset, part.offset + part.width) for part in key)
 
@@ -114,9 +114,7 @@ def joined_type(a: Dtype, b: Dtype, key: Sequence[RecordOrder]) -> Dtype:
         left = _without(b[name], place, taken)
         if left is None:
             continue
-        while name in names:
-            name += "_2"
-        names.append(name)
+        names.append(name + suffix_apart(name, names))
         formats.append(left)
         offsets.append(a.itemsize + ahead(place))
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from gpumerge_cli.results.compared import BenchReport, CompareReport
 from gpumerge_cli.results.origin import Origin
 
-COLUMNS = (
+CSV_COLUMNS = (
     "name", "library", "launch", "right", "problem", "median_s", "spread", "gb_per_s", "share_of_copy", "speed_up",
     "copies", "whole_s", "nbytes", "seconds", "whole_seconds", "copy_seconds", "command", "items", "order", "backend",
     "device", "version", "date", "host", "command_line",
@@ -23,7 +23,7 @@ BENCH_COLUMNS = (
     "spread", "gb_per_s", "share_of_copy", "times_cccl", "ceiling_s", "nbytes", "seconds", "seed", "threads", "backend",
     "device", "version", "date", "host", "command_line",
 )  # fmt: skip
-"""`ceiling_s` is the best copy of the same bytes; otherwise as in COLUMNS."""
+"""`ceiling_s` is the best copy of the same bytes; otherwise as in CSV_COLUMNS."""
 
 
 def render(report: CompareReport | BenchReport) -> str:
@@ -34,7 +34,7 @@ def render(report: CompareReport | BenchReport) -> str:
         writer.writerow(BENCH_COLUMNS)
         writer.writerows(_bench_rows(report))
     else:
-        writer.writerow(COLUMNS)
+        writer.writerow(CSV_COLUMNS)
         writer.writerows(_compare_rows(report))
     return out.getvalue()
 

@@ -73,15 +73,15 @@ def _in_parts(report: MergeReport) -> str:
     return f" in {format_counted(len(report.parts), 'part')}" if report.parts else ""
 
 
-Row = tuple[str, str, str, str, str]
+TableRow = tuple[str, str, str, str, str]
 """Name, seconds, share, bytes, throughput."""
 
 
-CLOCK_HEADER: Row = ("whole time", "seconds", "share", "bytes", "throughput")
+CLOCK_HEADER: TableRow = ("whole time", "seconds", "share", "bytes", "throughput")
 """The names of `clock_cells`' columns."""
 
 
-def clock_cells(report: MergeReport) -> list[Row]:
+def clock_cells(report: MergeReport) -> list[TableRow]:
     """The time by the clock: the start-up with its long parts, the work, and last the whole program."""
     ahead = {name: report.elapsed(name) for name in AHEAD}
     if _compiled_ahead(report):
@@ -96,14 +96,14 @@ def clock_cells(report: MergeReport) -> list[Row]:
     return [_row(name, seconds, report.wall, nbytes) for name, seconds, nbytes in rows]
 
 
-def busy_header(report: MergeReport) -> Row:
+def busy_header(report: MergeReport) -> TableRow:
     """The names of `busy_cells`' columns."""
     if report.workers == 1:
         return ("busy, one worker", "seconds", "share", "bytes", "throughput")
     return (f"busy, all {report.workers} workers", "seconds", "share", "bytes", "per worker")
 
 
-def busy_cells(report: MergeReport) -> list[Row]:
+def busy_cells(report: MergeReport) -> list[TableRow]:
     """The busy time of the workers by stage, added up over all of them.
 
     Last come the idle rest and the sum, which is the work's time multiplied by the number of workers. These two are
@@ -121,7 +121,7 @@ def busy_cells(report: MergeReport) -> list[Row]:
     return rows
 
 
-def _row(name: str, seconds: float, whole: float, nbytes: int) -> Row:
+def _row(name: str, seconds: float, whole: float, nbytes: int) -> TableRow:
     moved, rate = (format_bytes(nbytes), format_throughput(nbytes, seconds)) if nbytes else ("", "")
     return name, format_seconds(seconds), f"{seconds / whole:.0%}" if whole > 0 else "", moved, rate
 

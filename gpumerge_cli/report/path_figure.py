@@ -31,7 +31,7 @@ _LABELLED = 12
 """The most cuts that have their (i, j) beside them; with fewer, there is room for other text."""
 
 
-def draw(report: PathReport, path: str) -> str:
+def draw_path(report: PathReport, path: str) -> str:
     """Draw the grid, or the rounds if there are any, to a .png or .svg file; see `save_figure`. Raises OutputError."""
     with rc_context(_STYLE):
         figure = rounds_figure(report.rounds, _title(report)) if report.rounds else _figure(report)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gpumerge_cli.report.merge_tables import (
     CLOCK_HEADER,
-    Row,
+    TableRow,
     busy_cells,
     busy_header,
     clock_cells,
@@ -73,7 +73,7 @@ def _show_merge(report: MergeReport, console: Console) -> None:
     console.print(about)
 
 
-def _stage_table(header: Row, rows: list[Row], widths: list[int]) -> Table:
+def _stage_table(header: TableRow, rows: list[TableRow], widths: list[int]) -> Table:
     """A table of stages whose columns have these least widths, so that several stand below each other."""
     table = plain_table(*header, left=1)
     for column, width in zip(table.columns, widths, strict=True):

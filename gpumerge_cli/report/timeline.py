@@ -7,34 +7,18 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from xml.etree.ElementTree import Element
 
-from gpumerge_cli.measure import Stretch
+from gpumerge_cli.measure import COMPILE, Stretch
 from gpumerge_cli.report.markup import lane, picture, rectangle, tag, text_label, upright
 from gpumerge_cli.report.merge_tables import idle_share, stage_name
-from gpumerge_cli.results.run import AHEAD, MergeReport
+from gpumerge_cli.results.run import AHEAD, STAGES, MergeReport
 from gpumerge_cli.units import format_bytes, format_seconds
 
-ORDER = (
-    "spool",
-    "decompress",
-    "convert",
-    "search",
-    "compile",
-    "plan",
-    "read",
-    "upload",
-    "index",
-    "check",
-    "sort",
-    "kernel",
-    "download",
-    "spill",
-    "compress",
-    "write",
-)
 _HIGH, _LEAST_ROW, _MOST_ROW = 44, 2, 14
 _FAINTEST = 0.25
-_AHEAD = (*AHEAD, "compile", "plan")
+_AHEAD = (*AHEAD, COMPILE, "plan")
 """The spans outside the stages of the workers."""
+LANES = (*_AHEAD, *STAGES)
+"""The stages in the order of their lanes."""
 
 
 def timeline(report: MergeReport) -> Element:
@@ -93,7 +77,7 @@ def by_stage(stretches: Sequence[Stretch]) -> dict[str, list[Stretch]]:
     found: dict[str, list[Stretch]] = {}
     for one in stretches:
         found.setdefault(one.stage, []).append(one)
-    return dict(sorted(found.items(), key=lambda item: ORDER.index(item[0]) if item[0] in ORDER else len(ORDER)))
+    return dict(sorted(found.items(), key=lambda item: LANES.index(item[0]) if item[0] in LANES else len(LANES)))
 
 
 def packed(stretches: Sequence[Stretch]) -> list[list[Stretch]]:
@@ -189,7 +173,7 @@ def _drawn(one: Stretch, within: tuple[float, float], top: float, height: float)
         (one.stop - begin) / (end - begin),
         top,
         height,
-        one.stage if one.stage in ORDER else "other",
+        one.stage if one.stage in LANES else "other",
         f"{one.stage}, {several}{one.start:.4f} to {one.stop:.4f} s{moved}",
         **more,
     )

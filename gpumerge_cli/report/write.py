@@ -17,7 +17,7 @@ MERGE_SUFFIXES = (".json", ".md", ".html")
 COMPARE_SUFFIXES = (".json", ".csv", ".md", ".html")
 BENCH_SUFFIXES = COMPARE_SUFFIXES
 
-Writer = Callable[["Report"], None]
+WriteReport = Callable[["Report"], None]
 
 
 def suffix_of_report(path: str, suffixes: tuple[str, ...], option: str = "--report") -> str:
@@ -31,7 +31,7 @@ def suffix_of_report(path: str, suffixes: tuple[str, ...], option: str = "--repo
 
 
 @contextmanager
-def report_file(path: str | None, suffixes: tuple[str, ...], option: str = "--report") -> Iterator[Writer]:
+def report_file(path: str | None, suffixes: tuple[str, ...], option: str = "--report") -> Iterator[WriteReport]:
     """A function that writes a report to `path` in the format of its suffix; it does nothing if `path` is None.
 
     The file appears whole when the function is called; until then an earlier file stays unchanged. A pipe or

@@ -17,6 +17,8 @@ MERGE_SCHEMA = 4
 4 brought worker_reports, kinds and parts, and lanes of stretches are names."""
 AHEAD = ("spool", "decompress", "convert", "search")
 """Stages that happen during the start-up."""
+STAGES = ("read", "upload", "index", "check", "sort", "kernel", "download", "spill", "compress", "write")
+"""The stages of the workers, in the order of a chunk's way."""
 
 
 @dataclass(frozen=True)

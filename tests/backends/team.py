@@ -26,7 +26,7 @@ class Runs:
         self.rounds = 0
         self.keys = 0
 
-    def read(self, slices: Sequence[shares.Slice]) -> list[Keys]:
+    def read(self, slices: Sequence[shares.RunSlice]) -> list[Keys]:
         self.rounds += 1
         found = [self.runs[run][start:stop:step] for run, start, stop, step in slices]
         assert all(len(keys) for keys in found)

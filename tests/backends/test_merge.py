@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import Backend, Workspace
-from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.order.key_types import DTYPES

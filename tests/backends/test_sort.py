@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu import workspace as cpu_workspace
-from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import ALGORITHMS, LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
@@ -135,7 +135,7 @@ def _outputs_by_parts(
                 workspace.upload([len(text)])
                 workspace.sort(backend.resolve_sort(SortRequest(), order, len(text)), equals, by_parts=by_parts)
                 with pytest.MonkeyPatch.context() as patches:
-                    patches.setattr(cpu_workspace, "_PART", part)
+                    patches.setattr(cpu_workspace, "RECEIVED_BYTES", part)
                     out = b"".join(one.tobytes() for one in workspace.outputs())
                 plain.append((out, workspace.merged_bytes, workspace.dropped))
             assert plain[0] == plain[1]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.launch import ALGORITHMS, LaunchRequest, SortRequest
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder

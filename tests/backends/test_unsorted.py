@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.backends import select as backends_select
 from gpumerge_cli.backends.cpu.backend import CpuBackend, CpuWorkspace
-from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import Equals

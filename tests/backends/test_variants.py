@@ -12,12 +12,12 @@ import pytest
 from gpumerge_cli.backends.cpu import policy as cpu_policy
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.source import flatten
-from gpumerge_cli.backends.ladder import NAMES
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.backends.variants.lookup import LADDER, RUNGS, requested_variant, variant_named
 from gpumerge_cli.backends.variants.variant import Variant
 from gpumerge_cli.errors import DeviceError, UsageError
-from gpumerge_cli.launch import OPTIONS, KernelChoice, LaunchPolicy, LaunchRequest
+from gpumerge_cli.launch import LAUNCH_OPTIONS, KernelChoice, LaunchPolicy, LaunchRequest
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import launch_spec
 from gpumerge_cli.order.kinds import Order
@@ -30,9 +30,9 @@ INT32 = Order.of("int32")
 
 def test_one_variant_is_run_where_none_is_named() -> None:
     assert [variant.name for variant in LADDER if variant.auto] == [requested_variant(LaunchRequest()).name]
-    assert [variant.name for variant in LADDER] == list(NAMES)
-    assert {option for variant in LADDER for option in variant.options} == set(OPTIONS)
-    assert get_args(KernelChoice) == ("auto", *NAMES)
+    assert [variant.name for variant in LADDER] == list(KERNELS)
+    assert {option for variant in LADDER for option in variant.options} == set(LAUNCH_OPTIONS)
+    assert get_args(KernelChoice) == ("auto", *KERNELS)
 
 
 @pytest.mark.parametrize("variant", LADDER, ids=lambda variant: variant.name)
@@ -55,7 +55,7 @@ def test_each_kernel_belongs_to_a_variant() -> None:
     files = {file.name for file in (PACKAGE.parent / "kernels" / "gpu").glob("merge_*.cu")}
     of_path = {"merge_values.cu", "merge_columns.cu"}  # its ways with many narrow keys, and with values
     of_sorts = {"merge_by_rank.cu"}
-    assert files == {f"merge_{name}.cu" for name in NAMES} | of_path | of_sorts
+    assert files == {f"merge_{name}.cu" for name in KERNELS} | of_path | of_sorts
     assert set(library().kernels) == {rung.replace(" ", "_") for rung in RUNGS}
 
 
@@ -75,7 +75,7 @@ def test_levels_of_a_launch_end_in_what_threads_merge() -> None:
 
 
 def test_an_unknown_kernel_is_refused_with_all_that_there_are() -> None:
-    with pytest.raises(UsageError, match=f"invalid kernel 'quick'; use auto, {', '.join(NAMES)}"):
+    with pytest.raises(UsageError, match=f"invalid kernel 'quick'; use auto, {', '.join(KERNELS)}"):
         variant_named("quick")
 
 
@@ -86,6 +86,6 @@ def test_no_other_module_lists_variants() -> None:
             if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
                 parts = node.keys if isinstance(node, ast.Dict) else node.elts
                 words = {part.value for part in parts if isinstance(part, ast.Constant)}
-                if len(words & {*NAMES, *RUNGS}) > 1:
+                if len(words & {*KERNELS, *RUNGS}) > 1:
                     lists.add(path.relative_to(PACKAGE).as_posix())
     assert lists <= LISTS

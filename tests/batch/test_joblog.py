@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpumerge_cli.batch.joblog import COLUMNS, JobLog, LogEntry, read_log, standing_of
+from gpumerge_cli.batch.joblog import LOG_COLUMNS, JobLog, LogEntry, read_log, standing_of
 from gpumerge_cli.batch.spec import BatchJob, Result
 from gpumerge_cli.errors import InputError, OutputError
 from gpumerge_cli.line_file import LineFile
@@ -57,7 +57,7 @@ def test_without_resume_a_log_is_replaced_and_nothing_else_is(tmp_path: Path) ->
         log.add(ended(1))
         log.close()
     assert path.read_text().count("\n") == 2
-    for content in ("precious data\n", "\t".join(COLUMNS) + "\n1\t2\n", "\t".join(COLUMNS[:9]) + "\n"):
+    for content in ("precious data\n", "\t".join(LOG_COLUMNS) + "\n1\t2\n", "\t".join(LOG_COLUMNS[:9]) + "\n"):
         path.write_text(content)
         for resume in (False, True):
             with pytest.raises(InputError):

@@ -16,7 +16,7 @@ from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cli.application import application
 from gpumerge_cli.cli.completion import bash
 from gpumerge_cli.cli.help import help_text
-from gpumerge_cli.cli.options.commands import NAMES
+from gpumerge_cli.cli.options.commands import COMMAND_NAMES
 
 WORDS = [
     "-k2n --count a -o b --unsure=x -",
@@ -40,7 +40,7 @@ def called(words: Sequence[str]) -> tuple[list[str], int]:
 
 
 @pytest.mark.parametrize("words", WORDS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", COMMAND_NAMES)
 def test_commands_get_their_words_as_they_are(name: str, words: str) -> None:
     assert called([name, *words.split()]) == ([name, *words.split()], 7)
     assert called([name, "--", *words.split()]) == ([name, *words.split()], 7)

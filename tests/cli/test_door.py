@@ -14,13 +14,13 @@ from typing import get_args
 
 import pytest
 
-from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.cli import dispatch
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options import commands as options
 from gpumerge_cli.cli.options.model import GROUPS
-from gpumerge_cli.cli.options.typed import OPTIONS
+from gpumerge_cli.cli.options.typed import OPTION_TYPES
 from gpumerge_cli.cli.scan import scan
 from gpumerge_cli.cli.values import OptionValue
 from gpumerge_cli.compare.key_shapes import SHAPES
@@ -80,7 +80,7 @@ def test_help_tells_suffixes_and_exit_codes(command: str, capsys: pytest.Capture
 
 
 def test_every_command_and_option_is_documented() -> None:
-    assert options.NAMES == COMMANDS
+    assert options.COMMAND_NAMES == COMMANDS
     for command in options.COMMANDS:
         assert command.about
         text = help_text(command.name, 200)
@@ -155,9 +155,9 @@ def test_choices_are_those_of_the_backends() -> None:
 
 
 def test_each_command_has_its_work() -> None:
-    assert set(OPTIONS) == set(options.NAMES)
+    assert set(OPTION_TYPES) == set(options.COMMAND_NAMES)
     cases = re.findall(r"case (\w+)\(\)", inspect.getsource(dispatch))
-    assert {*cases, "SortOptions"} == {kind.__name__ for kind in OPTIONS.values()}
+    assert {*cases, "SortOptions"} == {kind.__name__ for kind in OPTION_TYPES.values()}
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -182,7 +182,7 @@ def test_a_merge_imports_only_what_it_needs(tmp_path: Path) -> None:
     assert done.stderr == "[]\n"
 
 
-@pytest.mark.parametrize("name", [name for name in options.NAMES if name != "sort"])
+@pytest.mark.parametrize("name", [name for name in options.COMMAND_NAMES if name != "sort"])
 def test_only_names_of_coreutils_may_be_shortened_while_they_stay_unique(name: str, seed: int) -> None:
     """A beginning of a long name is read as the one option of coreutils that begins so, or refused.
 
@@ -192,7 +192,7 @@ def test_only_names_of_coreutils_may_be_shortened_while_they_stay_unique(name: s
     longs = {one[2:]: (row, True) for row in rows for one in row.names if one.startswith("--")}
     longs |= {f"no-{long}": (row, False) for long, (row, _) in [*longs.items()] if not row.takes_value}
     longs |= {row.off: (row, False) for row in rows if row.off}
-    known = {*longs, *(["help"] * (name in options.NAMES))}
+    known = {*longs, *(["help"] * (name in options.COMMAND_NAMES))}
     elsewhere = {(one[2:], row.takes_value) for each in options.COMMANDS for row in each.options for one in row.names}
     chance = random.Random(seed)
     for long in chance.choices([*longs], k=40):

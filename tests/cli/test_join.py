@@ -21,7 +21,7 @@ import pytest
 
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.native.comparison import Comparison
-from gpumerge_cli.order.joins import TYPES
+from gpumerge_cli.order.joins import JOIN_TYPES
 from gpumerge_cli.order.key_kinds import JOIN_LETTERS
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
@@ -74,7 +74,7 @@ def plainly(a: Sequence[list[bytes]], b: Sequence[list[bytes]], order: Order, sh
     return [row[3] for row in sorted(rows, key=cmp_to_key(lambda x, y: compare(x[0], y[0]) or x[1] - y[1]))]
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", JOIN_TYPES)
 @pytest.mark.parametrize(
     "options", [["-n"], ["-g"], ["-h"], ["-M"], ["-V"], ["-r"], ["-n", "-r"], ["-i"], ["-d", "-r"]]
 )
@@ -92,7 +92,7 @@ def test_any_order_of_sort(options: list[str], kind: str, tmp_path: Path, seed: 
         files.append(sorted(some, key=cmp_to_key(lambda x, y: compare(x[0], y[0]))))
     a, b = (b"".join(b",".join(fields) + b"\n" for fields in each) for each in files)
     found = joined(tmp_path, "-t,", *options, "--type", kind, "--threads", "2", a=a, b=b)
-    assert found.splitlines() == plainly(*files, order, TYPES[kind])
+    assert found.splitlines() == plainly(*files, order, JOIN_TYPES[kind])
 
 
 @needs_join
@@ -131,7 +131,7 @@ def test_two_types_are_refused_and_a_setting_gives_way(
 
 
 @pytest.mark.parametrize("memory", ["64K", "64M"])
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", JOIN_TYPES)
 def test_the_report_counts_what_is_written(
     kind: str, memory: str, tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -230,7 +230,7 @@ def test_keys_of_several_fields(options: list[str], expected: bytes, tmp_path: P
     assert joined(tmp_path, *options, a=a, b=b) == expected
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", JOIN_TYPES)
 def test_keys_of_several_columns_in_other_places(kind: str, tmp_path: Path, seed: int) -> None:
     """A key is (city, number falling): a quoted one equals one without quotes, and chunks are small."""
     chance = random.Random(seed)
@@ -249,7 +249,7 @@ def test_keys_of_several_columns_in_other_places(kind: str, tmp_path: Path, seed
         texts.append(text.getvalue().encode())
     options = ["--csv", "-1", "city,n:nr", "-2", "town,sum", "--type", kind]
     found = list(csv.reader(io.StringIO(joined(tmp_path, *options, a=texts[0], b=texts[1]).decode(), newline="")))
-    shows = TYPES[kind]
+    shows = JOIN_TYPES[kind]
     rest = [""] * bool(shows & (_PAIRS | _ONLY_B))
     expected: list[list[str]] = []
     for key in sorted({*sides[0], *sides[1]}, key=lambda key: (key[0], -key[1])):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRED_A, PAIRS, TYPES
+from gpumerge_cli.order.joins import JOIN_TYPES, ONLY_A, ONLY_B, PAIRED_A, PAIRS
 
 PEOPLE = b"id,name,note\n1,ada,x\n2,bob,y\n"
 TOWNS = b"id,town,note\n1,oslo,z\n3,rome,w\n"
@@ -32,7 +32,7 @@ def joined(folder: Path, *words: str, a: bytes = PEOPLE, b: bytes = TOWNS, suffi
     return (folder / "out").read_text()
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", JOIN_TYPES)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("text", ["plain", "with, comma", 'with "quote"', "with\nnewline"])
 def test_all_rows_have_the_fields_of_the_header(text: str, end: str, kind: str, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_all_rows_have_the_fields_of_the_header(text: str, end: str, kind: str, 
     )
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", JOIN_TYPES)
 def test_pyarrow_reads_what_is_written(kind: str, tmp_path: Path) -> None:
     reader = pytest.importorskip("pyarrow.csv", reason="needs pyarrow, another reader of CSV")
     a, b = PEOPLE + b'4,"x\ny","z, w"\n', TOWNS + b'4,"""",\n'
@@ -156,7 +156,7 @@ def test_names_in_separate_words_are_explained(tmp_path: Path, capsys: pytest.Ca
     )
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", JOIN_TYPES)
 def test_a_record_of_one_empty_field_is_not_a_blank_line(kind: str, tmp_path: Path) -> None:
     a, b = b"id,\n1,\n2,x\n3,\n", b"id,b\n1,\n2,y\n"
     for words in (["-o", "1.2"], ["-o", "1.2", "-e", ""]):
@@ -270,7 +270,7 @@ def test_columns_with_blanks_between(
     assert capfd.readouterr().out == theirs.stdout
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", JOIN_TYPES)
 @pytest.mark.parametrize("filler", ["", "none"])
 def test_rows_of_any_length_fill_their_columns(filler: str, kind: str, tmp_path: Path, seed: int) -> None:
     """Rows lack fields at their ends, or have empty ones too many; some have quotes."""
@@ -291,7 +291,7 @@ def test_rows_of_any_length_fill_their_columns(filler: str, kind: str, tmp_path:
         (tmp_path / name).write_text("\n".join([head, *lines, ""]))
         sides.append([[field or filler for field in row] for row in rows])
     a, b = sides
-    shows, rest = TYPES[kind], [filler] * 2 * (kind not in ("anti", "semi"))
+    shows, rest = JOIN_TYPES[kind], [filler] * 2 * (kind not in ("anti", "semi"))
     expected = []
     for key in sorted({row[0] for row in a + b}):
         some_a, some_b = ([row for row in side if row[0] == key] for side in (a, b))

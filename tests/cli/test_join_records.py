@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.order.joins import TYPES
+from gpumerge_cli.order.joins import JOIN_TYPES
 from gpumerge_cli.order.key_kinds import KINDS
 
 _PAIRS, _ONLY_A, _ONLY_B, _PAIRED_A = 1, 2, 4, 8
@@ -48,7 +48,7 @@ def records(chance: random.Random, key: np.dtype[Any], size: int, offset: int, c
     return sorted(made, key=lambda one: one[0])
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", JOIN_TYPES)
 @pytest.mark.parametrize("key", ["u1", "<i2", ">i4", "<f4", ">f8", "S3"])
 @pytest.mark.parametrize("places", [((16, 0), (16, 0)), ((11, 2), (24, 16)), ((8, 0), (30, 3))])
 def test_records_of_any_layout(places: Any, key: str, kind: str, tmp_path: Path, seed: int) -> None:
@@ -73,9 +73,9 @@ def test_records_of_any_layout(places: Any, key: str, kind: str, tmp_path: Path,
         "--report", str(tmp_path / "told.json"),
     ) == 0  # fmt: skip
     width = dtype.itemsize
-    with_b = bool(TYPES[kind] & (_PAIRS | _ONLY_B))
+    with_b = bool(JOIN_TYPES[kind] & (_PAIRS | _ONLY_B))
     expected = []
-    for x, y in joined(a, b, TYPES[kind]):
+    for x, y in joined(a, b, JOIN_TYPES[kind]):
         left = x
         if x is None:
             made = bytearray([filler]) * size_a
@@ -87,7 +87,7 @@ def test_records_of_any_layout(places: Any, key: str, kind: str, tmp_path: Path,
     assert json.loads((tmp_path / "told.json").read_text())["joined"] == len(expected)
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", JOIN_TYPES)
 def test_structured_files_by_several_fields(kind: str, tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     a = np.zeros(500, [("x", "<f8"), ("id", "<i4"), ("name", "S4")])
@@ -110,20 +110,20 @@ def test_structured_files_by_several_fields(kind: str, tmp_path: Path, seed: int
     options = ["-1", "id:r,name", "-2", "number:r,tag", "--type", kind]
     assert run(*options, str(tmp_path / "a.npy"), str(tmp_path / "b.npy"), "--output", str(out)) == 0
     found = np.load(out)
-    with_b = bool(TYPES[kind] & (_PAIRS | _ONLY_B))
+    with_b = bool(JOIN_TYPES[kind] & (_PAIRS | _ONLY_B))
     assert found.dtype.names == ("x", "id", "name", *(("y", "x_2") if with_b else ()))
     expected = [
         (
             *((x["x"], x["id"], x["name"]) if x is not None else (0, y["number"], y["tag"])),
             *(((y["y"], y["x"]) if y is not None else (0, 0)) if with_b else ()),
         )
-        for x, y in joined(*rows, TYPES[kind])
+        for x, y in joined(*rows, JOIN_TYPES[kind])
     ]
     assert found.tolist() == [tuple(getattr(value, "item", lambda v=value: v)() for value in row) for row in expected]
 
 
 @pytest.mark.parametrize("dtype", ["int32", ">u2", "float64"])
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", JOIN_TYPES)
 def test_numbers_are_records_that_are_all_key(kind: str, dtype: str, tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     sides = [np.sort(rng.integers(0, 300, count).astype(dtype)) for count in (400, 100)]
@@ -133,7 +133,7 @@ def test_numbers_are_records_that_are_all_key(kind: str, dtype: str, tmp_path: P
         "--dtype", dtype, "--type", kind, str(tmp_path / "a"), str(tmp_path / "b"), "--output", str(tmp_path / "out")
     ) == 0  # fmt: skip
     a, b = ([(value, value) for value in side.tolist()] for side in sides)
-    expected = [y if x is None else x for x, y in joined(a, b, TYPES[kind])]
+    expected = [y if x is None else x for x, y in joined(a, b, JOIN_TYPES[kind])]
     assert np.fromfile(tmp_path / "out", dtype).tolist() == expected
 
 

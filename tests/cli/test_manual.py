@@ -12,7 +12,7 @@ import pytest
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cli.examples import EXAMPLES
 from gpumerge_cli.cli.manual import pages
-from gpumerge_cli.cli.options.commands import COMMANDS, NAMES, options_of
+from gpumerge_cli.cli.options.commands import COMMAND_NAMES, COMMANDS, options_of
 from gpumerge_cli.cli.options.model import Command
 from tests import needs
 
@@ -25,7 +25,7 @@ def test_what_lies_in_data_is_what_is_made_now() -> None:
 
 
 def test_every_command_has_pages_with_examples_and_every_option() -> None:
-    assert set(EXAMPLES) == {*NAMES}
+    assert set(EXAMPLES) == {*COMMAND_NAMES}
     for command in COMMANDS[1:]:
         page = (DATA / "manual" / "commands" / f"{command.name}.md").read_text()
         man = (DATA / "man" / f"gpumerge-{command.name}.1").read_text()
@@ -64,7 +64,7 @@ def test_words_that_completions_offer_are_taken(option: str, capsys: pytest.Capt
     assert all(word in error for word in words)
 
 
-@pytest.mark.parametrize("page", ["gpumerge.1", *(f"gpumerge-{name}.1" for name in NAMES)])
+@pytest.mark.parametrize("page", ["gpumerge.1", *(f"gpumerge-{name}.1" for name in COMMAND_NAMES)])
 def test_man_pages_are_sound(page: str) -> None:
     groff = needs.program("groff")
     done = subprocess.run(

@@ -16,7 +16,7 @@ from gpumerge_cli.cli.options.commands import COMMANDS, command
 from gpumerge_cli.cli.options.model import Argument, Command, Needs, NotWith, Option
 from gpumerge_cli.cli.settings import Settings
 from gpumerge_cli.cli.values import OptionValue, make_options, read_values
-from gpumerge_cli.compare.key_shapes import Shape
+from gpumerge_cli.compare.key_shapes import KeyShape
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import Algorithm, KernelName, TileLoad, Transfer
@@ -25,7 +25,7 @@ ENDS = {"help", "version"}
 """Options that end the reading, so that no command has their values."""
 TYPES = {"flag": bool, "number": int, "numbers": tuple[int, ...], "size": int, "count": int}
 NAMES = {
-    "Literal": Literal, "Shape": Shape, "BackendChoice": BackendChoice, "Algorithm": Algorithm,
+    "Literal": Literal, "KeyShape": KeyShape, "BackendChoice": BackendChoice, "Algorithm": Algorithm,
     "KernelName": KernelName, "TileLoad": TileLoad, "Transfer": Transfer,
 }  # fmt: skip
 
@@ -51,9 +51,9 @@ def expected(option: Option) -> set[Any]:
     return {one} | ({type(None)} if option.initial is None else set())
 
 
-@pytest.mark.parametrize("name", typed.OPTIONS)
+@pytest.mark.parametrize("name", typed.OPTION_TYPES)
 def test_each_option_has_a_field_of_its_type(name: str) -> None:
-    row, kind = command(name), typed.OPTIONS[name]
+    row, kind = command(name), typed.OPTION_TYPES[name]
     fields = {one: hint for one, hint in hints(kind).items() if one not in hints(groups.Options) or one == "debug"}
     arguments = {one.parameter: tuple[str, ...] if one.many else str for one in row.arguments}
     assert set(fields) - {"sequence"} == {*arguments, *(option.parameter for option in row.options)} - ENDS
@@ -67,7 +67,7 @@ def test_each_option_has_a_field_of_its_type(name: str) -> None:
             assert (found - words) | ({str} if words else set()) == expected(option), option
 
 
-@pytest.mark.parametrize("name", typed.OPTIONS)
+@pytest.mark.parametrize("name", typed.OPTION_TYPES)
 def test_defaults_are_those_of_the_rows(name: str) -> None:
     row = command(name)
     options = make_options(row, {}, ())

@@ -25,6 +25,7 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_types import DTYPES
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.jobs_of import job_of, merge_job, sort_job, to, with_resources
+from tests.pairs import one_of_each
 
 _ITEMS = 20_000
 
@@ -63,8 +64,7 @@ def in_both(job: Job, machines: Cluster, folder: Path, suffix: str) -> None:
     assert [one.items for one in here.inputs] == [one.items for one in there.inputs]
 
 
-@pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
-@pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.parametrize(("name", "unique"), one_of_each(DTYPES, [False, True]))
 def test_keys(name: str, unique: bool, machines: Cluster, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     suffix, names, loose = ".npy", [], []

@@ -19,7 +19,7 @@ from gpumerge_cli.cluster.dispatcher import Dispatcher, RemoteWorker, TaskPolicy
 from gpumerge_cli.cluster.executor import Cluster
 from gpumerge_cli.cluster.file_checks import check_output
 from gpumerge_cli.engine.check import check_each
-from gpumerge_cli.engine.job import Kind
+from gpumerge_cli.engine.job import OperationKind
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.engine.tasks import Tasks
@@ -73,7 +73,9 @@ def test_bytes_are_those_of_one_machine(
 
 
 @pytest.mark.parametrize("kind", ["merge", "sort"])
-def test_losses_and_twins_change_no_byte(kind: Kind, tmp_path: Path, rng: np.random.Generator, seed: int) -> None:
+def test_losses_and_twins_change_no_byte(
+    kind: OperationKind, tmp_path: Path, rng: np.random.Generator, seed: int
+) -> None:
     names = _packed(tmp_path, ".i32", rng, ordered=kind == "merge")
     before = {path.name for path in tmp_path.iterdir()}
     run(job_of(kind, names, str(tmp_path / "here.i32")))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.ladder import NAMES
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.backends.variants.lookup import RUNGS
 from gpumerge_cli.compare import bench as benches
 from gpumerge_cli.compare.bench import measure_cases
@@ -28,7 +28,7 @@ from tests.reference import ReferenceBackend, ReferenceWorkspace
 def kernels_of(backend: Backend) -> list[str]:
     """The rungs, of which a newer device runs path in two ways. The reference has one way of everything."""
     if isinstance(backend, ReferenceBackend):
-        return list(NAMES)
+        return list(KERNELS)
     found = list(RUNGS)
     if backend.resolve(LaunchRequest("path"), items_named("int32").order, 2).transfer == "bulk":
         found.insert(found.index("path"), "path, vector loads")

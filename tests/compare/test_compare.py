@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.backends.variants.lookup import LADDER, RUNGS, requested_variant, variant_named
 from gpumerge_cli.compare.contest import Effort, with_ratios
 from gpumerge_cli.compare.oracle import oracle

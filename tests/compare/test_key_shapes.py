@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gpumerge_cli.compare.key_shapes import BLOCK, SHAPES, Family
+from gpumerge_cli.compare.key_shapes import KEYS_AT_ONCE, SHAPES, Family
 from gpumerge_cli.compare.lines import DIGITS, lines
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_types import DTYPES
@@ -62,9 +62,9 @@ def test_another_seed_and_another_run_make_other_keys(shape: str) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_runs_longer_than_a_block_go_on_where_the_block_ended(shape: str, shuffled: bool) -> None:
-    family = Family(shape, np.dtype(np.uint16), 2 * BLOCK + 7, shuffled=shuffled)  # type: ignore[arg-type]
+    family = Family(shape, np.dtype(np.uint16), 2 * KEYS_AT_ONCE + 7, shuffled=shuffled)  # type: ignore[arg-type]
     blocks = list(family.blocks(1))
-    assert [block.size for block in blocks] == [BLOCK, BLOCK, 7]
+    assert [block.size for block in blocks] == [KEYS_AT_ONCE, KEYS_AT_ONCE, 7]
     keys = np.concatenate(blocks)
     assert shuffled or (keys[1:] >= keys[:-1]).all()
 

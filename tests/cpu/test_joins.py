@@ -20,7 +20,7 @@ from gpumerge_cli.native import joins, sources, specs
 from gpumerge_cli.native.calls import Disordered
 from gpumerge_cli.native.joins import Joins, JoinWorker
 from gpumerge_cli.native.library import load_library
-from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRS, TYPES, Join
+from gpumerge_cli.order.joins import JOIN_TYPES, ONLY_A, ONLY_B, PAIRS, Join
 from gpumerge_cli.order.record_joins import RecordJoin, joined_type, parts_of, turned_alike
 from gpumerge_cli.order.rules import LineOrder
 from tests.cpu import libraries
@@ -109,7 +109,7 @@ def expected(join: Join, a: Sequence[bytes], b: Sequence[bytes]) -> list[bytes]:
         some_b = [line for line, own in zip(sides[1], key_b, strict=True) if own == key]
         if some_a and some_b:
             found += [_line(join, x, y) for x in some_a for y in some_b if join.shows & PAIRS]
-            found += [_line(join, x, None) for x in some_a if join.shows & TYPES["semi"]]
+            found += [_line(join, x, None) for x in some_a if join.shows & JOIN_TYPES["semi"]]
         elif join.shows & (ONLY_A if some_a else ONLY_B):
             found += [_line(join, x, None) for x in some_a] + [_line(join, None, y) for y in some_b]
     return found
@@ -150,7 +150,7 @@ def _lines(chance: random.Random, join: Join, at: Sequence[int], longest: int) -
 
 @pytest.mark.parametrize("separator", [None, _COMMA])
 @pytest.mark.parametrize("longest", [2, 20, 100])
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", JOIN_TYPES)
 def test_every_way_out(kind: str, longest: int, separator: int | None, seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(ROUNDS):
@@ -162,7 +162,7 @@ def test_every_way_out(kind: str, longest: int, separator: int | None, seed: int
             fields=(first, second),
             separator=separator,
             between=32 if separator is None else separator,
-            shows=TYPES[kind],
+            shows=JOIN_TYPES[kind],
             columns=chance.choice([None, columns]),
             filler=chance.choice([b"", b"", b"none"]),
         )
@@ -189,7 +189,7 @@ def _records(chance: random.Random, types: Sequence[str], *, swapped: bool) -> t
     return np.sort(made, order=names, kind="stable"), names
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", JOIN_TYPES)
 @pytest.mark.parametrize("types", _KEYS)
 def test_records_of_other_layouts(types: list[str], kind: str, seed: int) -> None:
     """Groups that fit into the room and others; keys of other byte orders in either input."""
@@ -198,7 +198,7 @@ def test_records_of_other_layouts(types: list[str], kind: str, seed: int) -> Non
         sides = [_records(chance, types, swapped=chance.random() < 0.5) for _ in range(2)]
         orders = turned_alike([order_of(side.dtype, Key(fields=tuple(names))) for side, names in sides])
         a, b = (side for side, _ in sides)
-        join = RecordJoin(TYPES[kind], b"\xee", orders)
+        join = RecordJoin(JOIN_TYPES[kind], b"\xee", orders)
         held = [_Held([], side.tobytes()) for side in (a, b)]
         worker = JoinWorker(Joins(held, join), chance.choice([0, 1 << 20]))
         worker.run([(0, each.size) for each in held], 0, 0)
@@ -216,7 +216,7 @@ def _records_expected(a: Any, b: Any, dtype: np.dtype[Any], join: RecordJoin) ->
         some_a, some_b = ([at for at, own in enumerate(side) if own == key] for side in keys)
         if join.shows & PAIRS:
             found += [(x, y) for x in some_a for y in some_b]
-        if join.shows & (TYPES["semi"] if some_b else ONLY_A):
+        if join.shows & (JOIN_TYPES["semi"] if some_b else ONLY_A):
             found += [(x, None) for x in some_a]
         if join.shows & ONLY_B and not some_a:
             found += [(None, y) for y in some_b]
@@ -274,7 +274,7 @@ def test_groups_are_read_through_windows(columns: Any, seed: int) -> None:
             for count in counts
         ]  # fmt: skip
         sides[0].insert(3, b"b " + b"long" * 4000)
-        join = Join(shows=TYPES["outer"], columns=columns)
+        join = Join(shows=JOIN_TYPES["outer"], columns=columns)
         watched = [_Watched(side) for side in sides]
         worker = JoinWorker(Joins(watched, join), 0)
         worker.run([(0, side.size) for side in watched], 0, 0)
@@ -300,13 +300,13 @@ def test_disorder_in_either_input(way: Any) -> None:
         assert found.value.source == number
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", JOIN_TYPES)
 @pytest.mark.parametrize("capacity", [1 << 12, 1 << 20])
 def test_rows_of_csv_have_all_columns(capacity: int, kind: str, seed: int) -> None:
     """Rows as long as the first ones are copied as they lie; shorter ones are filled, in all sizes about a block."""
     chance = random.Random(seed)
-    counts = (3, 2 if TYPES[kind] & (PAIRS | ONLY_B) else 0)
-    join = Join(separator=_COMMA, between=_COMMA, quoted=True, shows=TYPES[kind], most=counts)
+    counts = (3, 2 if JOIN_TYPES[kind] & (PAIRS | ONLY_B) else 0)
+    join = Join(separator=_COMMA, between=_COMMA, quoted=True, shows=JOIN_TYPES[kind], most=counts)
     join = replace(join, columns=join.all_columns(counts))
     sides = []
     for most in (3, 2):
@@ -324,7 +324,7 @@ def test_rows_of_csv_have_all_columns(capacity: int, kind: str, seed: int) -> No
     rest, wanted = [b""] * (counts[1] > 0), []
     for key, (some_a, some_b) in sorted(groups.items()):
         wanted += [x + y[1:] for x in some_a for y in some_b if join.shows & PAIRS]
-        wanted += [x + rest for x in some_a if join.shows & (TYPES["semi"] if some_b else ONLY_A)]
+        wanted += [x + rest for x in some_a if join.shows & (JOIN_TYPES["semi"] if some_b else ONLY_A)]
         wanted += [[key, b"", b"", *y[1:]] for y in some_b if join.shows & ONLY_B and not some_a]
     assert joined(join, a, b, capacity) == [b",".join(row) for row in wanted]
 

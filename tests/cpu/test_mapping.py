@@ -24,6 +24,7 @@ from tests.cpu import harness
 from tests.cpu.harness import DONE, I64, WRITE_FAILED, SinkSpec, memory_source, spec_of
 from tests.cpu.test_chunk import Items, merged
 from tests.cpu.test_cuts import draw_keys, draw_lines
+from tests.pairs import one_of_each
 
 PAGE = os.sysconf("SC_PAGESIZE")
 MOST = 64
@@ -78,8 +79,7 @@ def draw_records(rng: np.random.Generator, order: Order, runs: int) -> Items:
     return [sorted(run, key=lambda row: row[2:7]) for run in rows]
 
 
-@pytest.mark.parametrize("sorts", [False, True])
-@pytest.mark.parametrize("head", [0, 128, 11])
+@pytest.mark.parametrize(("sorts", "head"), one_of_each([False, True], [0, 128, 11]))
 def test_mappings_get_the_same_bytes(
     library: c.CDLL, tmp_path: Path, rng: np.random.Generator, sorts: bool, head: int
 ) -> None:

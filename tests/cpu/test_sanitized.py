@@ -22,7 +22,9 @@ RUNTIMES = {"address,undefined": "libasan.so", "thread": "libtsan.so"}
 # Of tests that take long under a sanitizer, one of each kind; threads share what these few work on.
 FEW = {
     "address,undefined": "not skewed and not test_long_lines and not (large_sorts and not int32)"
-    " and not (cuts_of_keys and not 120) and not (plain_search and not (uint8 or float64 or lines))",
+    " and not (cuts_of_keys and not (120 and (int32 or float64))) and not (few_are_far and not a5000)"
+    " and not (plain_search and not (uint8 or float64 or lines)) and not (not_alike and not 5)"
+    " and not (loses_its_bytes and not 40) and not (many_runs and FIRST)",
     "thread": "two_runs or threads or their_place or (many_lines and not few_are_far) or a5000"
     " or (large_sorts and int32)",
 }

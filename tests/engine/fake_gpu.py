@@ -292,7 +292,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
         monkeypatch.setattr(module, "scratch", _Memory)
     monkeypatch.setattr(text, "current_stream", lambda: 1)
     monkeypatch.setattr(text, "TextKernels", lambda kernels: FakeText(kernels.order))
-    monkeypatch.setattr(backend, "kernels_of", FakeKernels)
+    monkeypatch.setattr(backend, "gpu_kernels", FakeKernels)
     monkeypatch.setattr(backend, "_compile_ahead", lambda *arguments, **options: None)
     monkeypatch.setattr(backend.device, "device_info", lambda device: DeviceInfo("gpu", "a GPU in name only"))
 

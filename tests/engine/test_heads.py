@@ -106,7 +106,7 @@ def test_disorder_anywhere_gives_what_sort_gives(
     tmp_path: Path, rng: np.random.Generator, options: list[str], to: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(heads, "_WINDOW", int(rng.choice([1 << 12, 1 << 18])))
-    for number in range(6):
+    for number in range(3):
         folder = tmp_path / str(number)
         folder.mkdir()
         names = write(folder, [disordered(rng, int(rng.integers(1, 4000))) for _ in range(rng.integers(1, 5))], b"\n")

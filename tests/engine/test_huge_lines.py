@@ -31,8 +31,8 @@ def written(path: Path, size: int) -> list[bytes]:
     "options",
     [pytest.param([], marks=pytest.mark.thorough), ["-k2,2n"], ["-r", "-S", "8M", "--compress-program=builtin"]],
 )
-def test_lines_of_25_megabytes(backend: Backend, tmp_path: Path, options: list[str]) -> None:
-    lines = written(tmp_path / "a", 25 * MB)
+def test_lines_far_longer_than_a_chunk(backend: Backend, tmp_path: Path, options: list[str]) -> None:
+    lines = written(tmp_path / "a", 25 * MB if backend.name == "gpu" else 9 * MB)
     if "-k2,2n" in options:
         lines.sort(key=lambda line: int(([*line.split(), b"0"])[1]))
     if "-r" in options:

@@ -78,7 +78,7 @@ def test_a_thread_that_a_signal_came_with_the_start_of_is_waited_for(monkeypatch
 
 
 def test_what_a_streams_writers_use_is_there_until_they_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_sorts, "_PART", 1 << 12)
+    monkeypatch.setattr(local_sorts, "PART_BYTES", 1 << 12)
     np.arange(4000, 0, -1, np.int32).tofile(tmp_path / "in.i32")
     receive, closed, ended = CpuWorkspace.receive, [], threading.Event()
     both = threading.Barrier(2)

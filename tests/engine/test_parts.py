@@ -62,8 +62,8 @@ def test_the_nearest_edge_of_a_line(data: bytes, tail: int) -> None:
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_sorts, "_PART", 1000)
-    monkeypatch.setattr(workspace, "_PART", 1000)
+    monkeypatch.setattr(local_sorts, "PART_BYTES", 1000)
+    monkeypatch.setattr(workspace, "RECEIVED_BYTES", 1000)
 
 
 @pytest.mark.parametrize("longest", [50, 5000])

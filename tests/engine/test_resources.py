@@ -39,7 +39,7 @@ Write = Callable[[str, Any], str]
 def test_workspaces_fit_the_memory(nbytes: int, inputs: int, workers: int, memory: int) -> None:
     sizes = ChunkSizes(2 << 20, 1 << 20, 0, 4.0)
     chunk = chunk_bytes_for(sizes, nbytes, inputs, workers, memory)
-    least = max(budget._LEAST_CHUNK, inputs * budget._LEAST_ITEMS)
+    least = max(budget.LEAST_CHUNK, inputs * budget._LEAST_ITEMS)
     assert chunk >= least
     if chunk > least:
         assert workers * sizes.footprint * chunk <= memory

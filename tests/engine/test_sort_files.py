@@ -60,7 +60,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu_backend, "_MOST_RUNS", 1 << 20)
     if (gpu_backend := sys.modules.get("gpumerge_cli.backends.gpu.backend")) is not None:
         monkeypatch.setattr(gpu_backend, "_PIECE", 64 << 10)
-    monkeypatch.setattr(local_sorts, "_PART", 12_345)  # no multiple of any item
+    monkeypatch.setattr(local_sorts, "PART_BYTES", 12_345)  # no multiple of any item
     monkeypatch.setattr(cpu_backend, "_LEAST_WHOLE_ROW", 0)
 
 

@@ -13,7 +13,7 @@ import pytest
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import doubt_of, refuse_binary
 from gpumerge_cli.formats.codecs import CODECS
-from gpumerge_cli.formats.foreign import FOREIGN
+from gpumerge_cli.formats.foreign import FOREIGN_FORMATS
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import all_formats, dtype_of, format_names, format_of_suffix, is_binary
 from gpumerge_cli.formats.registry import layout_of
@@ -68,7 +68,7 @@ def test_a_warning_changes_nothing(command: str, terminal: bool, warns: bool, tm
     assert sorted(done.stdout.split(b"\n")) == sorted([*2 * text.split(b"\n")[:-1], b""])
 
 
-@pytest.mark.parametrize("name", [suffix for one in FOREIGN for suffix in one.suffixes])
+@pytest.mark.parametrize("name", [suffix for one in FOREIGN_FORMATS for suffix in one.suffixes])
 def test_formats_that_are_not_read_say_what_to_do(name: str) -> None:
     with pytest.raises(UsageError, match="its suffix means") as caught:
         layout_of(f"dir/x{name}", Items())
@@ -79,9 +79,9 @@ def test_formats_that_are_not_read_say_what_to_do(name: str) -> None:
 
 def test_suffixes_and_beginnings_say_one_thing() -> None:
     suffixes = [suffix for one in all_formats() for suffix in one.suffixes]
-    suffixes += [suffix for one in FOREIGN for suffix in one.suffixes] + list(CODECS)
+    suffixes += [suffix for one in FOREIGN_FORMATS for suffix in one.suffixes] + list(CODECS)
     assert len(suffixes) == len(set(suffixes))
-    for begins in [one.begins for one in (*all_formats(), *FOREIGN, *CODECS.values())]:
+    for begins in [one.begins for one in (*all_formats(), *FOREIGN_FORMATS, *CODECS.values())]:
         re.compile(begins)
     assert all(re.match(codec.begins, codec.magic) is None or codec.magic for codec in CODECS.values())
 

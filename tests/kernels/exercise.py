@@ -22,7 +22,7 @@ import numpy as np
 
 from gpumerge_cli.backends.base import Backend, CountingWorkspace, Workspace
 from gpumerge_cli.backends.gpu import access as gpu
-from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.launch import ALGORITHMS, FAN_INS, LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_types import DTYPES

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.gpu.source import flatten, lines_order, moves_rows, order_macros
-from gpumerge_cli.backends.ladder import NAMES
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.backends.variants.lookup import LADDER, RUNGS
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.kinds import Order
@@ -33,7 +33,7 @@ HERE = Path(__file__).parent
 FILES = {
     "keys": "tile.cuh",
     "parts": "partition.cu",
-    **{name: f"merge_{name}.cu" for name in NAMES},
+    **{name: f"merge_{name}.cu" for name in KERNELS},
     "check": "check.cu",
     "sorts": "sort_tile.cu",
     "rows": "rows.cu",
@@ -42,7 +42,7 @@ FILES = {
 }
 LEVELS = {
     "level_parts": "partition.cu",
-    **{f"level_{name}": f"merge_{name}.cu" for name in NAMES},
+    **{f"level_{name}": f"merge_{name}.cu" for name in KERNELS},
     "level_serial": "sort_serial.cu",
 }
 """The same kernels on all runs of a level."""
@@ -103,7 +103,7 @@ class Variant:
     def _has(self, name: str) -> bool:
         needs = {"rows": moves_rows(self.order), "text": not self.order.item_bytes, "values": self.takes_values}
         needs |= dict.fromkeys(["sorts", *LEVELS], self.sorts)
-        needs |= dict.fromkeys(["check", *(other for other in NAMES if other != "path")], not self.on_path)
+        needs |= dict.fromkeys(["check", *(other for other in KERNELS if other != "path")], not self.on_path)
         return needs.get(name, True)
 
     @property

@@ -12,7 +12,7 @@ import pytest
 from kernel_pairs import in_order, key_pairs, line_pairs
 
 from gpumerge_cli.backends.base import Disorder
-from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import Equals

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpumerge_cli.backends.gpu.policy import grid_size, item_bytes, resolve, shared_bytes
-from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.backends.variants.rung4_path import path_tile

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.ladder import NAMES as KERNELS
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import Equals

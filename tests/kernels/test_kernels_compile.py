@@ -37,7 +37,7 @@ from gpumerge_cli.backends.gpu.source import (
     tile_macros,
 )
 from gpumerge_cli.backends.gpu.walks import CUT_FOR_WALKS, macros_of_walk
-from gpumerge_cli.backends.ladder import NAMES
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.backends.variants.rung4_path import path_tile
 from gpumerge_cli.formats.record_options import Key, order_of
@@ -74,7 +74,7 @@ SHARED = {75: 64, 80: 163, 86: 99, 89: 99, 90: 227, 100: 227, 120: 99}
 QUICKLY = True
 """Whether this test compiles without optimizations."""
 EVERY_COMPARISON = LineOrder(tuple(map(LineKey, KIND_OF)))
-LEVELS = ("partition.cu", *(f"merge_{name}.cu" for name in NAMES))
+LEVELS = ("partition.cu", *(f"merge_{name}.cu" for name in KERNELS))
 MERGES = (*LEVELS, "check.cu")
 KEY_ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (False, True)]
 

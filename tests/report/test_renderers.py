@@ -310,7 +310,7 @@ def test_the_line_says_how_much_how_fast_where_and_what_bounded_it() -> None:
         assert " ".join(map(str.strip, rows)) == summary_line(LONG)
 
 
-@pytest.mark.parametrize("stage", [*timeline.ORDER, "start-up"])
+@pytest.mark.parametrize("stage", [*timeline.LANES, "start-up"])
 def test_every_bound_has_words_of_its_own(stage: str) -> None:
     assert (bound_name(replace(MERGE, bound=stage)) != stage) is (stage != "start-up")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats import stored_output
 from gpumerge_cli.formats.stored_output import StoredOutput, part_bytes_for
-from gpumerge_cli.formats.stores.blocks import BLOCK, Blocks
+from gpumerge_cli.formats.stores.blocks import BLOCK_BYTES, Blocks
 from gpumerge_cli.formats.stores.other_objects import OtherObject, OtherUpload
 from gpumerge_cli.urls import is_url, redacted, shown
 
@@ -108,9 +108,9 @@ def test_what_no_object_holds() -> None:
         part_bytes_for("s3://b/k", 10**15)
 
 
-@given(st.lists(st.tuples(st.integers(0, 5 * BLOCK), st.integers(0, 2 * BLOCK)), max_size=12))
+@given(st.lists(st.tuples(st.integers(0, 5 * BLOCK_BYTES), st.integers(0, 2 * BLOCK_BYTES)), max_size=12))
 def test_blocks_give_what_was_read(ranges: list[tuple[int, int]]) -> None:
-    data = np.random.default_rng(1).integers(0, 256, 5 * BLOCK + 77, np.uint8).tobytes()
+    data = np.random.default_rng(1).integers(0, 256, 5 * BLOCK_BYTES + 77, np.uint8).tobytes()
     blocks = Blocks(lambda start, stop: data[start:stop], len(data), lambda work: work())
     for start, length in ranges:
         stop = min(len(data), start + length)
@@ -121,10 +121,10 @@ def test_blocks_give_what_was_read(ranges: list[tuple[int, int]]) -> None:
 
 def test_who_reads_in_order_has_blocks_read_ahead() -> None:
     reads: list[tuple[int, int]] = []
-    size = 100 * BLOCK + 5
+    size = 100 * BLOCK_BYTES + 5
     blocks = Blocks(lambda start, stop: reads.append((start, stop)) or bytes(stop - start), size, lambda work: work())
-    for at in range(0, size, BLOCK // 2):
-        assert len(blocks.get(at, min(size, at + BLOCK // 2))) == min(size - at, BLOCK // 2)
+    for at in range(0, size, BLOCK_BYTES // 2):
+        assert len(blocks.get(at, min(size, at + BLOCK_BYTES // 2))) == min(size - at, BLOCK_BYTES // 2)
     assert [start for start, _ in reads[1:]] == [stop for _, stop in reads[:-1]]  # each byte once, in order
     assert len(reads) < 12
     blocks.close()
@@ -132,13 +132,15 @@ def test_who_reads_in_order_has_blocks_read_ahead() -> None:
 
 def test_readers_of_the_same_blocks_read_them_once() -> None:
     reads: list[tuple[int, int]] = []
-    blocks = Blocks(lambda start, stop: reads.append((start, stop)) or bytes(stop - start), 4 * BLOCK)
-    threads = [threading.Thread(target=blocks.get, args=(at, at + 10)) for at in range(0, BLOCK - 10, BLOCK // 8)]
+    blocks = Blocks(lambda start, stop: reads.append((start, stop)) or bytes(stop - start), 4 * BLOCK_BYTES)
+    threads = [
+        threading.Thread(target=blocks.get, args=(at, at + 10)) for at in range(0, BLOCK_BYTES - 10, BLOCK_BYTES // 8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert reads == [(0, BLOCK)]
+    assert reads == [(0, BLOCK_BYTES)]
     blocks.close()
 
 

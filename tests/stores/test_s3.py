@@ -23,6 +23,7 @@ from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.formats.stores.s3_multipart import Multipart
 from tests.jobs_of import merge_job
+from tests.pairs import one_of_each
 from tests.stores.conftest import PART, SECRET, Bucket
 
 SEED = int.from_bytes(os.urandom(4))
@@ -69,8 +70,7 @@ OPTIONS = {
 NAMES = {"gz": "txt.gz", "rec": "bin", "be": "bin"}
 
 
-@pytest.mark.parametrize("unique", [False, True])
-@pytest.mark.parametrize("kind", list(OPTIONS))
+@pytest.mark.parametrize(("kind", "unique"), one_of_each(list(OPTIONS), [False, True]))
 def test_bytes_are_those_of_files(bucket: Bucket, kind: str, unique: bool) -> None:
     print(f"seed {SEED}")
     rng = np.random.default_rng(SEED)

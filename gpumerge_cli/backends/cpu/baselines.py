@@ -14,8 +14,8 @@ from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order.equals import EQUAL, ONLY_A, ONLY_B, Equals
 from gpumerge_cli.order.kinds import Order
 
-Keys = NDArray[Any]
-_OF_TWO: dict[str, Callable[[Keys, Keys], Keys]] = {
+KeyArray = NDArray[Any]
+_OF_TWO: dict[str, Callable[[KeyArray, KeyArray], KeyArray]] = {
     "union": np.union1d,
     "intersect": np.intersect1d,
     "difference": np.setdiff1d,
@@ -23,12 +23,12 @@ _OF_TWO: dict[str, Callable[[Keys, Keys], Keys]] = {
 }
 
 
-def baselines(runs: Sequence[Keys], order: Order) -> Mapping[str, Callable[[], Keys]]:
+def baselines(runs: Sequence[KeyArray], order: Order) -> Mapping[str, Callable[[], KeyArray]]:
     """Functions that return the merge of `runs`, arrays of the order's dtype, by name.
 
     polars is among them if it is installed, knows the dtype, there are several runs, and the order is ascending.
     """
-    found: dict[str, Callable[[], Keys]] = {"numpy stable sort": lambda: _sorted(runs, order)}
+    found: dict[str, Callable[[], KeyArray]] = {"numpy stable sort": lambda: _sorted(runs, order)}
     if len(runs) > 1 and find_spec("polars") and not order.descending and _polars_knows(order.dtype):
         found["polars merge_sorted"] = _Polars(runs).merged
     return found
@@ -44,7 +44,7 @@ def versions() -> dict[str, str]:
         return {}
 
 
-def sorts(keys: Keys, order: Order) -> Mapping[str, Callable[[], Keys]]:
+def sorts(keys: KeyArray, order: Order) -> Mapping[str, Callable[[], KeyArray]]:
     """Functions that return sorted copies of `keys`, an array of the order's dtype, by name."""
     return {
         "numpy stable sort": lambda: _sorted([keys], order),
@@ -52,7 +52,7 @@ def sorts(keys: Keys, order: Order) -> Mapping[str, Callable[[], Keys]]:
     }
 
 
-def sets(runs: Sequence[Keys], order: Order, equals: Equals) -> Mapping[str, Callable[[], Keys]]:
+def sets(runs: Sequence[KeyArray], order: Order, equals: Equals) -> Mapping[str, Callable[[], KeyArray]]:
     """Functions that return the set `equals` of `runs`, arrays of the order's dtype, by name.
 
     NumPy has not all distinct sets. They raise DeviceError for NaNs if NumPy's function takes NaNs for unequal.
@@ -64,7 +64,7 @@ def sets(runs: Sequence[Keys], order: Order, equals: Equals) -> Mapping[str, Cal
     if function is None:
         return {}
 
-    def combined() -> Keys:
+    def combined() -> KeyArray:
         if equals is not Equals.DISTINCT_UNION and any(map(_has_nan, runs)):
             raise DeviceError(f"there are NaNs among the keys, and numpy.{function.__name__} takes them for unequal")
         found = reduce(function, runs) if len(runs) > 1 else np.unique(runs[0])
@@ -73,11 +73,11 @@ def sets(runs: Sequence[Keys], order: Order, equals: Equals) -> Mapping[str, Cal
     return {f"numpy {function.__name__}": combined}
 
 
-def _has_nan(run: Keys) -> bool:
+def _has_nan(run: KeyArray) -> bool:
     return bool(len(run)) and bool(run[0] != run[0] or run[-1] != run[-1])  # it is sorted
 
 
-def _by_counts(runs: Sequence[Keys], equals: Equals) -> Keys:
+def _by_counts(runs: Sequence[KeyArray], equals: Equals) -> KeyArray:
     """The multiset of runs, by the counts of their distinct keys."""
     found = [np.unique(run, return_counts=True) for run in runs]
     keys = np.unique(np.concatenate([values for values, _ in found]))
@@ -87,7 +87,7 @@ def _by_counts(runs: Sequence[Keys], equals: Equals) -> Keys:
     return np.repeat(keys, reduce(partial(_count_in_set, equals), counts))
 
 
-def _count_in_set(equals: Equals, a: Keys, b: Keys) -> Keys:
+def _count_in_set(equals: Equals, a: KeyArray, b: KeyArray) -> KeyArray:
     """The count of each key in the set of two runs, from its counts in both."""
     pairs, found = np.minimum(a, b), np.zeros_like(a)
     for bit, count in ((EQUAL, pairs), (ONLY_A, a - pairs), (ONLY_B, b - pairs)):
@@ -105,7 +105,7 @@ def _polars_knows(dtype: np.dtype[Any]) -> bool:
         return False
 
 
-def _sorted(runs: Sequence[Keys], order: Order) -> Keys:
+def _sorted(runs: Sequence[KeyArray], order: Order) -> KeyArray:
     items = np.sort(np.concatenate(runs), kind="stable")
     return items[::-1] if order.descending else items
 
@@ -113,11 +113,11 @@ def _sorted(runs: Sequence[Keys], order: Order) -> Keys:
 class _Polars:
     """Merges pairs, level by level, as polars merges two frames. The first call makes the frames; it is not timed."""
 
-    def __init__(self, runs: Sequence[Keys]) -> None:
+    def __init__(self, runs: Sequence[KeyArray]) -> None:
         self._runs = runs
         self._frames: list[Any] = []
 
-    def merged(self) -> Keys:
+    def merged(self) -> KeyArray:
         import polars
 
         if not self._frames:
@@ -127,5 +127,5 @@ class _Polars:
             odd = frames[-1:] if len(frames) % 2 else []
             pairs = zip(frames[::2], frames[1::2], strict=False)
             frames = [a.merge_sorted(b, key="key") for a, b in pairs] + odd
-        merged: Keys = frames[0]["key"].to_numpy()
+        merged: KeyArray = frames[0]["key"].to_numpy()
         return merged

@@ -17,14 +17,12 @@ from gpumerge_cli.buffers import Bytes, address_of, allocate, memory_at
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy, check_recursion
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.library import library
-from gpumerge_cli.native.specs import check_status, launch_spec, order_spec, sort_spec
+from gpumerge_cli.native.specs import RECEIVED_BYTES, check_status, launch_spec, order_spec, sort_spec
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-_PART = 8 << 20  # of an output that is far larger than the capacity
 
 
 class CpuWorkspace:
@@ -148,8 +146,8 @@ class CpuWorkspace:
     def outputs(self) -> Iterable[Bytes]:
         if not self._by_parts or not self.merged_bytes:
             return [self.download()]
-        parts = range(0, self.merged_bytes, _PART)
-        return (self.receive(position, min(_PART, self.merged_bytes - position)) for position in parts)
+        parts = range(0, self.merged_bytes, RECEIVED_BYTES)
+        return (self.receive(position, min(RECEIVED_BYTES, self.merged_bytes - position)) for position in parts)
 
     def copy(self) -> None:
         import numpy as np  # which lets other threads copy meanwhile

@@ -16,8 +16,8 @@ from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.folding import set_policy
 from gpumerge_cli.backends.gpu.launching import queue
 from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many, reason_for_digits
-from gpumerge_cli.backends.gpu.module import Kernels, kernels_of
-from gpumerge_cli.backends.gpu.prepared import Operation, PreparedCall, prepare
+from gpumerge_cli.backends.gpu.module import Kernels, gpu_kernels
+from gpumerge_cli.backends.gpu.prepared import PreparedCall, PreparedOperation, prepare
 from gpumerge_cli.backends.gpu.radix import PairAddresses, sort_by_digits
 from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import sort_of
@@ -54,7 +54,7 @@ class GpuBackend:
     remote = True
 
     def __init__(self, number: int = 0) -> None:
-        self._device = device.select(number)
+        self._device = device.device_numbered(number)
         self._limits = device.limits(self._device)
 
     @property
@@ -165,7 +165,7 @@ class GpuBackend:
             queue(steps, current_stream())
 
     def prepared(
-        self, operation: Operation, order: Order, runs: int = 1, value_bytes: int | None = None
+        self, operation: PreparedOperation, order: Order, runs: int = 1, value_bytes: int | None = None
     ) -> PreparedCall | None:
         """Calls of one kind, ready to launch; None if that kind is not prepared: see prepared.prepare."""
         with device_errors(), self._device:
@@ -259,7 +259,7 @@ class GpuBackend:
         return index if index < run.size else None
 
     def _kernels(self, order: Order) -> Kernels:
-        return kernels_of(self._device.id, order, self._limits)
+        return gpu_kernels(self._device.id, order, self._limits)
 
 
 _compile_ahead = lru_cache(maxsize=256)(ahead.compile_ahead)

@@ -11,14 +11,14 @@ import cupy
 import numpy as np
 
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
-from gpumerge_cli.backends.gpu.cccl import Algorithm, installed
+from gpumerge_cli.backends.gpu.cccl import CcclAlgorithm, installed
 from gpumerge_cli.backends.gpu.launching import copy
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import KeyOrder, Order, RecordOrder
 
-Step = Callable[[int], None]
+BaselineStep = Callable[[int], None]
 """Queues a part of the work on a stream, a pointer."""
 _MERGE, _SET, _SORT = "baseline_cccl_merge.cu", "baseline_cccl_set.cu", "baseline_cccl_sort.cu"
 _SETS = {
@@ -59,7 +59,7 @@ class _Cccl(Library):
 
     def __init__(self, keys: cupy.ndarray) -> None:
         self._keys = keys
-        self._steps: list[Step] = []
+        self._steps: list[BaselineStep] = []
 
     def run(self, stream: cupy.cuda.Stream) -> None:
         if not self._steps:
@@ -70,7 +70,7 @@ class _Cccl(Library):
             step(stream.ptr)
 
     @abstractmethod
-    def _planned(self) -> list[Step]:
+    def _planned(self) -> list[BaselineStep]:
         """The steps of the work."""
 
 
@@ -82,14 +82,14 @@ class MergedKeys(_Cccl):
         self._order, self._runs, self._out = order, runs, out
         self._scratch = DeviceBuffer()
 
-    def _planned(self) -> list[Step]:
-        steps: list[Step] = []
+    def _planned(self) -> list[BaselineStep]:
+        steps: list[BaselineStep] = []
         width = self._order.width
 
         scratch = self._scratch.reserve(self._keys.nbytes if len(self._runs) > 2 else 0).address
         for group, to in merge_runs(self._runs, width, self._out, scratch, fan_in=2):
             if len(group) > 1:
-                steps.append(Algorithm(_MERGE, "cccl_merge", self._order, 0, (*group[0], *group[1], to, 0, 0, 0)))
+                steps.append(CcclAlgorithm(_MERGE, "cccl_merge", self._order, 0, (*group[0], *group[1], to, 0, 0, 0)))
             else:
                 steps.append(partial(_copy, (group[0][0], to), group[0][1] * width))
         return steps
@@ -113,10 +113,10 @@ class SetOfKeys(_Cccl):
         """The output items of the last run."""
         return self._kept.value
 
-    def _planned(self) -> list[Step]:
+    def _planned(self) -> list[BaselineStep]:
         (a, m), (b, n) = self._runs
         arguments = (a, m, b, n, self._out, self._number, ctypes.addressof(self._kept))
-        return [Algorithm(_SET, "cccl_set", self._order, 0, arguments)]
+        return [CcclAlgorithm(_SET, "cccl_set", self._order, 0, arguments)]
 
 
 class SortedKeys(_Cccl):
@@ -126,9 +126,9 @@ class SortedKeys(_Cccl):
         super().__init__(keys)
         self._order, self._function, self._out = order, function, out
 
-    def _planned(self) -> list[Step]:
+    def _planned(self) -> list[BaselineStep]:
         arguments = (self._keys.data.ptr, self._keys.size, self._out, 0, 0)
-        return [Algorithm(_SORT, self._function, self._order, 0, arguments)]
+        return [CcclAlgorithm(_SORT, self._function, self._order, 0, arguments)]
 
 
 class _Pairs(_Cccl):
@@ -165,12 +165,12 @@ class MergedPairs(_Pairs):
         super().__init__(order, records, out)
         self._counts = counts
 
-    def _planned(self) -> list[Step]:
+    def _planned(self) -> list[BaselineStep]:
         keys, payloads, out, out_payloads = self._addresses()
         m, n = self._counts
         of_keys = (keys, m, keys + m * self._order.width, n, out)
         of_payloads = (payloads, payloads + m * self._payload, out_payloads)
-        return [Algorithm(_MERGE, "cccl_merge", self._order, self._payload, (*of_keys, *of_payloads))]
+        return [CcclAlgorithm(_MERGE, "cccl_merge", self._order, self._payload, (*of_keys, *of_payloads))]
 
 
 class SortedPairs(_Pairs):
@@ -180,10 +180,10 @@ class SortedPairs(_Pairs):
         super().__init__(order, records, out)
         self._function = function
 
-    def _planned(self) -> list[Step]:
+    def _planned(self) -> list[BaselineStep]:
         keys, payloads, out, out_payloads = self._addresses()
         arguments = (keys, self._keys.size, out, payloads, out_payloads)
-        return [Algorithm(_SORT, self._function, self._order, self._payload, arguments)]
+        return [CcclAlgorithm(_SORT, self._function, self._order, self._payload, arguments)]
 
 
 def versions() -> dict[str, str]:

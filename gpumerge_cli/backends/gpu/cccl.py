@@ -155,7 +155,7 @@ def _library(file: str, order: KeyOrder, payload: int, capability: int) -> ctype
     return library
 
 
-class Algorithm:
+class CcclAlgorithm:
     """A call of one of CCCL's algorithms on the current device, which can be queued again and again.
 
     file, name: the file in kernels/gpu and the function there. order: of the keys. payload: the bytes that go with each

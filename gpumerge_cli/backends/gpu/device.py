@@ -11,7 +11,7 @@ from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.errors import DeviceError
 
 
-def select(number: int) -> cupy.cuda.Device:
+def device_numbered(number: int) -> cupy.cuda.Device:
     """Device `number`. Raises DeviceError if there is no driver or no such device."""
     try:
         count = cupy.cuda.runtime.getDeviceCount()

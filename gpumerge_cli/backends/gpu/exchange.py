@@ -234,7 +234,7 @@ class _Exchange:
 
     def _read(
         self,
-        slices: Sequence[shares.Slice],
+        slices: Sequence[shares.RunSlice],
         places: Sequence[DeviceItems],
         on: Callable[[int], AbstractContextManager[object]],
     ) -> list[NDArray[Any]]:

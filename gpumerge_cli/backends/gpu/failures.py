@@ -11,7 +11,7 @@ from cupy.cuda.compiler import CompileException
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError
 from gpumerge_cli.units import format_bytes
 
-FOREIGN = (
+CUPY_ERRORS = (
     cupy.cuda.memory.OutOfMemoryError,
     cupy.cuda.runtime.CUDARuntimeError,
     cupy.cuda.driver.CUDADriverError,
@@ -25,7 +25,7 @@ def device_errors() -> Iterator[None]:
     """Turn CuPy's errors inside the body into a DeviceError of one line."""
     try:
         yield
-    except FOREIGN as error:
+    except CUPY_ERRORS as error:
         raise device_error(error) from error
 
 

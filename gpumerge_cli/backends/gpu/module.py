@@ -57,5 +57,5 @@ class Kernels:
         return found
 
 
-kernels_of = lru_cache(maxsize=256)(Kernels)
+gpu_kernels = lru_cache(maxsize=256)(Kernels)
 """Gives the same kernels for the same order and device. Each call on arrays looks them up."""

@@ -13,11 +13,11 @@ import cupy
 
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.columns import Columns
-from gpumerge_cli.backends.gpu.failures import FOREIGN, device_error
+from gpumerge_cli.backends.gpu.failures import CUPY_ERRORS, device_error
 from gpumerge_cli.backends.gpu.launching import Allocate, PinnedAnswers, Step, queue
 from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many
 from gpumerge_cli.backends.gpu.merging import Merge
-from gpumerge_cli.backends.gpu.module import kernels_of
+from gpumerge_cli.backends.gpu.module import gpu_kernels
 from gpumerge_cli.backends.gpu.policy import for_columns, resolve
 from gpumerge_cli.backends.gpu.radix import sort_by_digits
 from gpumerge_cli.backends.gpu.rank_sort import RankSort, most_by_rank
@@ -28,7 +28,7 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.launch import FAN_INS, LaunchRequest
 from gpumerge_cli.order.kinds import Order
 
-Operation = Literal["merge", "sort", "argsort", "is_sorted"]
+PreparedOperation = Literal["merge", "sort", "argsort", "is_sorted"]
 _NARROW = 4  # bytes of a key
 _MOST_NUMBERED = 1 << 32
 
@@ -52,7 +52,7 @@ class PreparedCall:
         """Memory for a result. Raises DeviceMemoryError."""
         try:
             return cupy.cuda.alloc(nbytes)
-        except FOREIGN as error:
+        except CUPY_ERRORS as error:
             raise device_error(error) from error
 
     def takes(self, total: int) -> bool:
@@ -71,13 +71,13 @@ class PreparedCall:
                 return self._answers.answer_of(self._steps, addresses[0], total) == 0
             queue(self._steps(addresses, counts, total, out, values, moved, scratch), current_stream())
             return True
-        except FOREIGN as error:
+        except CUPY_ERRORS as error:
             check_stream()
             raise device_error(error) from error
 
 
 def prepare(
-    operation: Operation,
+    operation: PreparedOperation,
     order: Order,
     runs: int = 1,
     value_bytes: int | None = None,
@@ -97,10 +97,10 @@ def prepare(
         if value_bytes is not None or not may_go_by_digits(order):
             return None
         policy = replace(resolve(LaunchRequest(), order, limits, runs), runs=runs)
-        many = merge_of_many(kernels_of(device, order, limits), policy)
+        many = merge_of_many(gpu_kernels(device, order, limits), policy)
         return PreparedCall(many.array_steps, MAX_GRID * policy.tile_size)
     if operation == "is_sorted":
-        checks = Checks(kernels_of(device, order, limits))
+        checks = Checks(gpu_kernels(device, order, limits))
         return PreparedCall(checks.any_disorder, sys.maxsize, answers=PinnedAnswers("is_sorted"))
     if value_bytes is not None or operation == "argsort":
         fan_in = next(most for most in FAN_INS if most >= runs)
@@ -111,13 +111,13 @@ def prepare(
         policy = resolve(LaunchRequest(), order, limits, runs)
         if columns is not None and columns.stay_apart(policy):
             order, policy = keys, for_columns(policy, keys.width, columns.narrow)
-        merge = Merge(kernels_of(device, order, limits), policy, columns)
+        merge = Merge(gpu_kernels(device, order, limits), policy, columns)
         return PreparedCall(merge.array_steps, min(most, MAX_GRID * policy.tile_size), unit)
-    few = RankSort(kernels_of(device, order, limits), columns, most_by_rank(keys, columns))
+    few = RankSort(gpu_kernels(device, order, limits), columns, most_by_rank(keys, columns))
     if value_bytes not in (None, 4, 8):
         return PreparedCall(few.array_steps, few.most, unit)
     pairs = order if columns is None else pair_order(keys, value_bytes or _NARROW)
-    digits = sort_by_digits(kernels_of(device, pairs, limits), pairs=columns is not None)
+    digits = sort_by_digits(gpu_kernels(device, pairs, limits), pairs=columns is not None)
 
     def sort(
         addresses: list[int],

@@ -40,7 +40,7 @@ class SeveralGpus(GpuBackend):
 
     def __init__(self, numbers: Sequence[int]) -> None:
         super().__init__(numbers[0])
-        self._devices = [device.select(number) for number in numbers]
+        self._devices = [device.device_numbered(number) for number in numbers]
         each = [device.limits(one) for one in self._devices]
         self._limits = DeviceLimits(
             *(min(getattr(limits, name) for limits in each) for name in DeviceLimits.__dataclass_fields__)

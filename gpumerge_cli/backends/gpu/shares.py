@@ -17,9 +17,9 @@ from gpumerge_cli.dataclass import dataclass
 
 Range = tuple[int, int]
 """Items from the first number up to, but not including, the second."""
-Slice = tuple[int, int, int, int]
+RunSlice = tuple[int, int, int, int]
 """Items `start`, `start + step`, ... below `stop` of run number `run`: (run, start, stop, step)."""
-Read = Callable[[Sequence[Slice]], Sequence[NDArray[Any]]]
+ReadSlices = Callable[[Sequence[RunSlice]], Sequence[NDArray[Any]]]
 """Gives the key images of all slices in one go: reading a thousand keys of a device takes as long as reading one."""
 
 _SAMPLES = 2048
@@ -36,7 +36,7 @@ def fair(total: int, weights: Sequence[float], unit: int = 1) -> list[Range]:
     return list(pairwise([0, *edges, total]))
 
 
-def exact_cuts(read: Read, counts: Sequence[int], rank: int) -> list[int]:
+def exact_cuts(read: ReadSlices, counts: Sequence[int], rank: int) -> list[int]:
     """The number of items of each sorted run that are among the first `rank` of all: by key, then run, then position.
 
     Each round reads samples of the windows in which the cuts lie, and narrows the windows.
@@ -65,7 +65,7 @@ class _Samples:
     """The sampled positions of each run, ascending."""
 
 
-def _samples(read: Read, slices: Sequence[Slice]) -> _Samples:
+def _samples(read: ReadSlices, slices: Sequence[RunSlice]) -> _Samples:
     """Read samples. slices: by run, so that ties go by run and position."""
     of = {run: np.arange(start, stop, step, dtype=np.int64) for run, start, stop, step in slices}
     order = np.argsort(np.concatenate(read(slices)), kind="stable")

@@ -14,7 +14,7 @@ from gpumerge_cli.backends.gpu import shares
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
 from gpumerge_cli.backends.gpu.exchange import even, sort_shares
 from gpumerge_cli.backends.gpu.lanes import Lanes
-from gpumerge_cli.backends.gpu.module import kernels_of
+from gpumerge_cli.backends.gpu.module import gpu_kernels
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.team import DeviceTeam
 from gpumerge_cli.backends.gpu.team_interface import DeviceItems, ExchangePlan
@@ -38,7 +38,7 @@ class SeveralWorkspace(GpuWorkspace):
         self, team: Sequence[cupy.cuda.Device], order: Order, capacity: int, limits: DeviceLimits, turn: int
     ) -> None:
         one = team[turn % len(team)]
-        super().__init__(one, order, kernels_of(one.id, order, limits), capacity)
+        super().__init__(one, order, gpu_kernels(one.id, order, limits), capacity)
         self._members, self._limits = team, limits
         self._spread: Spread | None = None
         self._spreading = threading.Lock()

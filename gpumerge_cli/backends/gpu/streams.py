@@ -8,7 +8,7 @@ from typing import Any
 
 import cupy
 
-from gpumerge_cli.backends.gpu.failures import FOREIGN, device_errors
+from gpumerge_cli.backends.gpu.failures import CUPY_ERRORS, device_errors
 from gpumerge_cli.errors import DeviceError, UsageError
 
 
@@ -57,7 +57,7 @@ def temporaries() -> Iterator[None]:
     An array that is used after the body must be made inside `lasting`.
     """
     stream, captured = current_stream(), False
-    with suppress(*FOREIGN):  # a stream of another device is refused where it is used
+    with suppress(*CUPY_ERRORS):  # a stream of another device is refused where it is used
         captured = is_captured(stream)
     if not captured:
         yield
@@ -109,7 +109,7 @@ def calls_on(device: Any) -> Iterator[None]:
     with device_errors(), device:
         try:
             yield
-        except (DeviceError, *FOREIGN):
+        except (DeviceError, *CUPY_ERRORS):
             check_stream()
             raise
 
@@ -118,7 +118,7 @@ def check_stream() -> None:
     """Raises UsageError if the current stream is one of another device than the current one."""
     driver = cupy.cuda.driver
     current = stream_device = 0
-    with suppress(*FOREIGN):  # a device that has failed does not answer
+    with suppress(*CUPY_ERRORS):  # a device that has failed does not answer
         here = driver.ctxGetCurrent()
         there = driver.streamGetCtx(current_stream())
         if here == there:

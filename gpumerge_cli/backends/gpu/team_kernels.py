@@ -11,7 +11,7 @@ from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.launching import queue
 from gpumerge_cli.backends.gpu.merging import cuts_at, merge_of
-from gpumerge_cli.backends.gpu.module import kernels_of
+from gpumerge_cli.backends.gpu.module import gpu_kernels
 from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch
 from gpumerge_cli.backends.gpu.team import DeviceTeam
@@ -31,7 +31,7 @@ class GpuTeamKernels:
         self._sorting = sorting
         self._launches = [policy.resolve(LaunchRequest(), order, limits, runs) for runs in FAN_INS]
         self.fan_in = self._launches[-1].fan_in
-        self._kernels = [kernels_of(member.id, order, limits) for member in team.devices]
+        self._kernels = [gpu_kernels(member.id, order, limits) for member in team.devices]
         self.checks = [Checks(kernels) for kernels in self._kernels]
 
     def sort(self, member: int, items: Run, out: int) -> None:

@@ -12,7 +12,7 @@ import cupy
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.launching import Allocate, PinnedAnswers, Step, zeros
 from gpumerge_cli.backends.gpu.merging import Partition
-from gpumerge_cli.backends.gpu.module import Kernels, kernels_of
+from gpumerge_cli.backends.gpu.module import Kernels, gpu_kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import TileShape
 from gpumerge_cli.backends.gpu.source import shape_macros, walk_macros
@@ -137,7 +137,7 @@ class Walk:
 def walk_of(device: int, order: Order, limits: DeviceLimits, equals: Equals, value_bytes: int | None) -> Walk:
     """Sets of keys, and of rows of values of so many bytes, on the current device, whose number is `device`."""
     columns = None if value_bytes is None else Columns(order, _RUNS, value_bytes)
-    return Walk(kernels_of(device, order if columns is None else columns.order, limits), equals, columns)
+    return Walk(gpu_kernels(device, order if columns is None else columns.order, limits), equals, columns)
 
 
 def combine_arrays(

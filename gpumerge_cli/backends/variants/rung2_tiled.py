@@ -14,7 +14,7 @@ def _load(request: LaunchRequest) -> TileLoad:
 register_variant(
     Variant(
         name="tiled",
-        options=staging.OPTIONS | {"tile_load"},
+        options=staging.STAGING_OPTIONS | {"tile_load"},
         loads=("full", "exact"),
         tile="inputs",
         rounds=Rounds(keeps=False),

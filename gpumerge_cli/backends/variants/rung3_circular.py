@@ -8,7 +8,7 @@ from gpumerge_cli.backends.variants.variant import OnCpu, OnGpu, Rounds, Variant
 register_variant(
     Variant(
         name="circular",
-        options=staging.OPTIONS,
+        options=staging.STAGING_OPTIONS,
         tile="inputs",
         rounds=Rounds(keeps=True),
         gpu=OnGpu(

@@ -9,7 +9,7 @@ from gpumerge_cli.backends.variants.variant import LaunchFacts
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, TileLoad
 
-OPTIONS = frozenset({"tile_size", "blocks"})
+STAGING_OPTIONS = frozenset({"tile_size", "blocks"})
 _TILE_BYTES = 8192  # on the CPU: two tiles and their output in a 32 KB innermost cache
 _SHAPES = {1: (128, 6, 256), 2: (64, 5, 256), 4: (128, 3, 64), 8: (128, 2, 64), 12: (128, 3, 64), 16: (128, 3, 64)}
 """Threads a block, items a thread, and blocks in the grid for each multiprocessor, by the bytes of an item. They were

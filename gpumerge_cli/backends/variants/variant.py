@@ -80,7 +80,7 @@ class Variant:
     gpu: OnGpu
     cpu: OnCpu
     options: frozenset[str] = frozenset()
-    """The launch.OPTIONS that it uses."""
+    """The launch.LAUNCH_OPTIONS that it uses."""
     loads: tuple[TileLoad, ...] = ()
     """Its ways to load tiles, if it has several."""
     tile: Literal["inputs", "output"] | None = None

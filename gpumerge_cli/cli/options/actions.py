@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.ladder import NAMES
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.cli.options.model import Needs, NotWith, Option
 from gpumerge_cli.order.equals import SETS
 
@@ -160,7 +160,7 @@ ACTIONS = (
     ),
     Option(
         "kernels", "Actions", ("bench",),
-        f"Kernels to time, with commas between them: {', '.join(NAMES)}; all by default.",
+        f"Kernels to time, with commas between them: {', '.join(KERNELS)}; all by default.",
         kind="text", placeholder="LIST",
     ),
     Option(

@@ -6,7 +6,7 @@ from gpumerge_cli.cli.examples import EXAMPLES
 from gpumerge_cli.cli.options.actions import ACTIONS
 from gpumerge_cli.cli.options.items import INPUT, ORDER
 from gpumerge_cli.cli.options.joining import JOIN
-from gpumerge_cli.cli.options.model import SUFFIXES, Argument, Command, Needs, Option
+from gpumerge_cli.cli.options.model import SUFFIXES_MARK, Argument, Command, Needs, Option
 from gpumerge_cli.cli.options.output import OUTPUT
 from gpumerge_cli.cli.options.running import ABOUT, TUNING, WHERE
 
@@ -30,7 +30,7 @@ Exit codes:
   141  the reader of standard output has closed it"""
 
 
-_FILES_AND_SWITCHES = f"{SUFFIXES}\n\n{SWITCHES}"
+_FILES_AND_SWITCHES = f"{SUFFIXES_MARK}\n\n{SWITCHES}"
 _EPILOG = f"{_FILES_AND_SWITCHES}\n\n{_exit_codes()}"
 
 _BATCH = """\b
@@ -80,7 +80,7 @@ where the merge takes an item of A and right where it takes one of B; where it
 crosses the cross diagonal of rank k, i items of A and j of B are merged,
 i + j = k. That is the one place where the work can be cut.
 
-{SUFFIXES}"""
+{SUFFIXES_MARK}"""
 
 _GENERATE = f"""\b
 Shapes, of the files named together:
@@ -91,7 +91,7 @@ Shapes, of the files named together:
   blocky     the files take turns, in stretches of 1 to 65,536 items
   one-sided  the first over the whole range, the others in a narrow part of it
 
-{SUFFIXES}"""
+{SUFFIXES_MARK}"""
 
 _SETS = f"""\b
 If A holds the lines 1 2 2 3 and B holds 2 3 3:
@@ -152,7 +152,7 @@ COMMANDS = (
         "",
         "Merge sorted files on the GPU or the CPU, as fast as the machine moves their bytes, and see why.",
         "Data goes to standard output, everything else to standard error. See gpumerge COMMAND --help.",
-        ending=f"{SUFFIXES}\n\n{SWITCHES}\n\n{_exit_codes('disorder found (check, sort -c)')}",
+        ending=f"{SUFFIXES_MARK}\n\n{SWITCHES}\n\n{_exit_codes('disorder found (check, sort -c)')}",
     ),
     _command(
         "merge",
@@ -299,7 +299,7 @@ COMMANDS = (
 )
 """All commands in the order of help, gpumerge itself first."""
 
-NAMES = tuple(one.name for one in COMMANDS[1:])
+COMMAND_NAMES = tuple(one.name for one in COMMANDS[1:])
 
 
 def command(name: str) -> Command:

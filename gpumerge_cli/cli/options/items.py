@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpumerge_cli.cli.options.model import COMBINING, NotWith, Option
-from gpumerge_cli.formats.names import NAMES as FORMATS
+from gpumerge_cli.formats.names import FORMAT_NAMES
 from gpumerge_cli.order.equals import SETS
 from gpumerge_cli.order.key_kinds import KINDS, LETTERS
 
@@ -45,7 +45,7 @@ INPUT = (
     Option(
         "format", "Input", (*_TYPED, "join"),
         "The layout of the files; by default, their suffixes give it.",
-        kind="text", choices=FORMATS, project=True,
+        kind="text", choices=FORMAT_NAMES, project=True,
     ),
     Option(
         "dtype", "Input", (*_TYPED, "join"),

@@ -8,24 +8,24 @@ from typing import Literal, get_args
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.equals import SETS
 
-Kind = Literal["flag", "number", "numbers", "size", "count", "text", "file", "folder", "program"]
+ValueKind = Literal["flag", "number", "numbers", "size", "count", "text", "file", "folder", "program"]
 """The kind of an option's value. number: a whole number. numbers: several, as 0,1, or the word all. size: bytes, as
 256M. count: items, as 1e6 or 2^20."""
 Value = str | int | tuple["Value", ...] | None
 """A value as commands get it; bool is among int."""
-Written = str | bool
+WrittenValue = str | bool
 """A value that is still to be read: a text, or for a switch whether it is on."""
-Group = Literal["Actions", "Input", "Order", "Output", "Where to run", "About the program", "Tuning"]
-GROUPS: tuple[Group, ...] = get_args(Group)
+OptionGroup = Literal["Actions", "Input", "Order", "Output", "Where to run", "About the program", "Tuning"]
+GROUPS: tuple[OptionGroup, ...] = get_args(OptionGroup)
 """The groups of options, in the order of help."""
 
 COMBINING = (*SETS, "compare")
 """The commands that combine sorted files by their equal items."""
 
-SUFFIXES = "<suffixes>"
+SUFFIXES_MARK = "<suffixes>"
 """Stands in a command's `ending` for the list of suffixes, which is made when it is shown."""
 
-_METAVARS: dict[Kind, str] = {
+_METAVARS: dict[ValueKind, str] = {
     "flag": "", "number": "N", "numbers": "N,...|all", "size": "SIZE", "count": "N", "text": "TEXT", "file": "FILE",
     "folder": "FOLDER", "program": "PROGRAM",
 }  # fmt: skip
@@ -64,12 +64,12 @@ class Option:
 
     name: str
     """The long name without its dashes, which is also the setting's and the key of a job."""
-    group: Group
+    group: OptionGroup
     commands: tuple[str, ...]
     help: str
     letter: str = ""
     """The short name."""
-    kind: Kind = "flag"
+    kind: ValueKind = "flag"
     placeholder: str = ""
     """Stands for the value in help; by default it is made from kind and choices."""
     choices: tuple[str, ...] = ()
@@ -226,11 +226,11 @@ class Command:
     @property
     def epilog(self) -> str:
         """The end of the help: `ending`, with the suffixes of all formats."""
-        if SUFFIXES not in self.ending:
+        if SUFFIXES_MARK not in self.ending:
             return self.ending
         from gpumerge_cli.cli.options.suffixes import suffixes
 
-        return self.ending.replace(SUFFIXES, suffixes())
+        return self.ending.replace(SUFFIXES_MARK, suffixes())
 
     @property
     def usage(self) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.backends.ladder import NAMES
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.cli.options.model import COMBINING, Needs, NotWith, Option
 from gpumerge_cli.order.equals import SETS
 
 _ALL = ("merge", *COMBINING, "join", "sort", "check", "rank", "batch", "bench", "path", "generate", "info")
 _FILES = ("merge", *COMBINING, "join", "sort", "check")
-_KERNELS = ("auto", *NAMES)
+_KERNELS = ("auto", *KERNELS)
 
 WHERE = (
     Option(

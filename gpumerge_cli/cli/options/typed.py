@@ -28,7 +28,7 @@ from gpumerge_cli.order.equals import SETS
 if TYPE_CHECKING:
     from typing import Literal
 
-    from gpumerge_cli.compare.key_shapes import Shape
+    from gpumerge_cli.compare.key_shapes import KeyShape
     from gpumerge_cli.engine.job import BackendChoice
     from gpumerge_cli.launch import Algorithm, Transfer
 
@@ -191,7 +191,7 @@ class GenerateOptions(RecordOptions, QuietOptions):
 
     files: tuple[str, ...]
     count: int
-    shape: Shape
+    shape: KeyShape
     seed: int
     sorted: bool
 
@@ -204,7 +204,7 @@ class InfoOptions(QuietOptions):
     config: bool
 
 
-OPTIONS: dict[str, type[Options]] = {
+OPTION_TYPES: dict[str, type[Options]] = {
     "merge": MergeOptions,
     **dict.fromkeys(SETS, CombineOptions),
     "compare": CompareOptions,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 
 from gpumerge_cli.formats.format import FORMATS, Format
-from gpumerge_cli.formats.names import MODULES
+from gpumerge_cli.formats.names import FORMAT_MODULES
 
-for _module in MODULES.values():
+for _module in FORMAT_MODULES.values():
     import_module(f"{__package__}.{_module}")
 
 

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 from gpumerge_cli.errors import InputError
 
-BLOCK = 256 << 10
+BLOCK_BYTES = 256 << 10
 _MOST_BYTES = 256 << 20
 _MOST_AHEAD = 16
 _LOCKS = 61
 
-Read = Callable[[int, int], bytes]
+ReadRange = Callable[[int, int], bytes]
 
 
 class Blocks:
@@ -29,11 +29,13 @@ class Blocks:
     _owners = 0
     _number = 0
 
-    def __init__(self, read: Read, size: int, later: Callable[[Callable[[], None]], Any] = lambda work: None) -> None:
+    def __init__(
+        self, read: ReadRange, size: int, later: Callable[[Callable[[], None]], Any] = lambda work: None
+    ) -> None:
         self._read = read
         self._size = size
         self._later = later
-        self._locks = [threading.Lock() for _ in range(min(_LOCKS, size // BLOCK + 1))]
+        self._locks = [threading.Lock() for _ in range(min(_LOCKS, size // BLOCK_BYTES + 1))]
         self._foreseen: set[int] = set()
         self._closed = False
         with Blocks._lock:
@@ -45,9 +47,9 @@ class Blocks:
         """The bytes between two positions inside the object."""
         if stop <= start:
             return b""
-        first, last = start // BLOCK, (stop - 1) // BLOCK
+        first, last = start // BLOCK_BYTES, (stop - 1) // BLOCK_BYTES
         whole = b"".join([self._block(number) for number in range(first, last + 1)])
-        return whole[start - first * BLOCK : stop - first * BLOCK]
+        return whole[start - first * BLOCK_BYTES : stop - first * BLOCK_BYTES]
 
     def _block(self, number: int) -> bytes:
         found = self._held(number)
@@ -63,7 +65,7 @@ class Blocks:
         return found
 
     def _foresee(self, number: int) -> None:
-        if number * BLOCK < self._size and number not in self._foreseen:
+        if number * BLOCK_BYTES < self._size and number not in self._foreseen:
             self._foreseen.add(number)
             self._later(lambda: self._try_to_fetch(number))
 
@@ -79,14 +81,14 @@ class Blocks:
             found = self._held(number)
             if found is not None:
                 return found
-            low = number * BLOCK
-            data = self._read(low, min(self._size, low + count * BLOCK))
+            low = number * BLOCK_BYTES
+            data = self._read(low, min(self._size, low + count * BLOCK_BYTES))
             with Blocks._lock:
-                for at in range(0, 0 if self._closed else len(data), BLOCK):
-                    Blocks._kept[self._id, number + at // BLOCK] = data[at : at + BLOCK]
-                while len(Blocks._kept) * BLOCK > _MOST_BYTES:
+                for at in range(0, 0 if self._closed else len(data), BLOCK_BYTES):
+                    Blocks._kept[self._id, number + at // BLOCK_BYTES] = data[at : at + BLOCK_BYTES]
+                while len(Blocks._kept) * BLOCK_BYTES > _MOST_BYTES:
                     Blocks._kept.popitem(last=False)
-            return data[:BLOCK]
+            return data[:BLOCK_BYTES]
 
     def _held(self, number: int) -> bytes | None:
         with Blocks._lock:
@@ -97,7 +99,7 @@ class Blocks:
 
     def _ahead(self) -> int:
         """Blocks to read at once: fewer where many objects share the memory."""
-        return max(1, min(_MOST_AHEAD, _MOST_BYTES // BLOCK // (4 * max(1, Blocks._owners))))
+        return max(1, min(_MOST_AHEAD, _MOST_BYTES // BLOCK_BYTES // (4 * max(1, Blocks._owners))))
 
     def close(self) -> None:
         """Keep nothing any more."""
