@@ -16,7 +16,7 @@ from gpumerge_cli.order.record_joins import JoinRules
 from gpumerge_cli.urls import shown
 
 OperationKind = Literal["merge", "sort", "check", "rank"]
-KINDS: tuple[OperationKind, ...] = get_args(OperationKind)
+OPERATION_KINDS: tuple[OperationKind, ...] = get_args(OperationKind)
 _MOST_NAMED = 3
 BackendChoice = Literal["auto", "gpu", "cpu"]
 

@@ -12,7 +12,7 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import Executor, JobTeam, run_pass
 from gpumerge_cli.engine.inputs import Inputs, open_inputs
-from gpumerge_cli.engine.job import KINDS, Job
+from gpumerge_cli.engine.job import OPERATION_KINDS, Job
 from gpumerge_cli.engine.launches import policy_of
 from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.margins import counts_file, prepared_margin
@@ -77,9 +77,9 @@ def run(
 
 def _check_values(job: Job, executor: Executor) -> None:
     """Raise UsageError for a job that only Python can make, and that would be done in another way than it says."""
-    if job.operation.kind not in KINDS:
+    if job.operation.kind not in OPERATION_KINDS:
         what = f"{job.operation.kind!r} is not a kind of operation"
-        raise UsageError(what, way_out=f"use one of {', '.join(KINDS)}")
+        raise UsageError(what, way_out=f"use one of {', '.join(OPERATION_KINDS)}")
     names = (*job.inputs, job.output.name)
     if isinstance(job.inputs, str) or not all(isinstance(name, str) for name in names):
         raise UsageError("names of files are strings, and inputs are a tuple", way_out="write (str(path),)")
