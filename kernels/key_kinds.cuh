@@ -25,11 +25,16 @@ struct KeyIn {
 };
 
 // The bits of an image, the most significant one first. exact: no other key has this image. A prefix of 64 bits does not ask.
+// invalid: the text is no value of the kind, and has no image. Kinds of TYPED_KINDS alone have such texts.
 struct KeyImage {
     Word first;
     bool exact;
     Word second = 0;
+    bool invalid = false;
 };
+
+// What the kinds of TYPED_KINDS give for a text that they cannot read.
+__device__ __forceinline__ KeyImage no_image() { return {0, false, 0, true}; }
 
 // Kinds whose images are all exact.
 template <typename Kind>
@@ -139,3 +144,5 @@ struct kind_random {
         return compare_random(a.parameters(), a.text, b.text, a.flags());
     }
 };
+
+#include "typed_keys.cuh"

@@ -17,10 +17,12 @@ from gpumerge_cli.order.rules import NEWLINE, NUL, LineKey, LineOrder
 
 OPTIONS: dict[str, str] = {
     "bytes": "", "numeric": "n", "human": "h", "general": "g", "month": "M", "version": "V", "random": "R",
+    **{kind.name: "?" for kind in KINDS if kind.typed},
 }  # fmt: skip
+TYPED = tuple(kind.name for kind in KINDS if kind.typed)
 KNOWN_TO_SORT = tuple(kind.name for kind in KINDS if kind.gnu)
 # With these, sort takes neither -d nor -i.
-_NUMBERS = ("numeric", "human", "general", "month")
+_NUMBERS = ("numeric", "human", "general", "month", *(kind.name for kind in KINDS if kind.typed))
 _COMMON = [b" ", b" ", b"\t", b"0", b"1", b"a", b"A", b","]
 _TEXT = [
     b"",
@@ -77,10 +79,15 @@ _VERSION = [
     b".", b".", b"..", b"~", b"~", b"-", b"0", b"00", b"9", b"10", b"012", b"a0", b"Z", b"z", b".a", b".~", b".tar.gz",
     b".c~", b".0", b"\0", b"\x82", b"\xff", b"_", b"+", b"1" * 260, b"2" + b"1" * 259, b"1" * 254, b"1" * 255,
 ]  # fmt: skip
+_HEX = [
+    b"0x", b"0X", b"0", b"00", b"f", b"F", b"aB", b"10", b"x", b"g", b"0xff", b"00FF", b"f" * 15, b"f" * 16, b"f" * 17,
+    b"0" * 20, b"e" * 300, b"0x" + b"0" * 40 + b"1", b"7" * 31, b"7" * 31 + b"8",
+]  # fmt: skip
 _SYMBOLS: dict[str, list[bytes]] = {
     "bytes": _TEXT, "numeric": _NUMBER, "human": _NUMBER + _HUMAN, "general": _NUMBER + _GENERAL, "month": _MONTH,
-    "version": _VERSION, "random": _TEXT,
+    "version": _VERSION, "random": _TEXT, "hex": _HEX,
 }  # fmt: skip
+NULLS = (b"NA", b"-", b"0x", b"null values of more than eight bytes")
 _SHARED = [b"a" * 7, b"a" * 8, b"~" * 9, b"0" * 9, b"1" * 17, b" " * 9, b"1a" * 20, b"\0" * 5, b"JAN" * 3]
 _LONG = [b"a" * 256, b"a" * 257, b"0" * 300, b"7" * 300, b"." + b"3" * 260, b" " * 300, b"x1" * 150, b".a" * 150]
 _SEPARATORS = [ord(","), ord(","), ord("\t"), ord(" "), ord("a"), ord("1"), ord("."), 0, 255]
@@ -148,8 +155,16 @@ def _keys(draw: st.DrawFn, comparisons: Sequence[str]) -> _Key:
 
 
 @st.composite
-def cases(draw: st.DrawFn, comparisons: Sequence[str] = KNOWN_TO_SORT) -> Case:
-    """Orders that sort takes."""
+def _classed(draw: st.DrawFn, key: LineKey) -> LineKey:
+    """The key, with places of nulls and of invalid values."""
+    nulls, invalid = draw(st.sampled_from(["", "first", "last"])), draw(st.sampled_from(["", "first", "last"]))
+    values = tuple(draw(st.lists(st.sampled_from(NULLS), max_size=3, unique=True)))
+    return replace(key, nulls=nulls, null_values=values, invalid=invalid if key.kind.typed else "")
+
+
+@st.composite
+def cases(draw: st.DrawFn, comparisons: Sequence[str] = KNOWN_TO_SORT, *, classed: bool = False) -> Case:
+    """Orders that sort takes; with other kinds or `classed`, whose keys may be null, orders that it does not take."""
     arguments: list[str] = []
     separator = draw(st.none() | st.sampled_from(_SEPARATORS))
     terminator = draw(st.sampled_from([NEWLINE, NEWLINE, NUL]))
@@ -171,6 +186,8 @@ def cases(draw: st.DrawFn, comparisons: Sequence[str] = KNOWN_TO_SORT) -> Case:
         arguments += [f"-{letter}" for letter in letters]
     arguments += ["-s"] * stable + ["-z"] * (terminator == NUL)
     keys = [replace(key, parameters=salt) if key.compare == "random" else key for key in keys]
+    if classed:
+        keys = [draw(_classed(key)) for key in keys]
     given = [argument.encode() for argument in arguments]
     if separator is not None:
         given.append(b"-t" + (b"\\0" if separator == 0 else bytes([separator])))
@@ -183,6 +200,7 @@ def lines(draw: st.DrawFn, order: LineOrder, most: int = 16) -> list[bytes]:
     symbols = list(_COMMON)
     for key in order.keys or (LineKey(),):
         symbols += _SYMBOLS[key.compare]
+        symbols += key.null_values
     symbols.append(b"\n" if order.terminator == NUL else b"\0")
     if order.separator is not None:
         symbols += [bytes([order.separator])] * (1 + len(symbols) // 6)

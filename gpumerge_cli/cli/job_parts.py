@@ -58,11 +58,12 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
     written = options.key if requested_columns(options).name else [*map(parse_key, options.key)]
     keys = find_keys(options, files, separator, written)
     order = line_order_of(options, keys.of_lines)
+    placed = with_parameters(order, options)
     chosen = chosen_format(options.format, files, keys.columns)
     return Items(
         chosen.name,
         options.dtype,
-        None if order in _PLAIN else with_parameters(order, options),
+        None if order in _PLAIN else placed,
         options.reverse,
         keys.header,
         chosen.certainty,

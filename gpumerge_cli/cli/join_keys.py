@@ -10,16 +10,16 @@ from gpumerge_cli.cli.chosen_format import columns_by_suffix, requested_columns
 from gpumerge_cli.cli.columns import column_names, header_given, header_of, parse_columns
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
 from gpumerge_cli.cli.key_sources import with_parameters
-from gpumerge_cli.cli.keyspec import KeySpec, field_key, line_order
+from gpumerge_cli.cli.keyspec import SYMBOLS, KeySpec, field_key, line_order, split_columns, symbols_of, unknown_symbols
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.key_kinds import JOIN_LETTERS, LETTERS
+from gpumerge_cli.order.key_kinds import JOIN_LETTERS, LETTERS, TYPED_WORDS
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
 
-_FIELD = re.compile(rf"({NUMBER})(?::?([A-Za-z]*))?", re.ASCII)
+_FIELD = re.compile(rf"({NUMBER})(?::?({SYMBOLS}|[A-Za-z]*))?", re.ASCII)
 _NOWHERE = -1
 """The number of a field that is unknown because the file is empty."""
 Fields = tuple[tuple[int, ...], tuple[int, ...]]
@@ -106,14 +106,14 @@ def _keys(
         items = Items(columns_of, lines=LineOrder(separator=separator), header_lines=1, certainty="requested")
         keys = _of_columns(options, items, file, text, option, texts)
     else:
-        keys = [_numbered(word, option) for word in text.split(",")]
+        keys = [_numbered(word, option) for word in split_columns(text)]
     fields = [_field(key) for key in keys if _field(key) != _NOWHERE]
     if len(set(fields)) < len(fields):
         raise UsageError(f"{option} {text} names a field twice", way_out="name each once")
-    unknown = next((key for key in keys if key.start - set(JOIN_LETTERS)), None)
+    allowed = {*JOIN_LETTERS, *TYPED_WORDS}
+    unknown = next((key for key in keys if key.start - allowed), None)
     if unknown is not None:
-        wrong = "".join(sorted(unknown.start - set(JOIN_LETTERS)))
-        raise UsageError(f"{option} {text}: invalid key options {wrong!r}", way_out=f"use letters from {JOIN_LETTERS}")
+        raise unknown_symbols(f"{option} {text}", "".join(sorted(unknown.start - allowed)), JOIN_LETTERS)
     return keys
 
 
@@ -127,7 +127,7 @@ def _numbered(word: str, option: str) -> KeySpec:
     if number == 0:
         raise UsageError(f"{option} {word}: there is no field 0", way_out="count from 1")
     field = min(number, SATURATED) - 1
-    return field_key(field, found[2] or "")
+    return field_key(field, symbols_of(found[2] or ""))
 
 
 def _of_columns(

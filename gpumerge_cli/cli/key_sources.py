@@ -1,4 +1,4 @@
-"""The parameters of keys, such as the salt of random order: words made from the files that options name."""
+"""The parts of keys that options give to all of them: places of nulls and invalid values, and parameters from files."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import os
 from gpumerge_cli.cli.options.groups import LineOptions
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError, input_error
-from gpumerge_cli.order.key_kinds import KIND_OF, KeyKind
+from gpumerge_cli.order.key_kinds import KIND_OF, TYPED_WORDS, KeyKind
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
 
 def with_parameters(order: LineOrder, options: LineOptions) -> LineOrder:
-    """The order, each key with the parameters that its kind makes from the file of its option.
+    """The order, each key with its places of nulls and invalid values, and the parameters that its kind makes from the
+    file of its option.
 
     Raises UsageError if an option is needed and not given, InputError for a file that is invalid or cannot be read.
     """
+    order = _placed(order, options)
     names = {key.compare for key in order.keys if key.kind.source}
     if not names:
         return order
@@ -23,6 +25,33 @@ def with_parameters(order: LineOrder, options: LineOptions) -> LineOrder:
     data = {name: _read(KIND_OF[name], file) for name, file in files.items()}
     keys = (_filled(key, files[key.compare], data[key.compare]) if key.kind.source else key for key in order.keys)
     return replace(order, keys=tuple(keys))
+
+
+def _placed(order: LineOrder, options: LineOptions) -> LineOrder:
+    """The order, its keys with the places of nulls and of invalid values that options give."""
+    if options.nulls is None and not options.null_values and options.invalid is None:
+        return order
+    given = [name for name in ("nulls", "null_values", "invalid") if name in options.given]
+    if given and not order.keys:
+        what = f"--{given[0].replace('_', '-')} needs a key of lines"
+        raise UsageError(what, way_out="name one by -k or --field, or give --sort a word")
+    if "invalid" in given and not any(key.kind.typed for key in order.keys):
+        raise UsageError(
+            "--invalid: no key is of a kind whose values can be invalid", way_out=f"those are {', '.join(TYPED_WORDS)}"
+        )
+    invalid = "" if options.invalid in (None, "error") else options.invalid
+    values = tuple(os.fsencode(value.strip(" \t\n")) for text in options.null_values for value in text.split(","))
+    named = tuple(value for value in values if value)
+    keys = (replace(key, nulls=options.nulls or "", null_values=named, invalid=invalid) for key in order.keys)
+    return replace(order, keys=tuple(_within_field(key, order.separator) for key in keys))
+
+
+def _within_field(key: LineKey, separator: int | None) -> LineKey:
+    """A key that reads a number ends with its field anyway. Cut there, it is empty where the field is."""
+    goes_on = key.end_field is None or key.end_field > key.start_field
+    if key.kind.begins is None or not goes_on or (separator is None and key.whole):
+        return key
+    return replace(key, end_field=key.start_field, end_char=0)
 
 
 def _filled(key: LineKey, file: str | None, data: bytes) -> LineKey:

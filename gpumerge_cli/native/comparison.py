@@ -29,6 +29,11 @@ def key_by(order: Order) -> Callable[[bytes], Any]:
     return cmp_to_key(Comparison(order))
 
 
+def is_invalid(order: Order, number: int, line: bytes) -> bool:
+    """Whether key `number` of a line without its terminator is no value of its kind, and no null."""
+    return bool(library().gm_is_invalid(order_spec(order), number, line, len(line)))
+
+
 def key_bounds(order: Order, number: int, line: bytes) -> tuple[int, int]:
     """The places where key `number` of the order begins and ends in a line without its terminator."""
     bounds = (ctypes.c_int64 * 2)()

@@ -26,16 +26,22 @@ class KeyKind:
 
     name: str
     letter: str = ""
-    """Its option in -k and on the command line; "" for the kind that needs none."""
+    """Its option in -k and on the command line; "" for a typed kind, and for the kind that needs none."""
     word: str = ""
-    """Its name for --sort."""
+    """Its name for --sort; of a typed kind also behind the colon of a key."""
+    typed: bool = False
+    """Whether it reads values of a type: it has a word in place of a letter, and some texts are no values."""
     begins: bytes | None = None
     """A pattern that the beginnings of keys match, which alone are compared; all other keys are equal.
     None for a kind that compares all of a key."""
     alone: bool = False
     """Whether its letter goes with that of no other kind, nor with those that leave out bytes, on one key."""
     noun: str = "number"
-    """The word of warnings for the beginning that `begins` asks for."""
+    """The word of messages for a value, or for the beginning that `begins` asks for."""
+    blanks: bool = False
+    """Whether the blanks around a value of a typed kind count."""
+    nulls: str = ""
+    """The place of empty keys, "first" or "last", if --nulls does not give one; "" if they are keys like others."""
     joins: bool = True
     """Whether a join can match by it."""
     source: str = ""
@@ -54,8 +60,18 @@ class KeyKind:
 
     @property
     def option(self) -> str:
-        """The name of its option on the command line; "" for the kind that needs none."""
-        return f"{self.word}-sort" if self.word else ""
+        """The name of its option on the command line; "" for a kind without a letter."""
+        return f"{self.word}-sort" if self.letter else ""
+
+    @property
+    def skips_blanks(self) -> bool:
+        """Whether the blanks ahead of a key never count."""
+        return self.begins is not None or (self.typed and not self.blanks)
+
+    @property
+    def symbol(self) -> str:
+        """Its letter, or the word in its place, among the options of a key."""
+        return self.letter or self.word
 
 
 _DIGITS = rb"\s*-?\.?[0-9]"
@@ -75,12 +91,15 @@ KINDS = (
     ),
     KeyKind("random", "R", "random", joins=False, source="random-source", draws=SALT_BYTES, default=bytes(SALT_BYTES)),
     KeyKind("version", "V", "version"),
+    KeyKind("hex", word="hex", typed=True, alone=True, noun="hexadecimal number", nulls="last", gnu=False),
 )
 """All kinds. The place of one is its number in compiled code. If a key has the letters of several, the first counts."""
 KIND_OF = {kind.name: kind for kind in KINDS}
 NUMBER_OF = {kind.name: number for number, kind in enumerate(KINDS)}
 LETTERS = "".join(sorted("bdfir" + "".join(kind.letter for kind in KINDS), key=lambda letter: (letter.lower(), letter)))
 """The letters of the options for keys: those of kinds, and those that any kind takes."""
+TYPED_WORDS = tuple(sorted(kind.word for kind in KINDS if kind.typed))
+"""The words of typed kinds."""
 _NOT_IN_JOINS = {"b", "i"} | {kind.letter for kind in KINDS if not kind.joins}
 JOIN_LETTERS = "".join(letter for letter in LETTERS if letter not in _NOT_IN_JOINS)
 """The letters that a join's keys take."""

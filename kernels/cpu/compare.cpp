@@ -45,6 +45,13 @@ int compare_items(const OrderSpec& order, const unsigned char* a, int64_t a_size
     return compare_lines(lines_of(order), {a, a + a_size}, {b, b + b_size});
 }
 
+bool is_invalid_key(const OrderSpec& order, int64_t number, Bytes line)
+{
+    const LineOrder& lines = lines_of(order);
+    const Key& key = lines.key(number);
+    return class_of({lines, key, key_text(key, lines.separator, {line.at, line.at + line.size})}) == INVALID_KEY;
+}
+
 Bytes key_in_line(const OrderSpec& order, int64_t number, Bytes line)
 {
     const LineOrder& lines = lines_of(order);

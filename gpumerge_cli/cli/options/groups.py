@@ -119,6 +119,9 @@ class LineOptions(ItemOptions):
     human_numeric_sort: bool
     month_sort: bool
     version_sort: bool
+    nulls: Literal["first", "last"] | None
+    null_values: tuple[str, ...]
+    invalid: Literal["error", "first", "last"] | None
     stable: bool
     last_resort: bool
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpumerge_cli.cli.options.model import COMBINING, NotWith, Option
 from gpumerge_cli.formats.names import NAMES as FORMATS
 from gpumerge_cli.order.equals import SETS
-from gpumerge_cli.order.key_kinds import JOIN_LETTERS, KINDS, LETTERS
+from gpumerge_cli.order.key_kinds import JOIN_LETTERS, KINDS, LETTERS, TYPED_WORDS
 
 _FILES = ("merge", *COMBINING, "sort", "check")
 _ORDERED = (*_FILES, "path", "rank")
@@ -15,7 +15,8 @@ _STABLE = tuple(name for name in _ORDERED if name != "sort")
 
 _WITH_WORDS = sorted((kind for kind in KINDS if kind.word), key=lambda kind: kind.word)
 _SORT_WORDS = tuple(kind.word for kind in _WITH_WORDS)
-_SHOWN_WORDS = [f"{kind.word} (-{kind.letter})" for kind in _WITH_WORDS]
+_SHOWN_WORDS = [f"{kind.word} (-{kind.letter})" if kind.letter else kind.word for kind in _WITH_WORDS]
+_KINDS = f"{', '.join(TYPED_WORDS[:-1])}{' or ' * (len(TYPED_WORDS) > 1)}{TYPED_WORDS[-1]}"
 _ONE_OF_EQUALS = (
     NotWith(
         ("count", "count-to"), "{other} counts equal items, and {option} keeps one of them", "use one of the two",
@@ -136,9 +137,9 @@ ORDER = (
     Option(
         "field", "Order", _ORDERED,
         "Keys by name, as city,amount:r: columns of CSV, or fields of structured .npy files or of a --dtype with "
-        "fields. After a colon: any -k option letters; only r for records. Column names imply --csv and --header 1. A "
-        "name in the header is a name, even if it looks like a number. Beside -k, keys go in the order of the command "
-        "line.",
+        "fields. After a colon: any -k option letters; only r for records; or a kind, as id:hex or id:hex,r (a column "
+        "named r then needs its own --field). Column names imply --csv and --header 1. A name in the header is a name, "
+        "even if it looks like a number. Beside -k, keys go in the order of the command line.",
         kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",), project=True,
     ),
     Option(
@@ -150,7 +151,8 @@ ORDER = (
         "key", "Order", _ORDERED,
         "A key of lines, F[.C][OPTIONS][,F[.C][OPTIONS]]: from character C of field F, counted from 1, to that of "
         f"another, or to the line's end. OPTIONS are letters from {LETTERS}, in place of the global ones; a "
-        "character 0 of the last field is its end. May be given again, for ties.",
+        f"character 0 of the last field is its end. After a colon: a kind, {_KINDS}, with r behind a comma, as "
+        "2,2:hex,r. May be given again, for ties.",
         letter="k", kind="text", placeholder="KEY", multiple=True, gnu=True,
         formerly=("sort-key",), project=True,
     ),
@@ -227,6 +229,22 @@ ORDER = (
         kind="text", placeholder="WORD", choices=_SORT_WORDS, gnu=True, project=True,
     ),
     Option(
+        "nulls", "Order", _KEYED,
+        "The place of keys that are empty or in --null-values, whatever -r says. By default it is last for the kinds "
+        "behind a colon; for other keys an empty key is one as any.",
+        kind="text", choices=("first", "last"), project=True,
+    ),
+    Option(
+        "null-values", "Order", _KEYED,
+        "Texts that are nulls as empty keys are, with commas between them: NA,null. Without --nulls they go last.",
+        kind="text", placeholder="LIST", multiple=True, project=True,
+    ),
+    Option(
+        "invalid", "Order", _KEYED,
+        "The place of keys that are no value of their kind, which is behind a colon. By default they are an error.",
+        kind="text", choices=("error", "first", "last"), project=True,
+    ),
+    Option(
         "stable", "Order", ("sort",),
         "Lines with equal keys keep their order. Without this option all their bytes decide.",
         letter="s", gnu=True, project=True,
@@ -294,8 +312,8 @@ JOIN = (
     Option(
         "key", "Input", ("join",),
         "Join by this field of both files, counted from 1; 1 by default. Several fields, as 1,2n, make one key; "
-        f"letters from {JOIN_LETTERS} say how a field compares, as in sort's -k. With --csv, fields may be named, as "
-        "city,amount:n. Fields of records are named, as id or id:r.",
+        f"letters from {JOIN_LETTERS} say how a field compares, as in sort's -k, or a kind behind a colon, as 1:hex. "
+        "With --csv, fields may be named, as city,amount:n. Fields of records are named, as id or id:r.",
         letter="j", kind="text", placeholder="FIELDS", aliases=("field",), project=True,
     ),
     Option(
