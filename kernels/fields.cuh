@@ -8,7 +8,8 @@
 #define COMPARISONS(KIND) KIND(bytes) IMAGED_KINDS(KIND)
 #define IMAGED_KINDS(KIND) \
     KIND(numeric) KIND(human) KIND(general) KIND(month) KIND(random) KIND(version) TYPED_KINDS(KIND)
-#define TYPED_KINDS(KIND) KIND(hex)
+#define TYPED_KINDS(KIND) \
+    KIND(hex) KIND(length) KIND(bytes_length) KIND(size) KIND(duration) KIND(address) KIND(list)
 
 enum KeyKind {
 #define NUMBER(name) KIND_##name,

@@ -31,6 +31,7 @@ struct KeyImage {
     bool exact;
     Word second = 0;
     bool invalid = false;
+    int width = 0;  // the bits of it that count, which no other image begins with; 0 for all
 };
 
 // What the kinds of TYPED_KINDS give for a text that they cannot read.

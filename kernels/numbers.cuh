@@ -61,8 +61,8 @@ __device__ __forceinline__ Word signed_image(bool negative, Word magnitude)
     return (1ull << 63) + ((magnitude ^ sign) - sign);
 }
 
-// The image without its sign; 0 for zero.
-__device__ inline Word magnitude_of(const Number& number)
+// The image of a number times 10^scale without its sign; 0 for zero.
+__device__ inline Word magnitude_of(const Number& number, long long scale = 0)
 {
     if (number.zero()) return 0;
     long long exponent = number.whole.stop - number.whole.start;
@@ -77,7 +77,7 @@ __device__ inline Word magnitude_of(const Number& number)
         for (; *at == '0'; ++at) --exponent;
     for (; at < number.fraction.stop && taken < IMAGE_DIGITS; ++at, ++taken) digits = digits * 10 + (*at - '0');
     for (; taken < IMAGE_DIGITS; ++taken) digits *= 10;
-    return magnitude_image(exponent, digits, more || at < number.fraction.stop);
+    return magnitude_image(exponent + scale, digits, more || at < number.fraction.stop);
 }
 
 // Whether no other number has this image.

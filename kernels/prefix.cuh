@@ -36,7 +36,10 @@ struct Prefix {
         room -= width;
     }
 
-    // Puts the first BITS bits of an image, or their complement. There must be room for at least one bit.
+    template <int BITS>
+    __device__ static __forceinline__ int width_of(const KeyImage& image) { return image.width > 0 ? image.width : BITS; }
+
+    // Puts the bits of an image of a kind with BITS, or their complement. There must be room for at least one bit.
     template <int BITS>
     __device__ __forceinline__ void put_key(const KeyImage& image, bool turned)
     {
@@ -46,8 +49,9 @@ struct Prefix {
         PrefixBits bits = image.first;
 #endif
         if (turned) bits = ~bits;
-        if (BITS < PREFIX_BITS) bits &= ~(~static_cast<PrefixBits>(0) >> (BITS % PREFIX_BITS));
-        put_image(bits, BITS);
+        const int width = width_of<BITS>(image);
+        if (width < PREFIX_BITS) bits &= ~(~static_cast<PrefixBits>(0) >> (width % PREFIX_BITS));
+        put_image(bits, width);
     }
 
     __device__ __forceinline__ void put_class(int place)
@@ -70,7 +74,7 @@ struct Prefix {
             if (full()) return false;
         }
         put_key<BITS>(image, turned != 0);
-        return BITS < PREFIX_BITS && image.exact;
+        return width_of<BITS>(image) < PREFIX_BITS && image.exact;
     }
 
 #if TEXT_PADDING

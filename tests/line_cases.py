@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from gpumerge_cli.order.key_kinds import KINDS, SALT_BYTES
+from gpumerge_cli.order.key_kinds import KIND_OF, KINDS, SALT_BYTES
 from gpumerge_cli.order.rules import NEWLINE, NUL, LineKey, LineOrder
 
 OPTIONS: dict[str, str] = {
@@ -83,9 +83,26 @@ _HEX = [
     b"0x", b"0X", b"0", b"00", b"f", b"F", b"aB", b"10", b"x", b"g", b"0xff", b"00FF", b"f" * 15, b"f" * 16, b"f" * 17,
     b"0" * 20, b"e" * 300, b"0x" + b"0" * 40 + b"1", b"7" * 31, b"7" * 31 + b"8",
 ]  # fmt: skip
+_SIZE = [
+    b"k", b"K", b"M", b"m", b"G", b"Ki", b"KiB", b"MiB", b"gib", b"B", b"b", b"kB", b"bytes", b"QiB", b"Y", b"1.5",
+    b"1000", b"1024", b"1k", b"0.000009765625TiB", b"1" * 20 + b"PiB", b"0." + b"0" * 40 + b"1EiB", b"-1Mi", b"+",
+]  # fmt: skip
+_DURATION = [
+    b"h", b"m", b"s", b"ms", b"ns", b"d", b"\xc2\xb5s", b"1h", b"60m", b"90s", b"1.5 hours", b":", b"00", b"59",
+    b"PT1H30M", b"P1D", b"T", b"1w2d", b"0.0000000019s", b"9" * 9, b"9" * 20 + b"s", b"P", b"-1.5s", b"1.9999", b"1:3",
+]  # fmt: skip
+_ADDRESS = [
+    b"10.0.0.1", b"10.0.0.10", b"255.255.255.255", b"0.0.0.0", b"::", b"::1", b"1:2:3:4:5:6:7:8", b"[::1]:80", b"/8",
+    b"fe80::1", b"::ffff:1.2.3.4", b":80", b".", b":", b"/", b"[", b"]", b"65536", b"1::", b"FF", b"01", b"256",
+    b"1:2:3:4:5:6:7::", b"/129", b"1:2:3:4:5:6:1.2.3.4",
+]  # fmt: skip
+LISTED = (b"high", b"1", b"low", b"medium or something longer", b"10")
+_LIST = [*LISTED, b"lo", b"w", b"none"]
 _SYMBOLS: dict[str, list[bytes]] = {
     "bytes": _TEXT, "numeric": _NUMBER, "human": _NUMBER + _HUMAN, "general": _NUMBER + _GENERAL, "month": _MONTH,
     "version": _VERSION, "random": _TEXT, "hex": _HEX,
+    "length": [*_TEXT, b"\xc3\xa9", b"\xe2\x82\xac"], "bytes_length": _TEXT, "size": _NUMBER + _SIZE, "list": _LIST,
+    "duration": _NUMBER + _DURATION, "address": _ADDRESS,
 }  # fmt: skip
 NULLS = (b"NA", b"-", b"0x", b"null values of more than eight bytes")
 _SHARED = [b"a" * 7, b"a" * 8, b"~" * 9, b"0" * 9, b"1" * 17, b" " * 9, b"1a" * 20, b"\0" * 5, b"JAN" * 3]
@@ -94,6 +111,11 @@ _SEPARATORS = [ord(","), ord(","), ord("\t"), ord(" "), ord("a"), ord("1"), ord(
 
 # Binary exponents and fractions whose decimal digits 64 bits do not hold: compiled code and Python round differently.
 INEXACT = re.compile(rb"0x[0-9a-f.]{13}|0x[0-9a-f.]*p[+-]?[0-9]{2}", re.IGNORECASE)
+
+
+def list_of(values: Sequence[bytes]) -> bytes:
+    """The parameters of list keys with these values."""
+    return KIND_OF["list"].words(b"\n".join(values), None)
 
 
 @dataclass(frozen=True)
@@ -186,6 +208,7 @@ def cases(draw: st.DrawFn, comparisons: Sequence[str] = KNOWN_TO_SORT, *, classe
         arguments += [f"-{letter}" for letter in letters]
     arguments += ["-s"] * stable + ["-z"] * (terminator == NUL)
     keys = [replace(key, parameters=salt) if key.compare == "random" else key for key in keys]
+    keys = [replace(key, parameters=list_of(LISTED)) if key.compare == "list" else key for key in keys]
     if classed:
         keys = [draw(_classed(key)) for key in keys]
     given = [argument.encode() for argument in arguments]

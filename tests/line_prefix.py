@@ -20,15 +20,14 @@ import hashlib
 
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests import typed_images
-from tests.typed_values import class_of, is_classed, place_of
+from tests.typed_images import ZERO, magnitude
+from tests.typed_values import bare_of, class_of, is_classed, place_of
 
 BLANKS = b" \t\n"
 DIGITS = b"0123456789"
 LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 HEX_DIGITS = b"0123456789abcdef"
 MONTHS = ["", "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
-ZERO = 1 << 63
-"""The image of the number 0."""
 
 
 def packed_prefixes(reverse: bool, lines: list[bytes]) -> list[int]:
@@ -61,7 +60,7 @@ def prefix(order: LineOrder, line: bytes, nbytes: int = 8) -> int:
         if found == "invalid":
             part = bits(streamed(LineKey(), text)[0])
         elif found == "value" and key.compare in typed_images.IMAGES:
-            part, goes_on = typed_images.IMAGES[key.compare](text.strip(BLANKS), key, most)
+            part, goes_on = typed_images.IMAGES[key.compare](bare_of(key, text), key, most)
         elif found == "value":
             image, goes_on = streamed(key, translated(key, text))
             part = bits(image)
@@ -149,15 +148,6 @@ def streamed(key: LineKey, text: bytes) -> tuple[bytes, bool]:
         return hashlib.md5((key.parameters or key.kind.default) + text).digest(), False
     image = {"numeric": numeric, "human": human, "general": general}[key.compare](text)
     return image.to_bytes(8, "big"), key.compare == "numeric" and is_exact(text)
-
-
-def magnitude(exponent: int, digits: bytes) -> int:
-    """An image below 2**63 for 0.DIGITS * 10**exponent. The first digit must not be 0."""
-    if exponent + 64 >= 127:
-        return (1 << 63) - 1
-    if exponent + 64 <= 0:
-        return 1
-    return (exponent + 64 << 56) + int(digits[:16].ljust(16, b"0")) * 7 + bool(digits[16:].strip(b"0"))
 
 
 def decimal(text: bytes) -> tuple[int, bytes, bytes]:

@@ -79,6 +79,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert invoke(["generate", *names, *options]) == 0
     for name in ("users.csv", "users.txt"):
         Path(name).write_text("id,code,size,took,address,priority\n" * (name[-1] == "v") + USERS)
+    Path("priorities.txt").write_text("high\nlow\n")
     Path("ids.txt").write_text("ff\n0x10\n\n1a\n")
     Path("january.csv").write_text("ann,3\nbob,10\n")
     Path("february.csv").write_text("joe,7\nann,11\n")

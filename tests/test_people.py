@@ -24,7 +24,6 @@ NOT_YET = {
     "26-locale": "locales",
     "27-parquet": "Parquet",
     "28-multi-byte-separator": "separators of several bytes",
-    "29-sort-by-length": "length as a key",
     "30-rotated-names": "the order of rotated names",
     "31a-tsv-literal-quote": "quotes that are text",
     "32-backslash-quotes": "quotes behind a backslash",

@@ -58,7 +58,10 @@ def _filled(key: LineKey, file: str | None, data: bytes) -> LineKey:
     try:
         return replace(key, parameters=key.kind.words(data, key))
     except ValueError as error:
-        raise InputError(str(error), where=file or "", way_out=f"name another file by --{key.kind.source}") from None
+        what, *lines = error.args
+        where = ":".join(map(str, (file or "", *lines)))
+        way_out = "leave one out" if lines else f"name another file by --{key.kind.source}"
+        raise InputError(what, where=where, way_out=way_out) from None
 
 
 def _read(kind: KeyKind, file: str | None) -> bytes:
@@ -66,7 +69,9 @@ def _read(kind: KeyKind, file: str | None) -> bytes:
     if file is None:
         if kind.draws:
             return os.urandom(kind.draws)
-        raise UsageError(f"-{kind.letter} needs a file", way_out=f"name it by --{kind.source}")
+        raise UsageError(
+            f"{'-' if kind.letter else ':'}{kind.symbol} needs a file", way_out=f"name it by --{kind.source}"
+        )
     try:
         with open(file, "rb") as opened:
             data = opened.read(kind.draws or -1)

@@ -6,6 +6,8 @@ same order.
 
 from __future__ import annotations
 
+from array import array
+
 from gpumerge_cli.dataclass import dataclass
 
 TYPE_CHECKING = False  # see gpumerge_cli
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 SALT_BYTES = 16
+WORD_BYTES = 8
+"""Bytes of a word of parameters."""
+TEXT_PADDING = 64
+"""Bytes that compiled code may read behind a text."""
 
 
 def _unchanged(data: bytes, _key: object) -> bytes:
@@ -74,6 +80,31 @@ class KeyKind:
         return self.letter or self.word
 
 
+def _typed(name: str, **more: Any) -> KeyKind:
+    fields: dict[str, Any] = {"nulls": "last", **more}
+    return KeyKind(name, word=name.replace("_", "-"), typed=True, alone=True, gnu=False, **fields)
+
+
+def _list_words(data: bytes, _key: object) -> bytes:
+    """The parameters of kind_list in kernels/typed_keys.cuh. Raises ValueError, whose second argument is a line."""
+    ranks: dict[bytes, tuple[int, int]] = {}
+    for number, line in enumerate(data.split(b"\n"), 1):
+        value = line.strip(b" \t\r")
+        if value in ranks:
+            shown = value.decode("utf-8", "replace")
+            raise ValueError(f"{shown!r} is in line {ranks[value][1]}, too", number)
+        if value:
+            ranks[value] = len(ranks), number
+    if not ranks:
+        raise ValueError("it lists no value")
+    words, texts = array("q", [len(ranks)]), bytearray()
+    begin = 1 + 3 * len(ranks)
+    for value in sorted(ranks):
+        words.extend((begin + len(texts) // WORD_BYTES, len(value), ranks[value][0]))
+        texts += value + bytes(-len(value) % WORD_BYTES)
+    return words.tobytes() + bytes(texts) + bytes(TEXT_PADDING)
+
+
 _DIGITS = rb"\s*-?\.?[0-9]"
 _MONTHS = rb"(?i)\s*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 KINDS = (
@@ -91,7 +122,13 @@ KINDS = (
     ),
     KeyKind("random", "R", "random", joins=False, source="random-source", draws=SALT_BYTES, default=bytes(SALT_BYTES)),
     KeyKind("version", "V", "version"),
-    KeyKind("hex", word="hex", typed=True, alone=True, noun="hexadecimal number", nulls="last", gnu=False),
+    _typed("hex", noun="hexadecimal number"),
+    _typed("length", blanks=True, nulls=""),
+    _typed("bytes_length", blanks=True, nulls=""),
+    _typed("size", noun="size"),
+    _typed("duration", noun="duration"),
+    _typed("address", noun="address"),
+    _typed("list", noun="value", source="order-list", words=_list_words, default=bytes(WORD_BYTES)),
 )
 """All kinds. The place of one is its number in compiled code. If a key has the letters of several, the first counts."""
 KIND_OF = {kind.name: kind for kind in KINDS}

@@ -9,13 +9,13 @@ from __future__ import annotations
 from array import array
 
 from gpumerge_cli.dataclass import dataclass, field, replace
-from gpumerge_cli.order.key_kinds import KIND_OF, KINDS, NUMBER_OF, KeyKind
+from gpumerge_cli.order.key_kinds import KIND_OF, KINDS, NUMBER_OF, TEXT_PADDING, WORD_BYTES, KeyKind
 
 NO_KEYS = len(KINDS)
 """Stands for the kind of keys of an order without keys."""
 NEWLINE, NUL = 10, 0
-TABLE_HEAD, KEY_WORDS, WORD_BYTES = 8, 8, 8
-"""Words of a table before the first key, words of a key, and bytes of a word."""
+TABLE_HEAD, KEY_WORDS = 8, 8
+"""Words of a table before the first key, and words of a key."""
 STABLE, REVERSE, PLAIN, NUMERIC, CHECKS_VALUES = 1, 2, 4, 8, 16
 """Flags of a table: no last resort; the last resort is reversed; there are no keys; there is one, `LineKey("numeric")`
 as it stands or reversed, so that compiled code may take a shorter way; invalid values of some key are errors."""
@@ -29,8 +29,6 @@ QUOTED = 256
 KEY_REVERSE, FOLD, DICTIONARY, PRINTABLE, SKIP_START, SKIP_END = 1, 2, 4, 8, 16, 32
 CLASSED, NULLS, NULLS_FIRST, NAMED_NULLS, INVALID_FIRST, CHECKED = 64, 128, 256, 512, 1024, 2048
 """Flags of a key in a table. See kernels/key_classes.cuh for the second line."""
-_PADDING = 64
-"""Bytes that compiled code may read behind a text."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ class LineKey:
         for value in self.null_values:
             head.extend((at + len(texts) // WORD_BYTES, len(value)))
             texts += value + bytes(-len(value) % WORD_BYTES)
-        return self.padded_parameters() + head.tobytes() + texts + bytes(_PADDING)
+        return self.padded_parameters() + head.tobytes() + texts + bytes(TEXT_PADDING)
 
     def describe(self) -> str:
         """The key in the words of sort's -k: "2,2nr", "1.3b,4", "2,2:hex,r". A key that is all of a line has letters

@@ -13,8 +13,9 @@ from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.order.key_kinds import TYPED_WORDS
 from gpumerge_cli.order.rules import LineKey, LineOrder
+from tests.line_cases import list_of
 from tests.linekeys import key_of
-from tests.random_values import INVALID, NULLS, RANDOM
+from tests.random_values import INVALID, LISTED, NULLS, RANDOM
 from tests.typed_values import class_of
 
 KINDS = {word: word.replace("-", "_") for word in TYPED_WORDS}
@@ -32,7 +33,20 @@ def chance(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Random
 
 
 def key_for(kind: str, field: int = 1, **more: object) -> LineKey:
-    return replace(LineKey(kind, field, end_field=field), **more)  # type: ignore[arg-type]
+    return replace(LineKey(kind, field, end_field=field, parameters=parameters(kind)), **more)  # type: ignore[arg-type]
+
+
+def whole(kind: str, **more: object) -> LineKey:
+    return replace(LineKey(kind, parameters=parameters(kind)), **more)  # type: ignore[arg-type]
+
+
+def parameters(kind: str) -> bytes:
+    return list_of(LISTED) if kind == "list" else b""
+
+
+def listing(kind: str) -> list[str]:
+    """The option that gives the list, in the file of that name."""
+    return ["--order-list", write("listed", LISTED)] if kind == "list" else []
 
 
 def texts(kind: str, chance: Random, count: int, bad: bool) -> list[bytes]:
@@ -61,6 +75,7 @@ def options(key: LineKey, csv: bool) -> list[str]:
     word = next(word for word, name in KINDS.items() if name == key.compare)
     given = f"2:{word}{',r' * key.reverse}"
     words = ["--header", "0", "--csv", "--field", f"{given},3"] if csv else ["-t,", "-k", given, "-k3,3"]
+    words += listing(key.compare)
     words += ["--nulls", key.nulls] * bool(key.nulls)
     words += ["--null-values", b",".join(key.null_values).decode()] * bool(key.null_values)
     return [*words, *["--invalid", key.invalid] * bool(key.invalid)]
@@ -125,9 +140,9 @@ def test_whole_lines(kind: str, chance: Random) -> None:
     lines = texts(kind, chance, 200, False)
     write("all", lines)
     for reverse in (False, True):
-        order = LineOrder((LineKey(kind, reverse=reverse, nulls="last", null_values=NAMED),), reverse=reverse)
+        order = LineOrder((whole(kind, reverse=reverse, nulls="last", null_values=NAMED),), reverse=reverse)
         word = next(word for word, name in KINDS.items() if name == kind)
-        words = [f"--sort={word}", "--nulls", "last", "--null-values", "NA,n/a", *["-r"] * reverse]
+        words = [*listing(kind), f"--sort={word}", "--nulls", "last", "--null-values", "NA,n/a", *["-r"] * reverse]
         assert run("sort", *words, "all").splitlines() == sorted(lines, key=key_of(order))
 
 
@@ -172,7 +187,7 @@ def test_an_invalid_value_is_named_in_joins(chance: Random, capfd: pytest.Captur
 @pytest.mark.parametrize("kind", KINDS.values())
 def test_joins(kind: str, chance: Random) -> None:
     word = next(word for word, name in KINDS.items() if name == kind)
-    key = key_of(LineOrder((LineKey(kind),), stable=True))
+    key = key_of(LineOrder((whole(kind),), stable=True))
     sides = []
     for name in "ab":
         values = sorted((RANDOM[kind](chance) for _ in range(80)), key=key)
@@ -181,29 +196,29 @@ def test_joins(kind: str, chance: Random) -> None:
     expected = [
         b"%s,a%d,b%d" % (x, i, j) for i, x in enumerate(sides[0]) for j, y in enumerate(sides[1]) if key(x) == key(y)
     ]
-    assert run("join", "-t,", "-j", f"1:{word}", "a", "b").splitlines() == expected
+    assert run("join", *listing(kind), "-t,", "-j", f"1:{word}", "a", "b").splitlines() == expected
 
 
 @pytest.mark.parametrize("kind", KINDS.values())
 def test_ranks_and_comparisons(kind: str, chance: Random, capfd: pytest.CaptureFixture[str]) -> None:
     word = next(word for word, name in KINDS.items() if name == kind)
-    order = LineOrder((LineKey(kind),), stable=True)
+    order = LineOrder((whole(kind),), stable=True)
     key = key_of(order)
     values = sorted((RANDOM[kind](chance) for _ in range(100)), key=key)
     write("a", values[::2])
     write("b", values[1::2])
     values = sorted(values[::2] + values[1::2], key=key)
     rank = chance.randrange(100)
-    assert invoke(["rank", f"--sort={word}", "--at", str(rank), "a", "b"]) == 0
+    assert invoke(["rank", f"--sort={word}", *listing(kind), "--at", str(rank), "a", "b"]) == 0
     assert values[rank].decode() in capfd.readouterr().out
-    assert run("compare", f"--sort={word}", "a", "a").splitlines() == [
+    assert run("compare", *listing(kind), f"--sort={word}", "a", "a").splitlines() == [
         b"\t\t" + value for value in Path("a").read_bytes().splitlines()
     ]
-    assert invoke(["rank", f"--sort={word}", "--of", values[rank].decode(), "a", "b"]) == 0
+    assert invoke(["rank", f"--sort={word}", *listing(kind), "--of", values[rank].decode(), "a", "b"]) == 0
     ahead = sum(key(value) < key(values[rank]) for value in values)
     assert capfd.readouterr().out.splitlines()[1].split()[0] == str(ahead)
     if kind not in READ_ALL:
-        assert invoke(["rank", f"--sort={word}", "--of", "?", "a", "b"]) == 2
+        assert invoke(["rank", f"--sort={word}", *listing(kind), "--of", "?", "a", "b"]) == 2
         assert capfd.readouterr().err.startswith("gpumerge: --of '?': the key '?' by ")
 
 

@@ -121,6 +121,7 @@ class LineOptions(ItemOptions):
     version_sort: bool
     nulls: Literal["first", "last"] | None
     null_values: tuple[str, ...]
+    order_list: str | None
     invalid: Literal["error", "first", "last"] | None
     stable: bool
     last_resort: bool

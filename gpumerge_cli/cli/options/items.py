@@ -245,6 +245,11 @@ ORDER = (
         kind="text", choices=("error", "first", "last"), project=True,
     ),
     Option(
+        "order-list", "Order", _KEYED,
+        "FILE has the values of list keys, one a line, in their order. Other values go behind them.",
+        kind="file",
+    ),
+    Option(
         "stable", "Order", ("sort",),
         "Lines with equal keys keep their order. Without this option all their bytes decide.",
         letter="s", gnu=True, project=True,
