@@ -49,6 +49,7 @@ _NUMBER = [
     b"0.0001",
     b"00000000000000000000000000000000000000000000000000000000000000001", b"1" + b"0" * 61, b"9" * 62,
     b"1" + b"0" * 62,
+    b"1,234", b"1.234,5", b",", b"'", b"1'000.5",
     b"1" * 300, b"1" * 300 + b"2", b"0." + b"0" * 62 + b"1", b"0." + b"0" * 64 + b"7",
 ]  # fmt: skip
 _HUMAN = [b"K", b"k", b"M", b"m", b"G", b"T", b"P", b"E", b"Z", b"Y", b"R", b"Q", b"1K", b"1k", b"1023", b"-2M", b"0K"]
@@ -181,6 +182,11 @@ def _classed(draw: st.DrawFn, key: LineKey) -> LineKey:
     """The key, with places of nulls and of invalid values."""
     nulls, invalid = draw(st.sampled_from(["", "first", "last"])), draw(st.sampled_from(["", "first", "last"]))
     values = tuple(draw(st.lists(st.sampled_from(NULLS), max_size=3, unique=True)))
+    if key.kind.separated and draw(st.booleans()):
+        thousands, decimal = draw(
+            st.sampled_from([(b",", b"."), (b".", b","), (b"'", b"\0"), (b"\0", b","), (b" ", b",")])
+        )
+        key = replace(key, thousands=thousands[0], decimal=decimal[0])
     return replace(key, nulls=nulls, null_values=values, invalid=invalid if key.kind.typed else "")
 
 
@@ -211,6 +217,8 @@ def cases(draw: st.DrawFn, comparisons: Sequence[str] = KNOWN_TO_SORT, *, classe
     keys = [replace(key, parameters=list_of(LISTED)) if key.compare == "list" else key for key in keys]
     if classed:
         keys = [draw(_classed(key)) for key in keys]
+    else:
+        keys = [replace(key, invalid="last") if key.kind.typed else key for key in keys]
     given = [argument.encode() for argument in arguments]
     if separator is not None:
         given.append(b"-t" + (b"\\0" if separator == 0 else bytes([separator])))

@@ -21,7 +21,7 @@ import hashlib
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests import typed_images
 from tests.typed_images import ZERO, magnitude
-from tests.typed_values import bare_of, class_of, is_classed, place_of
+from tests.typed_values import bare_of, class_of, is_classed, place_of, without_separators
 
 BLANKS = b" \t\n"
 DIGITS = b"0123456789"
@@ -62,7 +62,7 @@ def prefix(order: LineOrder, line: bytes, nbytes: int = 8) -> int:
         elif found == "value" and key.compare in typed_images.IMAGES:
             part, goes_on = typed_images.IMAGES[key.compare](bare_of(key, text), key, most)
         elif found == "value":
-            image, goes_on = streamed(key, translated(key, text))
+            image, goes_on = streamed(key, translated(key, without_separators(key, text)))
             part = bits(image)
         stream += complement(part) if key.reverse else part
         if len(stream) >= most or not goes_on:

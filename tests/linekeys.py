@@ -16,7 +16,7 @@ import numpy as np
 
 from gpumerge_cli.order.kinds import FieldsOrder, Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
-from tests.typed_values import READ, bare_of, class_of, is_classed, place_of
+from tests.typed_values import READ, bare_of, class_of, is_classed, place_of, without_separators
 
 _ALNUM = bytes(c for c in range(128) if chr(c).isalnum())
 _UPPER = bytes(range(256)).upper()
@@ -117,7 +117,7 @@ def _line_key(order: LineOrder, line: bytes) -> tuple[Any, ...]:
         elif key.compare in READ:
             part = READ[key.compare](bare_of(key, text), key)
         else:
-            part = _COMPARED[key.compare](_translated(key, text), key)
+            part = _COMPARED[key.compare](_translated(key, without_separators(key, text)), key)
         parts.append(Reversed(part) if key.reverse and part is not None else part)
     if not (order.stable and order.keys):
         parts.append(Reversed(line) if order.reverse else line)

@@ -151,10 +151,10 @@ def test_runs_are_sorted_and_as_long_as_the_case_says() -> None:
 class _UnstableWorkspace(ReferenceWorkspace):
     """Merges its runs in reverse. Only ties show it."""
 
-    def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
+    def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL, *, counted: bool = False) -> None:
         turns = not equals.is_set
         self._runs = self._runs[:: -1 if turns else 1]
-        super().merge(policy, equals)
+        super().merge(policy, equals, counted=counted)
         self._runs = self._runs[:: -1 if turns else 1]
 
 

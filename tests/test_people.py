@@ -17,7 +17,6 @@ NOT_YET = {
     "08b-vcf-merge-headers": "headers that differ",
     "09-wordlist-crlf": "ends of lines",
     "12-npy-datetime64": "datetime64",
-    "15-thousands": "separators of thousands",
     "18-source-column": "a column of the source",
     "21-asof-join": "joins by the nearest key",
     "24-syslog-new-year": "months over the end of a year",

@@ -158,3 +158,19 @@ def place_of(key: LineKey, found: str) -> int:
 def is_classed(key: LineKey) -> bool:
     """Whether a class goes ahead of the key."""
     return key.compare in READ or key.null_place != ""
+
+
+def without_separators(key: LineKey, text: bytes) -> bytes:
+    """The text with the number at its start as it is without separators."""
+    if not (key.thousands or key.decimal):
+        return text
+    between = re.escape(bytes([key.thousands])) if key.thousands else rb"(?!)"
+    point = re.escape(bytes([key.decimal or ord(".")]))
+    pattern = rb"[ \t\n]*(-?)((?:[0-9](?:" + between + rb"(?=[0-9]))?)*)(?:(" + point + rb")([0-9]*))?"
+    found = re.match(pattern, text)
+    assert found is not None
+    minus, whole, has_point, fraction = found.groups(default=b"")
+    digits = bytes(byte for byte in whole if byte in b"0123456789")
+    rest = text[found.end() :]
+    ends = b"x" if rest[:1] in (b".", *(b"%d" % digit for digit in range(10))) else b""
+    return minus + digits + (b"." + fraction if has_point else b"") + ends + rest

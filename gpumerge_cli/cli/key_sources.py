@@ -17,7 +17,7 @@ def with_parameters(order: LineOrder, options: LineOptions) -> LineOrder:
 
     Raises UsageError if an option is needed and not given, InputError for a file that is invalid or cannot be read.
     """
-    order = _placed(order, options)
+    order = _separated(_placed(order, options), options)
     names = {key.compare for key in order.keys if key.kind.source}
     if not names:
         return order
@@ -44,6 +44,39 @@ def _placed(order: LineOrder, options: LineOptions) -> LineOrder:
     named = tuple(value for value in values if value)
     keys = (replace(key, nulls=options.nulls or "", null_values=named, invalid=invalid) for key in order.keys)
     return replace(order, keys=tuple(_within_field(key, order.separator) for key in keys))
+
+
+def _separated(order: LineOrder, options: LineOptions) -> LineOrder:
+    """The order, its numbers with the separators that options give. Raises UsageError for impossible ones."""
+    if options.thousands is None and options.decimal is None:
+        return order
+    option = "--decimal" if options.thousands is None else "--thousands"
+    thousands, decimal = (_byte(name, getattr(options, name)) for name in ("thousands", "decimal"))
+    if thousands == (decimal or ord(".")):
+        what = f"--thousands and the fraction have the same separator {chr(thousands)!r}"
+        raise UsageError(what, way_out="name another one by --decimal")
+    general = any(key.compare == "general" for key in order.keys)
+    wanted = {"thousands", "decimal"} & options.given
+    if wanted and (general or not any(key.kind.separated for key in order.keys)):
+        what = "g reads no separators" if general else "no key is a number"
+        raise UsageError(f"{option}: {what}", way_out="compare by n or h")
+    keys = (
+        _within_field(replace(key, thousands=thousands, decimal=decimal), order.separator)
+        if key.kind.separated
+        else key
+        for key in order.keys
+    )
+    return replace(order, keys=tuple(keys))
+
+
+def _byte(name: str, text: str | None) -> int:
+    """The byte that an option names, 0 if it is not given. Raises UsageError if a number may hold it anyway."""
+    if text is None:
+        return 0
+    byte = os.fsencode(text)
+    if len(byte) != 1 or byte in b"0123456789-\n\0":
+        raise UsageError(f"--{name}: invalid separator {text!r}", way_out="name one byte that is no digit, as , or .")
+    return byte[0]
 
 
 def _within_field(key: LineKey, separator: int | None) -> LineKey:

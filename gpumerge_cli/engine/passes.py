@@ -19,9 +19,9 @@ from gpumerge_cli.order.record_joins import JoinRules
 from gpumerge_cli.plan import Chunk, Planner
 
 Action = Literal["merge", "heads", "sort", "whole", "check", "values", "unpack"]
-"""values: a check that looks for invalid keys alone."""
 """merge: of sources in order, by ranges. heads: by the next lines of sources in any order. sort: of a range to a run.
-whole: a sort of everything at once. check: of the order. unpack: of a compressed input to a copy."""
+whole: a sort of everything at once. check: of the order. values: for invalid keys alone. unpack: of a
+compressed input to a copy."""
 
 
 @dataclass(frozen=True)

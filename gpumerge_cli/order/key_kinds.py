@@ -46,6 +46,8 @@ class KeyKind:
     """The word of messages for a value, or for the beginning that `begins` asks for."""
     blanks: bool = False
     """Whether the blanks around a value of a typed kind count."""
+    separated: bool = False
+    """Whether its numbers may have separators between digits."""
     nulls: str = ""
     """The place of empty keys, "first" or "last", if --nulls does not give one; "" if they are keys like others."""
     joins: bool = True
@@ -109,8 +111,8 @@ _DIGITS = rb"\s*-?\.?[0-9]"
 _MONTHS = rb"(?i)\s*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 KINDS = (
     KeyKind("bytes"),
-    KeyKind("numeric", "n", "numeric", begins=_DIGITS, alone=True),
-    KeyKind("human", "h", "human-numeric", begins=_DIGITS, alone=True),
+    KeyKind("numeric", "n", "numeric", begins=_DIGITS, alone=True, separated=True),
+    KeyKind("human", "h", "human-numeric", begins=_DIGITS, alone=True, separated=True),
     KeyKind("general", "g", "general-numeric", begins=rb"(?i)\s*[+-]?(\.?[0-9]|inf|nan)", alone=True),
     KeyKind(
         "month",

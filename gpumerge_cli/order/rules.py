@@ -22,13 +22,16 @@ as it stands or reversed, so that compiled code may take a shorter way; invalid 
 SEPARATOR = 1
 """The byte between a record of CSV and each of its fields, where the parser took it to pieces: see LineOrder.record_of.
 It is lower than any byte of text, so lines compare as their records do."""
-_COMMA = 0x2C
+_COMMA, _POINT = 0x2C, 0x2E
 _MARK = bytes([SEPARATOR])
 QUOTED = 256
 """Added to the separator of a table where fields may be quoted."""
 KEY_REVERSE, FOLD, DICTIONARY, PRINTABLE, SKIP_START, SKIP_END = 1, 2, 4, 8, 16, 32
 CLASSED, NULLS, NULLS_FIRST, NAMED_NULLS, INVALID_FIRST, CHECKED = 64, 128, 256, 512, 1024, 2048
-"""Flags of a key in a table. See kernels/key_classes.cuh for the second line."""
+SEPARATED = 4096
+"""Flags of a key in a table. kernels/key_classes.cuh reads those of the second line, kernels/separated.cuh the last."""
+_THOUSANDS_AT, _DECIMAL_AT = 16, 24
+"""Bits of the flags from which on the bytes of `thousands` and `decimal` lie."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,10 @@ class LineKey:
     """The place of nulls, "first" or "last", which `reverse` does not turn round; "" for KeyKind.nulls."""
     null_values: tuple[bytes, ...] = ()
     """Texts that are nulls as empty ones are, without blanks at their ends. They imply a place of nulls: "last"."""
+    thousands: int = 0
+    """The byte that may stand between digits of the whole part of a number; 0 for none."""
+    decimal: int = 0
+    """The byte between the whole part and the fraction of a number; 0 for a point."""
     invalid: str = ""
     """The place of texts that are no values of a typed kind, "first" or "last"; "" if they are an error."""
 
@@ -106,6 +113,8 @@ class LineKey:
             | INVALID_FIRST * (self.invalid == "first")
             | CHECKED * self.checked
         )
+        if self.thousands or self.decimal:
+            flags |= SEPARATED | self.thousands << _THOUSANDS_AT | (self.decimal or _POINT) << _DECIMAL_AT
         end = -1 if self.end_field is None else self.end_field
         where = [self.start_field, self.start_char, end, self.end_char]
         return [NUMBER_OF[self.compare], *where, flags, parameters, len(self.padded_parameters()) // WORD_BYTES]

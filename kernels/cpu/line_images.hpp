@@ -119,10 +119,10 @@ struct Images {
         return all.fault < count ? all.fault : count;
     }
 
-    // Whether the only key is a number, which no class goes ahead of.
+    // Whether the only key is a number without separators, which no class goes ahead of.
     static bool is_one_number(const LineOrder& order)
     {
-        return order.keys == 1 && order.key(0).kind == KIND_numeric && !(order.key(0).flags & CLASSED);
+        return order.keys == 1 && order.key(0).kind == KIND_numeric && !(order.key(0).flags & (CLASSED | SEPARATED));
     }
 
     KeyedSurvey survey_by_kind(const LineOrder& order, Word* following) const

@@ -34,7 +34,10 @@ def by_digest(data: bytes, key: LineKey) -> bytes:
 
 
 def options(file: str | None) -> LineOptions:
-    return cast(LineOptions, SimpleNamespace(random_source=file, nulls=None, null_values=(), invalid=None))
+    return cast(
+        LineOptions,
+        SimpleNamespace(random_source=file, nulls=None, null_values=(), invalid=None, thousands=None, decimal=None),
+    )
 
 
 def test_every_command_gives_keys_the_parameters_of_the_file(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 
@@ -239,6 +240,25 @@ def test_nulls_of_other_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert found.splitlines()[1:] == [rows[int(number) - 1] for number in wanted], words
 
 
+@pytest.mark.parametrize(("thousands", "decimal"), [(",", "."), (".", ","), ("'", "."), (" ", ","), ("", ",")])
+@pytest.mark.usefixtures("small_chunks")
+def test_numbers_with_separators(thousands: str, decimal: str, chance: Random) -> None:
+    """They compare as Python's decimals do."""
+    own = {",": thousands, ".": decimal}
+    values = [Decimal(chance.randrange(-(10**7), 10**7)) / chance.choice([1, 10, 1000]) for _ in range(400)]
+    rows = [
+        (value, "".join(own.get(byte, byte) for byte in f"{value:{',' if thousands else ''}f}")) for value in values
+    ]
+    options = ["--field", "v:n", "--decimal", decimal, *["--thousands", thousands] * bool(thousands)]
+    write("a.csv", [b"v,at", *(f'"{text}",{at}'.encode() for at, (_, text) in enumerate(rows))])
+    ranks = sorted(range(len(rows)), key=lambda at: rows[at][0])
+    found = run("sort", "-s", *options, "a.csv")
+    assert [int(line.rpartition(b",")[2]) for line in found.splitlines()[1:]] == ranks
+    write("b.csv", found.splitlines())
+    assert invoke(["check", *options, "b.csv"]) == 0
+    assert run("merge", "-q", *options, "b.csv", "b.csv").splitlines()[1::2] == found.splitlines()[1:]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -248,6 +268,16 @@ def test_nulls_of_other_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (["--nulls", "last"], "--nulls needs a key of lines; name one by -k or --field"),
         (["-k1n", "--invalid", "last"], "--invalid: no key is of a kind whose values can be invalid; those are "),
         (["--sort=hexadecimal"], "--sort: invalid value 'hexadecimal'"),
+        (
+            ["-k1n", "--thousands", "."],
+            "--thousands and the fraction have the same separator '.'; name another one by ",
+        ),
+        (["-k1g", "--decimal", ","], "--decimal: g reads no separators; compare by n or h"),
+        (["-k1", "--thousands", ","], "--thousands: no key is a number; compare by n or h"),
+        (
+            ["-k1n", "--thousands", "12"],
+            "--thousands: invalid separator '12'; name one byte that is no digit, as , or .",
+        ),
         (["--sort=hex", "--nulls", "middle"], "--nulls: invalid value 'middle'; use first, last"),
     ],
 )

@@ -122,6 +122,8 @@ class LineOptions(ItemOptions):
     nulls: Literal["first", "last"] | None
     null_values: tuple[str, ...]
     order_list: str | None
+    thousands: str | None
+    decimal: str | None
     invalid: Literal["error", "first", "last"] | None
     stable: bool
     last_resort: bool

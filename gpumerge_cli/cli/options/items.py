@@ -245,6 +245,16 @@ ORDER = (
         kind="text", choices=("error", "first", "last"), project=True,
     ),
     Option(
+        "thousands", "Order", _KEYED,
+        "The byte between digits of numbers, for n and h: --thousands , reads 1,234.50.",
+        kind="text", placeholder="BYTE", project=True,
+    ),
+    Option(
+        "decimal", "Order", _KEYED,
+        "The byte ahead of a number's fraction, for n and h: --decimal , reads 1234,50. A point by default.",
+        kind="text", placeholder="BYTE", project=True,
+    ),
+    Option(
         "order-list", "Order", _KEYED,
         "FILE has the values of list keys, one a line, in their order. Other values go behind them.",
         kind="file",
