@@ -64,7 +64,7 @@ class UploadLocation:
     part_bytes: int
     """The least bytes of every part but the last."""
     dtype: Any = None
-    """See Spot."""
+    """See SinkLocation."""
 
 
 @dataclass(frozen=True)

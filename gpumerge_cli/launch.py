@@ -9,6 +9,8 @@ from gpumerge_cli.errors import UsageError
 
 KernelName = str
 """One of variants.NAMES; in policies of sets on a GPU also "walk"."""
+KernelChoice = Literal["auto", "basic", "tiled", "circular", "path"]
+"""A kernel as a user asks for it: "auto", or one of variants.NAMES."""
 TileLoad = Literal["full", "exact"]
 Transfer = Literal["bulk", "vector"]
 Algorithm = Literal["merge", "bottom-up", "iterative", "recursive", "radix"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, zip_longest
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.base import Source
@@ -43,10 +43,25 @@ class Chunk:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FileChunk:
+    """A chunk as it lies in the files that users name, whose last line may lack its end."""
+
+    ranges: tuple[tuple[int, int], ...]
+    """(start, stop) in bytes of each file, counted from its first item. None lies past the end."""
+    offset: int
+    """The byte of the output at which the result begins."""
+    nbytes: int
+    """Bytes of the result, the end of each line included."""
+
+
+AnyChunk = TypeVar("AnyChunk", Chunk, FileChunk)
+
+
+@dataclass(frozen=True)
+class Plan(Generic[AnyChunk]):
     """Chunks that partition every input and the output, in output order. Pure data: may be pickled or printed."""
 
-    chunks: tuple[Chunk, ...]
+    chunks: tuple[AnyChunk, ...]
 
     @property
     def nbytes(self) -> int:
@@ -142,7 +157,7 @@ class Planner:
             yield [[] if span is None else self.split(span, chunk_bytes) for span in spans]
 
 
-def plan_in_spans(sources: Sequence[Source], order: Order, chunk_bytes: int, *, groups: bool = False) -> Plan:
+def plan_in_spans(sources: Sequence[Source], order: Order, chunk_bytes: int, *, groups: bool = False) -> Plan[Chunk]:
     """All chunks of about `chunk_bytes` each that a merge works on, as a Plan. groups: as of Planner."""
     spans = Planner(sources, order, groups=groups).spans(chunk_bytes)
     return Plan(tuple(chunk for (span,) in spans for chunk in span))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 _AHEAD = re.compile(r"^(?:-+|[A-Z]+_)")
 _SHORT = 4
@@ -12,25 +12,43 @@ _ALIKE, _ALIKE_IF_SHORT = 0.7, 0.6
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """The one of `names` that begins with `name`, else the most similar one, or "" if none is similar.
+    """The one of `names` that is or begins with `name`, else the most similar one, or "" if none is similar.
 
-    Dashes, and the program's name in variables, do not make them alike.
+    Upper and lower case are alike. Dashes, and the program's name in variables, do not make names alike.
     """
     from difflib import get_close_matches  # only where something is wrong: it takes long to load
 
-    known = sorted(names)
-    longer = [each for each in known if each.startswith(name)]
-    if name and len(longer) == 1:
-        return longer[0]
-    bare, word = {_AHEAD.sub("", each): each for each in known}, _AHEAD.sub("", name)
+    known, folded = sorted(names), name.casefold()
+    same = [each for each in known if each.casefold() == folded]
+    longer = [each for each in known if each.casefold().startswith(folded)]
+    for alike in (same, longer):
+        if name and len(alike) == 1:
+            return alike[0]
+    bare, word = {_bare(each): each for each in known}, _bare(name)
     cutoff = _ALIKE_IF_SHORT if len(word) <= _SHORT else _ALIKE
     return bare.get(next(iter(get_close_matches(word, bare, 1, cutoff)), ""), "")
+
+
+def _bare(name: str) -> str:
+    return _AHEAD.sub("", name).casefold()
 
 
 def did_you_mean(name: str, names: Iterable[str], way_out: str = "") -> str:
     """`way_out`, preceded by the known name that is similar to `name`, if there is one."""
     near = nearest(name, names)
     return f"did you mean {near}? {way_out}".rstrip() if near else way_out
+
+
+def did_you_mean_column(name: str, columns: Mapping[str, str], way_out: str) -> str:
+    """`way_out`, preceded by the column's name that is similar to `name`, if there is one.
+
+    columns: the form in which each name is shown.
+    """
+    near = nearest(name, columns)
+    if not near:
+        return way_out
+    why = " (names are compared by all their bytes)" if near.casefold() == name.casefold() else ""
+    return f"did you mean {columns[near]}{why}? {way_out}"
 
 
 def without_value(text: str, value: str, name: str) -> str:

@@ -380,7 +380,7 @@ class Build:
     def _copy(self, made: Path, target: Path) -> None:
         if not target.exists() or target.read_bytes() != made.read_bytes():
             # Another process may have the old one mapped.
-            part = target.with_suffix(".part")
+            part = target.with_suffix(f".{os.getpid()}.part")
             part.write_bytes(made.read_bytes())
             part.chmod(0o755)
             os.replace(part, target)
@@ -405,12 +405,14 @@ class Build:
         return target
 
     def _forget(self) -> None:
-        """Remove what only older sources made."""
+        """Remove what only older sources made, and parts that a build left behind."""
         stems = {path.name[: path.name.rindex("-")] for path in self._used}
         for path in self._objects.iterdir():
             if path not in self._used and path.name.rpartition("-")[0] in stems:
                 with contextlib.suppress(OSError):
-                    path.unlink()
+                    # A young part is that of a build beside this one.
+                    if ".part" not in path.name or time.time() - path.stat().st_mtime > _STALE:
+                        path.unlink()
         cache = self._compiler.zig_cache
         for other in cache.parent.glob("zig*"):  # of compilers that pip has removed
             with contextlib.suppress(OSError):

@@ -145,16 +145,17 @@ def _join_fields(own: random.Random) -> tuple[list[bytes], tuple[int, int]]:
 
 
 def _columns(own: random.Random) -> list[bytes]:
-    way = own.randrange(5)
+    way = own.randrange(6)
     if way < 3:
         return []
+    auto = [b"-o", b"auto"]
     if way == 3:
-        return [b"-o", b"auto"]
+        return auto
     lists = []
     for _ in range(own.randint(1, 2)):
         words = [own.choice([b"0", b"1.1", b"1.2", b"2.1", b"2.2", b"1.4", b"2.9"]) for _ in range(own.randint(1, 4))]
-        lists += [b"-o", own.choice([b",", b" "]).join(words)]
-    return lists
+        lists += [b"-o", *words] if way == 5 else [b"-o", own.choice([b",", b" "]).join(words)]
+    return own.choice([lists, lists, auto + lists, lists + auto])
 
 
 def disagreement(case: Trial, folder: Path) -> str:

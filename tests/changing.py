@@ -81,6 +81,7 @@ def calls(
         "merge out": lambda: guarded(lambda out: g.merge(a, b, key=key, out=out), large),
         "merge five": lambda: g.merge(a, b, a, b, a, key=key),
         "merge values": lambda: g.merge(a, b, key=key, values=[numbers, np.arange(len(b))]),
+        "merge check": lambda: g.merge(a, b, key=key, check=True),
         "merge counts": lambda: g.merge(a, b, key=key, counts=True),
         "rank": lambda: g.rank([a, b], [0, n // 2, n], key=key),
         "rank_of": lambda: g.rank_of([a, b], a[:100], key=key),

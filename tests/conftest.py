@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -51,6 +52,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files of tests in the order in which workers take them. Crews of workers share the cases of a test."""
     mark_shared_cases(items)
     items.sort(key=lambda item: item.path.name not in _LONGEST)
+
+
+def pytest_collection_finish() -> None:
+    """Objects that live as long as all tests do: each collection of garbage would take 0.3 s to walk through them."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are cores: many tests wait for other processes, for disks, or for a time to pass."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -106,7 +118,7 @@ def two_gpus(gpu_backend: Backend) -> None:
     import cupy
 
     if cupy.cuda.runtime.getDeviceCount() < 2:
-        pytest.skip("one GPU")
+        pytest.skip("needs two GPUs; run it on a machine with them")
 
 
 @pytest.fixture

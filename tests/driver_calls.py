@@ -44,7 +44,7 @@ def asked() -> Iterator[Counter[str]]:
     """The calls of the driver's functions in the body, by name. Skips a test where there is no CUPTI."""
     library = cupti()
     if library is None:
-        pytest.skip("no CUPTI, which counts calls of the driver")
+        pytest.skip("needs CUPTI, which counts calls of the driver; install the CUDA toolkit")
     calls: Counter[str] = Counter()
 
     @_Callback
@@ -54,7 +54,7 @@ def asked() -> Iterator[Counter[str]]:
 
     subscriber = ctypes.c_void_p()
     if library.cuptiSubscribe(ctypes.byref(subscriber), say, None):
-        pytest.skip("CUPTI cannot be used; another profiler may use it")
+        pytest.skip("needs CUPTI, which another profiler may hold; end that profiler")
     try:
         library.cuptiEnableDomain(1, subscriber, _DRIVER)
         yield calls

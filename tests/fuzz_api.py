@@ -31,10 +31,10 @@ from numpy.lib.recfunctions import repack_fields
 from numpy.typing import NDArray
 
 import gpumerge_cli
-from gpumerge_cli.backends.variants.lookup import NAMES
+from gpumerge_cli.backends.ladder import NAMES
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import ALGORITHMS
-from gpumerge_cli.order.kinds import DTYPES
+from gpumerge_cli.order.key_types import DTYPES
 from tests.apart import conclude, each
 from tests.strategies import special_values
 
@@ -238,7 +238,7 @@ def _spoil(random: Random, call: Call) -> None:
     ways: dict[str, Callable[[], Any]] = {
         "two dimensions": lambda: call.arrays.append(np.zeros((2, 2))),
         "no dimension": lambda: call.arrays.append(np.array(1)),
-        "a list": lambda: call.arrays.append([1, 2]),
+        "a range": lambda: call.arrays.append(range(2)),
         "no order": lambda: call.arrays.append(np.zeros(2, KEYLESS[int(random.integers(len(KEYLESS)))])),
         "masked": lambda: call.arrays.append(np.ma.masked_array([1, 2, 3], [0, 1, 0])),
         "no such field": lambda: call.options.update(key="none"),
@@ -255,7 +255,7 @@ def _spoil(random: Random, call: Call) -> None:
         "few values": lambda: call.options.update(values=np.zeros(size + 1)),
         "few arrays of values": lambda: call.options.update(values=[np.zeros(size)] * (len(call.arrays) + 1)),
     }
-    common = ["two dimensions", "no dimension", "a list", "no order", "masked", "no such field", "key is no name"]
+    common = ["two dimensions", "no dimension", "a range", "no order", "masked", "no such field", "key is no name"]
     of = {
         "is_sorted": common,
         "argsort": [*common, "backend", "kernel", "threads"],
@@ -266,7 +266,7 @@ def _spoil(random: Random, call: Call) -> None:
     way = str(random.choice(of[call.function]))
     if way == "out shared" and (len(call.arrays) > 1 or size == 0):
         way = "short out"
-    if way in ("two dimensions", "no dimension", "a list", "no order", "masked") and call.function != "merge":
+    if way in ("two dimensions", "no dimension", "a range", "no order", "masked") and call.function != "merge":
         call.arrays.clear()
     ways[way]()
     call.refused = True

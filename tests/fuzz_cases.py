@@ -16,7 +16,8 @@ from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES, Order, TextOrder
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order, TextOrder
 from tests import line_orders
 from tests.linekeys import key_of
 from tests.oracles import merged_keys, merged_records, number_of

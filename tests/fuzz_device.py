@@ -31,7 +31,7 @@ import gpumerge_cli
 from gpumerge_cli.compare.set_oracle import _kept
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES
+from gpumerge_cli.order.key_types import DTYPES
 from tests.apart import conclude, each
 from tests.strategies import special_values
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gpumerge_cli.formats.record_options import Key, order_of
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from tests.linekeys import Reversed
 from tests.strategies import LENGTHS, special_values
 

@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from tests.oracles import merged_keys, merged_records, sorted_lines
 
 LENGTHS = st.one_of(

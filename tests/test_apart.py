@@ -27,7 +27,7 @@ def case(number: int, tell: Callable[[str], None]) -> tuple[Sequence[str], str]:
 
 @pytest.mark.parametrize(("workers", "batch"), [(1, 100), (3, 4)])
 def test_every_case_is_told_once(monkeypatch: pytest.MonkeyPatch, workers: int, batch: int) -> None:
-    monkeypatch.setattr(apart, "_PATIENCE", 0.5)
+    monkeypatch.setattr(apart, "_PATIENCE", 2.0)
     ended = {one.number: one for one in apart.each(case, range(12), workers=workers, batch=batch)}
     assert sorted(ended) == list(range(12))
     assert {number for number, one in ended.items() if one.wrong} == {3, 5, 6, 7, 8}

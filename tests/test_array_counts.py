@@ -16,7 +16,8 @@ from gpumerge_cli.arrays import counting
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import SETS
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from tests.strategies import key_runs
 
 

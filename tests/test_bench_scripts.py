@@ -11,6 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests import needs
+
 ROOT = Path(__file__).parent.parent
 BENCH = ROOT / "data" / "bench"
 SCRIPTS = sorted(path for path in BENCH.glob("*.py") if "__main__" in path.read_text())
@@ -50,7 +52,7 @@ def test_scripts_name_themselves_by_their_place() -> None:
 
 
 def test_the_picture_of_accesses_is_drawn_by_its_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    needs.library("matplotlib")
     spec = importlib.util.spec_from_file_location("draw_access", BENCH / "draw_access.py")
     assert spec is not None
     assert spec.loader is not None

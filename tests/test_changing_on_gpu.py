@@ -28,5 +28,5 @@ def test_public_calls_keep_their_guards(gpu_backend: Backend) -> None:
 def test_public_calls_stay_in_their_arrays(gpu_backend: Backend) -> None:
     tool = shutil.which("compute-sanitizer")
     if tool is None:
-        pytest.skip("needs compute-sanitizer")
+        pytest.skip("needs compute-sanitizer; install the CUDA toolkit")
     _survives(tool, "--tool", "memcheck", "--error-exitcode", "9", "--print-limit", "20")

@@ -29,6 +29,7 @@ from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.measure import COMPILE, Span, Stopwatch
 from gpumerge_cli.order.kinds import Order
+from tests import needs
 from tests.jobs_of import merge_job, sort_job
 from tests.reference import ReferenceBackend
 
@@ -142,7 +143,7 @@ def test_kernels_that_are_kept_cost_nothing(tmp_path: Path, monkeypatch: pytest.
 
 def test_kernels_are_compiled_once_and_then_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """NVRTC needs no GPU, and no process that finds its kernels in the cache needs NVRTC."""
-    cupy = pytest.importorskip("cupy", reason="NVRTC comes with CuPy", exc_type=ImportError)
+    cupy = needs.library("cupy")
     from gpumerge_cli.backends.gpu import compiled
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -162,7 +163,7 @@ def test_kernels_are_compiled_once_and_then_found(tmp_path: Path, monkeypatch: p
 
 
 def test_units_are_compiled_side_by_side_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("cupy", reason="the compiler is NVRTC's", exc_type=ImportError)
+    needs.library("cupy")
     from gpumerge_cli.backends.gpu import compiled
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -245,7 +246,7 @@ def test_reports_have_a_stage_for_it(impatient: None, tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("name", ["a.csv", "a.txt.gz", "a.csv.gz"])
 def test_what_goes_ahead_of_the_work_is_progress_too(name: str, tmp_path: Path) -> None:
     if name.endswith(".gz"):
-        pytest.importorskip("isal.igzip")
+        needs.library("isal.igzip")
     draw = random.Random(7)  # what compresses well is read at once
     rows = b"".join(b"%07d,%s\n" % (number, draw.randbytes(50).hex().encode()) for number in range(30_000))
     rows = b'"!\n#"\n' + rows  # without them, records of CSV are read as they stand

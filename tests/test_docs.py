@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.select import count_of_gpus
+from tests import needs
 from tests.shown import COLUMNS, Runner, matches, shown_in
 
 ROOT = Path(__file__).parent.parent
@@ -184,7 +185,7 @@ def test_the_kernels_readmes_commands_give_what_it_shows(
 
     from gpumerge_cli.cli.app import invoke
 
-    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    needs.library("matplotlib")
     text = (ROOT / "kernels" / "README.md").read_text()
     commands = re.findall(r"^gpumerge (path .*)$", text, re.MULTILINE)
     assert len(commands) == 3

@@ -12,6 +12,8 @@ from unittest.mock import MagicMock
 
 import pytest
 
+from tests import needs
+
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "data" / "results" / "h200"
 SPEED = (ROOT / "data" / "manual" / "speed.md").read_text()
@@ -292,7 +294,7 @@ def test_the_first_and_the_last_step_of_merges_are_the_results() -> None:
 
 
 def test_sizes_at_which_merges_have_other_kernels_are_those_of_the_policy() -> None:
-    columns = pytest.importorskip("gpumerge_cli.backends.gpu.columns", reason="needs CuPy", exc_type=ImportError)
+    columns = needs.module("backends.gpu.columns")
     from gpumerge_cli.backends.gpu.merging import OWN_CUTS
     from gpumerge_cli.backends.gpu.policy import resolve
     from gpumerge_cli.backends.limits import TUNED_ON
@@ -311,7 +313,7 @@ def test_sizes_at_which_merges_have_other_kernels_are_those_of_the_policy() -> N
 
 
 def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    prepared = pytest.importorskip("gpumerge_cli.backends.gpu.prepared", reason="needs CuPy", exc_type=ImportError)
+    prepared = needs.module("backends.gpu.prepared")
     from gpumerge_cli.backends.gpu import launching, module
     from gpumerge_cli.backends.gpu.rank_sort import most_by_rank
     from gpumerge_cli.backends.limits import TUNED_ON
@@ -345,7 +347,7 @@ def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pyt
 
 def test_the_figures_of_a_gpu_are_drawn_from_its_results(tmp_path: Path) -> None:
     """The numbers that they show are compared, and not the bytes: those change with Matplotlib."""
-    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    needs.library("matplotlib")
     from gpumerge_cli.cli.app import invoke
 
     (command,) = re.findall(

@@ -35,7 +35,7 @@ def version() -> tuple[int, ...] | None:
     return (int(found[1]), int(found[2])) if found else None
 
 
-needs_sort = pytest.mark.skipif(version() is None, reason="the system's sort is not GNU's")
+needs_sort = pytest.mark.skipif(version() is None, reason="needs GNU sort; install coreutils")
 
 
 def sort(case: Case, drawn: list[bytes], *more: bytes) -> list[bytes]:

@@ -45,7 +45,7 @@ def room(gpu_backend: Backend) -> Callable[[int], None]:
         cupy.get_default_memory_pool().free_all_blocks()
         free, _ = cupy.cuda.Device().mem_info
         if free < gigabytes * _GIGABYTE:
-            pytest.skip(f"needs {gigabytes} GB of device memory")
+            pytest.skip(f"needs {gigabytes} GB of free device memory; run it on a larger GPU")
 
     return judge
 

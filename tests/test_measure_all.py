@@ -67,7 +67,7 @@ def test_the_results_that_it_does_not_make_are_those_that_it_names() -> None:
     assert set(re.findall(r"results/h200/([\w-]+\.\w+)", shown)) <= made
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs bash and coreutils")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs bash and coreutils; run it on Linux")
 def test_calls_go_on_where_the_last_one_ended(tmp_path: Path) -> None:
     calls = 0
     while True:
@@ -86,7 +86,7 @@ def test_calls_go_on_where_the_last_one_ended(tmp_path: Path) -> None:
     assert "holds results of commit abc, not of def" in said
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs bash and coreutils")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs bash and coreutils; run it on Linux")
 def test_a_step_that_fails_is_told_and_done_again(tmp_path: Path) -> None:
     status, said = measure(tmp_path, "520", "device", "calls", fails="measure_device.py")
     assert status == 1
@@ -97,7 +97,7 @@ def test_a_step_that_fails_is_told_and_done_again(tmp_path: Path) -> None:
     assert "device.done" in os.listdir(tmp_path / "out")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs bash and coreutils")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs bash and coreutils; run it on Linux")
 def test_the_commit_of_a_result_of_the_program_is_noted_behind_it(tmp_path: Path) -> None:
     assert measure(tmp_path, "520", "bench-dtypes", "bench-sorts", "compare-sorts")[0] == 0
     made, noted = [], []

@@ -15,6 +15,7 @@ import gpumerge_cli
 from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import DeviceMemoryError, UsageError
+from tests import needs
 from tests.host_work import counted, held
 from tests.oracles import same_bits
 
@@ -49,7 +50,7 @@ def test_arrays_of_others_are_launched_at_once(
     other, stream = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))
     given: Any = Offers(keys, None if protocol == "interface" else other, protocol)
     if protocol == "torch":
-        given = pytest.importorskip("torch").as_tensor(keys, device="cuda")
+        given = needs.library("torch").as_tensor(keys, device="cuda")
     todo: list[Callable[[], Any]] = [
         lambda: gpumerge_cli.sort(given),
         lambda: gpumerge_cli.sort(given, values=given)[1],

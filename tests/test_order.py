@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from tests.linekeys import item_key, key_of
 from tests.oracles import number_of, record_ranks, sorted_lines
 from tests.strategies import Records, record_runs, special_values

@@ -13,7 +13,8 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.native.comparison import Comparison
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import order_spec
-from gpumerge_cli.order.kinds import DTYPES, KeyOrder, Order, RecordOrder, TextOrder
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import KeyOrder, Order, RecordOrder, TextOrder
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 from tests.linekeys import item_key
 from tests.strategies import Records as RecordCase

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
+from tests import needs
+
+pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
 from gpumerge_cli.backends.gpu import joining, launching, many_runs, prepared, source
 from gpumerge_cli.backends.gpu.sort_policy import counting_bytes, digit_shape, pair_order

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.cpu import baselines
-from gpumerge_cli.cli import dispatch
 from gpumerge_cli.cli.options.commands import COMMANDS
+from gpumerge_cli.cli.options.typed import OPTIONS, CombineOptions
 from gpumerge_cli.order.equals import SETS, Equals
 from gpumerge_cli.order.kinds import Order
 
 
-def test_each_set_is_a_command_with_work() -> None:
+def test_each_set_is_a_command_of_sets() -> None:
     assert set(SETS) <= {command.name for command in COMMANDS}
-    assert {command.name for command in COMMANDS} >= dispatch._WORK.keys() >= set(SETS)
+    assert {name for name, options in OPTIONS.items() if options is CombineOptions} == set(SETS)
 
 
 def test_numpy_may_lack_a_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 merging, sorting, sets, joining, ranking: the public functions. run: the three steps of each. call: its arrays and
 options, checked once. host, device: the work on NumPy and on CuPy arrays. counting: counts of equal keys in a result.
 
-interchange: arrays of other libraries. keys: dtypes and orders. payload: values that stay beside their keys. options:
-checks of single options. multi_gpu: sorts by several GPUs. prepared_calls: repeated calls on CuPy arrays.
+interchange: lists, and arrays of other libraries. keys: dtypes and orders. payload: values that stay beside their keys.
+options: checks of single options. signatures: the types of the public functions. multi_gpu: sorts by several GPUs.
+prepared_calls: repeated calls on CuPy arrays.
 """

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from gpumerge_cli.arrays.interchange import as_array
-from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import check_aligned, check_backend, check_count, check_out, same_side
+from gpumerge_cli.arrays.common_dtype import as_arrays
+from gpumerge_cli.arrays.keys import ArrayKeys, keys_in
+from gpumerge_cli.arrays.options import (
+    check_aligned,
+    check_backend,
+    check_count,
+    check_out,
+    flag,
+    same_side,
+    shortened,
+)
 from gpumerge_cli.arrays.payload import payload
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.errors import UsageError
+from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.order.equals import Equals
 
 
@@ -28,6 +36,10 @@ class CallOptions(NamedTuple):
     """The number of the GPU for arrays in host memory."""
     threads: int | None = None
     """Threads of the host; None for one a core."""
+    check: bool = False
+    """Whether to refuse arrays out of order."""
+    listed: bool = True
+    """Whether the caller gives a list of values. Else `values` holds the one array that the caller gives."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +62,15 @@ class Call:
 
         Raises UsageError for invalid arguments, DeviceError for memory of a GPU if CuPy is missing.
         """
-        values, key, descending, out, backend, device, threads = options
-        given = [as_array(array) for array in arrays]
+        values, key, descending, out, backend, device, threads, check, listed = options
+        if check is not False:
+            options = options._replace(check=flag("check", check))
+        given = as_arrays(arrays)
         keys = ArrayKeys.of(given, key, descending)
         on_device = same_side(given)
         if threads is not None:
             check_count("threads", threads)
-        rows = None if values is None else payload(values, given, on_device=on_device)
+        rows = None if values is None else payload(values, given, on_device=on_device, listed=listed)
         if out is not None:
             most = equals.most([len(array) for array in given])
             check_out(out, keys.dtype, most, [*given, *(rows or ())], longer=equals is not Equals.ALL)
@@ -69,6 +83,17 @@ class Call:
             for array in given:
                 check_aligned(array, "an array")
         return cls(given, keys, on_device, rows, options)
+
+    def disorder(self, number: int, index: int) -> DisorderError:
+        """The error for the item at `index` of the array with this number, which goes before its predecessor."""
+        key, descending = self.options.key, self.keys.order.descending
+        arguments = f"{f', key={key!r}' if key is not None else ''}{', descending=True' if descending else ''}"
+        ahead, here = map(str, keys_in(self.arrays[number][index - 1 : index + 1], self.keys.path))
+        return DisorderError(
+            f"disorder: {shortened(here)} comes after {shortened(ahead)}",
+            where=f"array {number}, index {index}",
+            way_out=f"sort it first, with gpumerge_cli.sort{arguments and f'(array{arguments})'}",
+        )
 
     @property
     def total(self) -> int:

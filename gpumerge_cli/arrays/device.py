@@ -71,6 +71,21 @@ class DeviceCall:
             found = self._prepared("argsort") if request == _USUAL else None
             return self.kept(self._ranks(self._runs()[0], request)) if found is None else found
 
+    def first_disorder(self) -> tuple[int, int] | None:
+        """The first item that goes before its predecessor: (the number of its array, its index). None without any.
+
+        Waits.
+        """
+        from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
+
+        with self.current():
+            check_waiting(current_stream(), "a check of the order")
+            for number, run in enumerate(self._runs()):
+                index = self._backend.first_disorder(run, self._order)
+                if index is not None:
+                    return number, index
+        return None
+
     def is_sorted(self) -> bool:
         """See gpumerge_cli.is_sorted."""
         with self.current():

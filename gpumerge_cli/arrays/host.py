@@ -54,7 +54,11 @@ class HostCall:
 
     def is_sorted(self) -> bool:
         """See gpumerge_cli.is_sorted."""
-        return self._runs("cpu").in_order()
+        return self.first_disorder() is None
+
+    def first_disorder(self) -> tuple[int, int] | None:
+        """The first item that goes before its predecessor: (the number of its array, its index). None without any."""
+        return self._runs("cpu").first_disorder()
 
     def combine(self, equals: Equals) -> Found:
         """See gpumerge_cli.union."""
@@ -164,21 +168,31 @@ class HostRuns:
         pairs.sort(request, out)
         return np.ascontiguousarray(out[_PLACE])
 
-    def in_order(self) -> bool:
-        """True if the only run is in order."""
-        [run], keys = self.arrays, self.keys
-        run, _ = keys.split(run, keys.nats(run))
-        if keys.dated and keys.is_nat(run).any():
-            return False
+    def first_disorder(self) -> tuple[int, int] | None:
+        """The first item that goes before its predecessor: (the number of its run, its index). None without any."""
+        for number, run in enumerate(self.arrays):
+            index = self._first_disorder(run)
+            if index is not None:
+                return number, index
+        return None
+
+    def _first_disorder(self, run: Array) -> int | None:
+        keys, nats = self.keys, self.keys.nats(run)
+        dates, _ = keys.split(run, nats)
+        if keys.dated and keys.is_nat(dates).any():
+            return keys.first_disorder_of_dates(run)
         if self._in_place():
-            return self.backend.first_disorder(run, keys.order) is None
-        if not len(run):
-            return True
-        workspace = self._filled([run])
-        try:
-            return workspace.disorder() is None
-        finally:
-            workspace.close()
+            index = self.backend.first_disorder(dates, keys.order)
+        elif len(dates):
+            workspace = self._filled([dates])
+            try:
+                disorder = workspace.disorder()
+                index = None if disorder is None else disorder.offset // run.itemsize
+            finally:
+                workspace.close()
+        else:
+            index = None
+        return index if index is None or not keys.order.descending else index + nats
 
     def combine(self, equals: Equals, out: Array | None = None) -> Array:
         """The items of a set of runs without NaTs, in a new array, or at the front of `out`.

@@ -1,4 +1,4 @@
-"""Reads arrays of other libraries by the protocols that they offer, without a copy if the library allows it.
+"""Reads lists, and arrays of other libraries by the protocols that they offer, without a copy if they allow it.
 
 Host memory is read by `__array__`, else by `__dlpack__`, else by Arrow's C interface, for which pyarrow is needed.
 Memory of a GPU is read by `__cuda_array_interface__`, else by `__dlpack__`.
@@ -18,6 +18,8 @@ from gpumerge_cli.errors import DeviceError, GpumergeError, UsageError
 # Device types of DLPack: host memory, pinned or not; CUDA's memory, also if host and device share it.
 _OF_HOST = (1, 3, 11)
 _OF_CUDA = (2, 13)
+_PROTOCOLS = ("__array__", "__dlpack__", "__cuda_array_interface__", "__arrow_c_array__", "__arrow_c_stream__")
+_STRUCTS = ("Struct", "StructType", "StructDtype")
 _LEGACY_STREAM = 1
 """The default stream, in __cuda_array_interface__."""
 _DEFAULT_STREAMS = (1, 2)  # the one of all threads, and that of a thread of its own
@@ -35,17 +37,24 @@ def is_cupy(array: Any) -> bool:
 def as_array(given: Any, *, payload: bool = False) -> Any:
     """A NumPy or CuPy array with the items of `given`. It is a view of the same memory if possible.
 
-    payload: the items are values, not keys. Nulls are refused in both, with different messages.
+    given: an array of any library, or a list or tuple, which numpy.asarray makes an array of. payload: the items are
+    values, not keys. Nulls are refused in both, with different messages.
 
-    Raises UsageError for an object that offers no protocol of arrays, for nulls, and for memory that no backend can
-    read; DeviceError for memory of a GPU if CuPy is missing.
+    Raises UsageError for an object that offers no protocol of arrays, for tables, nulls, and for memory that no
+    backend can read; DeviceError for memory of a GPU if CuPy is missing.
     """
     if isinstance(given, np.ndarray) or is_cupy(given):
         return given
+    if is_table(given):
+        raise UsageError(f"{name_of(given)} is a table", way_out="give one of its columns")
     with _as_usage_error(given):
+        if isinstance(given, list | tuple):
+            return _from_list(given)
+        if holds_structs(given):
+            raise UsageError(f"{name_of(given)} holds structs", way_out="give one of their fields")
         nulls = _nulls(given)
         if nulls:
-            raise _payload_has_nulls(given) if payload else _has_nulls(given, nulls)
+            raise _payload_has_nulls(given) if payload else has_nulls(name_of(given), nulls)
         return _from_device(given) if lies_on_gpu(given) else _from_host(given)
 
 
@@ -54,6 +63,31 @@ def check_unmasked(array: Any) -> None:
     masked = sys.modules.get("numpy.ma")  # NumPy does not import it by itself
     if masked is not None and isinstance(array, masked.MaskedArray):
         raise UsageError("masked items have no order", way_out="give array.compressed() or array.filled(value)")
+
+
+def is_table(given: Any) -> bool:
+    """Whether it is a table: a DataFrame of pandas, polars or cuDF, or a table or record batch of Arrow."""
+    return hasattr(type(given), "columns")  # a Series of pandas has its labels as attributes
+
+
+def holds_structs(given: Any) -> bool:
+    """Whether its items are structs: those of pyarrow, polars, cuDF, and of pandas with a type of Arrow."""
+    for name in ("type", "dtype"):
+        kind = getattr(given, name, None)
+        if type(getattr(kind, "pyarrow_dtype", kind)).__name__ in _STRUCTS:
+            return True
+    return False
+
+
+def is_one_array(given: Any) -> bool:
+    """Whether it is a single array or a string, and its items are no arrays, as rows of 2-D arrays are."""
+    ndim = getattr(given, "ndim", None)
+    if isinstance(given, str | bytes) or ndim == 0:
+        return True
+    if ndim != 1 and (ndim is not None or not any(hasattr(given, name) for name in _PROTOCOLS)):
+        return False
+    first = next(iter(given), None)
+    return isinstance(first, str | bytes) or not hasattr(first, "__len__") or getattr(first, "ndim", 1) == 0
 
 
 def name_of(given: Any) -> str:
@@ -79,11 +113,9 @@ def _as_usage_error(given: Any) -> Iterator[None]:
 
 def _nulls(given: Any) -> int:
     """The number of missing items; 0 if the type does not know it."""
-    if hasattr(given, "itercolumns"):  # a table of Arrow's
-        return sum(_nulls(column) for column in given.itercolumns())
-    count = getattr(given, "null_count", None)  # a number in Arrow; a method in polars, which gives a number or a table
+    count = getattr(given, "null_count", None)  # a number in Arrow, a method in polars
     if count is not None:
-        return int(np.sum(np.asarray(count() if callable(count) else count)))
+        return int(count() if callable(count) else count)
     # Pandas' own dtypes have nulls. In a Series of a NumPy dtype NaN and NaT are items like others.
     dtype = getattr(given, "dtype", None)
     if dtype is not None and not isinstance(dtype, np.dtype) and hasattr(given, "isna"):
@@ -91,9 +123,10 @@ def _nulls(given: Any) -> int:
     return 0
 
 
-def _has_nulls(given: Any, count: int) -> UsageError:
+def has_nulls(what: str, count: int) -> UsageError:
+    """The error for keys with nulls. what: names the array. count: 0 if it is unknown."""
     some = f"{count} null{'s' if count > 1 else ''}" if count else "nulls"
-    return UsageError(f"{name_of(given)} has {some}, and a null has no order", way_out="drop or fill them first")
+    return UsageError(f"{what} has {some}, and a null has no order", way_out="drop or fill them first")
 
 
 def _payload_has_nulls(given: Any) -> UsageError:
@@ -128,7 +161,7 @@ def _from_device(given: Any) -> Any:
     if interface is None:
         return cupy.from_dlpack(_Captured(given) if _is_captured(cupy, given.__dlpack_device__()[1]) else given)
     if interface.get("mask") is not None:
-        raise _has_nulls(given, 0)
+        raise has_nulls(name_of(given), 0)
     stream = interface.get("stream")
     # CuPy would copy an array of another device to the current one. Work on it is queued on a stream of its own device.
     with _on(cupy, _device_of(cupy, interface["data"][0])):
@@ -193,6 +226,16 @@ class _Made:
         self.__cuda_array_interface__ = {**interface, "stream": None}
 
 
+def _from_list(given: Any) -> Any:
+    """The array that NumPy makes of a list or tuple. Raises UsageError for lists of different lengths in it."""
+    try:
+        return np.asarray(given)
+    except ValueError as error:
+        raise UsageError(
+            f"the items of a {name_of(given)} have different shapes", way_out="give a list of numbers for each array"
+        ) from error
+
+
 def _from_host(given: Any) -> Any:
     of_arrow = hasattr(given, "__arrow_c_array__") or hasattr(given, "__arrow_c_stream__")
     if hasattr(given, "__array__"):
@@ -205,7 +248,7 @@ def _from_host(given: Any) -> Any:
     if not of_arrow:
         raise UsageError(
             f"expected an array, got {name_of(given)}",
-            way_out="give a NumPy or CuPy array, or one with __array__, __dlpack__ or Arrow's C interface",
+            way_out="give a list, a NumPy or CuPy array, or one with __array__, __dlpack__ or Arrow's C interface",
         )
     if not _has_pyarrow():
         raise UsageError(
@@ -249,5 +292,5 @@ def _arrow_column(given: Any) -> Any:
     stream = hasattr(given, "__arrow_c_stream__")
     column = pyarrow.chunked_array(given) if stream else pyarrow.array(given)
     if column.null_count:
-        raise _has_nulls(given, column.null_count)
+        raise has_nulls(name_of(given), column.null_count)
     return column

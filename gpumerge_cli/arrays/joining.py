@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
 from gpumerge_cli.arrays.call import Call, CallOptions
+from gpumerge_cli.arrays.common_dtype import as_arrays
 from gpumerge_cli.arrays.device import DeviceCall
-from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.arrays.keys import keys_in
 from gpumerge_cli.arrays.options import flag, short_repr
+from gpumerge_cli.arrays.run import check_sorted
 from gpumerge_cli.arrays.searching import search_ranks
+from gpumerge_cli.arrays.signatures import Host, Indices
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import UsageError
@@ -25,7 +27,31 @@ _NONE = -1
 _PIECE = 1 << 16
 
 
-def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False, threads: int | None = None) -> Any:
+class _Keywords(TypedDict, total=False):
+    descending: bool
+    check: bool
+    threads: int | None
+
+
+@overload
+def join(
+    a: Host, b: Host, *, how: Literal["inner", "left", "right", "outer"] = "inner", **options: Unpack[_Keywords]
+) -> tuple[Indices, Indices]: ...
+@overload
+def join(a: Host, b: Host, *, how: Literal["anti", "semi"], **options: Unpack[_Keywords]) -> Indices: ...
+@overload
+def join(
+    a: Any, b: Any, *, how: Literal["inner", "left", "right", "outer"] = "inner", **options: Unpack[_Keywords]
+) -> tuple[Any, Any]: ...
+@overload
+def join(
+    a: Host, b: Host, *, how: How = "inner", **options: Unpack[_Keywords]
+) -> tuple[Indices, Indices] | Indices: ...
+@overload
+def join(a: Any, b: Any, *, how: How = "inner", **options: Unpack[_Keywords]) -> Any: ...
+def join(
+    a: Any, b: Any, *, how: How = "inner", descending: bool = False, check: bool = False, threads: int | None = None
+) -> Any:
     """Join two sorted arrays: the indices of the items that equal each other.
 
     >>> import gpumerge_cli, numpy as np
@@ -41,13 +67,15 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False, thread
     Parameters
     ----------
     a, b:
-        Sorted 1-D arrays of one dtype that `merge` takes without `key`, in host memory or on one GPU. Their order is
-        not checked. To join tables, give their key columns, and use the indices for all columns.
+        Sorted 1-D arrays of one dtype that `merge` takes without `key`, in host memory or on one GPU. To join tables,
+        give their key columns, and use the indices for all columns.
     how:
         "inner" gives all pairs. "left", "right" and "outer" also give the items of `a`, of `b`, of both that have no
         partner. "anti" gives the items of `a` without a partner, "semi" those with one, each once.
     descending:
         The arrays are in descending order, and so is the result.
+    check:
+        Raise a DisorderError for an array that is not in order, as `merge` does. By default it is not checked.
     threads:
         Threads of the host for arrays in its memory; all cores by default.
 
@@ -60,15 +88,17 @@ def join(a: Any, b: Any, *, how: How = "inner", descending: bool = False, thread
 
     Raises
     ------
-    UsageError: arrays that do not match, or an unknown kind of join. DeviceError: an unavailable GPU.
+    UsageError: arrays that do not match, or an unknown kind of join. DisorderError: see `check`. DeviceError: an
+    unavailable GPU.
     """
     if not isinstance(how, str) or how not in HOWS:
         raise UsageError(f"how={short_repr(how)} is not a kind of join", way_out=f"use {', '.join(HOWS)}")
-    given = [as_array(a), as_array(b)]
+    given = as_arrays([a, b])
     for array in given:
         if array.dtype.names:
             raise UsageError("join takes no records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]")
-    call = Call.of(given, CallOptions(descending=flag("descending", descending), threads=threads))
+    call = Call.of(given, CallOptions(descending=flag("descending", descending), threads=threads, check=check))
+    check_sorted(call)
     if not call.on_device:
         of_a, of_b = (keys_in(array, call.keys.path) for array in call.arrays)
         return _by_threads(of_a, of_b, how, call.keys.order.descending, threads or cores())

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.arrays.interchange import check_unmasked
+from gpumerge_cli.arrays.interchange import check_unmasked, has_nulls
 from gpumerge_cli.arrays.options import in_native_order, short_repr
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
@@ -22,6 +22,7 @@ from gpumerge_cli.order.kinds import Order
 
 Array = NDArray[Any]
 _WAY_OUT = "use numbers, bool, datetime64, timedelta64 or S, which numpy.char.encode makes of strings"
+_ENCODED = "encode them, numpy.char.encode(numpy.asarray(keys, str))"
 _REGISTERED = 2  # a dtype of another library, such as bfloat16; its kind may be that of raw bytes
 _NAT = np.iinfo(np.int64).min
 
@@ -62,7 +63,7 @@ class ArrayKeys:
         path = () if field is None else _path(dtype, field)
         items, leaf = _as_items(dtype, path)
         if leaf.kind not in "biufmMSV" or leaf.isbuiltin == _REGISTERED:
-            raise UsageError(f"{str(leaf)!r} is not a dtype of keys", way_out=_WAY_OUT)
+            raise _not_keys(leaf, None if path else arrays)
         is_number = field is None and leaf.kind not in "SV"
         order = Order.of(items, descending=descending) if is_number else _order_of_records(items, field, descending)
         return cls(dtype, items, order, field, path, leaf.kind in "mM")
@@ -90,6 +91,15 @@ class ArrayKeys:
         dates = ~self.is_nat(ends)
         return int(dates.argmax()) if dates.any() else len(run)
 
+    def first_disorder_of_dates(self, run: Array) -> int | None:
+        """The index of the first date or NaT of a run that goes before its predecessor. See is_nat."""
+        for name in self.path:
+            run = run[name]
+        images = run.astype(np.int64).view(np.uint64) + np.uint64(2**63 - 1)  # NaT becomes the largest one
+        here, ahead = images[1:], images[:-1]
+        wrong = np.flatnonzero(here > ahead if self.order.descending else here < ahead)
+        return int(wrong[0]) + 1 if len(wrong) else None
+
     def split(self, run: Array, nats: int) -> tuple[Array, Array]:
         """(the dates, the NaTs) of a run with so many NaTs in their place."""
         if self.order.descending:
@@ -111,6 +121,29 @@ def keys_in(array: Any, path: Sequence[str]) -> Any:
         array = array[name]
     # Bytes without a meaning of their own compare as text does.
     return np.ascontiguousarray(array).view(f"S{array.dtype.itemsize}") if array.dtype.kind == "V" else array
+
+
+def _not_keys(dtype: np.dtype[Any], arrays: Sequence[Any] | None) -> UsageError:
+    """The error for a dtype that has no order. arrays: those of the dtype; None if it is that of a field in them."""
+    error = UsageError(f"{str(dtype)!r} is not a dtype of keys", way_out=_WAY_OUT)
+    if arrays is None:
+        return error
+    types = {type(item) for array in arrays for item in array.tolist()} if dtype.kind == "O" else set()
+    if dtype.kind == "U" or types == {str}:
+        return UsageError("arrays of strings cannot be keys", way_out=_ENCODED)
+    if dtype.kind == "T":  # NumPy does not cast these to str
+        nulls = sum(not isinstance(item, str) for array in arrays for item in array.tolist())
+        if nulls:
+            return has_nulls("an array of StringDType", nulls)
+        return UsageError(
+            "arrays of StringDType cannot be keys", way_out="encode them, numpy.char.encode(keys.tolist())"
+        )
+    if types == {bytes}:
+        return UsageError("objects of bytes cannot be keys", way_out='convert them, numpy.asarray(keys, "S")')
+    if types:
+        names = ", ".join(sorted(each.__name__ for each in types))
+        return UsageError(f"an array of objects ({names}) cannot be keys", way_out=_WAY_OUT)
+    return error
 
 
 def _path(dtype: np.dtype[Any], field: str) -> tuple[str, ...]:

@@ -8,20 +8,24 @@ from typing import Any, Unpack
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.options import Tuning, launch_request, wants_counts
 from gpumerge_cli.arrays.run import run_call
+from gpumerge_cli.arrays.signatures import as_merge
+from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchRequest
 
 _USUAL = LaunchRequest()
 
 
+@as_merge
 def merge(
     *arrays: Any,
     values: Iterable[Any] | None = None,
     counts: bool = False,
     key: str | None = None,
     descending: bool = False,
+    check: bool = False,
     out: Any = None,
-    backend: str = "auto",
+    backend: BackendChoice = "auto",
     device: int = 0,
     threads: int | None = None,
     **tuning: Unpack[Tuning],
@@ -39,22 +43,26 @@ def merge(
     Parameters
     ----------
     arrays:
-        One or more, of any lengths: NumPy and CuPy arrays, and anything that offers `__array__`,
-        `__cuda_array_interface__`, `__dlpack__` or, with pyarrow installed, Arrow's C interface: Series of polars and
-        pandas, Arrow arrays, tensors of PyTorch. Arrays on a GPU are merged there. dtypes: int8 to int64, uint8 to
-        uint64, float16 to float64, bool; in host memory also datetime64, timedelta64, S, V and structured ones. Each
-        array must be sorted (see is_sorted); this is not checked. For unsorted ones the order of the result is not
-        defined: the CPU puts out every item once, a GPU may put out some twice and others not at all.
+        One or more, of any lengths: NumPy and CuPy arrays, lists and tuples of numbers, of which numpy.asarray makes
+        arrays, and anything that offers `__array__`, `__cuda_array_interface__`, `__dlpack__` or, with pyarrow
+        installed, Arrow's C interface: Series of polars and pandas, Arrow arrays, tensors of PyTorch. Arrays on a GPU
+        are merged there. Lists take the dtype of the arrays beside them, or numpy.result_type of all lists, if it holds
+        every value; an empty list takes any. dtypes: int8 to int64, uint8 to uint64, float16 to float64, bool; in host
+        memory also datetime64, timedelta64, S, V and structured ones. Each array must be sorted; this is checked only
+        with `check`. For unsorted ones the order of the result is not defined: the CPU puts out every item once, a GPU
+        may put out some twice and others not at all.
     values:
         One array for each of `arrays`, of the same length and on the same side: rows that go where their keys go. They
         have any dtype and any number of dimensions; all arrays have the same dtype, and shapes that differ in the
-        length alone.
+        length alone. For tables, give the numbers of their rows, and take the rows that come back.
     counts:
         Keep the first of several equal keys, and say how many there are.
     key:
         The field that structured arrays are sorted by; "a.b" for b inside a.
     descending:
         The arrays are in descending order, and so is the result.
+    check:
+        Read all arrays first, and raise a DisorderError if one is not in order. On a GPU the call then waits.
     out:
         Array for the merged keys: NumPy's, or CuPy's for arrays on a GPU; contiguous, of the arrays' dtype in native
         byte order and of their total length. It shares no memory with them.
@@ -76,14 +84,15 @@ def merge(
 
     Raises
     ------
-    UsageError: arrays or options that do not match, nulls, masked arrays. DeviceError: an unavailable GPU.
+    UsageError: arrays or options that do not match, nulls, masked arrays. DisorderError: `check` found an item that
+    goes before its predecessor; `where` names the array and the index. DeviceError: an unavailable GPU.
     """
     if not arrays:
         raise UsageError("no arrays to merge", way_out="give at least one")
     request = launch_request(tuning) if tuning else _USUAL
     return run_call(
         arrays,
-        CallOptions(values, key, descending, out, backend, device, threads),
+        CallOptions(values, key, descending, out, backend, device, threads, check),
         lambda on: on.merge(request),
         usual="merge" if not tuning else None,
         counts=wants_counts(counts, out=out),

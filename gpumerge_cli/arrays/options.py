@@ -8,7 +8,7 @@ import numpy as np
 
 from gpumerge_cli.arrays.interchange import check_unmasked, is_cupy
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.launch import KernelName, LaunchRequest, TileLoad, Transfer
+from gpumerge_cli.launch import KernelChoice, LaunchRequest, TileLoad, Transfer
 
 _BACKENDS = ("auto", "cpu", "gpu")
 _WHOLE = (int, np.integer)
@@ -19,7 +19,7 @@ _LONGEST = 60
 class Tuning(TypedDict, total=False):
     """Options for the launches of merges. See LaunchRequest. The backend chooses those that are not given."""
 
-    kernel: KernelName
+    kernel: KernelChoice
     block_size: int | None
     items_per_thread: int | None
     tile_size: int | None
@@ -73,7 +73,12 @@ def check_count(name: str, value: Any) -> None:
 
 def short_repr(value: Any) -> str:
     """The repr of a value for a message, in one line of limited length."""
-    line = " ".join(repr(value).split())
+    return shortened(repr(value))
+
+
+def shortened(text: str) -> str:
+    """A text for a message, in one line of limited length."""
+    line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 
 

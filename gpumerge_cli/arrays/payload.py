@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.interchange import as_array, is_cupy
+from gpumerge_cli.arrays.common_dtype import as_arrays
+from gpumerge_cli.arrays.interchange import holds_structs, is_cupy, is_one_array, is_table, name_of
 from gpumerge_cli.arrays.options import is_aligned, same_side, short_repr
 from gpumerge_cli.errors import UsageError
 
+_SHOWN = 4
+"""The most arrays of values that a message lists."""
 _LISTED = 8
 """The most arrays that CuPy concatenates without a list of addresses in host memory, which a graph would not keep."""
 
 
-def payload(values: Any, keys: Sequence[Any], *, on_device: bool) -> list[Any]:
+def payload(values: Any, keys: Sequence[Any], *, on_device: bool, listed: bool) -> list[Any]:
     """The payload of each run of keys, as NumPy or CuPy arrays. Raises UsageError if values do not match the keys.
 
-    on_device: whether the keys are CuPy's.
+    on_device: whether the keys are CuPy's. listed: see CallOptions; for messages.
     """
+    if type(values) not in (list, tuple):
+        if is_table(values) or holds_structs(values):
+            raise _is_table(values, keys, listed)
+        if is_one_array(values):
+            what = f"values: {name_of(values)} is one array"
+            raise UsageError(what, way_out="give a list of one array for each array of keys, as [array]")
     if not isinstance(values, Iterable):
         what = f"values={short_repr(values)} is not a list of arrays"
         raise UsageError(what, way_out="give one array for each array of keys")
-    found = [as_array(each, payload=True) for each in values]
+    given = list(values)
+    for each in given:
+        if not isinstance(each, np.ndarray) and (is_table(each) or holds_structs(each)):
+            raise _is_table(each, keys, listed)
+    found = as_arrays(given, payload=True)
     if len(found) != len(keys):
         raise UsageError(
             f"{len(found)} arrays of values for {len(keys)} of keys", way_out="give a list of one array for each"
@@ -39,6 +53,19 @@ def payload(values: Any, keys: Sequence[Any], *, on_device: bool) -> list[Any]:
     if on_device:
         same_side([*found, *keys])
     return found
+
+
+def _is_table(table: Any, keys: Sequence[Any], listed: bool) -> UsageError:
+    """The error for values that are a table, or an array of structs. listed: see CallOptions."""
+    ends = accumulate((len(run) for run in keys), initial=0)
+    numbers = [f"numpy.arange({low}, {high})" for low, high in pairwise(ends)]
+    more = ", ..." if len(numbers) > _SHOWN else ""
+    shown = f"[{', '.join(numbers[:_SHOWN])}{more}]" if listed else numbers[0]
+    rows = "table.take(rows)" if hasattr(table, "take") else "table[rows]"
+    of_all = " of the concatenated tables" if len(numbers) > 1 else ""
+    way_out = f"give the numbers of rows, values={shown}, and take the rows that come back{of_all}: {rows}"
+    what = "is a table" if is_table(table) else "holds structs"
+    return UsageError(f"values: {name_of(table)} {what}", way_out=way_out)
 
 
 def contiguous(array: Any) -> Any:

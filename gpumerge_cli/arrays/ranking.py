@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.call import Call, CallOptions
+from gpumerge_cli.arrays.common_dtype import cast_exactly
 from gpumerge_cli.arrays.device import DeviceCall
-from gpumerge_cli.arrays.interchange import as_array, check_unmasked, is_cupy, lies_on_gpu
+from gpumerge_cli.arrays.interchange import (
+    as_array,
+    check_unmasked,
+    is_cupy,
+    is_one_array,
+    is_table,
+    lies_on_gpu,
+    name_of,
+)
 from gpumerge_cli.arrays.keys import ArrayKeys, keys_in
 from gpumerge_cli.arrays.options import check_aligned, flag, same_side, short_repr
+from gpumerge_cli.arrays.run import check_sorted
 from gpumerge_cli.arrays.searching import Side, co_ranks_of_images, search_ranks
+from gpumerge_cli.arrays.signatures import Host, Indices
 from gpumerge_cli.engine.ranks import FixedRanks
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import Extent
@@ -22,7 +32,19 @@ from gpumerge_cli.extents import Extent
 Array = NDArray[Any]
 
 
-def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: bool = False) -> Any:
+class _Keywords(TypedDict, total=False):
+    key: str | None
+    descending: bool
+    check: bool
+
+
+@overload
+def rank(arrays: Sequence[Host], at: Any, **options: Unpack[_Keywords]) -> Indices: ...
+@overload
+def rank(arrays: Sequence[Any], at: Any, **options: Unpack[_Keywords]) -> Any: ...
+def rank(
+    arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: bool = False, check: bool = False
+) -> Any:
     """The co-ranks of ranks of a merge: how many items of each array are among the first `at` of the merge.
 
     >>> import gpumerge_cli, numpy as np
@@ -35,10 +57,10 @@ def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: 
     Parameters
     ----------
     arrays:
-        Sorted 1-D arrays that `merge` takes, in host memory or on one GPU. Their order is not checked.
+        Sorted 1-D arrays that `merge` takes, in host memory or on one GPU.
     at:
         A rank from 0 to the number of all items, or an array of ranks of any shape.
-    key, descending:
+    key, descending, check:
         The same as for `merge`.
 
     Returns
@@ -53,7 +75,7 @@ def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: 
     UsageError: unusable arrays or ranks. InputError: unsorted arrays in host memory, if the search meets the disorder.
     DeviceError: an unavailable GPU.
     """
-    call = _call_of(arrays, key, descending)
+    call = _call_of(arrays, key, descending, check)
     ranks = _as_array(at, f"at={short_repr(at)} is not an array of ranks")
     if ranks.size and ranks.dtype.kind not in "iu":
         raise UsageError(f"at={short_repr(at)} is not a rank", way_out="give whole numbers")
@@ -67,6 +89,10 @@ def rank(arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: 
     return found.reshape(*ranks.shape, len(call.arrays))
 
 
+@overload
+def rank_of(arrays: Sequence[Host], items: Any, *, side: Side = "left", **options: Unpack[_Keywords]) -> Indices: ...
+@overload
+def rank_of(arrays: Sequence[Any], items: Any, *, side: Side = "left", **options: Unpack[_Keywords]) -> Any: ...
 def rank_of(
     arrays: Sequence[Any],
     items: Any,
@@ -74,6 +100,7 @@ def rank_of(
     side: Side = "left",
     key: str | None = None,
     descending: bool = False,
+    check: bool = False,
 ) -> Any:
     """The ranks that items have, or would have, in the merge of arrays, as by NumPy's searchsorted.
 
@@ -87,13 +114,13 @@ def rank_of(
     Parameters
     ----------
     arrays:
-        Sorted 1-D arrays that `merge` takes, in host memory or on one GPU. Their order is not checked.
+        Sorted 1-D arrays that `merge` takes, in host memory or on one GPU.
     items:
         A key or an array of keys of any shape, which the arrays' dtype can hold. For structured arrays, values of the
         field `key`.
     side:
         "left" counts the items ahead of all that equal the key, "right" also counts the equal ones.
-    key, descending:
+    key, descending, check:
         The same as for `merge`.
 
     Returns
@@ -102,9 +129,10 @@ def rank_of(
 
     Raises
     ------
-    UsageError: arrays or items that do not match. DeviceError: an unavailable GPU.
+    UsageError: arrays or items that do not match. DisorderError: `check` found an array out of order. DeviceError: an
+    unavailable GPU.
     """
-    call = _call_of(arrays, key, descending)
+    call = _call_of(arrays, key, descending, check)
     if not isinstance(side, str) or side not in ("left", "right"):
         raise UsageError(f"side={short_repr(side)} is not a side", way_out='use "left" or "right"')
     items = as_array(items) if lies_on_gpu(items) or hasattr(items, "__array__") else items
@@ -118,13 +146,17 @@ def rank_of(
     return search_ranks(np, runs, wanted, side, descending=call.keys.order.descending)
 
 
-def _call_of(arrays: Sequence[Any], key: str | None, descending: bool) -> Call:
-    if not isinstance(arrays, Iterable) or getattr(arrays, "ndim", 2) < 2:  # a row of an array is an array
+def _call_of(arrays: Sequence[Any], key: str | None, descending: bool, check: bool) -> Call:
+    if is_table(arrays):
+        raise UsageError(f"{name_of(arrays)} is a table", way_out="give a list of columns, as [table['key']]")
+    if not isinstance(arrays, Iterable) or is_one_array(arrays):
         raise UsageError("arrays is not a list of arrays", way_out="give one in brackets, too: [array]")
     given = list(arrays)
     if not given:
         raise UsageError("no arrays to rank", way_out="give at least one")
-    return Call.of(given, CallOptions(key=key, descending=flag("descending", descending)))
+    call = Call.of(given, CallOptions(key=key, descending=flag("descending", descending), check=check))
+    check_sorted(call)
+    return call
 
 
 def _co_ranks_on_device(call: Call, ranks: NDArray[np.int64]) -> Any:
@@ -166,28 +198,10 @@ def _as_keys(xp: Any, items: Any, dtype: np.dtype[Any]) -> Any:
         return xp.asarray(found)
     if isinstance(items, list | tuple) and found.dtype.kind == "f" and dtype.kind in "iu":
         found = np.asarray(items, object)  # NumPy rounds small and large integers beside each other to floats
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("error", np.exceptions.ComplexWarning)
-            cast = found.astype(dtype)
-            same = bool(_all_same(cast, found))
-    except (TypeError, ValueError, OverflowError, np.exceptions.ComplexWarning):
-        same = False
-    if not same:
+    cast = cast_exactly(found, dtype)
+    if cast is None:
         raise UsageError(f"items of {found.dtype} are not all values of {dtype}", way_out="give keys of that dtype")
     return xp.asarray(cast)
-
-
-def _all_same(cast: Any, found: Any) -> Any:
-    """Whether all items of two arrays of different dtypes have the same value."""
-    same = (cast == found) | ((cast != cast) & (found != found))
-    if {cast.dtype.kind, found.dtype.kind} not in ({"f", "i"}, {"f", "u"}):
-        return same.all()
-    # They have been compared as floats, to which integers are rounded.
-    floats, integers = (cast, found) if cast.dtype.kind == "f" else (found, cast)
-    beyond = np.float64(np.iinfo(integers.dtype).max) + 1
-    exact = (floats < beyond) & (floats.astype(integers.dtype) == integers)
-    return (same & (exact | (floats != floats))).all()
 
 
 def _co_ranks(runs: Sequence[Array], ranks: NDArray[np.int64], keys: ArrayKeys) -> NDArray[np.int64]:

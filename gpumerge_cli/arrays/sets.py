@@ -2,31 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, TypedDict, Unpack
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.options import flag, wants_counts
 from gpumerge_cli.arrays.run import run_call
+from gpumerge_cli.arrays.signatures import SetFunction, as_set
+from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
 
 
-class SetKeywords(TypedDict, total=False):
-    """The options of all sets. See union."""
+def _set_of(equals: Equals) -> Callable[[Callable[[], None]], SetFunction]:
+    """Makes the public function of a set of one that has its name and its docstring."""
 
-    distinct: bool
-    counts: bool
-    values: Iterable[Any] | None
-    key: str | None
-    descending: bool
-    out: Any
-    backend: str
-    device: int
-    threads: int | None
+    def made(described: Callable[[], None]) -> SetFunction:
+        def combined(
+            *arrays: Any,
+            distinct: bool = False,
+            counts: bool = False,
+            values: Iterable[Any] | None = None,
+            key: str | None = None,
+            descending: bool = False,
+            check: bool = False,
+            out: Any = None,
+            backend: BackendChoice = "auto",
+            device: int = 0,
+            threads: int | None = None,
+        ) -> Any:
+            if not arrays:
+                raise UsageError(f"no arrays for {equals.name_of_set}", way_out="give at least one")
+            wanted = Equals.of_sets(equals.name_of_set, distinct=flag("distinct", distinct))
+            return run_call(
+                arrays,
+                CallOptions(values, key, descending, out, backend, device, threads, check),
+                lambda on: on.combine(wanted),
+                usual=None,
+                counts=wants_counts(counts, distinct=distinct, out=out),
+                equals=wanted,
+            )
+
+        combined.__name__ = described.__name__
+        combined.__qualname__ = described.__qualname__
+        combined.__doc__ = described.__doc__
+        return as_set(combined)
+
+    return made
 
 
-def union(*arrays: Any, **options: Unpack[SetKeywords]) -> Any:
+@_set_of(Equals.UNION)
+def union() -> None:
     """Combine sorted arrays to the items that any of them holds.
 
     >>> import gpumerge_cli, numpy as np
@@ -40,7 +66,7 @@ def union(*arrays: Any, **options: Unpack[SetKeywords]) -> Any:
     ----------
     arrays:
         One or more sorted 1-D arrays of one dtype, of any lengths: all that `merge` takes. Arrays on a GPU are combined
-        there. Their order is not checked (see is_sorted).
+        there.
     distinct:
         Treat equal items of one array as one item. Then each item occurs at most once in the result.
     counts:
@@ -54,7 +80,7 @@ def union(*arrays: Any, **options: Unpack[SetKeywords]) -> Any:
         lies behind the result is not defined.
     backend, device:
         "auto", "cpu" or "gpu", and the GPU's number, for arrays in host memory. "auto" is the CPU.
-    key, descending, threads:
+    key, descending, check, threads:
         See merge.
 
     Returns
@@ -65,12 +91,13 @@ def union(*arrays: Any, **options: Unpack[SetKeywords]) -> Any:
 
     Raises
     ------
-    UsageError: arrays that do not match. DeviceError: an unavailable GPU.
+    UsageError: arrays that do not match. DisorderError: `check` found an array out of order. DeviceError: an
+    unavailable GPU.
     """
-    return _combined(Equals.UNION, arrays, **options)
 
 
-def intersect(*arrays: Any, **options: Unpack[SetKeywords]) -> Any:
+@_set_of(Equals.INTERSECT)
+def intersect() -> None:
     """Combine sorted arrays to the items that all of them hold.
 
     >>> import gpumerge_cli, numpy as np
@@ -80,10 +107,10 @@ def intersect(*arrays: Any, **options: Unpack[SetKeywords]) -> Any:
     The result holds an item as often as the array that holds fewest of it. All items are taken from the first array:
     the first ones of several equal items. Parameters, results and errors are those of union.
     """
-    return _combined(Equals.INTERSECT, arrays, **options)
 
 
-def difference(*arrays: Any, **options: Unpack[SetKeywords]) -> Any:
+@_set_of(Equals.DIFFERENCE)
+def difference() -> None:
     """Remove from a sorted array the items that other sorted arrays hold.
 
     >>> import gpumerge_cli, numpy as np
@@ -93,10 +120,10 @@ def difference(*arrays: Any, **options: Unpack[SetKeywords]) -> Any:
     Each item of another array removes one equal item of the first array. The last ones of several equal items stay.
     Parameters, results and errors are those of union.
     """
-    return _combined(Equals.DIFFERENCE, arrays, **options)
 
 
-def symmetric(*arrays: Any, **options: Unpack[SetKeywords]) -> Any:
+@_set_of(Equals.SYMMETRIC)
+def symmetric() -> None:
     """Combine two sorted arrays to the items that only one of them holds.
 
     >>> import gpumerge_cli, numpy as np
@@ -107,20 +134,3 @@ def symmetric(*arrays: Any, **options: Unpack[SetKeywords]) -> Any:
     the result of the first two is combined with the third in the same way, and so on. Parameters, results and errors
     are those of union.
     """
-    return _combined(Equals.SYMMETRIC, arrays, **options)
-
-
-def _combined(
-    equals: Equals, arrays: Sequence[Any], *, distinct: bool = False, counts: bool = False, **options: Any
-) -> Any:
-    name = equals.name_of_set
-    for option in options:
-        if option not in SetKeywords.__annotations__:
-            raise TypeError(f"{name}() got an unexpected keyword argument {option!r}")
-    if not arrays:
-        raise UsageError(f"no arrays for {name}", way_out="give at least one")
-    distinct = flag("distinct", distinct)
-    with_counts = wants_counts(counts, distinct=distinct, out=options.get("out"))
-    equals = Equals.of_sets(name, distinct=distinct)
-    given = CallOptions(**options)
-    return run_call(arrays, given, lambda on: on.combine(equals), usual=None, counts=with_counts, equals=equals)

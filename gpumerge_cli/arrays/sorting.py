@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.multi_gpu import in_shares, sort_on_gpus
 from gpumerge_cli.arrays.options import wants_counts
 from gpumerge_cli.arrays.run import run_call
+from gpumerge_cli.arrays.signatures import Host, Indices
+from gpumerge_cli.arrays.sort_signatures import as_sort
+from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.launch import Algorithm, KernelName, LaunchRequest, SortRequest
+from gpumerge_cli.launch import Algorithm, KernelChoice, LaunchRequest, SortRequest
 
 _USUAL = SortRequest()
 
 
+class _ArgsortKeywords(TypedDict, total=False):
+    key: str | None
+    descending: bool
+    algorithm: Algorithm | Literal["auto"]
+    kernel: KernelChoice
+    backend: BackendChoice
+    device: int
+    threads: int | None
+
+
+@as_sort
 def sort(
     array: Any,
     *,
@@ -24,8 +38,8 @@ def sort(
     descending: bool = False,
     out: Any = None,
     algorithm: Algorithm | Literal["auto"] = "auto",
-    kernel: KernelName | Literal["auto"] = "auto",
-    backend: str = "auto",
+    kernel: KernelChoice = "auto",
+    backend: BackendChoice = "auto",
     device: int = 0,
     devices: Sequence[int] | None = None,
     threads: int | None = None,
@@ -70,7 +84,7 @@ def sort(
     with_counts = wants_counts(counts, out=out, devices=devices, shares=shares)
     request = _request(algorithm, kernel)
     rows = None if values is None else (values,)
-    options = CallOptions(rows, key, descending, out, backend, device, threads)
+    options = CallOptions(rows, key, descending, out, backend, device, threads, listed=False)
     if devices is not None or shares:
         if values is not None or backend == "cpu":
             raise UsageError("several GPUs sort keys alone", way_out="leave devices, or values and backend, out")
@@ -84,14 +98,18 @@ def sort(
     )
 
 
+@overload
+def argsort(array: Host, **options: Unpack[_ArgsortKeywords]) -> Indices: ...
+@overload
+def argsort(array: Any, **options: Unpack[_ArgsortKeywords]) -> Any: ...
 def argsort(
     array: Any,
     *,
     key: str | None = None,
     descending: bool = False,
     algorithm: Algorithm | Literal["auto"] = "auto",
-    kernel: KernelName | Literal["auto"] = "auto",
-    backend: str = "auto",
+    kernel: KernelChoice = "auto",
+    backend: BackendChoice = "auto",
     device: int = 0,
     threads: int | None = None,
 ) -> Any:
@@ -151,6 +169,6 @@ def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -
     return bool(run_call((array,), options, lambda on: on.is_sorted(), usual="is_sorted"))
 
 
-def _request(algorithm: Algorithm | Literal["auto"], kernel: KernelName | Literal["auto"]) -> SortRequest:
+def _request(algorithm: Algorithm | Literal["auto"], kernel: KernelChoice) -> SortRequest:
     """The request for these options. Raises UsageError for an unknown algorithm."""
     return _USUAL if algorithm == kernel == "auto" else SortRequest(algorithm, LaunchRequest(kernel))

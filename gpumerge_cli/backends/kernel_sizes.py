@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import ast
 import operator
 import re
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpumerge_cli.native.library import entries_file
 
+if TYPE_CHECKING:  # a merge on the CPU imports this module, and needs no formula
+    import ast
+
 _DEFINED = re.compile(r"^(?:__device__ )?constexpr int (\w+)(?:\((.*?)\) \{ return (.*); \}| = (.*?);)", re.MULTILINE)
 # No number is negative, so Python's division rounds as C++'s does.
-_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.floordiv
+_OPERATORS: dict[str, Callable[[int, int], int]] = {
+    "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.floordiv
 }  # fmt: skip
+"""By the names of their classes in the module ast."""
 
 
 class Formula(NamedTuple):
@@ -43,6 +46,8 @@ def whole_vectors(nbytes: int) -> int:
 @cache
 def formulas() -> dict[str, Formula]:
     """The constants and the functions of sizes.cuh, by their names."""
+    import ast
+
     text = (entries_file().parents[1] / "gpu" / "sizes.cuh").read_text("utf-8")
     return {
         name: Formula(
@@ -55,13 +60,15 @@ def formulas() -> dict[str, Formula]:
 
 def _value(expression: ast.expr, known: Mapping[str, int]) -> int:
     """known: the arguments of the function that it stands in, by their names."""
+    import ast
+
     match expression:
         case ast.Constant(value=int(number)):
             return number
         case ast.Name(id=name):
             return known[name] if name in known else kernel_size(name)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_value(left, known), _value(right, known))
+        case ast.BinOp(left=left, op=op, right=right) if type(op).__name__ in _OPERATORS:
+            return _OPERATORS[type(op).__name__](_value(left, known), _value(right, known))
         case ast.Call(func=ast.Name(id=name), args=arguments):
             return kernel_size(name, *(_value(argument, known) for argument in arguments))
     raise ValueError(f"sizes.cuh: {ast.unparse(expression)!r} is of no known form")

@@ -23,6 +23,14 @@ _INPUT_KEYS = {"inputs", "files0-from"}
 _FIRST = ("name", "operation", "inputs", "files0-from", _PARTS, "output")
 """Keys that other keys depend on, in the order in which they are read."""
 _NO_INPUTS = {"", "-", "/dev/stdin"}
+_USUAL_NAMES = {
+    **dict.fromkeys(
+        ("file", "files", "in", "infile", "infiles", "input", "path", "paths", "source", "sources"), "inputs"
+    ),
+    **dict.fromkeys(("o", "out", "outfile", "to"), "output"),
+    **dict.fromkeys(("action", "cmd", "command", "op"), "operation"),
+}
+"""Names that other programs have for keys of jobs, each with the key."""
 
 
 @dataclass
@@ -240,7 +248,8 @@ def _check_key(key: str, options: Iterable[str], reserved: Collection[str] = ())
             f"{key} is not an option of jobs", way_out="leave it out; gpumerge batch has options of its own"
         )
     if key not in (*JOB_KEYS, *options):
-        near = did_you_mean(key, {*JOB_KEYS, *options})
+        usual = _USUAL_NAMES.get(key.strip("-").casefold())
+        near = f"did you mean {usual}?" if usual else did_you_mean(key, {*JOB_KEYS, *options})
         raise UsageError(f"there is no key {key}", way_out=near or "see gpumerge batch --help")
 
 

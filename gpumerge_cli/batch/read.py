@@ -12,10 +12,11 @@ from gpumerge_cli.batch.document import Entry, Mistake, read_document
 from gpumerge_cli.batch.draft import Draft, Drafting
 from gpumerge_cli.batch.expand import Folder
 from gpumerge_cli.batch.files import Files
-from gpumerge_cli.batch.spec import BatchJob, JobCommand, Limits, quoted
+from gpumerge_cli.batch.spec import BatchJob, JobCommand, Limits
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
+from gpumerge_cli.shell_words import quoted
 from gpumerge_cli.urls import is_url, shown
 
 _Options = Mapping[str, Sequence[Any]]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -110,16 +108,3 @@ class Limits:
     at_once: int
     memory: int
     threads: int | None = None
-
-
-def quoted(word: str) -> str:
-    """`word` for a shell, on one line and without tabs."""
-    if word.isprintable():
-        return shlex.quote(word)
-    return f"$'{''.join(map(_escaped, word))}'"
-
-
-def _escaped(letter: str) -> str:
-    if letter.isprintable() and letter not in "'\\":
-        return letter
-    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(letter))

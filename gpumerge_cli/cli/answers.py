@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.rank import Answers, RankAnswer
     from gpumerge_cli.results.run import RankReport
 
-_END, _EMPTY = "(end)", "(empty)"
+_END = "(end)"
+"""Stands for the file of the rank behind the last item."""
 
 
 def write_answers(job: Job, answer: Callable[[], Answers]) -> RankReport:
@@ -26,6 +27,7 @@ def write_answers(job: Job, answer: Callable[[], Answers]) -> RankReport:
     """
     from gpumerge_cli import __version__
     from gpumerge_cli.replacement import replacing
+    from gpumerge_cli.results.origin import origin_now
     from gpumerge_cli.results.run import RankReport
 
     started, as_json = time.perf_counter(), job.operation.questions is not None and job.operation.questions.as_json
@@ -44,7 +46,8 @@ def write_answers(job: Job, answer: Callable[[], Answers]) -> RankReport:
                 file.write(f"{_text(answers, as_json=as_json)}\n".encode(errors="backslashreplace"))
         except OSError as error:
             raise output_error(error, job.output.name) from error
-    return RankReport(answers.as_dict(), time.perf_counter() - started, __version__)
+    seconds = time.perf_counter() - started
+    return RankReport(answers.as_dict(), seconds, __version__, origin_now(job.description))
 
 
 def print_co_ranks(answers: Mapping[str, Any]) -> None:
@@ -62,7 +65,7 @@ def print_co_ranks(answers: Mapping[str, Any]) -> None:
         heads = [f"rank {one['rank']}" for one in ranks] + [str(one.get("key", one.get("item"))) for one in items]
         counts = zip(*(one["ahead"] for one in (*ranks, *items)), strict=True)
         rows = [(name, *map(str, row)) for name, row in zip(names, counts, strict=True)]
-        lines += ["", *_table([("items ahead", *(head or _EMPTY for head in heads)), *rows])]
+        lines += ["", *_table([("items ahead", *heads), *rows])]
     print("\n".join(lines), file=sys.stderr)
 
 
@@ -84,15 +87,13 @@ def _lines(answers: Answers, names: Sequence[str]) -> Iterator[str]:
     if answers.ranks and answers.items:
         yield ""
     if answers.items:
-        rows = [
-            (str(one.lower), str(one.upper), str(one.upper - one.lower), one.item or _EMPTY) for one in answers.items
-        ]
+        rows = [(str(one.lower), str(one.upper), str(one.upper - one.lower), one.item) for one in answers.items]
         yield from _table([("lower", "upper", "equal", visible(answers.heading)), *rows])
 
 
 def _rank_row(one: RankAnswer, names: Sequence[str]) -> tuple[str, ...]:
-    place = ("", "") if one.source is None else (visible(names[one.source]), str(one.counts[one.source]))
-    return str(one.rank), one.quantile or "", *place, _END if one.key is None else one.key or _EMPTY
+    place = (_END, "") if one.source is None else (visible(names[one.source]), str(one.counts[one.source]))
+    return str(one.rank), one.quantile or "", *place, one.key or ""
 
 
 def _start_of(line: str, width: int) -> str:
@@ -113,12 +114,16 @@ def _width_of_terminal() -> int | None:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows in columns, those that are not empty. Numbers are aligned to the right."""
-    columns = [column for column in zip(*rows, strict=True) if any(column[1:])]
+    """Rows in columns, those that are not empty, and the last one. Numbers are aligned to the right.
+
+    Blanks at the end of a text in the last column are kept, and nothing follows them.
+    """
+    *others, last = zip(*rows, strict=True)
+    columns = [*(column for column in others if any(column[1:])), last]
     aligned = []
     for column in columns:
-        width = max(map(len, column))
-        numbers = all(cell.lstrip("-").isdecimal() or cell in ("", _END) for cell in column[1:])
-        aligned.append([cell.rjust(width) if numbers else cell.ljust(width) for cell in column])
-    for cells in zip(*aligned, strict=True):
-        yield "  ".join(cells).rstrip()
+        numbers = all(cell.lstrip("-").isdecimal() or not cell for cell in column[1:])
+        width = max(map(len, column)) if numbers or column is not last else 0
+        aligned.append([(cell.rjust if numbers else cell.ljust)(width) for cell in column])
+    for (*cells, shown), text in zip(zip(*aligned, strict=True), last, strict=True):
+        yield "  ".join([*cells, shown]) if text else "  ".join(cells).rstrip()

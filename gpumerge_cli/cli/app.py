@@ -52,6 +52,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if topic is not None:
         print(help_text(topic), end="")
         return 0
+    from gpumerge_cli.results.origin import command_line
     from gpumerge_cli.secret_values import start_concealing
 
     start_concealing(arguments)
@@ -61,14 +62,15 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
         settings = Settings()
     try:
-        name, *words = arguments
-        if name in NAMES:  # as Typer would do, whose import takes as long as merging 50 MB
-            from gpumerge_cli.cli.dispatch import run_command
+        with command_line(arguments):
+            name, *words = arguments
+            if name in NAMES:  # as Typer would do, whose import takes as long as merging 50 MB
+                from gpumerge_cli.cli.dispatch import run_command
 
-            return run_command(name, words, settings)
-        from gpumerge_cli.cli.application import invoke_typer
+                return run_command(name, words, settings)
+            from gpumerge_cli.cli.application import invoke_typer
 
-        return invoke_typer(arguments, invoke)
+            return invoke_typer(arguments, invoke)
     except UsageError as error:
         raise (error if settings is None else settings.placed(error)) from error
 

@@ -47,7 +47,16 @@ def run_batch(options: BatchOptions) -> None:
     progress = options.progress and not options.quiet
     cluster = None if options.cluster is None else (options.cluster, float(options.cluster_wait))
     run_options = RunOptions(
-        limits, options.keep_going, joblog, report, resume, options.resume_failed, progress, options.debug, cluster
+        limits,
+        options.keep_going,
+        joblog,
+        report,
+        resume,
+        options.resume_failed,
+        progress,
+        options.quiet,
+        options.debug,
+        cluster,
     )
     results = run_jobs(checked, run_options)
     if not options.quiet:

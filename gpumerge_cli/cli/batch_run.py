@@ -14,7 +14,7 @@ from gpumerge_cli.batch.runner import JobError, Runner, StoppedError
 from gpumerge_cli.batch.spec import BatchJob, Limits, Result
 from gpumerge_cli.cli.batch_jobs import commands
 from gpumerge_cli.cli.failures import describe_failure
-from gpumerge_cli.cli.messages import print_message
+from gpumerge_cli.cli.messages import print_message, tell_of_suffix
 from gpumerge_cli.cli.perform import run_job
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import dataclass, replace
@@ -50,6 +50,8 @@ class RunOptions:
     """Run jobs again that the log lists as failed."""
     progress: bool
     """Show a progress bar."""
+    quiet: bool
+    """Print no warnings."""
     debug: bool
     """Show tracebacks of errors."""
     cluster: tuple[str, float] | None = None
@@ -111,7 +113,8 @@ class _Batch:
 
         try:
             whole = job.job or commands()[job.operation].parse(job.options, job.inputs)
-            return run_job(_with_limits(whole, memory, self._threads, self._sharing), advance=advance, settle=check)
+            limited = _with_limits(whole, memory, self._threads, self._sharing)
+            done = run_job(limited, advance=advance, settle=check)
         except StoppedError:
             raise
         except Exception as error:
@@ -120,6 +123,9 @@ class _Batch:
                 print(shown, end="", file=sys.stderr)
             message, code = describe_failure(error)
             raise JobError(concealed(message), code) from error
+        if not self._options.quiet:
+            tell_of_suffix(limited, lambda text: self._say(f"job {job.name}: {text}"))
+        return done
 
     def report(self, result: Result) -> None:
         # The log comes last: jobs that it holds are not done again.
@@ -128,9 +134,12 @@ class _Batch:
         if self._log is not None and result.started:
             self._log.add(result)
         if result.state == "failed":
-            (print_message if self._bar is None else self._bar.print_line)(f"job {result.job.name}: {result.error}")
+            self._say(f"job {result.job.name}: {result.error}")
         if self._bar is not None:
             self._bar.ended(result)
+
+    def _say(self, text: str) -> None:
+        (print_message if self._bar is None else self._bar.print_line)(text)
 
 
 def _with_limits(job: Job, memory: int, threads: int | None, sharing: int) -> Job:

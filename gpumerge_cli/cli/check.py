@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.cli.job_parts import file_names, items_of, resources
 from gpumerge_cli.cli.messages import print_message
 from gpumerge_cli.cli.options.typed import CheckOptions
-from gpumerge_cli.cli.perform import progress_bar, run_job
+from gpumerge_cli.cli.perform import progress_bar, run_job, wants_bar
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.units import format_bytes, format_counted, visible
 
@@ -27,8 +27,9 @@ def run_check(options: CheckOptions) -> None:
             holds = f"{format_counted(found.items, 'item')}, {format_bytes(found.nbytes)}"
             print(f"{visible(found.name)}: in order, {holds}", file=sys.stderr)
 
-    with progress_bar(options.progress and not options.quiet) as advance:
-        run_job(job_of(options), advance=advance, on_file=show_file)
+    job = job_of(options)
+    with progress_bar(wants_bar(job, options)) as advance:
+        run_job(job, advance=advance, on_file=show_file)
 
 
 def job_of(options: CheckOptions) -> Job:

@@ -26,67 +26,86 @@ from gpumerge_cli.cli.keyspec import (
 )
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
+from gpumerge_cli.formats.foreign import JSON
 from gpumerge_cli.order.key_kinds import LETTERS
-from gpumerge_cli.suggestions import did_you_mean, nearest
-from gpumerge_cli.urls import is_url
+from gpumerge_cli.suggestions import did_you_mean_column
+from gpumerge_cli.urls import is_url, shown
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
 
 _COLUMN_NUMBER = re.compile(rf"([0-9]+):([{LETTERS}]*)", re.ASCII)
 _KEY_NUMBER = re.compile(rf"([0-9]+)(?::?([{LETTERS}]*))?", re.ASCII)
-_FIELD_NUMBER = re.compile(rf"([0-9]+)(?::({SYMBOLS}))?", re.ASCII)
+FIELD_NUMBER = re.compile(rf"([0-9]+)(?::({SYMBOLS}))?", re.ASCII)
 _VALID = re.compile(SYMBOLS)
 _OF_SORT = ("-k", "--field")
 """Options whose commands take the number of header lines; join has a flag for one line."""
 _NEEDS_QUOTES = re.compile(r"[\s,;|:'\"]")
 """Finds what keeps a field's name from being plain in a message."""
+_LIKE_JSON = re.compile(r"""\s*(\[|(\[\s*)?\{\s*(".*)?)""", re.DOTALL)
+"""Matches the first field of JSON that is read as CSV."""
 _SEPARATORS = {"\t": r"'\t'", ";": "';'", "|": "'|'"}
 """Separators other than a comma, as a shell takes them behind -t."""
 
 
-def column_names(files: Sequence[str], items: Items, option: str) -> list[str] | None:
-    """The names of the columns of a format, which the last line of the header of the first regular file says.
+@dataclass(frozen=True)
+class ColumnNames:
+    """The names of columns, and the file whose header says them."""
 
-    None if all files are empty. Files without such a line, or that cannot be read, are passed over while another has
-    one. Only regular files are read, because a pipe's bytes could not be read again for the sort; all files must have
-    the same header. items: the format, what separates columns, and how many lines a header has. option: the option that
-    names a field. Raises UsageError if the header can only be in a pipe, InputError if no file can be read or has such
-    a line.
+    names: Sequence[str] | None = None
+    """None if all files are empty."""
+    file: str = ""
+    """"" if all files are empty."""
+
+
+def column_names(files: Sequence[str], items: Items) -> ColumnNames:
+    """The names of the columns of a format, which the last line of the header of the first file says.
+
+    Files without such a line, or that cannot be read, are passed over while another has
+    one; all files must have the same header. Pipes come last, since they may take long. items: the format, what
+    separates columns, and how many lines a header has. Raises InputError if no file can be read or has such a line.
     """
     from gpumerge_cli.formats.kinds.lookup import format_named
     from gpumerge_cli.formats.naming import check_input
 
     assert items.format is not None
     format = format_named(items.format)
-    again = [file for file in files if file == os.devnull or (file != "-" and (is_url(file) or os.path.isfile(file)))]
     errors = []
-    for file in again:
+    pipes = [file for file in files if not is_url(file) and not os.path.isfile(file)]
+    for file in (*(file for file in files if file not in pipes), *pipes):
+        if pipes and file == pipes[0]:
+            for each in files:
+                check_input(each)
         try:
             columns = format.columns(file, items)
         except InputError as error:
             errors.append(error)
         else:
             if columns is not None:
-                return [column.name for column in columns]
+                return ColumnNames([column.name for column in columns], file)
     if errors:
         raise errors[0]
-    if files and len(again) == len(files):
-        return None
-    for file in files:
-        check_input(file)
-    what = f"{option} NAME: there is no header to find it in"
-    raise UsageError(what, way_out=f"name a regular file, or {by_number(option)}")
+    return ColumnNames()
 
 
 @dataclass(frozen=True)
 class Header:
     """The header in which keys find the names of columns."""
 
-    find_names: Callable[[], Sequence[str] | None]
+    find: Callable[[], ColumnNames]
     """Gives the names of all fields, as column_names does."""
     known: bool | None = None
     """Whether line 1 is a header by the options; None if they leave it open."""
+    of_several: bool = False
+    """Whether there are several files, so that errors name the one whose header it is."""
+
+    def title(self) -> str:
+        """The name of the header in errors."""
+        return f"the header of {shown(self.find().file)}" if self.of_several else "the header"
+
+    def find_names(self) -> Sequence[str] | None:
+        """The names; None if all files are empty. Raises as column_names does."""
+        return self.find().names
 
     def names(self) -> Sequence[str]:
         """The names; () if no header can be read. Errors of a file are reported when it is opened."""
@@ -102,15 +121,17 @@ def header_given(lines: int, given: Collection[str]) -> bool | None:
 
 
 def header_of(
-    find_names: Callable[[], Sequence[str] | None],
+    find: Callable[[], ColumnNames],
     given: bool | None,
     keys: Sequence[str],
     fields: Sequence[str],
-    numbers: re.Pattern[str] = _FIELD_NUMBER,
+    numbers: re.Pattern[str] = FIELD_NUMBER,
+    *,
+    of_several: bool = False,
 ) -> Header:
     """The header of files with columns. keys: the texts of -k. fields: those of --field, or of join's options.
 
-    given: see header_given. numbers: see parse_columns.
+    given: see header_given. numbers: see parse_columns. of_several: see Header.
     """
     can_only_be_names = [
         text
@@ -118,7 +139,7 @@ def header_of(
         if WHOLE_KEY.fullmatch(split_typed(text)[0]) is None and _COLUMN_NUMBER.fullmatch(text) is None
     ]
     can_only_be_names += [word for text in fields for word in split_columns(text) if numbers.fullmatch(word) is None]
-    return Header(cache(find_names), True if can_only_be_names else given)
+    return Header(cache(find), True if can_only_be_names else given, of_several)
 
 
 def parse_column_key(text: str, header: Header) -> KeySpec:
@@ -129,15 +150,15 @@ def parse_column_key(text: str, header: Header) -> KeySpec:
     place, kind = split_typed(text)
     plain, numbered = WHOLE_KEY.fullmatch(place), _COLUMN_NUMBER.fullmatch(text)
     if plain is None and numbered is None:
-        return _named_key(text, header.find_names(), "-k")
+        return _named_key(text, header.find_names(), "-k", header)
     # "2,2n" is GNU's form alone: no header is read for it.
     if "," not in place and _means_name(text, _KEY_NUMBER.fullmatch(place), header, "-k"):
-        return _named_key(text, header.names(), "-k")
+        return _named_key(text, header.names(), "-k", header)
     return parse_key(text if kind or numbered is None else f"{numbered[1]}{numbered[2]},{numbered[1]}")
 
 
 def parse_columns(
-    text: str, header: Header, option: str = "--field", numbers: re.Pattern[str] = _FIELD_NUMBER
+    text: str, header: Header, option: str = "--field", numbers: re.Pattern[str] = FIELD_NUMBER
 ) -> list[KeySpec]:
     """The keys of --field: columns by name or number, each with options behind a colon if it has any.
 
@@ -153,11 +174,11 @@ def parse_columns(
                 f"{option} {text} means one field of that name, or {len(words)} fields",
                 way_out=f"give each field its own {option}, or {by_number(option)}",
             )
-        return [_named_key(text, names, option)]
+        return [_named_key(text, names, option, header)]
     if not all(numbered):
         header = replace(header, known=True)
     return [
-        _named_key(word, names, option)
+        _named_key(word, names, option, header)
         if number is None or _means_name(word, number, header, option)
         else _numbered_key(number, option)
         for word, number in zip(words, numbered, strict=True)
@@ -222,7 +243,7 @@ def _is_there(text: str, names: Sequence[str]) -> bool:
     return name != "" and name in names and ("," not in written or _VALID.fullmatch(written) is not None)
 
 
-def _named_key(text: str, names: Sequence[str] | None, option: str) -> KeySpec:
+def _named_key(text: str, names: Sequence[str] | None, option: str, header: Header) -> KeySpec:
     """The key by a name. names: None if all files are empty, and the field may be any."""
     if names is None:
         name, written = _split(text, ())
@@ -236,27 +257,27 @@ def _named_key(text: str, names: Sequence[str] | None, option: str) -> KeySpec:
         )
     if not name or name not in names:
         sought = name or written
-        what = f"{option} {text or repr(text)}: the header has no field {sought!r}"
-        raise UsageError(what, way_out=_other_names(sought, names, option))
+        what = f"{option} {text or repr(text)}: {header.title()} has no field {sought!r}"
+        raise UsageError(what, way_out=_other_names(sought, names, option, header))
     if list(names).count(name) > 1:
-        raise UsageError(f"{option} {text}: the header has {name} more than once", way_out=by_number(option))
+        raise UsageError(f"{option} {text}: {header.title()} has {name} more than once", way_out=by_number(option))
     if _VALID.fullmatch(written) is None:
         raise unknown_symbols(f"{option} {text}", written)
     return field_key(list(names).index(name), symbols_of(written), name, option, in_header=True)
 
 
-def _other_names(sought: str, names: Sequence[str], option: str) -> str:
+def _other_names(sought: str, names: Sequence[str], option: str, header: Header) -> str:
     """The way out where a header does not have a name."""
     first = names[0] if names else ""
+    if _LIKE_JSON.fullmatch(first):
+        return JSON.way_out_for(header.find().file)
     if first.lower().startswith("sep=") or not any(names):
         what = "line 1 is blank" if not any(names) else f"line 1 is {first!r}, which names no field"
         skipped = "add --header 2, or remove it" if option in _OF_SORT else "remove it"
         return f"{what}: {skipped}"
-    shown = {name: repr(name) if _NEEDS_QUOTES.search(name) else name for name in names if name}
+    plain = {name: repr(name) if _NEEDS_QUOTES.search(name) else name for name in names if name}
     if len(names) == 1:
         separator = next((f", as -t {one}" for byte, one in _SEPARATORS.items() if byte in first), "")
-        way_out = f"it has one, {shown[first]}; -t says what separates them{separator}"
-        return way_out if _NEEDS_QUOTES.search(first) else did_you_mean(sought, names, way_out)
-    near = nearest(sought, shown)
-    choices = f"use one of {', '.join([*shown.values()][:20])}"
-    return f"did you mean {shown[near]}? {choices}" if near else choices
+        way_out = f"it has one, {plain[first]}; -t says what separates them{separator}"
+        return way_out if _NEEDS_QUOTES.search(first) else did_you_mean_column(sought, plain, way_out)
+    return did_you_mean_column(sought, plain, f"use one of {', '.join([*plain.values()][:20])}")

@@ -28,7 +28,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "join": (
         ("gpumerge join -t , -j 2 -n january.csv february.csv", "Join lines by the numbers in their second fields."),
         ("gpumerge join -t , -j 2 -n -a 1 -e none -o auto january.csv february.csv", "Keep all lines of the first."),
-        ("gpumerge join --csv -j amount -n monday.csv tuesday.csv", "Join CSV by a column of both headers."),
+        ("gpumerge join --field amount:n monday.csv tuesday.csv", "Join CSV by a column of both headers, as numbers."),
         ("gpumerge join -1 1,2n -2 3,1 stays.txt rooms.txt", "Join by two fields, the second in numeric order."),
         (
             "gpumerge join --type anti -j id old.npy new.npy --output gone.npy",

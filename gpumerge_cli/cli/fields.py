@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpumerge_cli.cli.chosen_format import FormatChoice, columns_by_suffix, requested_columns
-from gpumerge_cli.cli.columns import Header, column_names, header_given, header_of, parse_column_key, parse_columns
+from gpumerge_cli.cli.columns import (
+    ColumnNames,
+    Header,
+    column_names,
+    header_given,
+    header_of,
+    parse_column_key,
+    parse_columns,
+)
 from gpumerge_cli.cli.keyspec import KeySpec
 from gpumerge_cli.cli.options.groups import OrderOptions
 from gpumerge_cli.cli.options.typed import SortOptions
@@ -49,16 +57,19 @@ def find_keys(
             own = FormatChoice(implied_format().name, "implied")
 
     def header_for(option: str, lines: int, texts: Sequence[str]) -> Header:
-        def names() -> list[str] | None:
-            return column_names(holding, _items_of_header(options, own, separator, max(1, lines)), option)
+        def names() -> ColumnNames:
+            return column_names(holding, _items_of_header(options, own, separator, max(1, lines)))
 
-        return header_of(names, header_given(lines, options.given), texts, options.field)
+        given = header_given(lines, options.given)
+        return header_of(names, given, texts, options.field, of_several=len(files) > 1)
 
     found = header_for("-k", options.header, [key for key in written if isinstance(key, str)])
     keys = [parse_column_key(key, found) if isinstance(key, str) else key for key in written]
     header = _with_header(options.header, keys)
     if not options.field or _are_binary(options, files, header):
         return SelectedKeys(tuple(keys), options.field, header, requested)
+    if own.certainty == "implied" and not isinstance(options, SortOptions):  # which takes files for text
+        _refuse_foreign(files)
     found = header_for("--field", header, ())
     columns = [parse_columns(text, found) for text in options.field]
     header = _with_header(header, [key for its in columns for key in its])
@@ -75,6 +86,15 @@ def _items_of_header(options: OrderOptions, columns: FormatChoice, separator: in
     plain = isinstance(options, SortOptions) and not options.compressed
     order = LineOrder(separator=separator)
     return Items(columns.name, lines=order, header_lines=lines, certainty=certainty, plain=plain)
+
+
+def _refuse_foreign(files: Sequence[str]) -> None:
+    """Raise UsageError for a suffix that means another format than CSV, as without --field."""
+    from gpumerge_cli.formats.compressed import suffix_of
+    from gpumerge_cli.formats.foreign import refuse_foreign
+
+    for name in files:
+        refuse_foreign(name, suffix_of(name) if name != "-" else "")
 
 
 def _with_header(header: int, keys: Sequence[KeySpec]) -> int:
@@ -94,9 +114,9 @@ def _in_sequence(
 
 
 def _are_binary(options: OrderOptions, files: Sequence[str], header: int) -> bool:
-    """Whether the items are numbers or records. Without an option or suffix for them, sort takes files for text."""
+    """Whether the items are numbers or records, by an option or a suffix. All other files are text."""
     from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary, is_known
+    from gpumerge_cli.formats.kinds.lookup import holds_lines, is_binary
 
     if options.format is not None:
         return not holds_lines(options.format)
@@ -104,7 +124,4 @@ def _are_binary(options: OrderOptions, files: Sequence[str], header: int) -> boo
         return True
     if options.csv or header or options.field_separator is not None:  # which are for text alone
         return False
-    suffixes = {suffix_of(name) for name in files if name != "-"}
-    if isinstance(options, SortOptions):
-        return any(map(is_binary, suffixes))
-    return any(is_binary(suffix) or not is_known(suffix) for suffix in suffixes)
+    return any(is_binary(suffix_of(name)) for name in files if name != "-")

@@ -135,6 +135,8 @@ class _Reading:
         """Take an option with a value, see OptionValue."""
         self.given.add(option.parameter)
         if value is False:
+            if option.initial:
+                self.values[option.parameter] = False
             return
         if option.letter and option.letter in LETTERS:
             self.letters.add(option.letter)
@@ -200,10 +202,12 @@ class _Reading:
             from gpumerge_cli.formats.naming import read_names
 
             files = read_names(options.files0_from)
+        elif options.files0_from is None and not files:
+            files = ("-",)
         keys = find_keys(options, files, separator, self.keys)
         result = SortCommand(
             mode=self._mode(),
-            files=files or (() if options.files0_from is not None else ("-",)),
+            files=files,
             order=line_order(
                 self.letters,
                 keys.of_lines,

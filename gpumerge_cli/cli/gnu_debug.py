@@ -12,11 +12,10 @@ from gpumerge_cli.cli.keyspec import KeySpec
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.order.key_kinds import LETTERS
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.rules import LineKey, LineOrder
+from gpumerge_cli.order.rules import BLANKS, LineKey, LineOrder
 
 _NUMERIC = frozenset("ngh")
 _POINT = "."
-_BLANKS = b" \t\n"
 _TAB, _SHOWN_TAB, _SHOWN_END = b"\t", b">", b"\n"
 _NO_WIDTH = bytes(code for code in range(128) if code != 9 and not 32 <= code <= 126)
 _DECIMAL = re.compile(rb"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
@@ -145,7 +144,7 @@ def _compared(key: LineKey, bounds: tuple[int, int], end: int, line: bytes) -> t
     if pattern is None:
         return start, stop
     # GNU sort does not pass over blanks behind the end of a key, unless that lies ahead of its start.
-    start = next((at for at in range(start, len(line)) if at == end or line[at] not in _BLANKS), len(line))
+    start = next((at for at in range(start, len(line)) if at == end or line[at] not in BLANKS), len(line))
     found = pattern.match(line, start, max(start, stop))
     return start, start if found is None else found.end()
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from gpumerge_cli.backends.gpu.links import Gpu
+    from gpumerge_cli.compare.array_sorts import ArraySorts
     from gpumerge_cli.costs import Costs
 
 _LIBRARIES = ("numpy", "cupy", "typer", "rich", "botocore", "obstore")
@@ -61,6 +62,8 @@ class _Machine:
     backends: list[_Backend]
     gpus: list[Gpu]
     """Empty without an available GPU."""
+    sorts: list[ArraySorts]
+    """Our sort of arrays beside NumPy's, where it was measured."""
     costs: Costs
     auto: list[_Pick]
 
@@ -109,6 +112,7 @@ def _measure() -> None:
 def _machine(*, measure: bool) -> _Machine:
     from gpumerge_cli import __version__, costs
     from gpumerge_cli.backends.select import available, select
+    from gpumerge_cli.compare.array_sorts import measure_array_sorts
     from gpumerge_cli.launch import LaunchRequest
     from gpumerge_cli.order.kinds import Order
 
@@ -135,6 +139,7 @@ def _machine(*, measure: bool) -> _Machine:
         {name: _version(name) for name in _LIBRARIES},
         backends,
         found_gpus,
+        measure_array_sorts() if measure else [],
         costs.load_costs(),
         picks,
     )
@@ -174,6 +179,8 @@ def _show(machine: _Machine) -> None:
     for pick in machine.auto:
         picks.add_row(pick.items, format_bytes(pick.nbytes), pick.backend, pick.launch, pick.why)
     console.print(picks)
+    for sorts in machine.sorts:
+        console.print(sorts.describe())
 
 
 def _links(gpus: list[Gpu]) -> Table:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.chosen_format import chosen_format, requested_columns
-from gpumerge_cli.cli.gnu_values import SATURATED, parse_number, parse_separator, parse_whole
+from gpumerge_cli.cli.gnu_values import parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import resources
-from gpumerge_cli.cli.join_keys import given_fields, join_keys
+from gpumerge_cli.cli.join_columns import OPTION as _COLUMNS_OPTION
+from gpumerge_cli.cli.join_keys import columns_of, given_fields, join_keys
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRS, TYPES, Join
+from gpumerge_cli.order.key_kinds import KINDS
 from gpumerge_cli.order.rules import NEWLINE, NUL
 
 if TYPE_CHECKING:
@@ -21,10 +22,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.order.record_joins import RecordJoin
 
-_COLUMNS_OPTION = "-o"
-"""As coreutils' join has it; other commands have -o for --output."""
 _UNPAIRED = {"1": ONLY_A, "2": ONLY_B}
-_COLUMN = re.compile(r"([12])\.([0-9]+)", re.ASCII)
 
 
 def run_join(options: JoinOptions) -> None:
@@ -42,7 +40,9 @@ def job_of(options: JoinOptions) -> Job:
     names = tuple(options.files)
     if len(names) != 2:
         named = "1 file was named" if len(names) == 1 else f"{len(names)} files were named"
-        raise UsageError(named, way_out="a join takes two, A and B")
+        in_words = f"; columns in one word have commas between them: {_COLUMNS_OPTION} id,name"
+        more = in_words if options.columns and len(names) > 2 else ""
+        raise UsageError(named, way_out=f"a join takes two, A and B{more}")
     output = "-" if options.output is None else options.output
     check_report_place(options.report, (*names, output))
     items, rules = _of_records(options) if _holds_records(options, names) else _of_lines(options, names)
@@ -56,7 +56,9 @@ def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join
 
     rules, named = rules_of(options, names)
     header = options.header or named
-    chosen = chosen_format(options.format, names, requested_columns(options))
+    columns = columns_of(options, names)
+    implied = columns.certainty == "implied"
+    chosen = chosen_format(options.format, names, columns if implied else requested_columns(options))
     items = Items(
         chosen.name, lines=rules.rules[0], header_lines=int(header), certainty=chosen.certainty,
         lines_of_others=rules.rules[1],
@@ -65,27 +67,30 @@ def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join
 
 
 def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
-    """The rules by the options, and whether these name fields of a header.
+    """The rules by the options, and whether these name fields or columns of a header.
 
     Raises UsageError, or InputError for a header that cannot be read.
     """
     separator, between = _separators(options.field_separator, zero_terminated=options.zero_terminated)
-    fields, key, named = join_keys(options, names, separator)
-    if options.field_separator == "" and len(fields[0]) > 1:
+    keys = join_keys(options, names, separator)
+    if options.field_separator == "" and len(keys.fields[0]) > 1:
         raise UsageError("-t '': a whole line is one field", way_out="name the byte between fields, or one field")
-    columns, auto = _columns(options.columns, len(fields[0]))
+    of_columns = not options.columns and columns_of(options, names).name is not None
     rules = Join(
-        fields=fields,
-        key=key,
+        fields=keys.fields,
+        key=keys.order,
         separator=separator,
         between=between,
         shows=_shows(options),
-        columns=columns,
-        auto=auto,
+        columns=keys.chosen.columns,
+        auto=keys.chosen.auto or of_columns,
+        refuses_more=of_columns,
         filler=b"" if options.empty is None else os.fsencode(options.empty),
+        names=keys.names,
+        options=keys.options,
         header_of_a=options.type in ("anti", "semi") and not options.columns,
     )
-    return rules, named
+    return rules, keys.named
 
 
 def _holds_records(options: JoinOptions, names: tuple[str, ...]) -> bool:
@@ -113,8 +118,8 @@ def _of_records(options: JoinOptions) -> tuple[Items, RecordJoin]:
     sizes = two_numbers(options.record_size, "--record-size", 1)
     offsets = two_numbers(options.key_offset, "--key-offset", 0)
     first, second = (
-        RecordRequest(size, offset, options.key_size, () if field is None else (field,))
-        for size, offset, (field, _) in zip(sizes, offsets, given_fields(options), strict=True)
+        RecordRequest(size, offset, options.key_size, given.texts)
+        for size, offset, given in zip(sizes, offsets, given_fields(options), strict=True)
     )
     items = Items(
         options.format, options.dtype, reverse=options.reverse, records=first, others=(second,),
@@ -132,11 +137,11 @@ def _of_lines_alone(options: JoinOptions) -> dict[str, object]:
         _COLUMNS_OPTION: options.columns,
         "--ignore-case": options.ignore_case,
         "--dictionary-order": options.dictionary_order,
-        "--general-numeric-sort": options.general_numeric_sort,
-        "--human-numeric-sort": options.human_numeric_sort,
-        "--month-sort": options.month_sort,
-        "--numeric-sort": options.numeric_sort,
-        "--version-sort": options.version_sort,
+        **{
+            f"--{kind.option}": getattr(options, kind.option.replace("-", "_"))
+            for kind in KINDS
+            if kind.option and kind.joins
+        },
     }
 
 
@@ -176,28 +181,3 @@ def _shows(options: JoinOptions) -> int:
             shows |= _UNPAIRED[number]
         return shows
     return TYPES[options.type]
-
-
-def _columns(lists: tuple[str, ...], keys: int) -> tuple[tuple[tuple[int, int], ...] | None, bool]:
-    """The columns of all -o, None for the default ones; and whether first lines define them.
-
-    keys: the number of fields of a key.
-    """
-    if not lists:
-        return None, False
-    if "auto" in lists:
-        if len(set(lists)) > 1:
-            raise UsageError("-o auto goes with no other -o", way_out="leave auto out, or the others")
-        return None, True
-    words = (word for text in lists for word in re.split("[, \t]", text))
-    return tuple(column for word in words for column in _column(word, keys)), False
-
-
-def _column(word: str, keys: int) -> list[tuple[int, int]]:
-    if word == "0":
-        return [(0, number) for number in range(keys)]
-    found = _COLUMN.fullmatch(word)
-    if found is None or not found[2].strip("0"):
-        way_out = "write 0 for the key, FILE.FIELD as 1.2, or auto; --output names the file to write"
-        raise UsageError(f"{_COLUMNS_OPTION}: invalid column {word!r}", way_out=way_out)
-    return [(int(found[1]), min(parse_number(found[2]), SATURATED) - 1)]

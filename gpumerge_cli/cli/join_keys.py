@@ -6,33 +6,61 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.chosen_format import columns_by_suffix, requested_columns
-from gpumerge_cli.cli.columns import column_names, header_given, header_of, parse_columns
+from gpumerge_cli.cli.chosen_format import FormatChoice, columns_by_suffix, requested_columns
+from gpumerge_cli.cli.columns import (
+    FIELD_NUMBER,
+    ColumnNames,
+    Header,
+    column_names,
+    header_given,
+    header_of,
+    parse_columns,
+)
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
+from gpumerge_cli.cli.join_columns import ChosenColumns, Fields, Names, check_numbers, chosen_columns
 from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.keyspec import SYMBOLS, KeySpec, field_key, line_order, split_columns, symbols_of, unknown_symbols
 from gpumerge_cli.cli.options.typed import JoinOptions
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_kinds import JOIN_LETTERS, LETTERS, TYPED_WORDS
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.items import Items
+    from gpumerge_cli.formats.items import Certainty, Items
 
 _FIELD = re.compile(rf"({NUMBER})(?::?({SYMBOLS}|[A-Za-z]*))?", re.ASCII)
+_HEADER_OPTIONS = (("--header 0", "--no-header"), ("--header 1", "--header"), ("add --header 2, or remove", "remove"))
+"""The words for --header of other commands, which say a number, and those for join's."""
 _NOWHERE = -1
 """The number of a field that is unknown because the file is empty."""
-Fields = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | None) -> tuple[Fields, LineOrder, bool]:
-    """The join fields of A and B, and the order of keys, see order.joins.Join; and whether names of a header give them.
+@dataclass(frozen=True)
+class JoinKeys:
+    """The keys of a join, and the columns that it writes."""
+
+    fields: Fields
+    """See order.joins.Join."""
+    order: LineOrder
+    """That of keys, see order.joins.Join."""
+    chosen: ChosenColumns
+    names: tuple[tuple[str, ...], tuple[str, ...]]
+    """See order.joins.Join."""
+    options: tuple[str, str]
+    """See order.joins.Join."""
+    named: bool
+    """Whether names of a header give fields or columns."""
+
+
+def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | None) -> JoinKeys:
+    """The keys and columns by the options.
 
     Raises UsageError for invalid fields, InputError for a header that cannot be read.
     """
     fields_given = given_fields(options)
-    texts = [text for text, _ in fields_given if text is not None]
-    sides = [_keys(options, name, *its, texts, separator) for name, its in zip(names, fields_given, strict=True)]
+    texts = [text for its in fields_given for text in its.texts]
+    sides = [_keys(options, names, number, fields_given[number], texts, separator) for number in (0, 1)]
     a, b = (_placed(side, other) for side, other in (sides, sides[::-1]))
     if len(a) != len(b):
         raise UsageError(
@@ -40,9 +68,57 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | Non
         )
     letters = [_letters(x, y) for x, y in zip(a, b, strict=True)]
     fields = tuple(map(_field, a)), tuple(map(_field, b))
-    named = any(key.in_header for keys in sides for key in keys)
     order = _order(options.letters, letters, zero_terminated=options.zero_terminated)
-    return fields, with_parameters(order, options), named
+
+    def names_of_columns() -> Names:
+        a, b = (column_names((name,), _items(options, name, separator)).names for name in names)
+        return a, b
+
+    has_columns = columns_of(options, names).name is not None
+    chosen = chosen_columns(options.columns, fields, names_of_columns if has_columns else None)
+    named = chosen.named or any(key.in_header for keys in sides for key in keys)
+    if has_columns and chosen.columns and (named or options.header):
+        check_numbers(chosen.columns, names_of_columns())
+    return JoinKeys(
+        fields,
+        with_parameters(order, options),
+        chosen,
+        names=(_names(a), _names(b)),
+        options=(fields_given[0].option, fields_given[1].option),
+        named=named,
+    )
+
+
+def _names(keys: Sequence[KeySpec]) -> tuple[str, ...]:
+    """The names of fields; () unless all are in a header."""
+    return tuple(key.line_key.name for key in keys) if all(key.in_header for key in keys) else ()
+
+
+def names_of_fields(options: JoinOptions) -> tuple[str, ...]:
+    """The values of --field; () where it is a setting that gives way to -j, -1 or -2 of the command line."""
+    numbered = {"key", "key_1", "key_2"} & options.given
+    return () if numbered and "field" not in options.given else options.field
+
+
+def columns_of(options: JoinOptions, names: Sequence[str]) -> FormatChoice:
+    """The format with columns that the options or suffixes of files give, if they give one."""
+    for choice in (requested_columns(options), columns_by_suffix(options, names)):
+        if choice.name is not None:
+            return choice
+    if not names_of_fields(options):
+        return FormatChoice()
+    from gpumerge_cli.formats.kinds.lookup import implied_format
+
+    return FormatChoice(implied_format().name, "implied")
+
+
+def _items(options: JoinOptions, name: str, separator: int | None) -> Items:
+    """The items of a file whose columns have names."""
+    from gpumerge_cli.formats.items import Items
+
+    order, columns = LineOrder(separator=separator), columns_of(options, (name,))
+    certainty: Certainty = "implied" if columns.certainty == "implied" else "requested"
+    return Items(columns.name, lines=order, header_lines=1, certainty=certainty)
 
 
 def _placed(keys: list[KeySpec], others: list[KeySpec]) -> list[KeySpec]:
@@ -57,14 +133,31 @@ def _field(key: KeySpec) -> int:
     return key.line_key.start_field
 
 
-def given_fields(options: JoinOptions) -> tuple[tuple[str | None, str], tuple[str | None, str]]:
-    """For A and for B: the text that names its fields, None if none does, and its option. Raises UsageError."""
+@dataclass(frozen=True)
+class GivenFields:
+    """The fields of a file's keys, as an option names them."""
+
+    texts: tuple[str, ...]
+    """The option's values; () if no option is given."""
+    option: str
+
+
+def given_fields(options: JoinOptions) -> tuple[GivenFields, GivenFields]:
+    """The fields of A and those of B. Raises UsageError if options name different ones."""
+    numbered = (("-j", "key", options.key), ("-1", "key_1", options.key_1), ("-2", "key_2", options.key_2))
+    names = names_of_fields(options)
+    if names:
+        others = [option for option, parameter, _ in numbered if parameter in options.given]
+        if others:
+            raise UsageError(f"{others[0]} and --field both name the key", way_out=f"leave {others[0]} or --field out")
+        return GivenFields(names, "--field"), GivenFields(names, "--field")
     found = []
-    for option, own in (("-1", options.key_1), ("-2", options.key_2)):
+    for option, _, own in numbered[1:]:
         if own is not None and options.key is not None and own != options.key:
             what = f"{option} {own} and -j {options.key} name different fields"
             raise UsageError(what, way_out=f"leave -j or {option} out")
-        found.append((own, option) if own is not None else (options.key, "-j"))
+        text, option = (options.key, "-j") if own is None else (own, option)
+        found.append(GivenFields(() if text is None else (text,), option))
     return found[0], found[1]
 
 
@@ -94,19 +187,19 @@ def _counted(keys: Sequence[KeySpec]) -> str:
 
 
 def _keys(
-    options: JoinOptions, file: str, text: str | None, option: str, texts: Sequence[str], separator: int | None
-) -> list[KeySpec]:
-    """The fields that a text of an option names, each with its letters. texts: those of both files."""
-    if text is None:
+    options: JoinOptions, files: tuple[str, ...], number: int, given: GivenFields, texts: Sequence[str],
+    separator: int | None,
+) -> list[KeySpec]:  # fmt: skip
+    """The fields of the keys of file `number`, each with its letters. texts: those of both files."""
+    if not given.texts:
         return [field_key(0)]
-    columns_of = requested_columns(options).name or columns_by_suffix(options, (file,)).name
-    if columns_of is not None:
-        from gpumerge_cli.formats.items import Items
-
-        items = Items(columns_of, lines=LineOrder(separator=separator), header_lines=1, certainty="requested")
-        keys = _of_columns(options, items, file, text, option, texts)
+    option, text = given.option, " ".join(given.texts)
+    file = files[number]
+    if columns_of(options, (file,)).name is not None:
+        items = [_items(options, name, separator) for name in files]
+        keys = _of_columns(options, items, files, number, given, texts)
     else:
-        keys = [_numbered(word, option) for word in split_columns(text)]
+        keys = [_numbered(word, option) for text in given.texts for word in split_columns(text)]
     fields = [_field(key) for key in keys if _field(key) != _NOWHERE]
     if len(set(fields)) < len(fields):
         raise UsageError(f"{option} {text} names a field twice", way_out="name each once")
@@ -121,7 +214,8 @@ def _numbered(word: str, option: str) -> KeySpec:
     found = _FIELD.fullmatch(word)
     if found is None:
         raise UsageError(
-            f"{option}: invalid field number {word!r}", way_out="count from 1, as 2 or 1,2n; --csv takes names"
+            f"{option}: invalid field number {word!r}",
+            way_out=f"count from 1, as 2 or 1,2n; {'--field' if option == '-j' else '--csv'} takes names",
         )
     number = parse_number(found[1])
     if number == 0:
@@ -131,17 +225,43 @@ def _numbered(word: str, option: str) -> KeySpec:
 
 
 def _of_columns(
-    options: JoinOptions, items: Items, file: str, text: str, option: str, texts: Sequence[str]
-) -> list[KeySpec]:
-    def names() -> list[str] | None:
-        return column_names((file,), items, option)
+    options: JoinOptions, items: Sequence[Items], files: Sequence[str], number: int, given: GivenFields,
+    texts: Sequence[str],
+) -> list[KeySpec]:  # fmt: skip
+    file = files[number]
 
-    header = header_of(names, header_given(options.header, options.given), (), texts, numbers=_FIELD)
+    def names() -> ColumnNames:
+        return column_names((file,), items[number])
+
+    numbers = FIELD_NUMBER if given.option == "--field" else _FIELD
+    header = header_of(names, header_given(options.header, options.given), (), texts, numbers=numbers)
     try:
-        keys = parse_columns(text, header, option, _FIELD)
+        keys = [key for text in given.texts for key in parse_columns(text, header, given.option, numbers)]
     except UsageError as error:
         way_out = error.way_out.replace(f"from {LETTERS}", f"from {JOIN_LETTERS}")
+        for of_others, of_join in _HEADER_OPTIONS:
+            way_out = way_out.replace(of_others, of_join)
+        if given.option in ("--field", "-j"):
+            other = Header(lambda: column_names((files[1 - number],), items[1 - number]))
+            own = _own_names(given.texts, number, header.names(), other.names())
+            if own:
+                csv = "--csv " * (columns_of(options, files).certainty == "implied")
+                way_out = f"if its key has another name, write {csv}{own}; {way_out}"
         raise UsageError(f"{file}: {error.what}", way_out=way_out) from None
     if any(key.in_header for key in keys) and header.find_names() is None:  # the file is empty: its fields may be any
         return [field_key(_NOWHERE, key.start, in_header=key.in_header) for key in keys]
     return keys
+
+
+def _own_names(texts: Sequence[str], number: int, names: Sequence[str], others: Sequence[str]) -> str:
+    """The options that name the key of each file, if the only name in `texts` is one of the other file alone; else "".
+
+    names, others: those in the header of file `number`, and of the other one.
+    """
+    if len(texts) != 1 or texts[0] not in others or texts[0] in names:
+        return ""
+    from gpumerge_cli.shell_words import quoted
+
+    words = [quoted(texts[0])] * 2
+    words[number] = "NAME"
+    return f"-1 {words[0]} -2 {words[1]}"

@@ -9,7 +9,7 @@ from gpumerge_cli.cli.job_parts import file_names, items_of, launch_of, margin_o
 from gpumerge_cli.cli.messages import print_report
 from gpumerge_cli.cli.options.groups import CountOptions, MergingOptions, ShownOptions
 from gpumerge_cli.cli.options.typed import MergeOptions
-from gpumerge_cli.cli.perform import check_report_place, progress_bar, run_job
+from gpumerge_cli.cli.perform import check_report_place, progress_bar, run_job, wants_bar
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.order.equals import Equals
@@ -86,10 +86,9 @@ def _plan(job: Job) -> None:
 def run_and_report(job: Job, options: ShownOptions) -> None:
     """Do a merge, a set or a join, and print its report on standard error. Raises GpumergeError."""
     from gpumerge_cli.engine.resources import seconds_since_start
-    from gpumerge_cli.formats.output_stream import is_terminal
     from gpumerge_cli.results.run import MergeReport
 
-    with progress_bar(options.progress and not options.quiet and not is_terminal(job.output.name)) as advance:
+    with progress_bar(wants_bar(job, options)) as advance:
         measured = run_job(job, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
     assert isinstance(measured, MergeReport)
     if not options.quiet:

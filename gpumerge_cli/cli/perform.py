@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
+    from gpumerge_cli.cli.options.groups import ShownOptions
     from gpumerge_cli.engine.executor import Executor
     from gpumerge_cli.engine.job import Job
-    from gpumerge_cli.results.run import CheckReport, InputFile, JobReport
+    from gpumerge_cli.results.run import InputFile, JobReport
 
 
 @contextmanager
@@ -28,6 +30,28 @@ def progress_bar(wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
         yield advance
 
 
+def wants_bar(job: Job, options: ShownOptions) -> bool:
+    """Whether a job's progress is shown: not beside items that a user types, or that leave through a descriptor.
+
+    Such items may be on the terminal, or another program that shows them may, as a pager.
+    """
+    if options.quiet or not options.progress:
+        return False
+    typed = "-" in job.inputs and sys.stdin is not None and sys.stdin.isatty()
+    return not typed and (job.operation.kind == "check" or _is_file(job.output.name))
+
+
+def _is_file(name: str) -> bool:
+    """Whether an output is a file, under its name or as the descriptor that the name stands for."""
+    from gpumerge_cli.formats.output_stream import descriptor_named
+
+    try:
+        number = descriptor_named(name)
+        return number is None or stat.S_ISREG(os.fstat(number).st_mode)
+    except (AttributeError, OSError, ValueError):  # no standard output, or one without a descriptor
+        return False
+
+
 def run_job(
     job: Job,
     *,
@@ -40,22 +64,23 @@ def run_job(
 
     since_start: gives the seconds that the process has run. advance, settle, on_file: see engine.run.
     """
-    from gpumerge_cli.engine.run import run
-
     if job.operation.kind == "rank":
         from gpumerge_cli.cli.answers import write_answers
+        from gpumerge_cli.engine.rank import answer
 
-        return write_answers(job, lambda: run(job, settle=settle))
+        return write_answers(job, lambda: answer(job, settle))
+    from gpumerge_cli.engine.run import run
     from gpumerge_cli.report.write import MERGE_SUFFIXES, report_file
-    from gpumerge_cli.results.run import MergeReport
+    from gpumerge_cli.results.run import CheckReport, MergeReport
 
     with report_file(job.report, MERGE_SUFFIXES) as write:
         with executor_of(job) as executor:
-            measured: MergeReport | CheckReport = run(
+            measured = run(
                 job, since_start=since_start(), advance=advance, settle=settle, on_file=on_file, executor=executor
             )
-        if not isinstance(measured, MergeReport):  # a check has no file for its report
+        if isinstance(measured, CheckReport):  # which has no file
             return measured
+        assert isinstance(measured, MergeReport), "questions about ranks are answered above"
         try:
             write(measured)
         except OutputError as error:

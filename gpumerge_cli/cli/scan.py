@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -9,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpumerge_cli.cli.options.commands import COMMANDS
-from gpumerge_cli.cli.options.model import Command, Option
+from gpumerge_cli.cli.options.model import Command, Option, Written
 from gpumerge_cli.cli.values import OptionValue, read_values, unknown_option
 from gpumerge_cli.errors import UsageError
 
@@ -22,7 +23,7 @@ ENDING = ("help", "version", "show-completion")
 _MOST_NAMED = 8
 """Options that the error for an ambiguous beginning names."""
 _GNU = "sort"
-"""The command whose options are GNU's: no --no-NAME, and only GNU's own long names may be shortened."""
+"""The command whose options are GNU's: no --no-NAME, and a beginning is unique if it is among GNU's own names."""
 
 
 class Operand(NamedTuple):
@@ -59,12 +60,17 @@ def read_words(row: Command, words: Sequence[str], settings: Settings | None = N
     InputError for a file of settings.
     """
     option_values: list[OptionValue] = []
-    operands: list[str] = []
+    files: list[tuple[str, Option | None]] = []
+    going_on: Option | None = None
     for one in scan(row, deque(words)):
         if isinstance(one, Operand):
-            operands.append(one.text)
+            going_on = None if one.behind else going_on
+            files.append((one.text, going_on))
+            _take_value(files, option_values)
         else:
             option_values.append(one)
+            going_on = one.option if _goes_on(one.option, one.value) else None
+    operands = [text for text, _ in files]
     if any(one.option.name in ENDING for one in option_values):
         return None
     most = sum(len(operands) if argument.many else 1 for argument in row.arguments)
@@ -74,6 +80,23 @@ def read_words(row: Command, words: Sequence[str], settings: Settings | None = N
         if argument.required and not operands:
             raise UsageError(f"{argument.metavar} is missing", way_out=f"see {row.path} --help")
     return read_values(row, option_values, operands, settings)
+
+
+def _goes_on(option: Option, value: Written) -> bool:
+    return option.goes_on != "" and isinstance(value, str) and re.fullmatch(option.goes_on, value, re.ASCII) is not None
+
+
+def _take_value(files: list[tuple[str, Option | None]], option_values: list[OptionValue]) -> None:
+    """Take the first of more than two operands for a value if it may be one, as coreutils' join does.
+
+    files: operands, each with the option of which it may be a value, see Option.goes_on.
+    """
+    for at, (text, option) in enumerate(files[:2] if len(files) > 2 else ()):
+        if option is not None:
+            if _goes_on(option, text):
+                option_values.append(OptionValue(option, text, option.names[-1]))
+                del files[at]
+            return
 
 
 def last_value(row: Command, words: Sequence[str], option: Option, *, posix: bool = False) -> str | bool | None:
@@ -139,40 +162,41 @@ def _long_names(row: Command) -> Mapping[str, tuple[Option, bool]]:
     for option in row.options:
         longs = [name for name in option.names if name.startswith("--")]
         found.update(dict.fromkeys(longs, (option, True)))
+        off = [*option.off_names]
         if row.name != _GNU and not option.takes_value and option.name not in ENDING:
-            off = [*option.off_names, *(f"--no-{name[2:]}" for name in longs)]
-            found.update(dict.fromkeys(off, (option, False)))
+            off += [f"--no-{name[2:]}" for name in longs]
+        found.update(dict.fromkeys(off, (option, False)))
     return found
 
 
 def _completed(row: Command, written: str) -> str:
-    """The long name that begins as `written`. Raises UsageError if it is not clear which option is meant."""
-    found = {name: meant for name, meant in _shortened(row).items() if name.startswith(written)}
+    """The long name that begins as `written`: only names that coreutils has may be shortened, see Option.gnu.
+
+    Raises UsageError for another beginning, or if it is not clear which option is meant.
+    """
+    found = {name: meant for name, meant in _long_names(row).items() if name.startswith(written)}
+    short = {name: option for name, (option, _) in found.items() if name == f"--{option.gnu_name}"}
+    if row.name == _GNU and short:
+        found = {name: found[name] for name in short}
     meant = {*found.values()}
     if len(meant) > 1:
         more = ", ..." * (len(found) > _MOST_NAMED)
         way_out = f"write one of {', '.join([*found][:_MOST_NAMED])}{more}"
         raise UsageError(f"{written} is ambiguous", way_out=way_out)
-    if not meant or _is_of_another(row, written, *meant):
+    if not meant or _is_of_another(written, *meant):
         raise unknown_option(row, written)
-    return next(iter(found))
+    if not short:
+        raise UsageError(f"there is no option {written}", way_out=f"write {next(iter(found))}")
+    return next(iter(short))
 
 
-def _shortened(row: Command) -> Mapping[str, tuple[Option, bool]]:
-    """The long names that may be shortened while they stay unique."""
-    if row.name != _GNU:
-        return _long_names(row)
-    gnu = sorted((f"--{option.gnu_name}", (option, True)) for option in row.options if option.gnu_name)
-    return dict(gnu)
-
-
-def _is_of_another(row: Command, written: str, meant: tuple[Option, bool]) -> bool:
+def _is_of_another(written: str, meant: tuple[Option, bool]) -> bool:
     """Whether an option of any command has this whole name and is written in the same way.
 
     It must not be taken for the beginning of another name: `union --head 3` does not mean --header 3.
     """
     others = (other for one in COMMANDS for other in one.options if written in other.names)
-    return row.name != _GNU and any(other.takes_value == meant[0].takes_value for other in others)
+    return any(other.takes_value == meant[0].takes_value for other in others)
 
 
 def _next(row: Command, option: str, left: deque[str]) -> str:

@@ -12,9 +12,9 @@ from gpumerge_cli.cli.comparing import run_comparison
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import margin_of, record_options, resources
 from gpumerge_cli.cli.key_sources import with_parameters
-from gpumerge_cli.cli.messages import print_message
+from gpumerge_cli.cli.messages import print_message, tell_of_suffix
 from gpumerge_cli.cli.notices import notices
-from gpumerge_cli.cli.perform import check_report_place, progress_bar, run_job
+from gpumerge_cli.cli.perform import check_report_place, progress_bar, run_job, wants_bar
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import DisorderError, UsageError
@@ -155,9 +155,11 @@ def _merge(command: SortCommand) -> int:
 def _perform(command: SortCommand) -> int:
     from gpumerge_cli.engine.resources import seconds_since_start
 
-    options = command.options
-    with progress_bar(options.progress and not options.quiet) as advance:
-        measured = run_job(_job(command), since_start=seconds_since_start, advance=advance, settle=ignore_signals)
+    options, job = command.options, _job(command)
+    with progress_bar(wants_bar(job, options)) as advance:
+        measured = run_job(job, since_start=seconds_since_start, advance=advance, settle=ignore_signals)
+    if not options.quiet:
+        tell_of_suffix(job)
     if options.verbose and not options.quiet:
         from gpumerge_cli.report.terminal import show_report
         from gpumerge_cli.results.run import MergeReport

@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import gpumerge_cli
 from gpumerge_cli.cluster.folder import remove_stale_folders
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ class LocalWorkers:
             raise
 
     def _started(self, number: int) -> subprocess.Popen[bytes]:
-        package = str(Path(gpumerge_cli.__file__).parent.parent)
+        package = str(Path(__file__).parents[2])
         words = [
             sys.executable, "-c", _START, package, self._address, "--name", str(number), "--no-nanny",
             "--nthreads", str(self._threads), "--memory-limit", "0", "--no-dashboard",

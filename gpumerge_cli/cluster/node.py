@@ -235,10 +235,9 @@ def probe(packed: PackedShipment, dask_worker: Any = None) -> WorkerStatus | Gpu
             _await(shipment.folder, "the folder for temporary files", "name one with -T that all machines see")
             if not os.access(shipment.folder, os.W_OK | os.X_OK):
                 raise _unwritten(shipment.folder)
-        backend = select.host()
-        host = socket.gethostname()
+        select.host()  # raises for a library that cannot be loaded
         threads, memory = worker_threads(dask_worker), worker_memory(dask_worker)
-        return WorkerStatus(__version__, host, threads, memory, has_gpu(dask_worker), backend.info().name)
+        return WorkerStatus(socket.gethostname(), threads, memory, has_gpu(dask_worker))
     except GpumergeError as error:
         return error
 

@@ -97,8 +97,6 @@ class PackedShipment:
 class WorkerStatus:
     """A worker that is able to do the tasks of a run."""
 
-    version: str
-    """That of its gpumerge."""
     host: str
     """The name of its machine."""
     threads: int
@@ -107,8 +105,6 @@ class WorkerStatus:
     """Bytes that its chunks may take."""
     gpu: bool
     """Whether it has a GPU to use."""
-    device: str
-    """The name of its processor."""
 
 
 @dataclass

@@ -21,6 +21,7 @@ from gpumerge_cli.engine.resources import available_memory
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
 from gpumerge_cli.launch import Algorithm, KernelName, LaunchPolicy, SortPolicy, SortRequest
 from gpumerge_cli.results.compared import CCCL, BenchReport, BenchRow, Measured
+from gpumerge_cli.results.origin import origin_now
 from gpumerge_cli.units import format_bytes
 
 _SORTS: tuple[Algorithm, ...] = ("merge", "radix")
@@ -76,6 +77,7 @@ def measure_cases(
         environment(backend),
         effort.version,
         stopped,
+        origin=origin_now("bench of kernels and libraries"),
     )
 
 

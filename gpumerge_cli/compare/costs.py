@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import gpumerge_cli
 from gpumerge_cli.compare.write_speed import MAPPED, RESERVED, writing_seconds
 from gpumerge_cli.costs import BACKENDS, Costs
 from gpumerge_cli.dataclass import replace
@@ -103,7 +102,7 @@ def _writing(work: Path) -> dict[str, float]:
 def _gpumerge(*words: str) -> None:
     # Stages are distinguished only where merging does not write.
     environment = os.environ | {FORCED: "0"}
-    command = [sys.executable, "-P", "-c", _START, str(Path(gpumerge_cli.__file__).parent.parent), *words]
+    command = [sys.executable, "-P", "-c", _START, str(Path(__file__).parents[2]), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         raise GpumergeError(f"measuring failed: {done.stderr.strip().removeprefix('gpumerge: ')}")

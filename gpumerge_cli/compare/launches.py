@@ -7,7 +7,8 @@ from dataclasses import fields
 from itertools import combinations
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.variants.lookup import NAMES, variant_named
+from gpumerge_cli.backends.ladder import NAMES
+from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import KernelName, LaunchPolicy, LaunchRequest

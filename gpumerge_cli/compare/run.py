@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpumerge_cli.backends.compared import ComparedBackend, ComparedWorkspace
-from gpumerge_cli.backends.variants.lookup import NAMES
+from gpumerge_cli.backends.ladder import NAMES
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.compare.contest import Effort, contest, environment, with_ratios
 from gpumerge_cli.compare.file_sorts import whole_sorts
@@ -20,6 +20,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import ALGORITHMS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, check_recursion
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.results.compared import CompareReport
+from gpumerge_cli.results.origin import origin_now
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job
@@ -77,6 +78,7 @@ def _compared(
         rows=tuple(with_ratios(row, ceiling * row.nbytes / (2 * total), basic) for row in found.rows),
         environment=environment(backend),
         version=effort.version,
+        origin=origin_now("comparison of kernels and libraries"),
     )
 
 

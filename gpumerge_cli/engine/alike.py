@@ -1,4 +1,4 @@
-"""Checks that the inputs of one job go together: items of one type, and one header."""
+"""The check that the inputs of one job hold items of one type. See headers for lines."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from gpumerge_cli.formats.record_options import item_name
 if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
 
-_SHOWN = 60
-"""Characters of a header that messages show."""
-
 
 def same_items(sources: Sequence[Source], layouts: Sequence[Layout]) -> None:
     """Raise InputError if the items of a source are of another type than those of the first one."""
@@ -28,26 +25,6 @@ def same_items(sources: Sequence[Source], layouts: Sequence[Layout]) -> None:
                 where=source.name,
                 way_out="convert one of them: all inputs need one type",
             )
-
-
-def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
-    """Raise InputError if files, by name and header, have headers that differ; an empty file's differs from none.
-
-    layout: of the first file, whose format says which differences count.
-    """
-    given = [(name, header) for name, header in headers if header]
-    for name, header in given[1:]:
-        if not layout.format.same_header(header, given[0][1], layout.items):
-            raise InputError(
-                f"its header {_shown_header(header)} differs from that of {given[0][0]}, {_shown_header(given[0][1])}",
-                where=f"{name}:1",
-                way_out="give all files the same columns and header, or join them by a key with gpumerge join",
-            )
-
-
-def _shown_header(header: bytes) -> str:
-    text = header.rstrip(b"\r\n\0").decode("utf-8", "replace").removeprefix("\ufeff")
-    return repr(text[:_SHOWN]) + ("..." if len(text) > _SHOWN else "")
 
 
 def _same(dtype: Dtype | None, first: Dtype | None) -> bool:

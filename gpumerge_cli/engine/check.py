@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from gpumerge_cli import __version__
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.engine.alike import same_headers
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.disorder import JoinContext, disorder_error
 from gpumerge_cli.engine.executor import Executor, JobTeam, run_pass
 from gpumerge_cli.engine.faults import fault_error
+from gpumerge_cli.engine.headers import same_headers
 from gpumerge_cli.engine.inputs import Inputs, layouts_of, open_inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local import LOCAL
@@ -30,6 +30,7 @@ from gpumerge_cli.formats.naming import check_input, known_size
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, item_blocks
+from gpumerge_cli.results.origin import origin_now
 from gpumerge_cli.results.run import CheckReport, InputFile
 from gpumerge_cli.urls import is_url
 
@@ -60,7 +61,8 @@ def check_order(
     if wrong:
         raise _final_error(wrong, len(job.inputs), reported=on_file is not None)
     items, nbytes = sum(file.items for file in files), sum(file.nbytes for file in files)
-    return CheckReport(tuple(files), items, nbytes, time.perf_counter() - started, __version__)
+    seconds = time.perf_counter() - started
+    return CheckReport(tuple(files), items, nbytes, seconds, __version__, origin_now(job.description))
 
 
 def _final_error(wrong: Sequence[InputError], checked: int, *, reported: bool) -> GpumergeError:

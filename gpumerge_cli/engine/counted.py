@@ -15,6 +15,7 @@ from gpumerge_cli.order.kinds import Order
 
 _BLOCK = 1 << 20
 """Bytes of lines that get their numbers at once. This takes some 40 times as much memory if they are short."""
+_RETURN = 13
 _POWERS = 10 ** np.arange(1, 19, dtype=np.int64)
 
 
@@ -23,7 +24,7 @@ class CountedLines:
 
     def __init__(self, workspace: CountingWorkspace, margin: Margin, order: Order) -> None:
         self._workspace = workspace
-        self._end, self._ahead = order.end[0], margin.count == "ahead"
+        self._end, self._ahead, self._separator = order.end[0], margin.count == "ahead", margin.separator
         self._numbers = np.asarray(workspace.equals()).view(np.int64)
         self.counts, self.dropped, self.spans = workspace.counts, workspace.dropped, workspace.spans
         blocks = (self._numbers[at : at + _BLOCK] for at in range(0, len(self._numbers), _BLOCK))
@@ -44,7 +45,7 @@ class CountedLines:
     def _widths(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """The bytes of the text added to each line."""
         digits = 1 + np.searchsorted(_POWERS, numbers, "right")
-        return 1 + (np.maximum(digits, 7) if self._ahead else digits)
+        return 1 + (np.maximum(digits, 7) if self._ahead and not self._separator else digits)
 
     def _beside(self, lines: Bytes, lengths: NDArray[np.int64], numbers: NDArray[np.int64]) -> Bytes:
         """The lines, each with its text at its begin, or ahead of its end."""
@@ -52,7 +53,10 @@ class CountedLines:
         if self._ahead:
             which, pieces = [True, False], [widths, lengths]
         else:
-            which, pieces = [False, True, False], [lengths - 1, widths, np.ones_like(lengths)]
+            tails = np.ones_like(lengths)
+            if self._separator:
+                tails[lengths > 1] += lines[(np.cumsum(lengths) - 2)[lengths > 1]] == _RETURN
+            which, pieces = [False, True, False], [lengths - tails, widths, tails]
         is_text = np.repeat(np.tile(which, len(lengths)), np.stack(pieces, 1).reshape(-1))
         out = np.empty(len(is_text), np.uint8)
         out[is_text] = self._texts(numbers)
@@ -60,7 +64,10 @@ class CountedLines:
         return out
 
     def _texts(self, numbers: NDArray[np.int64]) -> Bytes:
-        form = b"%7d " if self._ahead else b"\t%d"
+        between = self._separator.replace(b"%", b"%%")
+        form = between + b"%d" if between else b"\t%d"
+        if self._ahead:
+            form = b"%d" + between if between else b"%7d "
         different, places = np.unique(numbers, return_inverse=True)  # few, as most are small
         texts = [form % number for number in different.tolist()]
         return np.frombuffer(b"".join([texts[place] for place in places.tolist()]), np.uint8)

@@ -7,7 +7,16 @@ from functools import partial
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.headers import is_header
-from gpumerge_cli.engine.hints import encoding_hint, is_headed, is_torn, join_hint, mark_hint, order_hint, table_hint
+from gpumerge_cli.engine.hints import (
+    encoding_hint,
+    has_common_header,
+    is_headed,
+    is_torn,
+    join_hint,
+    mark_hint,
+    order_hint,
+)
+from gpumerge_cli.engine.table_hints import table_hint
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.native.comparison import Comparison, key_bounds
@@ -26,8 +35,8 @@ class JoinContext:
     """Sorts the file for the join."""
     other: tuple[Source, Order]
     """The other file, opened, and its order."""
-    options: Callable[[Order], str]
-    """Gives the options of the join for another order of the file."""
+    proposal: Callable[[Order], str]
+    """Gives the way out for another order that both files are in, which is that of this file."""
 
 
 def disorder_error(
@@ -61,10 +70,14 @@ def disorder_error(
     holds = partial(_decides_alike, here, ahead, by)
     if not way_out and join is not None and by is not None:
         ordered = [(source, order), join.other]
-        way_out = join_hint([one for one, _ in ordered], [its for _, its in ordered], by, first_in, holds, join.options)
+        way_out = join_hint(
+            [one for one, _ in ordered], [its for _, its in ordered], by, first_in, holds, join.proposal
+        )
     if not way_out and not equal and known and join is None:
         way_out = order_hint(sources, order, by, first_in, [other for other in order.meant(by) if holds(other)])
     way_out = way_out or mark_hint(source)
+    if not way_out and known and join is None and has_common_header(sources, order):
+        way_out = "line 1 is a header: add --header 1"
     if not way_out and is_torn(source, order):
         way_out = "if it is CSV, whose quotes enclose ends of lines, add --csv; else sort it first"
     if not way_out:

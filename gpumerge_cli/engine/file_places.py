@@ -8,6 +8,7 @@ from bisect import bisect, insort
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.line_source import EndedSource, LineSource
+from gpumerge_cli.plan import Chunk, FileChunk
 
 _BLOCK = 1 << 20
 
@@ -42,6 +43,13 @@ class FilePlaces:
         held = source.held if isinstance(source, EndedSource) else source.size
         origin = _origin_of(source)
         return min(self.ahead(number, position), held if origin is None else origin)
+
+    def piece(self, chunk: Chunk) -> FileChunk:
+        """A chunk of the sources as it lies in the files, and in the output."""
+        ends = list(enumerate(chunk.ranges))
+        start, stop = (sum(self.ahead(number, low_high[at]) for number, low_high in ends) for at in (0, 1))
+        ranges = tuple((self.place(number, low), self.place(number, high)) for number, (low, high) in ends)
+        return FileChunk(ranges, start, stop - start)
 
 
 def _origin_of(source: Source) -> int | None:

@@ -1,13 +1,19 @@
-"""Headers that no option names: a first line of words above lines that hold numbers."""
+"""Headers: those of several files, which must be the same; and those that no option names, above lines with numbers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.format import Layout
 
 _LOOKED_AT = 20
 """Lines that tell."""
 _DELIMITERS = (b"\t", b",", b";", b"|")
+_SHOWN = 60
+_TAB = 9
 _NUMBER = re.compile(rb"[+-]?\.?[0-9]")
 
 
@@ -38,3 +44,51 @@ def _fields(line: bytes, first: bytes) -> list[bytes]:
     """The fields of a line, without quotes, between what separates those of `first`."""
     delimiter = next((each for each in _DELIMITERS if each in first), None)
     return [field.strip(b'" \r') for field in line.split(delimiter)]
+
+
+def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
+    """Raise InputError if files, by name and header, have headers that differ; an empty file's differs from none.
+
+    layout: of the first file, whose format says which differences count.
+    """
+    given = [(name, header) for name, header in headers if header]
+    for name, header in given[1:]:
+        first_name, first = given[0]
+        if layout.format.same_header(header, first, layout.items):
+            continue
+        why = _difference(header, first, layout)
+        shown, first_shown = _shown(header, first)
+        way_out = "give all files the same columns and header, or join them by a key with gpumerge join"
+        raise InputError(
+            f"its header {shown} differs {f'only by {why} ' if why else ''}from that of {first_name}, {first_shown}",
+            where=f"{name}:1",
+            way_out="change one of them: names of columns are compared by all their bytes" if why else way_out,
+        )
+
+
+def _difference(header: bytes, other: bytes, layout: Layout) -> str:
+    """The trifle by which two headers differ: "case", "blanks" or both; "" if there is more to it."""
+    blanks = b" " if layout.items.line_order.separator == _TAB else b" \t"
+    changes: dict[str, Callable[[bytes], bytes]] = {
+        "case": _without_case,
+        "blanks": lambda text: text.translate(None, blanks),
+        "case and blanks": lambda text: _without_case(text.translate(None, blanks)),
+    }
+    same = partial(layout.format.same_header, items=layout.items)
+    return next((why for why, change in changes.items() if same(change(header), change(other))), "")
+
+
+def _without_case(header: bytes) -> bytes:
+    return header.decode("utf-8", "surrogateescape").casefold().encode("utf-8", "surrogateescape")
+
+
+def _shown(header: bytes, other: bytes) -> tuple[str, str]:
+    """Two headers in short, from a little ahead of their first difference if they are long."""
+    texts = [text.rstrip(b"\r\n\0").decode("utf-8", "replace").removeprefix("\ufeff") for text in (header, other)]
+    common = next((at for at, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
+    start = common - _SHOWN // 4 if max(map(len, texts)) > _SHOWN and common > _SHOWN // 2 else 0
+    first, second = (
+        "..." * (start > 0) + repr(text[start : start + _SHOWN]) + "..." * (len(text) > start + _SHOWN)
+        for text in texts
+    )
+    return first, second

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol
 
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.engine.alike import same_headers, same_items
+from gpumerge_cli.engine.alike import same_items
 from gpumerge_cli.engine.reading_progress import Advance, ReadingProgress, is_packed
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import UsageError
@@ -202,6 +202,7 @@ def open_inputs(
         prepared = _prepared(sources, first, stack, stopwatch, openings)
         inputs = Inputs(prepared.sources, prepared.order, first, dtype, prepared.written, openings.rest, tuple(names))
         if any(isinstance(source, LineSource) for source in inputs.sources):
+            from gpumerge_cli.engine.headers import same_headers
             from gpumerge_cli.engine.line_warnings import warn_about_lines
 
             if alike:

@@ -13,8 +13,10 @@ from gpumerge_cli.formats.items import Items
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.record_joins import JoinRules
+from gpumerge_cli.urls import shown
 
 Kind = Literal["merge", "sort", "check", "rank"]
+_MOST_NAMED = 3
 BackendChoice = Literal["auto", "gpu", "cpu"]
 
 
@@ -86,6 +88,11 @@ class Operation:
         """Whether all items that compare equal must lie in one chunk."""
         return self.equals.groups or self.margin is not None
 
+    @property
+    def title(self) -> str:
+        """`name`, or the word for what it does: "merge", "sort", "check", "rank", "union", "join"."""
+        return self.name or (self.equals.name_of_set if self.kind == "merge" else self.kind)
+
 
 @dataclass(frozen=True)
 class Destination:
@@ -147,3 +154,10 @@ class Job:
     resources: Resources = field(default_factory=Resources)
     report: str | None = None
     """The file for its report."""
+
+    @property
+    def description(self) -> str:
+        """Its work in words: "merge of a.txt, b.txt to c.txt"."""
+        names = [*self.inputs[:_MOST_NAMED], *([f"{len(self.inputs)} files in all"] * (len(self.inputs) > _MOST_NAMED))]
+        to = "" if self.operation.kind == "check" else f" to {shown(self.output.name)}"
+        return f"{self.operation.title} of {', '.join(map(shown, names))}{to}"

@@ -14,12 +14,10 @@ from gpumerge_cli.formats.base import Source
 from gpumerge_cli.native.comparison import Comparison, is_invalid, key_bounds
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import RowOrder
-from gpumerge_cli.order.rules import SEPARATOR, LineKey, LineOrder
+from gpumerge_cli.order.rules import BLANKS, MARK, LineKey, LineOrder
 
 Keys = tuple[bytes, ...]
 """The keys of one line, without quotes."""
-_BLANKS = b" \t\n"
-_MARK = bytes([SEPARATOR])
 
 
 def line_keys(order: Order) -> LineKeys | None:
@@ -62,7 +60,7 @@ class LineKeys:
         found = []
         for number, (key, field) in enumerate(zip(rules.keys, fields, strict=True)):
             parts = split_fields(text, field) if self._spans(key) else [field]
-            value = _MARK.join(parse_bytes(text, part) for part in parts)
+            value = MARK.join(parse_bytes(text, part) for part in parts)
             if value and not is_number_like(key, value):
                 getLogger("gpumerge").warning(
                     "gpumerge: warning: --of '%s': the key %s by %s is not a %s",
@@ -71,7 +69,7 @@ class LineKeys:
             if key.kind.typed and is_invalid(_order_of_keys(key), 0, value):
                 named = f"the key {self._order.quoted(value)} by {self._order.key_option(number)}"
                 raise UsageError(f"--of '{printable(text)}': {named} is no {key.kind.noun}", way_out="write one")
-            if self._begins_with_blank(key) and value and value[:1] not in _BLANKS:
+            if self._begins_with_blank(key) and value and value[:1] not in BLANKS:
                 value = b" " + value
             found.append(value)
         return tuple(found)
@@ -91,10 +89,10 @@ class LineKeys:
         return ahead, [_first(source, at, lambda line: self.compare(line, wanted) <= 0) for source, at in places]
 
     def _format_key(self, key: LineKey, value: bytes) -> str:
-        if self._begins_with_blank(key) and value[:1] == b" " and value[1:2] not in _BLANKS:
+        if self._begins_with_blank(key) and value[:1] == b" " and value[1:2] not in BLANKS:
             value = value[1:]
         if self._spans(key):
-            return format_fields([escaped_text(part) for part in value.split(_MARK)])
+            return format_fields([escaped_text(part) for part in value.split(MARK)])
         return escaped_text(value)
 
     def _key(self, number: int, key: LineKey, line: bytes) -> bytes:
@@ -102,7 +100,7 @@ class LineKeys:
         value = line[begin:end]
         if self._rules.quoted:
             value = value.replace(b'""', b'"')
-        return value.lstrip(_BLANKS) if key.kind.skips_blanks and not self._is_line else value
+        return value.lstrip(BLANKS) if key.kind.skips_blanks and not self._is_line else value
 
     def _begins_with_blank(self, key: LineKey) -> bool:
         """Whether all keys that are not empty begin with a blank, as fields do that blanks separate."""

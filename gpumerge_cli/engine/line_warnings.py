@@ -15,11 +15,10 @@ from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.rules import LineKey, LineOrder
+from gpumerge_cli.order.rules import MARK, LineKey, LineOrder
 
 _LONG_SAMPLE = 1 << 16
 _SHOWN = 40
-_DIGITS = rb"\s*-?\.?[0-9]"
 _EXPONENT = rb"\s*-?[0-9]*\.?[0-9]+[eE][+-][0-9]+"
 
 
@@ -39,6 +38,7 @@ def warn_about_lines(sources: Sequence[Source], order: Order, items: Items) -> N
             warning = doubt_of(start, its, items.header_lines, plain=not source.marked)
             start = start.removeprefix(source.mark)
             warning = warning or key_warning(source, start, its) or exponent_warning(source, start, its)
+            warning = warning or open_key_warning(source, start, its)
             if warning:
                 found.setdefault(warning, []).append(source.name)
     warning = header_warning(sources, orders, joined=others is not None)
@@ -96,6 +96,29 @@ def exponent_warning(source: LineSource, start: bytes, order: Order) -> str:
             begin, end = key_bounds(order, number, line)
             if re.match(_EXPONENT, line[begin:end]):
                 return "its keys have exponents, as 1e-05 has, which n does not read; compare by g in place of n"
+    return ""
+
+
+def open_key_warning(source: LineSource, start: bytes, order: Order) -> str:
+    """A warning if a key of CSV has letters and no end, as -k 2r, and so is of several fields; "" for others.
+
+    start: the beginning of the file.
+    """
+    records = order.text.of_records if order.text is not None and not order.text.quoted else None
+    for key in () if records is None else records.keys:
+        bare = LineKey(start_field=key.start_field, start_char=key.start_char)
+        by_letters = key.whole and replace(key, reverse=False) != bare  # as -f alone makes
+        if key.end_field is not None or key.kind.begins is not None or key == bare or by_letters:
+            continue
+        line = next(_samples(source, start, order.end), b"")
+        number = key.start_field + 1
+        if line.count(MARK) > number:  # ahead of each field
+            alone = replace(key, end_field=key.start_field)
+            ways = [alone.option_text]
+            if not key.start_char:
+                ways.append(replace(alone, name=str(number)).option_text)
+            text = key.option_text if not key.whole else f"-k 1{'r' * key.reverse}"
+            return f"{text} is all fields from {number} on; for field {number} alone, write {' or '.join(ways)}"
     return ""
 
 

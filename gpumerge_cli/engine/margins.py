@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.output import refuse_inputs, same_output
-from gpumerge_cli.order.equals import Margin
+from gpumerge_cli.order.equals import SETS, Margin
 
 
-def check_margin(margin: Margin, inputs: Inputs) -> None:
-    """Raise UsageError for items to which no text can be added."""
+def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
+    """The margin, and the inputs as they are written with it. Raises UsageError for items that take no text."""
     if margin.count == "apart":
-        return
+        return margin, inputs
+    column = None
+    if margin.count is not None:
+        column = inputs.layout.format.counted(margin, inputs.head, inputs.order, inputs.written)
+    if column is not None:
+        return column.margin, replace(inputs, new_head=column.head, written=column.written)
     if inputs.order.item_word != "line":
         counts = "write the counts to a file of their own with --count-to"
         beside = "the columns hold" if margin.count is None else "--count writes beside"
         raise UsageError(
             f"{beside} plain lines of text, and this file is {inputs.layout.format.word}",
             where=inputs.sources[0].name,
-            way_out="use union, intersect, difference or symmetric" if margin.count is None else counts,
+            way_out=f"use {', '.join(SETS[:-1])} or {SETS[-1]}" if margin.count is None else counts,
         )
+    return margin, inputs
 
 
 def counts_file(margin: Margin, job: Job) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Any
 
@@ -20,7 +20,7 @@ from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.part_names import MOST_PARTS
 from gpumerge_cli.native.comparison import key_by
 from gpumerge_cli.native.cuts import Cuts
-from gpumerge_cli.plan import Chunk, Planner
+from gpumerge_cli.plan import FileChunk, Planner
 from gpumerge_cli.units import parse_quantile
 
 
@@ -75,7 +75,7 @@ class Answers:
     """The number of items; None if it was not counted: lines are counted only if an answer needs it."""
     ranks: tuple[RankAnswer, ...] = ()
     items: tuple[ItemAnswer, ...] = ()
-    parts: tuple[Chunk, ...] = ()
+    parts: tuple[FileChunk, ...] = ()
     item_bytes: int = 0
     """Bytes of an item; 0 for lines."""
     heading: str = "item"
@@ -117,7 +117,7 @@ class Answers:
         """The item as JSON has it."""
         return item if self.texts else plain_item(item)
 
-    def _part(self, part: Chunk) -> dict[str, Any]:
+    def _part(self, part: FileChunk) -> dict[str, Any]:
         values: dict[str, Any] = {
             "offset": part.offset,
             "nbytes": part.nbytes,
@@ -138,8 +138,8 @@ def plain_item(text: str) -> int | float | str:
     return value if type(value) in (int, float) and text not in ("NaN", "Infinity", "-Infinity") else text
 
 
-def answer(job: Job) -> Answers:
-    """Answer all questions of the job. Reads as little as they need; see engine.ranks.
+def answer(job: Job, settle: Callable[[], None] = lambda: None) -> Answers:
+    """Answer all questions of the job. Reads as little as they need; see engine.ranks. settle: see engine.run.
 
     Raises UsageError for a rank that the merge has not, or an item that cannot be of the inputs, InputError,
     DisorderError if items next to a cut are not in order.
@@ -160,7 +160,7 @@ def answer(job: Job) -> Answers:
         for source in inputs.sources:
             source.check_unchanged()
         item_bytes = inputs.order.item_bytes
-        return Answers(
+        answers = Answers(
             tuple(source.name for source in inputs.sources),
             inputs.order.describe(),
             not is_number(inputs.order),
@@ -172,6 +172,8 @@ def answer(job: Job) -> Answers:
             item_heading(inputs.order) if search.keys is None else search.keys.heading,
             search.keys is not None,
         )
+    settle()
+    return answers
 
 
 class _Search:
@@ -225,12 +227,12 @@ class _Search:
         counts, offsets = self._row(low)
         return ItemAnswer(printable(text), low.rank, high.rank, counts, self._row(high)[0], offsets)
 
-    def parts(self, number: int) -> list[Chunk]:
+    def parts(self, number: int) -> list[FileChunk]:
         """Even parts of the merge. Their ranges end where the files do."""
         parts = Planner(self._inputs.sources, self._inputs.order).parts(number)
         for part in parts[1:]:
             _checked_source([low for low, _ in part.ranges], self._inputs)
-        return [self._in_files(part) for part in parts]
+        return [self._places.piece(part) for part in parts]
 
     def _bounds(self, wanted: bytes | Keys) -> tuple[Sequence[int], Sequence[int]]:
         if isinstance(wanted, bytes):
@@ -241,12 +243,6 @@ class _Search:
     def _row(self, cut: RankCut) -> tuple[tuple[int, ...], tuple[int, ...]]:
         positions = cut.positions.tolist()
         return tuple(cut.counts.tolist()), tuple(map(self._places.place, range(len(positions)), positions))
-
-    def _in_files(self, part: Chunk) -> Chunk:
-        """A part with its ranges in the files and its offset in the output."""
-        place, ends = self._places.place, list(enumerate(part.ranges))
-        offset = sum(self._places.ahead(number, low) for number, (low, _) in ends)
-        return Chunk(tuple((place(number, low), place(number, high)) for number, (low, high) in ends), offset)
 
 
 def _checked_source(positions: Sequence[int], inputs: Inputs) -> int | None:

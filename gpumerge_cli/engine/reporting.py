@@ -16,6 +16,7 @@ from gpumerge_cli.engine.outcome import LaunchInfo, Outcome, WorkerLog
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.resources import cores, peak_memory
 from gpumerge_cli.measure import COMPILE
+from gpumerge_cli.results.origin import origin_now
 from gpumerge_cli.results.run import Ceiling, KindReport, MergeReport, Stage, WorkerReport, bounded
 
 _STAGES = (
@@ -73,10 +74,11 @@ def make_report(
         stages=tuple(Stage(total.name, total.seconds, total.nbytes) for total in totals if total.seconds > 0),
         peak_memory=peak_memory(),
         version=__version__,
+        origin=origin_now(job.description),
         timeline=stopwatch.timeline(),
         ceilings=_ceilings(backends, inputs.order.costs_as, outcome.workers),
         expected=expected.seconds if expected is not None else 0.0,
-        kind=operation.name or (operation.equals.name_of_set if merges else operation.kind),
+        kind=operation.title,
         worker_reports=tuple(map(_finished, outcome.logs)),
         kinds=_kinds(outcome.logs, expected),
         parts=output.parts(outcome) if job.output.parts is not None else (),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.dataclass import dataclass, replace
@@ -15,7 +15,7 @@ from gpumerge_cli.engine.inputs import Inputs, open_inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.launches import policy_of
 from gpumerge_cli.engine.local import LOCAL
-from gpumerge_cli.engine.margins import check_margin, counts_file
+from gpumerge_cli.engine.margins import counts_file, prepared_margin
 from gpumerge_cli.engine.memory import check_memory
 from gpumerge_cli.engine.outcome import Outcome, sort_outcome
 from gpumerge_cli.engine.output import Output, output_names
@@ -31,11 +31,15 @@ from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.plan import Chunk, Plan, Planner, even_edges, plan_in_spans
-from gpumerge_cli.results.run import InputFile, MergeReport
+from gpumerge_cli.plan import Chunk, FileChunk, Plan, Planner, even_edges, plan_in_spans
+from gpumerge_cli.results.run import CheckReport, InputFile, MergeReport
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.disorder import JoinContext
+    from gpumerge_cli.engine.rank import Answers
+
+    JobResult = MergeReport | CheckReport | Answers
+    """CheckReport for a check, Answers for questions about ranks, MergeReport for all other jobs."""
 
 
 def run(
@@ -46,10 +50,8 @@ def run(
     settle: Callable[[], None] = lambda: None,
     on_file: Callable[[InputFile | InputError], None] | None = None,
     executor: Executor = LOCAL,
-) -> Any:
-    """Merge or sort the inputs of the job to its output, which appears whole or not at all.
-
-    Returns a MergeReport. A check gives its CheckReport instead, and questions about ranks give their Answers.
+) -> JobResult:
+    """Do the job: merge or sort its inputs to its output, which appears whole or not at all; check; or answer.
 
     since_start: seconds the process had run before the call, for the report. advance: called with (bytes written, bytes
     in all) after every chunk, from any thread but one at a time; a sort counts every byte twice, once sorted and once
@@ -58,16 +60,14 @@ def run(
     counts the wrong ones then. executor: does the work; by default this process. Raises UsageError, InputError,
     DisorderError, OutputError, DeviceError, ClusterError; the output is then as it was, and no temporary file is left.
     """
+    if job.operation.kind == "rank":
+        from gpumerge_cli.engine.rank import answer
+
+        return answer(job, settle)
     if job.operation.kind == "check":
         from gpumerge_cli.engine.check import check_order
 
         return check_order(job, advance, on_file, executor)
-    if job.operation.kind == "rank":
-        from gpumerge_cli.engine.rank import answer
-
-        answers = answer(job)
-        settle()
-        return answers
     return _run_to_output(job, Clock(since_start), advance, settle, executor)
 
 
@@ -130,7 +130,9 @@ def _prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
 
         job, inputs = prepared(job, inputs)
     if operation.margin is not None:
-        check_margin(operation.margin, inputs)
+        margin, inputs = prepared_margin(operation.margin, inputs)
+        operation = replace(operation, margin=margin)
+        job = replace(job, operation=operation)
     check_memory(job, inputs)
     return job, replace(inputs, sources=inputs.sources[::-1]) if operation.turned else inputs
 
@@ -254,15 +256,17 @@ def _joining(work: Pass, number: int, join: Join) -> JoinContext:
     headers = [source.header.removeprefix(BOM) for source in work.sources if isinstance(source, LineSource)]
     headers = [line.rstrip(b"\r\n") for line in headers] if header and join.quoted else []
 
-    def options(order: Order) -> str:
-        return join.options_for(order.text.keys if order.text is not None else (), headers)
+    def proposal(order: Order) -> str:
+        return join.proposal(order.text.keys if order.text is not None else (), headers)
 
     command = f"gpumerge sort{' --header 1' * header} {join.sorting(number)}"
-    return JoinContext(command, (work.sources[1 - number], work.order_of(1 - number)), options)
+    return JoinContext(command, (work.sources[1 - number], work.order_of(1 - number)), proposal)
 
 
-def plan_files(job: Job) -> Plan:
+def plan_files(job: Job) -> Plan[FileChunk]:
     """The plan that a merge would follow. Opens and probes the inputs; writes nothing. Raises as run."""
+    from gpumerge_cli.engine.file_places import FilePlaces
+
     LOCAL.check_job(job)
     with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
         groups = job.operation.by_groups
@@ -270,4 +274,6 @@ def plan_files(job: Job) -> Plan:
         work = Pass.of(job, "merge", inputs, NullWriter())
         backend = team.backend
         chunk_bytes = team.chunk_budget(work, 1.0, backend, policy_of(backend, work)).chunk_bytes
-        return plan_in_spans(inputs.sources, inputs.order, chunk_bytes, groups=groups)
+        plan = plan_in_spans(inputs.sources, inputs.order, chunk_bytes, groups=groups)
+        places = FilePlaces(inputs)
+        return Plan(tuple(places.piece(chunk) for chunk in plan.chunks))

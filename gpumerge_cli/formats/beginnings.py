@@ -7,8 +7,8 @@ import re
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.codecs import CODECS
-from gpumerge_cli.formats.compressed import compression_of
-from gpumerge_cli.formats.foreign import FOREIGN
+from gpumerge_cli.formats.compressed import compression_of, suffix_of
+from gpumerge_cli.formats.foreign import FOREIGN, JSON
 from gpumerge_cli.formats.format import FORMATS
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.kinds import Order
@@ -48,13 +48,27 @@ def refuse_wide(name: str, start: bytes, *, in_fields: bool) -> None:
 
 
 def refuse_records(name: str, start: bytes) -> None:
-    """Raise InputError if bytes 0 are in `start`, the beginning of a file that only named fields say is CSV."""
-    if b"\0" in start:
+    """Raise InputError if bytes 0 are in `start`, the beginning of a file that only named fields say is CSV.
+
+    Text whose suffix says that it is text may hold some behind its first line.
+    """
+    first = start.partition(b"\n")[0]
+    suffix = suffix_of(name)
+    is_named = suffix != "" and any(one.holds == "lines" and suffix in one.suffixes for one in FORMATS.values())
+    is_text = is_named and bool(first.strip()) and b"\0" not in first
+    if b"\0" in start and not is_text:
         raise InputError(
             "it holds bytes 0, so it is not CSV, and the type of its records is not known",
             where=name,
             way_out="use --dtype with their fields, if it holds records",
         )
+
+
+def refuse_json(name: str, start: bytes) -> None:
+    """Raise InputError if `start` is how JSON begins, in a file that only named fields say is CSV."""
+    if re.match(rb'(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*"', start):
+        what = f"it holds {JSON.name}, whose fields are no keys"
+        raise InputError(what, where=name, way_out=JSON.way_out_for(name))
 
 
 def _kind(start: bytes, name: str, plain: bool) -> tuple[str, str] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import IO, Any, Protocol
 
 from gpumerge_cli.errors import GpumergeError, InputError, input_error
@@ -52,38 +52,21 @@ def open_reader(stream: IO[bytes], name: str) -> Reader:
     return reader
 
 
-class Beginning:
-    """The whole lines at the beginning of the compressed file `name`, read without a copy of the file.
+def unpacked(name: str) -> Generator[bytes, None, None]:
+    """The content of the compressed file `name` in pieces, decompressed as they are asked for.
 
-    size: their bytes, decompressed, at least 1 MiB if the file has more. Raises InputError, UsageError.
+    Raises InputError, UsageError.
     """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._data = b""
-        try:
-            with open(name, "rb") as raw, contextlib.closing(open_reader(raw, name)) as plain:
-                while more := plain.read(1 << 20):
-                    self._data += more
-                    if len(self._data) >= 1 << 20 and b"\n" in self._data:
-                        self._data = self._data[: self._data.rindex(b"\n") + 1]
-                        break
-        except GpumergeError:
-            raise
-        except Exception as error:
-            if isinstance(error, OSError) and error.errno:
-                raise input_error(error, name) from None
-            raise damaged(error, name) from None
-        self.size = len(self._data)
-
-    def read(self, position: int, count: int) -> bytes:
-        """The bytes there, fewer at the end."""
-        return self._data[position : position + count]
-
-    read_exactly = read
-
-    def close(self) -> None:
-        """Nothing is open."""
+    try:
+        with open(name, "rb") as raw, contextlib.closing(open_reader(raw, name)) as plain:
+            while piece := plain.read(1 << 20):
+                yield piece
+    except GpumergeError:
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno:
+            raise input_error(error, name) from None
+        raise damaged(error, name) from None
 
 
 def unpack(raw: IO[bytes], out: Writable, name: str, size: int, progress: Callable[[float], None]) -> None:

@@ -1,35 +1,36 @@
 """CSV: records whose keys are the values of fields, without quotes. Records become lines in one of three ways.
 
 - As they stand, if quotes enclose whole fields and no newlines: compiled code finds the fields. Nothing is copied.
-- With NUL behind each in place of its newline, if newlines lie within quotes.
+- With a byte behind each that no file holds, NUL if possible, in place of its newline, if newlines lie within quotes.
 - Else the standard library's parser takes records to pieces. A line is then the record, followed by each of its fields,
   with SEPARATOR between them and NUL behind.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
-from collections.abc import Callable, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial, reduce
 from itertools import chain, islice
 from operator import or_
 from typing import IO
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
-from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_records, refuse_wide
-from gpumerge_cli.formats.compressed import Beginning, compression_of
-from gpumerge_cli.formats.csv_parser import END, MARK, Parser, write_fields
-from gpumerge_cli.formats.csv_quotes import csv_shape_of, write_records
+from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_json, refuse_records, refuse_wide
+from gpumerge_cli.formats.csv_parser import Parser, write_fields
+from gpumerge_cli.formats.csv_quotes import absent_byte, csv_shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import BOM, LineSource
-from gpumerge_cli.formats.naming import open_input
-from gpumerge_cli.order.rules import NUL, SEPARATOR, LineKey, LineOrder
-from gpumerge_cli.urls import is_url
+from gpumerge_cli.formats.naming import beginning_of
+from gpumerge_cli.order.rules import END, MARK, NUL, SEPARATOR, LineKey, LineOrder
+from gpumerge_cli.units import format_bytes
 
 _COMMA = 0x2C
+_LONGEST_HEADER = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,10 @@ def records_of(
         return CsvRecords(copied, order_of_fields(order), without_fields)
     if shape.lines:
         return CsvRecords(list(sources), within, None)
-    copied = [_copied(source, number, write_records, order, progress) for number, source in enumerate(sources)]
-    return CsvRecords(copied, replace(within, terminator=NUL), with_newlines)
+    end = absent_byte([source.file for source in sources], separator)
+    write = partial(write_records, end=end)
+    copied = [_copied(source, number, write, order, progress, end) for number, source in enumerate(sources)]
+    return CsvRecords(copied, replace(within, terminator=end), partial(with_newlines, end=end))
 
 
 def separator_of(order: LineOrder) -> int:
@@ -109,20 +112,29 @@ def header_fields(name: str, items: Items) -> list[str] | None:
     Raises InputError if a file that is not empty has no such record, or is not CSV.
     """
     number, plain = items.header_lines, items.plain
-    packed = not plain and not is_url(name) and compression_of(name) != ""
-    file = Beginning(name) if packed else open_input(name, plain=plain)
-    try:
-        start = file.read(0, LOOKED_AT)
-        refuse(name, start, items)
+    with contextlib.closing(beginning_of(name, plain=plain)) as pieces:
+        start = next(pieces, b"")
+        if start == BOM:  # all that a pipe gave so far
+            start += next(pieces, b"")
+        refuse(name, start[:LOOKED_AT], items)
         if start in (b"", BOM):
             return None
-        parser = Parser(file, separator_of(items.line_order))
+        parser = Parser(name, _bounded(name, chain([start], pieces)), separator_of(items.line_order))
         records = chain.from_iterable(map(parser.records, parser.blocks))
         for _, fields in islice(records, number - 1, None):
             return [os.fsdecode(field) for field in fields]
-    finally:
-        file.close()
     raise InputError(f"it has fewer than {number} records", where=name, way_out="check --header")
+
+
+def _bounded(name: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces of a file as long as they may belong to a header: a device, or an open quote, may never end."""
+    count = 0
+    for piece in pieces:
+        yield piece
+        count += len(piece)
+        if count > _LONGEST_HEADER:
+            what = f"its header does not end within {format_bytes(_LONGEST_HEADER)}"
+            raise InputError(what, where=f"{name}:1", way_out="check its quotes and ends of lines")
 
 
 def same_fields(header: bytes, other: bytes, separator: int) -> bool:
@@ -137,6 +149,7 @@ def refuse(name: str, start: bytes, items: Items) -> None:
     refuse_wide(name, start, in_fields=True)
     if items.certainty == "implied":
         refuse_records(name, start)
+        refuse_json(name, start)
 
 
 def line_of_record(record: bytes, order: LineOrder) -> bytes:
@@ -163,9 +176,9 @@ def without_fields(lines: bytes) -> bytes:
     return b"".join(line.split(MARK, 1)[0] + b"\n" for line in lines.split(END)[:-1])
 
 
-def with_newlines(lines: bytes) -> bytes:
-    """The records of lines that are records with NUL behind them, each with a newline."""
-    return lines.replace(END, b"\n")
+def with_newlines(lines: bytes, *, end: int = NUL) -> bytes:
+    """The records of lines that are records with the byte `end` behind them, each with a newline."""
+    return lines.replace(bytes([end]), b"\n")
 
 
 def _parsed(header: bytes, separator: int) -> list[list[str]] | bytes:
@@ -182,8 +195,9 @@ def _copied(
     write: Callable[[SeekableInput, int, IO[bytes], Callable[[float], None]], None],
     order: LineOrder,
     progress: Callable[[int, float], None],
+    end: int = NUL,
 ) -> LineSource:
-    """The source of what `write` makes of a file's records, NUL behind each; `source` is closed."""
+    """The source of what `write` makes of a file's records, `end` behind each; `source` is closed."""
     separator = separator_of(order)
     file = source.file.replaced(lambda out: write(source.file, separator, out, lambda share: progress(number, share)))
-    return LineSource(file, NUL, source.requested_header, marked=True)
+    return LineSource(file, end, source.requested_header, marked=True)

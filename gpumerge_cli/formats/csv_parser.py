@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO
 
 from gpumerge_cli.errors import InputError
-from gpumerge_cli.formats.compressed import Beginning
+from gpumerge_cli.formats.foreign import JSON, begins_json
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import BOM
-from gpumerge_cli.order.rules import NUL, SEPARATOR
+from gpumerge_cli.order.rules import END, MARK
 
-MARK, END = bytes([SEPARATOR]), bytes([NUL])
 _BLOCK = 1 << 20
 _LONGEST_FIELD = 1 << 31
 _TO_BE_PARSED = (b'"', b"\r", MARK, END, BOM)
@@ -24,7 +23,7 @@ def write_fields(file: SeekableInput, separator: int, out: IO[bytes], progress: 
     separator: the byte between the file's fields. progress: called with the share of the file that was gone through,
     again and again. Raises InputError for what is not CSV.
     """
-    parser = Parser(file, separator)
+    parser = Parser(file.name, file.pieces(_BLOCK), separator)
     marks = bytes.maketrans(bytes([separator]), MARK)
     gone = 0
     for block in parser.blocks:
@@ -45,18 +44,19 @@ def write_fields(file: SeekableInput, separator: int, out: IO[bytes], progress: 
 
 
 class Parser:
-    """A file's records.
+    """The records of the file `name`, whose content comes in pieces.
 
     blocks: whole lines, as many as are gone through at once. number: of records gone through. gone: bytes.
     """
 
-    def __init__(self, file: SeekableInput | Beginning, separator: int) -> None:
+    def __init__(self, name: str, pieces: Iterable[bytes], separator: int) -> None:
         self.number = 0
         self.gone = 0
-        self.blocks = self._blocks(file)
-        self._name = file.name
+        self.blocks = self._blocks(pieces)
+        self._name = name
         self._separator = chr(separator)
         self._taken: list[str] = []
+        self._begins_json = False
 
     def records(self, block: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
         """Each record of a block as it stands, without its newline, and its fields, at least one.
@@ -82,7 +82,8 @@ class Parser:
             if "new-line character" in what:  # Python's words are on how a program opens files
                 what = "not CSV: a carriage return stands where no line ends"
                 raise InputError(what, where=where, way_out="end lines in newlines, or quote the field") from None
-            raise InputError(what, where=where, way_out="check its quotes") from None
+            way_out = JSON.way_out_for(self._name) if self._begins_json else "check its quotes"
+            raise InputError(what, where=where, way_out=way_out) from None
 
     def _lines(self, block: bytes) -> Iterator[str]:
         """Lines from a block on, to the end of the block that a record ends with; they are taken down, too."""
@@ -96,10 +97,11 @@ class Parser:
                 yield line.removeprefix(BOM.decode("latin-1")) if first else line
             more = next(self.blocks, None) if self._taken else None
 
-    def _blocks(self, file: SeekableInput | Beginning) -> Iterator[bytes]:
+    def _blocks(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         held: list[bytes] = []  # the parts of a line that has not ended; they are joined once
-        for start in range(0, file.size, _BLOCK):
-            data = file.read_exactly(start, min(_BLOCK, file.size - start))
+        for data in pieces:
+            if not self.gone:
+                self._begins_json = begins_json(data)
             self.gone += len(data)
             end = data.rfind(b"\n") + 1
             if end:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import Key
+    from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
 
@@ -91,6 +92,14 @@ class Format(ABC):
         bare, bare_other = (each.removeprefix(b"\xef\xbb\xbf").replace(b"\r", b"") for each in (header, other))
         return bare == bare_other
 
+    def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted | None:
+        """The way in which equal items go out with their numbers in a column; None if the format has no such column.
+
+        margin: counts, ahead of items or after them. head, order, written: those of the items without numbers. Raises
+        UsageError if numbers cannot stand there.
+        """
+        return None
+
     def item_of(self, words: Sequence[bytes], order: Order) -> bytes:
         """The item, without its end, that a line of a file holds, or of rows one with these values of the keys.
 
@@ -141,6 +150,16 @@ class Written:
     """Turns whole lines into the bytes to write; None if they are written as they are."""
     columns: tuple[Column, ...] = ()
     """Those of rows, which go to an output of a format of rows."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The way in which equal items go out with their numbers, as a column of the output."""
+
+    margin: Margin
+    head: bytes
+    """The start of the output, ahead of all items, with the name of the column."""
+    written: Written
 
 
 @dataclass(frozen=True)

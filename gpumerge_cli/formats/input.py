@@ -9,19 +9,21 @@ import resource
 import stat
 import sys
 import threading
-import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import IO
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.errors import GpumergeError, InputError, as_os_error, input_error
+from gpumerge_cli.errors import InputError, as_os_error, input_error
 from gpumerge_cli.extents import DecompressedCopy, Extent
 from gpumerge_cli.formats import compressed
 from gpumerge_cli.formats.base import STDIO
+from gpumerge_cli.formats.read_ahead import begun, take
+from gpumerge_cli.formats.spool import SharedSpool, new_spool
 
 # One call moves at most 2^31 - 4096 bytes on Linux.
 _LARGEST_READ = 1 << 30
 _SPARED_DESCRIPTORS = 64
+_PIECE = 1 << 16
 
 
 class SeekableInput:
@@ -33,7 +35,8 @@ class SeekableInput:
 
     plain: whatever its name says, it is not compressed. progress: called with the share of a compressed file that was
     decompressed, again and again. folder: for a copy of what cannot be read in place; None for the system's. copy: its
-    content, decompressed by others, which is read in its place.
+    content, decompressed by others, which is read in its place. stays: others who share standard input still get all of
+    it; else they go on at its end.
     """
 
     tag = ""
@@ -47,21 +50,29 @@ class SeekableInput:
         progress: Callable[[float], None] = lambda share: None,
         folder: str | None = None,
         copy: DecompressedCopy | None = None,
+        stays: bool = False,
     ) -> None:
         self.name = name
         self.tag = copy.tag if copy is not None else ""
         self._folder = folder
         self._path = copy.path if copy is not None else name
         packed = "" if plain or copy is not None else compressed.compression_of(name)
-        descriptor = self._open()
+        ahead = None if copy is not None else take(name)
+        descriptor = _opened_file(name, self._path) if ahead is None else ahead.descriptor
         try:
             status = os.fstat(descriptor)
             if stat.S_ISDIR(status.st_mode):
                 raise IsADirectoryError(errno.EISDIR, "")
-            in_place = not packed and _can_be_read_in_place(descriptor, status)
-            self.start = _taken_from_here(descriptor) if in_place and name == STDIO else 0
-            if not in_place:
+            in_place = not packed and ahead is None and _can_be_read_in_place(descriptor, status)
+            self.start = _position(descriptor, stays=stays) if in_place and name == STDIO else 0
+            if ahead is not None:
+                with new_spool(name, folder) as out:
+                    ahead.copy(out)
+                    out.flush()
+                    spool = os.dup(out.fileno())
+            elif not in_place:
                 spool = _spooled(descriptor, name, packed, progress, folder)
+            if not in_place:
                 os.close(descriptor)
                 descriptor = spool
                 status = os.fstat(descriptor)
@@ -73,9 +84,9 @@ class SeekableInput:
         self.size = max(0, status.st_size - self.start)
         self._state = _state_of(status)
         self._descriptor = descriptor
-        self._shared: _SharedSpool | None = None
+        self._shared: SharedSpool | None = None
         if descriptor >= _kept_descriptors() and not in_place:
-            self._shared, self.start = _SharedSpool.of_all(descriptor, name, folder)
+            self._shared, self.start = SharedSpool.of_all(descriptor, name, folder)
             self._descriptor = self._shared.descriptor
         elif descriptor >= _kept_descriptors() and name != STDIO:
             os.close(descriptor)
@@ -83,7 +94,7 @@ class SeekableInput:
 
     def replaced(self, write: Callable[[IO[bytes]], None]) -> SeekableInput:
         """This file as what `write` writes to a temporary file; this one is closed."""
-        with _new_spool(self.name, self._folder) as spool:
+        with new_spool(self.name, self._folder) as spool:
             write(spool)
             spool.flush()
             descriptor = os.dup(spool.fileno())
@@ -98,6 +109,11 @@ class SeekableInput:
     def extent(self, start: int, held: int, swap: int = 0) -> Extent | None:
         """The place of the `held` bytes from byte `start` on; None if the file is opened when it is read."""
         return None if self._descriptor < 0 else Extent(self._descriptor, self.start + start, held, swap)
+
+    def pieces(self, count: int) -> Iterator[bytes]:
+        """The content, `count` bytes at a time. Raises InputError if the file ends too soon."""
+        for start in range(0, self.size, count):
+            yield self.read_exactly(start, min(count, self.size - start))
 
     def read_into(self, position: int, out: Bytes) -> None:
         """Fill `out` from byte `position` on. Raises InputError if the file ends before that."""
@@ -158,18 +174,6 @@ class SeekableInput:
         elif _held.file is not None and _held.file.owner is self:
             _held.file = None
 
-    def _open(self) -> int:
-        if not self.name:
-            raise InputError("'' is not a file name", way_out="name a file, or - for standard input")
-        if self.name == STDIO and sys.stdin is None:
-            raise InputError("it is closed", where="standard input", way_out="name a file")
-        try:
-            if self.name == STDIO:
-                return os.dup(sys.stdin.fileno())
-            return os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-        except (OSError, ValueError) as error:
-            raise input_error(as_os_error(error), self.name) from None
-
     @contextlib.contextmanager
     def _opened(self) -> Iterator[int]:
         if self._descriptor >= 0:
@@ -177,7 +181,7 @@ class SeekableInput:
             return
         if _held.file is None or _held.file.owner is not self:
             _held.file = None  # closed before the next one is opened
-            held = _Held(self, self._open())
+            held = _Held(self, _opened_file(self.name, self._path))
             self._compare(os.fstat(held.descriptor))
             _held.file = held
         yield _held.file.descriptor
@@ -185,6 +189,42 @@ class SeekableInput:
     def _compare(self, status: os.stat_result) -> None:
         if _state_of(status) != self._state:
             raise changed_error(self.name)
+
+
+def _opened_file(name: str, path: str) -> int:
+    """The descriptor of the input `name`, which lies at `path` if it is not standard input."""
+    if not name:
+        raise InputError("'' is not a file name", way_out="name a file, or - for standard input")
+    if name == STDIO and sys.stdin is None:
+        raise InputError("it is closed", where="standard input", way_out="name a file")
+    try:
+        if name == STDIO:
+            return os.dup(sys.stdin.fileno())
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        raise input_error(as_os_error(error), name) from None
+
+
+def beginning_of(name: str) -> Generator[bytes, None, None]:
+    """The content of a file or pipe as it stands, in pieces. See naming.beginning_of."""
+    if _stays_readable(name):
+        with contextlib.closing(SeekableInput(name, plain=True, stays=True)) as file:
+            yield from file.pieces(_PIECE)
+        return
+    try:
+        yield from begun(name, lambda: _opened_file(name, name)).pieces()
+    except OSError as error:
+        raise input_error(error, name) from None
+
+
+def _stays_readable(name: str) -> bool:
+    """Whether an input that was read can be read again."""
+    if name != STDIO:
+        return os.path.isfile(name)
+    with contextlib.suppress(OSError, ValueError):
+        descriptor = -1 if sys.stdin is None else sys.stdin.fileno()
+        return descriptor >= 0 and _can_be_read_in_place(descriptor, os.fstat(descriptor))
+    return False
 
 
 def check_file(name: str) -> None:
@@ -222,44 +262,11 @@ _held = _HeldByThread()
 """The one file that a thread has opened for reading and not yet closed: most reads of a file follow each other."""
 
 
-class _SharedSpool:
-    """One temporary file for all copies of inputs for which no descriptors of their own are left."""
-
-    _lock = threading.Lock()
-    _only: weakref.ref[_SharedSpool] | None = None
-
-    def __init__(self, folder: str | None) -> None:
-        import tempfile
-
-        # It is open as long as inputs need it.
-        self._file = tempfile.TemporaryFile(buffering=0, dir=folder)  # noqa: SIM115
-        self.descriptor = self._file.fileno()
-
-    def __del__(self) -> None:
-        self._file.close()
-
-    @classmethod
-    def of_all(cls, descriptor: int, name: str, folder: str | None) -> tuple[_SharedSpool, int]:
-        """Move what is in the file `descriptor`, which is closed, to the end of the shared one: (that one, where)."""
-        with cls._lock, os.fdopen(descriptor, "rb", buffering=0) as copy:
-            shared = cls._only() if cls._only is not None else None
-            import shutil
-
-            try:
-                shared = shared or cls(folder)
-                start = os.lseek(shared.descriptor, 0, os.SEEK_END)
-                copy.seek(0)
-                shutil.copyfileobj(copy, shared._file, 1 << 20)
-            except OSError as error:
-                raise _not_spooled(error, name, folder) from None
-            cls._only = weakref.ref(shared)
-            return shared, start
-
-
-def _taken_from_here(descriptor: int) -> int:
-    """The position from which an open file is read. Then moves it to the end, where others who share it go on."""
+def _position(descriptor: int, *, stays: bool) -> int:
+    """The position from which an open file is read. Moves it to the end unless it `stays`."""
     start = os.lseek(descriptor, 0, os.SEEK_CUR)
-    os.lseek(descriptor, 0, os.SEEK_END)
+    if not stays:
+        os.lseek(descriptor, 0, os.SEEK_END)
     return start
 
 
@@ -292,27 +299,9 @@ def _kept_descriptors() -> int:
     return max(0, open_files_limit() - _SPARED_DESCRIPTORS)
 
 
-@contextlib.contextmanager
-def _new_spool(name: str, folder: str | None) -> Iterator[IO[bytes]]:
-    """An unnamed temporary file for a copy of the input `name`. An OSError of the body becomes an InputError."""
-    import tempfile
-
-    try:
-        with tempfile.TemporaryFile(dir=folder) as spool:
-            yield spool
-    except OSError as error:
-        raise _not_spooled(error, name, folder) from None
-
-
-def _not_spooled(error: OSError, name: str, folder: str | None) -> GpumergeError:
-    import tempfile
-
-    return input_error(error, f"{name} (spooled to {folder or tempfile.gettempdir()})")
-
-
 def _spooled(descriptor: int, name: str, packed: str, progress: Callable[[float], None], folder: str | None) -> int:
     """The descriptor of an unnamed temporary file that holds all `descriptor` gives, decompressed if it is `packed`."""
-    with _new_spool(name, folder) as spool:
+    with new_spool(name, folder) as spool:
         with os.fdopen(os.dup(descriptor), "rb", buffering=0) as raw:
             before = os.fstat(descriptor)
             _copy(raw, spool, name, packed, progress)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import closing
 
 from gpumerge_cli.errors import GpumergeError, InputError
 from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats import input as files
 from gpumerge_cli.formats.base import STDIO
-from gpumerge_cli.formats.compressed import Writable
+from gpumerge_cli.formats.compressed import Writable, compression_of, unpacked
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.urls import is_url, shown
+
+_PIECE = 1 << 16
 
 
 def open_input(
@@ -30,6 +33,21 @@ def open_input(
 
         return open_url(name, plain=plain, progress=progress, folder=folder)
     return SeekableInput(name, plain=plain, progress=progress, folder=folder)
+
+
+def beginning_of(name: str, *, plain: bool = False) -> Generator[bytes, None, None]:
+    """The content of an input in pieces, decompressed unless `plain`; open_input still gives all of it afterwards.
+
+    A pipe is read piece by piece as it comes, and not beyond the last piece that was asked for. Close the generator.
+    Raises InputError, UsageError.
+    """
+    if is_url(name):
+        with closing(open_input(name, plain=plain)) as file:
+            yield from file.pieces(_PIECE)
+    elif not plain and compression_of(name):
+        yield from unpacked(name)
+    else:
+        yield from files.beginning_of(name)
 
 
 def unpack_input(name: str, out: Writable, progress: Callable[[float], None]) -> str:

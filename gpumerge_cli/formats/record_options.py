@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.key_types import ItemType, of_dtype
-from gpumerge_cli.order.kinds import DTYPES, FieldsOrder, Order, RecordOrder
-from gpumerge_cli.suggestions import did_you_mean, nearest
+from gpumerge_cli.order.key_types import DTYPES, ItemType, of_dtype
+from gpumerge_cli.order.kinds import FieldsOrder, Order, RecordOrder
+from gpumerge_cli.suggestions import did_you_mean, did_you_mean_column
 
 if TYPE_CHECKING:
     import numpy as np
@@ -234,10 +234,9 @@ def _order_of_field(items: Dtype, field: str, descending: bool) -> RecordOrder:
     if found is None:
         names = _names(items)
         there = f"its fields are {', '.join(items.names)}" if items.names else "it has no fields"
-        near = nearest(field, names)
         raise UsageError(
             f"--field {field}: {item_name(items)} have no field {field!r}",
-            way_out=f"did you mean {near}? {there}" if near else there,
+            way_out=did_you_mean_column(field, {name: name for name in names}, there),
         )
     inside, offset = found
     if inside.subdtype is not None:

@@ -11,7 +11,7 @@ from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Sink, Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT
 from gpumerge_cli.formats.compressed import compression_of, compressor, inner_name, suffix_of
-from gpumerge_cli.formats.foreign import Foreign, foreign_of
+from gpumerge_cli.formats.foreign import Foreign, foreign_of, refuse_foreign
 from gpumerge_cli.formats.format import FORMATS, Column, Format, Layout, Written
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import dtype_of, format_names, format_of_suffix, is_binary
@@ -56,7 +56,11 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
             raise _is_binary(name, items, tentative)
         one = tentative or (one if one is not None and one.holds == "lines" else format_of_suffix(""))
     if one is None:
-        raise _unknown(name, suffix)
+        refuse_foreign(name, suffix)
+        raise UsageError(
+            f"{name}: the suffix {suffix!r} names no known format",
+            way_out="use --format text, or --dtype or --record-size for raw binary items",
+        )
     if one.holds == "lines":
         if dtype is not None:
             raise UsageError(f"--dtype {dtype}: lines of text have none", way_out="leave it or --format text out")
@@ -109,20 +113,6 @@ def _is_binary(name: str, items: Items, tentative: Format | None) -> UsageError:
         )
     what = f"{name} is binary: options that compare lines do not apply"
     return UsageError(what, way_out="leave -n and the like out, or --format text")
-
-
-def _unknown(name: str, suffix: str) -> UsageError:
-    foreign = foreign_of(suffix)
-    if foreign is None:
-        return UsageError(
-            f"{name}: the suffix {suffix!r} names no known format",
-            way_out="use --format text, or --dtype or --record-size for raw binary items",
-        )
-    if foreign.text:
-        what = f"{name}: its suffix means {foreign.name}, which is read only as lines"
-        return UsageError(what, way_out="use --format text")
-    what = f"{name}: its suffix means {foreign.name}, which is not read here"
-    return UsageError(what, way_out=foreign.way_out_for(name))
 
 
 def _of_records(
@@ -294,7 +284,7 @@ def open_sink(
 def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int) -> Sink:
     """Open an output of rows, in the format that its suffix names, else in that of the first input."""
     from gpumerge_cli.formats.rows import RowFooter, RowFormat, group_bytes
-    from gpumerge_cli.order.rows import END
+    from gpumerge_cli.order.rules import END
 
     usual = next(iter(layout.format.suffixes), "")
     suffix = suffix_of(name) if name != STDIO else ""

@@ -23,8 +23,9 @@ from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import EndedSource
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.rows import BYTES, END, MARK, RowKey, RowOrder, escaped, image_of, unescaped
-from gpumerge_cli.suggestions import did_you_mean
+from gpumerge_cli.order.rows import BYTES, RowKey, RowOrder, escaped, image_of, unescaped
+from gpumerge_cli.order.rules import END, MARK
+from gpumerge_cli.suggestions import did_you_mean_column
 
 Values = Sequence[Any]
 """The values of a column in a group, as Python has them, bytes for BYTES; None for a null."""
@@ -147,7 +148,7 @@ def keys_of(columns: Sequence[Column], layout: Layout) -> tuple[RowKey, ...]:
     for word in words:
         name = word if word in types else word.removesuffix(":r")
         if name not in types:
-            way_out = did_you_mean(name, tuple(types), f"its columns are {there}")
+            way_out = did_you_mean_column(name, {one: one for one in types}, f"its columns are {there}")
             raise UsageError(f"--field {word}: there is no column {name!r}", way_out=way_out)
         found.append(RowKey(name, types[name], (name != word) != layout.items.reverse))
     names = [key.name for key in found]

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from gpumerge_cli.buffers import Bytes, address_of, memory_at
+from gpumerge_cli.errors import InputError
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.calls import Disordered, Readable
 from gpumerge_cli.native.library import library
@@ -31,6 +32,7 @@ class Joins:
         self._key = order_spec(join.compared)
         self._columns = None if join.columns is None else array("q", chain.from_iterable(join.columns))
         self._filler = join.filler
+        self.most = join.most
         self.spec = lib.JoinSpec(
             sources=self.sources.specs,
             columns=None if self._columns is None else self._columns.buffer_info()[0],
@@ -39,6 +41,8 @@ class Joins:
             filler_bytes=len(join.filler),
             separator=join.between,
             shows=join.shows,
+            most_a=join.most[0],
+            most_b=join.most[1],
         )
         self.spec.keys.contents = self._key
 
@@ -102,6 +106,12 @@ class JoinWorker:
     def _check_status(self, status: int, failure: Any) -> None:
         if status == self._library.DISORDER:
             raise Disordered(failure.input)
+        if status == self._library.SURPLUS_FIELDS:
+            raise InputError(
+                f"this row has {failure.error} fields, and line 1 has {self._joins.most[failure.input]}",
+                where=self._joins.sources.sources[failure.input].location(failure.position),
+                way_out="check its quotes and the separator, or choose columns with -o",
+            )
         self._joins.sources.check_status(status, failure)
 
     def close(self) -> None:

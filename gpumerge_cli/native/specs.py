@@ -60,7 +60,8 @@ def margin_spec(margin: Margin) -> Any:
     """The Margin of a margin. It keeps the text alive that it points to."""
     lib = library()
     if margin.count is not None:
-        return lib.Margin(kind=getattr(lib, f"COUNT_{margin.count.upper()}"))
+        separator = margin.separator[0] if margin.separator else 0
+        return lib.Margin(kind=getattr(lib, f"COUNT_{margin.count.upper()}"), separator=separator)
     lengths = [-1 if text is None else len(text) for text in margin.columns]
     spec = lib.Margin(lib.COLUMNS, *lengths)
     spec.kept = ctypes.create_string_buffer(b"".join(text or b"" for text in margin.columns))

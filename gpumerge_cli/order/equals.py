@@ -121,6 +121,8 @@ class Margin:
     total: bytes | None = None
     """The text between the numbers of a last line, which counts the lines of each column, the first input's first. None
     for no such line."""
+    separator: bytes = b""
+    """The byte between a number and the fields beside it, where numbers are a column; b"" for the forms of `count`."""
     file: str | None = None
     """The file of the numbers that are apart: little-endian uint64, one for each item of the output; raw or .npy as its
     suffix means."""

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
 if TYPE_CHECKING:
@@ -51,16 +51,23 @@ class Join:
     for the key, the other fields of A and the other fields of B."""
     auto: bool = False
     """Whether `columns` is to be made from the first lines of the inputs."""
+    refuses_more: bool = False
+    """Whether it is then an error if a line has more fields than the first one, which are not written otherwise."""
+    most: tuple[int, int] = (0, 0)
+    """The most fields of lines of A and of B, empty ones at the end aside; `columns` has them all. 0 for any number."""
     filler: bytes = b""
     """Stands for fields that are empty or missing."""
     header_of_a: bool = False
     """Whether the output's header is that of A, with its key first."""
+    names: tuple[tuple[str, ...], tuple[str, ...]] = field(default=((), ()), compare=False)
+    """The names of the join fields of A and those of B, as options gave them; () where options gave numbers."""
+    options: tuple[str, str] = field(default=("-j", "-j"), compare=False)
+    """The options that name the fields of A and those of B."""
 
     @property
     def rules(self) -> tuple[LineOrder, LineOrder]:
         """The orders that the lines of A and B are in: by their join fields."""
-        first, second = (self._rules(fields) for fields in self.fields)
-        return first, second
+        return self._rules(0), self._rules(1)
 
     @property
     def orders(self) -> tuple[Order, ...]:
@@ -87,7 +94,7 @@ class Join:
 
     def sorting(self, source: int) -> str:
         """The options of gpumerge sort for A (0) or B (1)."""
-        keys = [key.option_text for key in self.rules[source].keys]
+        keys = [replace(key, option="--field", name=_in_shell(key.name)).option_text for key in self.rules[source].keys]
         separator = self.separator
         if self.quoted:
             keys, separator = ["--csv", *keys], None if separator == ord(",") else separator
@@ -95,13 +102,19 @@ class Join:
         options += [] if separator is None else [f"-t {shlex.quote(_separator_text(separator))}"]
         return " ".join(options + keys)
 
-    def options_for(self, keys: Sequence[LineKey], headers: Sequence[bytes]) -> str:
-        """The options that join the same fields, compared as `keys` are. Fields have names where the headers tell them.
+    def proposal(self, keys: Sequence[LineKey], headers: Sequence[bytes]) -> str:
+        """The way out for files that are in another order: the options that join the same fields, compared as `keys`.
 
-        headers: the first lines of A and B where names stand for fields; none if fields have numbers alone.
+        Fields have names where the headers tell them. headers: the first lines of A and B where names stand for fields;
+        none if fields have numbers alone.
         """
-        letters = [replace(key, start_field=0, end_field=None, skip_start=False).describe() for key in keys]
-        tables = [header.split(bytes([self.separator or _SPACE])) for header in headers]
+        letters, own = _letters(keys), _letters(self._ways)
+        added = {new for new, old in zip(letters, own, strict=True) if new != old}
+        change = f"add :{added.pop()}" if not any(own) and len(added) == 1 else "use that"
+        return f"both files are in the order of {self._options_for(letters, headers)}: {change}"
+
+    def _options_for(self, letters: Sequence[str], headers: Sequence[bytes]) -> str:
+        tables = [raw_fields(header, self.separator or _SPACE) for header in headers]
         named = bool(tables) and all(
             field < len(names) and re.fullmatch(rb"[A-Za-z0-9_]+", names[field]) and names.count(names[field]) == 1
             for names, fields in zip(tables, self.fields, strict=True)
@@ -113,17 +126,19 @@ class Join:
             shown = [tables[number][field].decode() if named else str(field + 1) for field in fields]
             like_numbers |= any(word[0].isdigit() for word in shown)
             words.append(",".join(f"{a}{':' * bool(b)}{b}" for a, b in zip(shown, letters, strict=True)))
-        options = f"-j {words[0]}" if words[0] == words[1] else f"-1 {words[0]} -2 {words[1]}"
+        of_both = "--field" if self.options[0] == "--field" else "-j"
+        options = f"{of_both} {words[0]}" if words[0] == words[1] else f"-1 {words[0]} -2 {words[1]}"
         return options + " --header" * (bool(tables) and like_numbers)
 
     @property
     def _ways(self) -> tuple[LineKey, ...]:
         return self.key.keys or (LineKey(reverse=self.key.reverse),) * len(self.fields[0])
 
-    def _rules(self, fields: tuple[int, ...]) -> LineOrder:
+    def _rules(self, source: int) -> LineOrder:
+        fields, option = self.fields[source], self.options[source]
         keys = (
-            replace(way, start_field=field, end_field=field, skip_start=self.separator is None)
-            for way, field in zip(self._ways, fields, strict=True)
+            replace(way, start_field=at, end_field=at, skip_start=self.separator is None, name=name, option=option)
+            for way, at, name in zip(self._ways, fields, self.names[source] or ("",) * len(fields), strict=True)
         )
         return LineOrder(
             tuple(keys),
@@ -142,6 +157,21 @@ class Join:
             if field not in joined
         )
         return (*((0, number) for number in range(len(self.fields[0]))), *others)
+
+
+def raw_fields(line: bytes, separator: int) -> list[bytes]:
+    """The fields of a line as they stand, some in quotes, which enclose whole fields."""
+    between = re.escape(bytes([separator]))
+    found: list[bytes] = re.findall(rb'(?:^|%s)("(?:[^"]|"")*"|[^%s]*)' % (between, between), line)
+    return found
+
+
+def _letters(keys: Sequence[LineKey]) -> list[str]:
+    return [replace(key, start_field=0, end_field=None, skip_start=False).describe() for key in keys]
+
+
+def _in_shell(name: str) -> str:
+    return shlex.quote(name) if name else ""
 
 
 def _separator_text(separator: int) -> str:

@@ -34,7 +34,8 @@ SUFFIXES: dict[str, str] = {
 """NumPy's names of all key dtypes by the suffix of raw files, ".i32" of "int32"."""
 
 _FOREIGN = ">" if sys.byteorder == "little" else "<"
-_LETTERS = {letter: kind for kind, (letter, _, _) in TYPES.items()}
+KIND_OF_LETTER = {letter: kind for kind, (letter, _, _) in TYPES.items()}
+"""The kinds in TYPES by NumPy's letters."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class ItemType:
         if name in DTYPES:
             return _NAMED[name]
         order, letter = (name[:1], name[1:]) if name[:1] in ("<", ">", "=") else ("=", name)
-        kind = _LETTERS.get(letter[:1])
+        kind = KIND_OF_LETTER.get(letter[:1])
         if kind is None or letter[1:] not in map(str, TYPES[kind][1]):
             return None
         return cls(letter[0], int(letter[1:]), order != _FOREIGN or letter[1:] == "1")
@@ -67,7 +68,9 @@ class ItemType:
     @property
     def name(self) -> str:
         """NumPy's name, which does not state the byte order."""
-        return type_name(_LETTERS[self.kind], self.itemsize) if self.kind in _LETTERS else str(self.dtype.name)
+        return (
+            type_name(KIND_OF_LETTER[self.kind], self.itemsize) if self.kind in KIND_OF_LETTER else str(self.dtype.name)
+        )
 
     def __str__(self) -> str:
         return str(self.dtype)

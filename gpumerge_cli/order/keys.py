@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.base import Macros, Order, OrderLayout
-from gpumerge_cli.order.key_types import DTYPES, TYPES, ItemType, type_name
+from gpumerge_cli.order.key_types import DTYPES, KIND_OF_LETTER, TYPES, ItemType, type_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 BYTES_KIND = 0
 """The KEY_KIND of keys that are bytes: their prefix is an unsigned number."""
-_KINDS = {letter: kind for kind, (letter, _, _) in TYPES.items()}
 _INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
 
 
@@ -45,7 +44,7 @@ class KeyOrder(Order):
                 resolved = np.dtype(dtype)
             except (TypeError, ValueError, SyntaxError):  # NumPy's parser has its own ways to fail
                 raise _unknown_dtype(str(dtype)) from None
-        kind = _KINDS.get(resolved.kind)
+        kind = KIND_OF_LETTER.get(resolved.kind)
         if kind is None or resolved.itemsize not in TYPES[kind][1]:
             raise _unknown_dtype(str(dtype))
         return cls(kind, resolved.itemsize, descending)

@@ -37,6 +37,7 @@ class RecordJoin:
 
     columns = None
     between = 0
+    most = (0, 0)
 
     @property
     def compared(self) -> Order:

@@ -13,9 +13,8 @@ from typing import Any
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import Bounds, Meant, Order
 from gpumerge_cli.order.lines import TextOrder
-from gpumerge_cli.order.rules import NUL, SEPARATOR, LineKey, LineOrder
+from gpumerge_cli.order.rules import MARK, NUL, SEPARATOR, LineKey, LineOrder
 
-MARK, END = bytes([SEPARATOR]), bytes([NUL])
 _VALUE, _NULL = b"v", b"\xff"
 _ESCAPES = ((b"\2", b"\2\5"), (b"\1", b"\2\4"), (b"\0", b"\2\3"))  # their order is that of the bytes
 _TOP = 1 << 63

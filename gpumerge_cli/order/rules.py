@@ -22,8 +22,10 @@ as it stands or reversed, so that compiled code may take a shorter way; invalid 
 SEPARATOR = 1
 """The byte between a record of CSV and each of its fields, where the parser took it to pieces: see LineOrder.record_of.
 It is lower than any byte of text, so lines compare as their records do."""
+MARK, END = bytes([SEPARATOR]), bytes([NUL])
+"""The bytes behind each field, and behind a record."""
+BLANKS = b" \t\n"
 _COMMA, _POINT = 0x2C, 0x2E
-_MARK = bytes([SEPARATOR])
 QUOTED = 256
 """Added to the separator of a table where fields may be quoted."""
 KEY_REVERSE, FOLD, DICTIONARY, PRINTABLE, SKIP_START, SKIP_END = 1, 2, 4, 8, 16, 32
@@ -224,14 +226,14 @@ class LineOrder:
 
     def record_of(self, line: bytes) -> bytes:
         """A line as users know it: a line that the parser of CSV made is a record, then its fields."""
-        return line.split(_MARK, 1)[0] if self.has_fields else line
+        return line.split(MARK, 1)[0] if self.has_fields else line
 
     def between_fields(self, part: bytes) -> bytes:
         """A part of a line, with the separator of the file where the line was made of fields."""
         if self.of_records is None or not self.has_fields:
             return part
         separator = self.of_records.separator
-        return part.replace(_MARK, bytes([_COMMA if separator is None else separator]))
+        return part.replace(MARK, bytes([_COMMA if separator is None else separator]))
 
     @property
     def has_fields(self) -> bool:

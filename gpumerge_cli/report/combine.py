@@ -11,8 +11,8 @@ from gpumerge_cli.results.compared import CCCL, BenchReport, BenchRow
 def combine_reports(reports: Sequence[BenchReport]) -> list[BenchReport]:
     """The reports of each backend and place (`BenchReport.place`) as one, in the order in which they come first.
 
-    The last measurement of a row counts. Repeats and seed are those of the last report; `merged` says if they differ
-    among the reports. All versions are named.
+    The last measurement of a row counts. Repeats, seed and origin are those of the last report; `merged` says if
+    repeats or seeds differ among the reports. All versions are named.
     """
     places: dict[tuple[str, str], list[BenchReport]] = {}
     for report in reports:

@@ -7,11 +7,12 @@ import io
 from collections.abc import Iterator, Sequence
 
 from gpumerge_cli.results.compared import BenchReport, CompareReport
+from gpumerge_cli.results.origin import Origin
 
 COLUMNS = (
     "name", "library", "launch", "right", "problem", "median_s", "spread", "gb_per_s", "share_of_copy", "speed_up",
     "copies", "whole_s", "nbytes", "seconds", "whole_seconds", "copy_seconds", "command", "items", "order", "backend",
-    "device", "version",
+    "device", "version", "date", "host", "command_line",
 )  # fmt: skip
 """`seconds`, `whole_seconds` and `copy_seconds` hold every repeat, separated by spaces; numbers of an untimed row are
 empty."""
@@ -20,7 +21,7 @@ empty."""
 BENCH_COLUMNS = (
     "items", "shape", "runs", "size", "count", "name", "role", "launch", "right", "problem", "judged_by", "median_s",
     "spread", "gb_per_s", "share_of_copy", "times_cccl", "ceiling_s", "nbytes", "seconds", "seed", "threads", "backend",
-    "device", "version",
+    "device", "version", "date", "host", "command_line",
 )  # fmt: skip
 """`ceiling_s` is the best copy of the same bytes; otherwise as in COLUMNS."""
 
@@ -64,6 +65,7 @@ def _compare_rows(report: CompareReport) -> Iterator[Sequence[object]]:
             report.backend,
             report.device,
             report.version,
+            *_origin(report.origin),
         )
 
 
@@ -95,4 +97,9 @@ def _bench_rows(report: BenchReport) -> Iterator[Sequence[object]]:
             report.backend,
             report.device,
             report.version,
+            *_origin(report.origin),
         )
+
+
+def _origin(origin: Origin) -> tuple[str, ...]:
+    return origin.date, origin.host, origin.command

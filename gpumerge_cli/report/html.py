@@ -25,6 +25,7 @@ from gpumerge_cli.report.merge_tables import (
     summary,
 )
 from gpumerge_cli.report.notes import bench_notes, ceiling, compare_notes, differ, rule
+from gpumerge_cli.report.origin import origin_rows
 from gpumerge_cli.report.tables import (
     bench_title,
     compare_cells,
@@ -49,7 +50,7 @@ def render(report: Report) -> str:
     else:
         title, parts = f"gpumerge {report.kind}", _merge(report)
     style = Path(__file__).with_name("html.css").read_text(encoding="utf-8")
-    return page(title, style, [tag("h1", title), *parts, tag("p", f"gpumerge {report.version}", class_="quiet")])
+    return page(title, style, [tag("h1", title), *parts, table(("origin", ""), origin_rows(report))])
 
 
 def _merge(report: MergeReport) -> Iterator[Part]:

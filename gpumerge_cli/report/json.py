@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, asdict, fields, is_dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from gpumerge_cli.errors import InputError
@@ -77,6 +77,8 @@ def _value(kind: Any, value: Any, where: str) -> Any:
     elif get_origin(kind) is dict:
         if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
             raise _DamageError(f"{where} does not hold text by name")
+    elif is_dataclass(kind) and isinstance(kind, type) and not isinstance(value, kind):
+        return kind(**_fields(kind, value, where))
     elif kind in (int, float):
         # JSON has one kind of numbers, and Python's reader also takes NaN and infinity, which no measurement gives.
         number = isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)

@@ -16,6 +16,7 @@ from gpumerge_cli.report.merge_tables import (
     summary,
 )
 from gpumerge_cli.report.notes import bench_notes, compare_notes
+from gpumerge_cli.report.origin import origin_rows
 from gpumerge_cli.report.tables import (
     bench_cells,
     bench_header,
@@ -39,7 +40,7 @@ def _merge(report: MergeReport) -> str:
     lines = [f"# gpumerge {report.kind}", "", _escape(summary(report)), ""]
     lines += [*_table(CLOCK_HEADER, clock_cells(report), right=range(1, 5)), ""]
     lines += _table(busy_header(report), busy_cells(report), right=range(1, 5))
-    lines += ["", *(f"- {_escape(name)}: {_escape(value)}" for name, value in facts(report))]
+    lines += ["", *_listed([*facts(report), *origin_rows(report)])]
     lines += ["", *_table(("input", "items", "bytes"), _inputs(report), right=(1, 2))]
     if report.parts:
         lines += ["", *_table(PARTS_HEADER, part_cells(report), right=(1, 2))]
@@ -61,8 +62,7 @@ def _compare(report: CompareReport) -> str:
         "",
         *_table(("input", "items", "bytes"), _inputs(report), right=(1, 2)),
         "",
-        *(f"- {_escape(name)}: {_escape(value)}" for name, value in report.environment.items()),
-        f"- gpumerge: {report.version}",
+        *_listed([*report.environment.items(), *origin_rows(report)]),
     ]
     return "\n".join(lines) + "\n"
 
@@ -82,12 +82,20 @@ def _bench(report: BenchReport) -> str:
         *_table((*of_case, *of_row), rows, right=(2, 3, *range(5, len(of_case) + len(of_row) - 1))),
         "",
         *(f"- {_escape(note)}" for note in bench_notes(report)),
-        *(f"- {_escape(name)}: {_escape(value)}" for name, value in report.environment.items()),
-        f"- seed: {report.seed}",
-        f"- host threads: {report.threads}",
-        f"- gpumerge: {report.version}",
+        *_listed(
+            [
+                *report.environment.items(),
+                ("seed", str(report.seed)),
+                ("host threads", str(report.threads)),
+                *origin_rows(report),
+            ]
+        ),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _listed(rows: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"- {_escape(name)}: {_escape(value)}" for name, value in rows]
 
 
 def _inputs(report: MergeReport | CompareReport) -> list[tuple[str, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass, field
+from gpumerge_cli.results.origin import Origin
 from gpumerge_cli.results.run import SCHEMA, InputFile, MergeReport
 from gpumerge_cli.units import format_counted
 
@@ -64,6 +65,7 @@ class CompareReport:
     version: str = ""
     command: str = "merge"
     """"merge", "sort", or a set with its option, as "union --distinct"."""
+    origin: Origin = Origin()
     schema: int = SCHEMA
     kind: str = "compare"
 
@@ -138,6 +140,7 @@ class BenchReport:
     """The number of the signal that ended the run before its last case; 0 if none did."""
     merged: str = ""
     """The differences between the runs whose results are combined here; "" for one run, or if there are none."""
+    origin: Origin = Origin()
     schema: int = SCHEMA
     kind: str = "bench"
 

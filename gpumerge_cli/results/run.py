@@ -9,6 +9,7 @@ from typing import Any
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.measure import COMPILE, Stretch
+from gpumerge_cli.results.origin import Origin
 
 SCHEMA = 1
 MERGE_SCHEMA = 4
@@ -144,6 +145,7 @@ class MergeReport:
     "spill", "compress" and "write". Stages of different chunks overlap, so they may add up to more than `busy`."""
     peak_memory: int
     version: str
+    origin: Origin = Origin()
     timeline: tuple[Stretch, ...] = ()
     """The work over time, in at most some thousand stretches: stages, "plan", and ahead of the first byte "decompress"
     of compressed inputs, "convert" of CSV and of rows, "spool" of standard input and "search" of the ranks or parts
@@ -202,6 +204,7 @@ class RankReport:
     wall: float
     """Seconds that the answers took."""
     version: str
+    origin: Origin = Origin()
     schema: int = SCHEMA
     kind: str = "rank"
 
@@ -216,6 +219,7 @@ class CheckReport:
     wall: float
     """Seconds that the check took."""
     version: str
+    origin: Origin = Origin()
     schema: int = SCHEMA
     kind: str = "check"
 

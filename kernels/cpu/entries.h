@@ -17,10 +17,12 @@
 extern "C" {
 #endif
 
-enum Status { DONE = 0, DISORDER = 1, READ_FAILED = 2, INPUT_SHRANK = 3, WRITE_FAILED = 4, NO_MEMORY = 5, CALLBACK_FAILED = 6 };
+enum Status { DONE = 0, DISORDER = 1, READ_FAILED = 2, INPUT_SHRANK = 3, WRITE_FAILED = 4, NO_MEMORY = 5, CALLBACK_FAILED = 6,
+    SURPLUS_FIELDS = 7 };
 
 /* The failure of a call. error: its errno, if it has one. input: the number of the source or run. position: the byte in that source;
- * for DISORDER the byte of the first item that goes before the one ahead of it, or of a line with an invalid key (see gm_fault). */
+ * for DISORDER the byte of the first item that goes before the one ahead of it, or of a line with an invalid key (see gm_fault);
+ * for SURPLUS_FIELDS the first byte of the line. */
 struct Failure {
     int64_t error, input, position;
 };
@@ -52,11 +54,13 @@ enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, 
 /* Text beside each line that goes out. COLUMNS: for a set of two runs, a text ahead of lines that both hold, that only the
  * first and that only the second holds; these texts lie in `text`, one behind the other, and equal, only_a and only_b are
  * their bytes; -1 leaves such lines out. COUNT_AHEAD, COUNT_AFTER: of equal lines the first goes out with their number, ahead
- * of it as uniq -c has it, or behind a tab at its end. COUNT_APART: the first of equal items of any kind goes out, and gm_equals
+ * of it as uniq -c has it, or behind a tab at its end; or, with a separator other than 0, as the first or last field of a record
+ * of CSV, ahead of a carriage return at its end. COUNT_APART: the first of equal items of any kind goes out, and gm_equals
  * has their number. Where equals are counted, ranges of chunks must not cut groups of equal items. */
 struct Margin {
     int64_t kind, equal, only_a, only_b;
     const unsigned char* text;
+    int64_t separator;
 };
 
 /* kernel: a number that gm_kernel has a name for. block_size: the threads of a block. items: the outputs of a thread, 0 for its whole piece. tile:
@@ -219,7 +223,9 @@ int64_t gm_bounds(const struct OrderSpec* order, const struct BoundSpec* spec, i
  * there; of records, the byte that stands for those that are not there.
  * A line that goes out has the key, then the other fields of A, then those of B. separator: goes out between fields. columns:
  * null, or the fields that go out, `count` of them, two numbers each: 0 and the number of a key, or 1 or 2 for A or B and the
- * number of a field; all are counted from 0.
+ * number of a field; all are counted from 0. most_a, most_b: not 0 if the columns are the key and all
+ * other fields of lines of A and B that have so many fields. Any others must be empty, or it is an error, SURPLUS_FIELDS, whose
+ * `error` is the number of fields. If no field of B's goes out, most_b is 0.
  * A record that goes out has the bytes of A's, then those of B's that are not its key. If there is none of A, the key lies in its
  * place. If no record of B can go out, there are no bytes for it. */
 enum JoinShows { JOIN_PAIRS = 1, JOIN_ONLY_A = 2, JOIN_ONLY_B = 4, JOIN_PAIRED_A = 8 };
@@ -228,7 +234,7 @@ struct JoinSpec {
     const struct OrderSpec* keys;
     const int64_t* columns;
     const unsigned char* filler;
-    int64_t count, filler_bytes, separator, shows;
+    int64_t count, filler_bytes, separator, shows, most_a, most_b;
 };
 /* A part of a join's result: where it lies until the next call, its bytes and items. taken[0], taken[1]: the items of A and B
  * that are behind it. over: 1 if nothing follows. *_ns: as in ChunkResult. */

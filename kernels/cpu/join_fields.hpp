@@ -118,6 +118,19 @@ public:
         line.raw = there && (order_.separator >= 0 || is_simple(line.text));
     }
 
+    // Whether a line of CSV that is not empty has so many fields.
+    bool has_fields(Text text, int64_t count) const
+    {
+        const unsigned char separator = static_cast<unsigned char>(order_.separator % QUOTED);
+        int64_t found = 1;
+        for (Place at = text.start; at < text.stop; at += 64) {
+            const Word inside = text.stop - at < 64 ? (1ull << (text.stop - at)) - 1 : ~0ull;
+            if ((matches_at(at, '"') & inside) != 0) return quoted_fields(text) == count;
+            found += __builtin_popcountll(matches_at(at, separator) & inside);
+        }
+        return found == count;
+    }
+
     // Appends all fields of a line as they stand. There are none in an empty line, and none in blanks that fields do not lie
     // between. Blanks at a line's end have an empty field behind them.
     void split(Text text, std::vector<Text>& fields) const
@@ -143,6 +156,13 @@ public:
     }
 
 private:
+    int64_t quoted_fields(Text text) const
+    {
+        int64_t found = 1;
+        for (Place at = text.start; (at = field_end(at, text.stop, order_.separator)) != text.stop; ++at) ++found;
+        return found;
+    }
+
     __attribute__((noinline)) Text make_key(const FieldMarks& marks, Text text, Buffer& made) const
     {
         unsigned char* const out = made.reserve(static_cast<size_t>(text.stop - text.start + order_.keys));

@@ -34,9 +34,11 @@ public:
     void move(JoinLine& line, ptrdiff_t bytes, int64_t) const { line.move(bytes, !readers_[0].several()); }
     void judge(int64_t input, JoinLine& line) const
     {
-        if (!out.by_fields()) readers_[input].judge(line);
+        if (out.by_fields()) return;
+        readers_[input].judge(line);
+        const int64_t most = out.most(input);
+        if (most > 0 && line.raw) line.raw = readers_[input].has_fields(line.text, most);
     }
-
 
     void put(const JoinLine* a, const JoinLine* b)
     {

@@ -37,10 +37,19 @@ protected:
     int64_t capacity_ = 0, items_ = 0;
 };
 
+// A line that has more fields than the spec allows. at: its first byte.
+struct SurplusFields : Fault {
+    SurplusFields(int64_t input, size_t fields, Place at)
+        : Fault{Status::SURPLUS_FIELDS, {static_cast<int64_t>(fields), input, -1}}, at(at)
+    {
+    }
+    Place at;
+};
+
 class LineOutput : public Output {
 public:
     LineOutput(const JoinSpec& spec, const LineReader& a, const LineReader& b, Buffer& room)
-        : Output(room), spec_(spec), readers_{&a, &b}, by_fields_(spec.columns != nullptr || spec.filler_bytes > 0 || a.several()),
+        : Output(room), spec_(spec), readers_{&a, &b}, by_fields_((spec.columns != nullptr && spec.most_a == 0) || spec.filler_bytes > 0 || a.several()),
           terminator_(static_cast<unsigned char>(spec.keys->terminator)), separator_(static_cast<unsigned char>(spec.separator))
     {
     }
@@ -48,20 +57,28 @@ public:
     // Whether every field must be looked at.
     bool by_fields() const { return by_fields_; }
 
-    // Both lines must be raw, as far as they are there.
+    // The fields that each line of an input has at most, see JoinSpec.
+    int64_t most(int64_t input) const { return input == 0 ? spec_.most_a : spec_.most_b; }
+
+    // Both lines must be raw, as far as they are there. If there is a most number of fields, they have it.
     void raw(const JoinLine* a, const JoinLine* b)
     {
         const JoinLine& first = a != nullptr ? *a : *b;
-        ensure((a != nullptr ? length(a->text) : 0) + (b != nullptr ? length(b->text) : 0) + length(first.field) + 8);
+        const int64_t bytes = (a != nullptr ? length(a->text) : 0) + (b != nullptr ? length(b->text) : 0);
+        ensure(bytes + length(first.field) + spec_.most_a + spec_.most_b + 8);
         copy(first.field);
         if (a != nullptr) rest(*a);
+        else empty_rest(spec_.most_a);
         if (b != nullptr) rest(*b);
+        else empty_rest(spec_.most_b);
         end(first);
     }
 
     void fields(const JoinLine* a, FieldView of_a, const JoinLine* b, FieldView of_b)
     {
         const FieldView views[2] = {of_a, of_b};
+        check(0, a, of_a);
+        check(1, b, of_b);
         const JoinLine& first = a != nullptr ? *a : *b;
         const int64_t both = (a != nullptr ? length(a->text) : 0) + (b != nullptr ? length(b->text) : 0);
         const int64_t count = spec_.columns != nullptr ? spec_.count : 2;  // without columns no field goes out three times
@@ -78,6 +95,14 @@ public:
     }
 
 private:
+    void check(int64_t input, const JoinLine* line, FieldView view) const
+    {
+        const size_t allowed = static_cast<size_t>(most(input));
+        if (allowed == 0 || view.count <= allowed) [[likely]] return;
+        for (size_t number = allowed; number < view.count; ++number)
+            if (length(view.at[number]) > 0) throw SurplusFields(input, view.count, line->text.start);
+    }
+
     static int64_t length(Text text) { return text.stop - text.start; }
 
     // There must be room.
@@ -132,6 +157,14 @@ private:
             std::memcpy(at_, spec_.filler, static_cast<size_t>(spec_.filler_bytes));
             at_ += spec_.filler_bytes;
         }
+    }
+
+    // The same for a missing line of so many fields; 0 if they do not go out.
+    void empty_rest(int64_t fields)
+    {
+        if (fields <= 1) return;
+        std::memset(at_, separator_, static_cast<size_t>(fields - 1));
+        at_ += fields - 1;
     }
 
     // The fields of a line but for the join field, each with a separator ahead of it.

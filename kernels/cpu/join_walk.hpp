@@ -33,9 +33,15 @@ public:
     void next(int64_t most, JoinResult& result) override
     {
         kind_.out.begin(most);
-        while (kind_.out.bytes() < most) {
-            if (in_group_) put_group(most);
-            else if (!walk()) break;
+        try {
+            while (kind_.out.bytes() < most) {
+                if (in_group_) put_group(most);
+                else if (!walk()) break;
+            }
+        } catch (SurplusFields& found) {
+            const bool again = found.failure.input == 1 && in_group_ && far_;
+            found.failure.position = (again ? again_ : sides_[found.failure.input]).tape.place_of(found.at);
+            throw;
         }
         tell(result);
         result.over = kind_.out.bytes() < most;

@@ -38,12 +38,12 @@ public:
         const bool ahead = margin.kind == COUNT_AHEAD;
         int digits = 1;
         for (uint64_t left = row.prefix / 10; left > 0; left /= 10) ++digits;
-        const int width = ahead && digits < 7 ? 7 : digits, first = ahead ? 0 : 1;
+        const int width = ahead && digits < 7 && !margin.separator ? 7 : digits, first = ahead ? 0 : 1;
         for (int at = 0; at < width - digits; ++at) room[at] = ' ';
         uint64_t left = row.prefix;
         for (int at = first + width; at > first + width - digits; left /= 10)
             room[--at] = static_cast<unsigned char>('0' + left % 10);
-        room[ahead ? width : 0] = ahead ? ' ' : '\t';
+        room[ahead ? width : 0] = static_cast<unsigned char>(margin.separator ? margin.separator : ahead ? ' ' : '\t');
         return {room, width + 1, ahead, true};
     }
 
@@ -75,9 +75,10 @@ public:
                 ::copy<SHORT>(out, text.text);
                 copy_line(out + text.bytes, line, bytes);
             } else {
+                const long long tail = tail_of(line, bytes);
                 copy_line(out, line, bytes);
-                ::copy<SHORT>(out + bytes - 1, text.text);
-                out[whole - 1] = line[bytes - 1];
+                ::copy<SHORT>(out + bytes - tail, text.text);
+                for (long long back = tail; back > 0; --back) out[whole - back] = line[bytes - back];
             }
             out += whole;
         }
@@ -98,7 +99,8 @@ public:
             const MarginText text = text_of(*row, room);
             if (!text.out) continue;
             const unsigned char* const line = lines.text + start_of_row(lines, row->line);
-            const long long bytes = bytes_of_row(lines, row->line), front = text.ahead ? 0 : bytes - 1;
+            const long long bytes = bytes_of_row(lines, row->line);
+            const long long front = text.ahead ? 0 : bytes - tail_of(line, bytes);
             part(line, front);
             part(text.text, text.bytes);
             part(line + front, bytes - front);
@@ -106,6 +108,12 @@ public:
     }
 
 private:
+    // The bytes of a line's end, behind a text at the end.
+    long long tail_of(const unsigned char* line, long long bytes) const
+    {
+        return margin.separator && bytes > 1 && line[bytes - 2] == '\r' ? 2 : 1;
+    }
+
     // May write up to 63 bytes beyond the end.
     static void copy_line(unsigned char* out, const unsigned char* line, long long bytes)
     {

@@ -11,8 +11,9 @@ import pytest
 
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order.kinds import KeyOrder, Order
+from tests import needs
 
-cccl = pytest.importorskip("gpumerge_cli.backends.gpu.cccl", reason="needs CuPy", exc_type=ImportError)
+cccl = pytest.importorskip("gpumerge_cli.backends.gpu.cccl", reason=needs.reason("cupy"), exc_type=ImportError)
 INT = Order.of("int32")
 COMPILER = """#!/bin/sh
 case "$*" in

@@ -145,6 +145,18 @@ def test_auto_has_all_work_that_help(monkeypatch: pytest.MonkeyPatch) -> None:
         choose("auto", (0,), lines, 10**11)
 
 
+def test_files_of_drivers_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call on arrays asks whether there is a GPU."""
+    asked: list[str] = []
+    presence.is_present.cache_clear()
+    monkeypatch.setattr(presence.os.path, "exists", lambda name: asked.append(name) or False)
+    order = Order.of("int32")
+    assert [select("auto", 0, order, 64).backend.name for _ in range(3)] == ["cpu"] * 3
+    monkeypatch.undo()
+    presence.is_present.cache_clear()
+    assert asked == list(presence._DEVICE_FILES)
+
+
 def test_a_check_takes_no_device_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(presence, "is_present", lambda: False)
     monkeypatch.setattr(backends_select, "count_of_gpus", lambda: 0)

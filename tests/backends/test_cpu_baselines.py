@@ -10,7 +10,9 @@ import pytest
 from gpumerge_cli.backends.cpu import baselines
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
+from tests import needs
 from tests.oracles import merged_keys
 
 NUMPY, POLARS = "numpy stable sort", "polars merge_sorted"
@@ -33,7 +35,7 @@ def test_they_give_the_merge(dtype: str, descending: bool, count: int, rng: np.r
 
 
 def test_polars_merges_where_it_is_installed() -> None:
-    pytest.importorskip("polars", reason="an optional library")
+    needs.library("polars")
     assert list(baselines.baselines([np.zeros(1, np.int32)] * 2, Order.of("int32"))) == [NUMPY, POLARS]
 
 

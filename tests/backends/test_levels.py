@@ -27,18 +27,18 @@ PARTS = (
 )
 
 
-@pytest.mark.skipif(library.VARIABLE not in os.environ, reason="no level is forced")
+@pytest.mark.skipif(library.VARIABLE not in os.environ, reason="needs a forced level; set GPUMERGE_CPU_LEVEL")
 def test_the_level_is_the_one_that_is_forced() -> None:
     assert backends_select.host().info().details["level"] == os.environ[library.VARIABLE]
 
 
-@pytest.mark.skipif(library.VARIABLE in os.environ, reason="a level is forced already")
+@pytest.mark.skipif(library.VARIABLE in os.environ, reason="needs the choice of the level; unset GPUMERGE_CPU_LEVEL")
 def test_the_least_level_merges_and_sorts() -> None:
     folder = ROOT / "gpumerge_cli" / "lib"
     if not (folder / f"gpumerge-{LEAST}.so").exists():
-        pytest.skip(f"no library of {LEAST} is built here: python kernels/build_library.py builds every level")
+        pytest.skip(f"needs the library of {LEAST}; run python kernels/build_library.py")
     if library.processor_levels() in ((), (LEAST,)):
-        pytest.skip(f"all tests run at {LEAST} here")
+        pytest.skip(f"needs a processor with more than {LEAST}, at which all tests run here")
     command = [
         sys.executable,
         "-m",

@@ -14,7 +14,8 @@ from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from tests.linekeys import item_key
 from tests.oracles import merged_keys, same_bits, sorted_lines
 from tests.strategies import as_text, key_runs, line_runs

@@ -13,7 +13,8 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from tests.backends.test_merge import _SHAPES, merged, requests
 from tests.backends.test_unique import unique_merge
 from tests.oracles import first_records, merged_records, record_ranks

@@ -15,6 +15,7 @@ from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
+from tests import needs
 from tests.backends.team import PAIRS, PLANS
 
 
@@ -31,7 +32,7 @@ def numbers(request: pytest.FixtureRequest, gpu_backend: object) -> tuple[int, .
     found = teams()
     if request.param == "all devices":
         if len(found) < 2:
-            pytest.skip("there is one GPU")
+            pytest.skip("needs two GPUs; run it on a machine with them")
         return found[1]
     return found[0]
 
@@ -196,7 +197,7 @@ def test_sort_over_devices_from_python(rng: np.random.Generator, gpu_backend: ob
     [(0, "none is there"), (1, "there is 1, numbered 0"), (2, "numbered 0 and 1"), (8, "numbered 0 to 7")],
 )
 def test_which_gpus_there_are(count: int, said: str) -> None:
-    pytest.importorskip("cupy")
+    needs.library("cupy")
     from gpumerge_cli.backends.gpu.device import gpu_numbers
 
     assert said in gpu_numbers(count)

@@ -18,7 +18,8 @@ from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from tests.line_orders import LINE_ORDERS
 
 _EACH = 20

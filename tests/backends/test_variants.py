@@ -5,24 +5,26 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from gpumerge_cli.backends.cpu import policy as cpu_policy
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.source import flatten
+from gpumerge_cli.backends.ladder import NAMES
 from gpumerge_cli.backends.limits import TUNED_ON
-from gpumerge_cli.backends.variants.lookup import LADDER, NAMES, RUNGS, requested_variant, variant_named
+from gpumerge_cli.backends.variants.lookup import LADDER, RUNGS, requested_variant, variant_named
 from gpumerge_cli.backends.variants.variant import Variant
 from gpumerge_cli.errors import DeviceError, UsageError
-from gpumerge_cli.launch import OPTIONS, LaunchPolicy, LaunchRequest
+from gpumerge_cli.launch import OPTIONS, KernelChoice, LaunchPolicy, LaunchRequest
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import launch_spec
 from gpumerge_cli.order.kinds import Order
 
 PACKAGE = Path(__file__).parents[2] / "gpumerge_cli"
-# Reports draw known rungs in their own colours and order. They see no backend.
-LISTS = {"report/series.py", "report/figure.py"}
+# Reports draw known rungs in their own colours and order. They see no backend. Type checkers run no code.
+LISTS = {"report/series.py", "report/figure.py", "launch.py"}
 INT32 = Order.of("int32")
 
 
@@ -30,6 +32,7 @@ def test_one_variant_is_run_where_none_is_named() -> None:
     assert [variant.name for variant in LADDER if variant.auto] == [requested_variant(LaunchRequest()).name]
     assert [variant.name for variant in LADDER] == list(NAMES)
     assert {option for variant in LADDER for option in variant.options} == set(OPTIONS)
+    assert get_args(KernelChoice) == ("auto", *NAMES)
 
 
 @pytest.mark.parametrize("variant", LADDER, ids=lambda variant: variant.name)

@@ -16,9 +16,10 @@ from gpumerge_cli.batch.document import Mistake
 from gpumerge_cli.batch.draft import JOB_KEYS
 from gpumerge_cli.batch.expand import Folder
 from gpumerge_cli.batch.read import read_jobs
-from gpumerge_cli.batch.spec import BatchJob, Limits, quoted
+from gpumerge_cli.batch.spec import BatchJob, Limits
 from gpumerge_cli.cli.batch_jobs import commands
 from gpumerge_cli.engine.job import Destination
+from gpumerge_cli.shell_words import quoted
 
 Read = Callable[..., tuple[list[BatchJob], list[Mistake]]]
 
@@ -187,6 +188,14 @@ PARTS = GOOD.replace("o.txt", "o{part}.txt")
          [(4, "{part} is not a field here; add parts = N")]),
         (f'[[job]]\n{GOOD}zzz = 3', [(5, "there is no key zzz; see gpumerge batch --help")]),
         (f'[[job]]\n{GOOD}input = "b.txt"', [(5, "there is no key input; did you mean inputs?")]),
+        (f'[[job]]\n{GOOD}files = ["b.txt"]', [(5, "there is no key files; did you mean inputs?")]),
+        *[(f'[[job]]\n{GOOD}{key} = "b.txt"', [(5, f"there is no key {key}; did you mean inputs?")])
+          for key in ("Files", "path", "paths", "infile", "InFiles", "INPUTS")],
+        (f'[[job]]\n{GOOD}in = "b.txt"', [(5, "there is no key in; did you mean inputs?")]),
+        (f'[[job]]\n{GOOD}out = "b.txt"', [(5, "there is no key out; did you mean output?")]),
+        (f'[[job]]\n{GOOD}-o = "b.txt"', [(5, "there is no key -o; did you mean output?")]),
+        (f'[[job]]\n{GOOD}op = "sort"', [(5, "there is no key op; did you mean operation?")]),
+        (f'[defaults]\ncommand = "sort"\n[[job]]\n{GOOD}', [(2, "there is no key command; did you mean operation?")]),
         (f'[[job]]\n{GOOD}fan_in = 2\nfan-in = 4', [(6, "fan-in is given twice")]),
         (f'[[job]]\n{GOOD}threads = 0', [(5, "--threads")]),
         (f'[[job]]\n{GOOD}threads = "many"', [(5, "--threads")]),

@@ -92,7 +92,7 @@ def test_a_joined_header_has_no_mark_inside(tmp_path: Path, capfdbinary: pytest.
         header = capfdbinary.readouterr().out.split(b"\n")[0]
         assert header.startswith(ahead + (b'"id",' if files[0] == marked else b"id,"))
         assert mark not in header.removeprefix(ahead)
-        assert header.endswith(b',"y"' if files[1] == marked else b",y")
+        assert header.endswith(b',"y_2"' if files[1] == marked else b",y_2")
 
 
 def test_headers_that_differ_are_shown_without_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ from gpumerge_cli.errors import Interrupted
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
+from tests import needs
 from tests.reference import ReferenceBackend, ReferenceWorkspace
 
 ROOT = Path(__file__).parents[2]
@@ -112,7 +113,7 @@ def test_items_that_are_none_are_refused_by_option(name: str, problem: str, caps
 
 
 def test_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    needs.library("matplotlib")
     folder = tmp_path / "new" / "figures"
     results = tmp_path / "r.json"
     assert invoke([*SMALL, "--runs", "2,4", "--figures", str(folder), "-o", str(results)]) == 0
@@ -169,9 +170,7 @@ def test_a_signal_ends_it_with_the_results_so_far(tmp_path: Path) -> None:
 def test_a_signal_while_figures_are_drawn_says_what_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    figure = pytest.importorskip(
-        "gpumerge_cli.report.figure", reason="figures need gpumerge[plot]", exc_type=ImportError
-    )
+    figure = needs.module("report.figure", over="matplotlib")
 
     def stop(*_: object) -> None:
         raise Interrupted(15)
@@ -202,7 +201,7 @@ class WrongBackend(ReferenceBackend):
 def test_a_wrong_kernel_exits_2_and_is_in_the_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(select.cpu, "create", WrongBackend)
+    monkeypatch.setattr(select, "host", WrongBackend)
     path = tmp_path / "r.json"
     assert invoke([*SMALL, "-o", str(path)]) == 2
     error = capsys.readouterr().err

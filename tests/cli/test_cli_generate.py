@@ -10,7 +10,8 @@ import pytest
 
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.compare.key_shapes import SHAPES
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 
 
 def generate(*arguments: object) -> None:
@@ -115,3 +116,10 @@ def test_a_file_named_twice_is_refused(
     assert error.startswith(f"gpumerge: {words}")
     assert error.count("\n") == 1
     assert os.listdir(tmp_path) == ["link.txt"]
+
+
+def test_generate_and_path_take_quiet(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    names = [str(tmp_path / name) for name in ("a.i32", "b.i32")]
+    assert invoke(["generate", "-q", "--count", "4", *names]) == 0
+    assert invoke(["path", "--quiet", *names]) == 0
+    assert capfd.readouterr().err == ""

@@ -254,9 +254,26 @@ def test_no_bar_for_a_short_merge() -> None:
     from gpumerge_cli.cli.progress import bar
 
     shown = StringIO()
-    with bar(Console(file=shown, force_terminal=True, width=80)) as advance:
+    with bar(Console(file=shown, force_terminal=True, width=80), patience=60) as advance:
         advance(10, 10)
     assert shown.getvalue() == ""
+
+
+def test_a_bar_shows_while_nothing_is_reported() -> None:
+    """As during the sort itself, between reading and writing."""
+    from io import StringIO
+    from time import monotonic, sleep
+
+    from rich.console import Console
+
+    from gpumerge_cli.cli.progress import bar
+
+    shown, begun = StringIO(), monotonic()
+    with bar(Console(file=shown, force_terminal=True, width=80), patience=0.01) as advance:
+        advance(5_000_000, 10_000_000)
+        while not shown.getvalue() and monotonic() < begun + 60:
+            sleep(0.01)
+    assert "5.0/10.0 MB" in shown.getvalue()
 
 
 def test_files_in_random_order_need_one_source(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import invoke
+from tests import needs
 
 ROOT = Path(__file__).parents[2]
 A, B = (1, 3, 5, 7, 7, 9, 12, 15), (2, 3, 4, 7, 7, 10, 11, 12)
@@ -114,7 +115,7 @@ def test_rounds(kernel: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("load", ["full", "exact"])
 def test_a_figure_of_rounds(load: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    needs.library("matplotlib")
     shape = ("--kernel", "tiled", "--tile-load", load, "--block-size", "2", "--tile-size", "4", "--blocks", "2")
     for name in ("1.svg", "2.svg"):
         assert shown_nothing(capsys, *WORDS, *shape, "--rounds", "-o", str(tmp_path / name))
@@ -156,7 +157,7 @@ def test_all_formats_of_merge(capsys: pytest.CaptureFixture[str], write: Write) 
 def test_empty_inputs(words: tuple[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     arguments = ["path", "--items", words[0], "--items", words[1], "--rank", "0"]
     assert "no block cuts" in shown(capsys, *arguments)
-    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    needs.library("matplotlib")
     assert shown_nothing(capsys, *arguments, "-o", str(tmp_path / "x.svg"))
     ElementTree.parse(tmp_path / "x.svg")
 
@@ -169,7 +170,7 @@ def shown_nothing(capsys: pytest.CaptureFixture[str], *arguments: str) -> bool:
 def test_a_figure_is_xml_that_holds_path_cuts_and_search_and_the_same_each_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    needs.library("matplotlib")
     for name in ("1.svg", "2.svg", "1.png", "2.PNG"):
         assert shown_nothing(capsys, *WORDS, *SHAPE, "--rank", "9", "-o", str(tmp_path / name))
     svg = (tmp_path / "1.svg").read_bytes()
@@ -185,7 +186,7 @@ def test_a_figure_is_xml_that_holds_path_cuts_and_search_and_the_same_each_time(
 def test_a_figure_tells_levels_apart_and_covers_no_words(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], write: Write
 ) -> None:
-    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    needs.library("matplotlib")
     keys = write("k.i32", np.arange(60_000, dtype=np.int32))
     hosts = ("--backend", "cpu", "--kernel", "path", "--tile-size", "20000", "--threads", "2")
     assert shown_nothing(capsys, "path", keys, keys, *hosts, "-o", str(tmp_path / "x.svg"))
@@ -206,7 +207,7 @@ def test_a_figure_tells_levels_apart_and_covers_no_words(
 
 
 def test_letters_that_the_font_lacks_are_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    needs.library("matplotlib")
     words = ("path", "--items", "\u4e2d \u6587", "--items", "\u4e2d", "-o")
     assert shown_nothing(capsys, *words, str(tmp_path / "x.svg"))
     assert invoke([*words, str(tmp_path / "x.png")]) == 0
@@ -218,7 +219,7 @@ def test_letters_that_the_font_lacks_are_told_in_a_line(tmp_path: Path, capsys: 
 def test_figures_of_large_and_of_uneven_inputs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], write: Write
 ) -> None:
-    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    needs.library("matplotlib")
     rng = np.random.default_rng(5)
     large, small = (
         write("l$1.i32", np.sort(rng.integers(0, 10**6, 2500, np.int32))),
@@ -241,7 +242,7 @@ def test_names_that_cannot_be_shown_are_escaped(
     out = shown(capsys, "path", name, name)
     assert r"a\x1b[31m\n\udcff.txt" in "".join(out.split())
     assert "\x1b" not in out
-    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    needs.library("matplotlib")
     for figure in ("x.svg", "x.png"):
         assert shown_nothing(capsys, "path", name, name, "-o", str(tmp_path / figure))
     texts = "".join(ElementTree.parse(tmp_path / "x.svg").getroot().itertext())
@@ -280,6 +281,6 @@ def test_outputs_that_are_no_figure_are_refused(
 
 
 def test_a_figure_that_cannot_be_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    needs.library("matplotlib")
     assert "no such file or directory" in refused(capsys, *WORDS, "-o", str(tmp_path / "none" / "x.svg"))
     assert list(tmp_path.iterdir()) == []

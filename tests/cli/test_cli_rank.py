@@ -86,9 +86,9 @@ def test_the_parts_are_those_of_merge(two: np.ndarray[Any, Any], capfd: Captured
 def test_the_table(two: np.ndarray[Any, Any], capfd: Captured) -> None:
     words = ["rank", "a.i32", "b.i32", "--at", "3,9", "--of", "7"]
     answers = [
-        "rank  file   index   item",
-        "   3  b.i32      1      3",
-        "   9                (end)",
+        "rank  file   index  item",
+        "   3  b.i32      1     3",
+        "   9  (end)",
         "",
         "lower  upper  equal  item",
         "    5      8      3     7",
@@ -225,11 +225,50 @@ def test_an_empty_line_is_an_item_in_the_table(
     assert invoke(["rank", "a.txt", "--at", "0", "--of", ""]) == 0
     assert capfd.readouterr().out.splitlines() == [
         "rank  file   index  line",
-        "   0  a.txt      0  (empty)",
+        "   0  a.txt      0",
         "",
         "lower  upper  equal  line",
-        "    0      1      1  (empty)",
+        "    0      1      1",
     ]
+
+
+def test_lines_like_words_for_others_are_found_as_they_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = ["", "(empty)", "(end)", " a", "b"]
+    Path("a.txt").write_text("\n".join(sorted(lines)) + "\n")
+    assert invoke(["rank", "a.txt", "--at", "0,1,2,3,4,5"]) == 0
+    head, *rows, end = capfd.readouterr().out.split("\n")[:-1]
+    assert end == "   5  (end)"
+    shown = [row[head.index("line") :] for row in rows]
+    assert shown == sorted(lines)
+    assert invoke(["rank", "a.txt", "--of", "b  "]) == 0
+    assert capfd.readouterr().out.endswith("  0  b  \n")
+    for at, line in enumerate(shown):
+        assert invoke(["rank", "a.txt", "--of", line]) == 0
+        assert capfd.readouterr().out.split("\n")[1] == f"{at:5}  {at + 1:5}      1" + f"  {line}" * bool(line)
+
+
+def test_offsets_and_bytes_of_parts_are_those_of_the_output_and_ranges_those_of_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("a\nbb")
+    Path("b.txt").write_text("a\nc")
+    Path("a.csv").write_text('h\n"a\nx"\nb')
+    for words, ranges, total in (
+        (["a.txt", "b.txt"], [[0, 4], [0, 3]], 9),
+        (["a.csv", "--csv", "--header", "1"], [[0, 7]], 8),
+    ):
+        assert invoke(["rank", *words, "--split", "3"]) == 0
+        parts = json.loads(capfd.readouterr().out)["parts"]
+        for first, second in pairwise([*parts, {"offset": total}]):
+            assert first["offset"] + first["nbytes"] == second["offset"]
+        assert [[0, high] for _, high in parts[-1]["ranges"]] == ranges
+        assert invoke(["merge", *words, "--plan"]) == 0
+        plan = json.loads(capfd.readouterr().out)
+        assert plan == {"nbytes": total, "chunks": [{"offset": 0, "nbytes": total, "ranges": ranges}]}
 
 
 @pytest.mark.parametrize("words", [["--at", "3,9", "--of", "7"], ["--split", "2"], ["--quantile", "0.5", "--json"]])

@@ -145,7 +145,12 @@ WHOLE = (
             "--key-size 4: a key of --dtype int64 has 8 bytes; leave it out",
         ),
         ("a.dat --key-size 4", f"--key-size: the size of the records of a.dat is not known; {WHOLE}"),
-        ("a.dat --field id", f"--field: the size of the records of a.dat is not known; {WHOLE}"),
+        (
+            "a.dat --field id",
+            "a.dat: it holds bytes 0, so it is not CSV, and the type of its records is not known; use --dtype with "
+            "their fields, if it holds records",
+        ),
+        ("a.dat --format raw --field id", f"--field: the size of the records of a.dat is not known; {WHOLE}"),
         (
             "a.dat --dtype u4,f8 --field f0 --field f1",
             "a.dat: 100 bytes are not a multiple of 12, the size of a record: 4 left over; check the record's size, or "

@@ -52,9 +52,9 @@ def test_a_name_of_the_header_is_a_name(table: str, words: str, firsts: str) -> 
 @pytest.mark.parametrize(
     ("table", "key", "rows"),
     [
-        (YEARS, "2020:n", "2020,country,2019,country,2019 1 2 9"),
-        (HOURS, "24h:n", "24h,coin,1h,coin,1h 4 30 100"),
-        (PANDAS, "id", "id,,name,,name 3 4 5"),
+        (YEARS, "2020:n", "2020,country,2019,country_2,2019_2 1 2 9"),
+        (HOURS, "24h:n", "24h,coin,1h,coin_2,1h_2 4 30 100"),
+        (PANDAS, "id", "id,,name,,name_2 3 4 5"),
     ],
 )
 def test_a_join_by_such_a_name(table: str, key: str, rows: str) -> None:
@@ -80,7 +80,7 @@ def test_a_join_by_a_number_that_is_also_a_name(capsys: pytest.CaptureFixture[st
     Path("a.csv").write_text("0,1\n4,9\n")
     assert invoke(["join", "--csv", "-j", "1:n", "a.csv", "a.csv"]) == 2
     assert "add --header for the name, or --no-header for the number" in capsys.readouterr().err
-    for header, lines in (("--header", "1,0,0 9,4,4"), ("--no-header", "0,1,1 4,9,9")):
+    for header, lines in (("--header", "1,0,0_2 9,4,4"), ("--no-header", "0,1,1 4,9,9")):
         assert invoke(["join", "-q", "--csv", "-j", "1:n", header, "a.csv", "a.csv", "--output", "b.csv"]) == 0
         assert Path("b.csv").read_text().split() == lines.split()
 
@@ -141,12 +141,12 @@ def test_the_number_of_a_doubled_name_keeps_the_header(capsys: pytest.CaptureFix
     assert "use its number, with --header\n" in capsys.readouterr().err
 
 
-def test_a_pipe_has_numbers_and_a_header() -> None:
+def test_a_pipe_has_names_numbers_and_a_header() -> None:
     def sort(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "gpumerge_cli", "sort", *words]
         return subprocess.run(command, input="id,name\n2,b\n10,a\n", capture_output=True, text=True, check=False)
 
-    assert "name a regular file, or use its number, with --header 1" in sort("--field", "id:nr").stderr
+    assert sort("--field", "id:nr").stdout == "id,name\n10,a\n2,b\n"
     assert sort("--header", "1", "--field", "1:nr").stdout == "id,name\n10,a\n2,b\n"
 
 
@@ -167,3 +167,33 @@ def test_a_hint_of_disorder_names_a_key_as_it_was_named(key: str, capfd: pytest.
     assert f"the file is in the order of -k zone:nr: use that for -k {key}\n" in capfd.readouterr().err
     assert invoke(["merge", "-q", "--csv", "-k", "zone:nr", "a.csv", "-o", "b.csv"]) == 0
     assert Path("b.csv").read_bytes() == Path("a.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["merge --field", "sort --field", "check --field", "rank --split 2 --field", "merge --csv -k", "sort --csv -k"],
+)
+def test_names_that_differ_by_case(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("Id,name\n1,a\n")
+    Path("b.csv").write_text("id,name\n1,a\n")
+    why = "did you mean Id (names are compared by all their bytes)? use one of Id, name"
+    assert invoke([*words.split(), "id", "a.csv", "b.csv"]) == 2
+    assert capsys.readouterr().err.endswith(f" id: the header of a.csv has no field 'id'; {why}\n")
+    assert invoke([*words.split(), "ID", "a.csv"]) == 2
+    assert capsys.readouterr().err.endswith(f" ID: the header has no field 'ID'; {why}\n")
+
+
+@pytest.mark.parametrize("words", ["--field id", "--csv -j id", "--csv -1 id -2 id"])
+def test_names_of_a_join_that_differ_by_case(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("id,name\n1,a\n")
+    Path("b.csv").write_text("ID,town\n1,a\n")
+    assert invoke(["join", *words.split(), "a.csv", "b.csv"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("gpumerge: b.csv: ")
+    assert "did you mean ID (names are compared by all their bytes)?" in said

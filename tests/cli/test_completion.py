@@ -15,6 +15,7 @@ import pytest
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cli.completion import SHELLS
 from gpumerge_cli.cli.options.commands import COMMANDS
+from tests import needs
 
 COMPLETIONS = Path(__file__).parents[2] / "data" / "completions"
 
@@ -28,9 +29,7 @@ def files(tmp_path: Path) -> Path:
 
 
 def shell(name: str, script: str, folder: Path) -> list[str]:
-    program = shutil.which(name)
-    if program is None:
-        pytest.skip(f"{name} is not installed")
+    program = needs.program(name)
     flags = {"bash": ["--norc", "--noprofile"], "fish": ["--no-config"]}[name]
     done = subprocess.run(
         [program, *flags, "-c", script], cwd=folder, capture_output=True, text=True, timeout=60, check=True
@@ -111,9 +110,7 @@ def test_fish(files: Path) -> None:
 
 def in_zsh(lines: list[str], folder: Path) -> list[list[str]]:
     """The words of each line once a TAB at its end has completed it, in an interactive zsh."""
-    program = shutil.which("zsh")
-    if program is None:
-        pytest.skip("zsh is not installed")
+    program = needs.program("zsh")
     shutil.copy(COMPLETIONS / "_gpumerge", folder)
     ours, theirs = os.openpty()
     process = subprocess.Popen(

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
+
 ROOT = Path(__file__).parents[2]
 RUN = """
 import json, os, sys, traceback
@@ -56,9 +58,9 @@ COMMANDS = [
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_current_folder_holds_no_settings_of_libraries(command: str, tmp_path: Path) -> None:
     words = command.split()
-    needs = {"--cluster": "distributed", "path": "matplotlib", "bench": "matplotlib"}
-    for library in {needs[word] for word in words if word in needs}:
-        pytest.importorskip(library, reason=f"{command} needs {library}")
+    libraries = {"--cluster": "distributed", "path": "matplotlib", "bench": "matplotlib"}
+    for library in {libraries[word] for word in words if word in libraries}:
+        needs.library(library)
     folder, said = tmp_path / "data", tmp_path / "seen.json"
     folder.mkdir()
     for name, text in SETTINGS.items():
@@ -90,7 +92,7 @@ def test_the_current_folder_holds_no_settings_of_libraries(command: str, tmp_pat
 
 
 def test_names_of_a_user_are_relative_to_the_current_folder(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+    needs.library("matplotlib")
     (tmp_path / "own").write_text("font.size: 33\n")
     code = (
         "import os; import gpumerge_cli.report.drawing, matplotlib; "

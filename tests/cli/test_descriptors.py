@@ -12,6 +12,7 @@ import pytest
 
 from gpumerge_cli.cli.failures import describe_failure
 from gpumerge_cli.errors import ClusterError, DisorderError, input_error
+from tests import needs
 from tests.pairs import one_of_each
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,7 +73,7 @@ def test_other_errors_stay_as_they_are() -> None:
 
 @pytest.mark.parametrize(("words", "limit"), one_of_each(["check", "merge -q -o o.txt", "sort -o o.txt"], [20, 35]))
 def test_a_local_cluster_says_how_many_it_needs(words: str, limit: int, tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
+    needs.library("distributed")
     (tmp_path / "a.txt").write_text("1\n2\n")
     command = f"ulimit -n {limit}; exec {sys.executable} -m gpumerge_cli {words} --cluster local:2 a.txt"
     done = subprocess.run(

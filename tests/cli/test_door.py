@@ -183,8 +183,8 @@ def test_a_merge_imports_only_what_it_needs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in options.NAMES if name != "sort"])
-def test_long_options_may_be_shortened_while_they_stay_unique(name: str, seed: int) -> None:
-    """A beginning of a long name is read as the one option that begins so, or refused.
+def test_only_names_of_coreutils_may_be_shortened_while_they_stay_unique(name: str, seed: int) -> None:
+    """A beginning of a long name is read as the one option of coreutils that begins so, or refused.
 
     A whole name of another command's option is refused if it would be read in the same way.
     """
@@ -207,10 +207,32 @@ def test_long_options_may_be_shortened_while_they_stay_unique(name: str, seed: i
         elif len(found) > 1 and short not in known:
             with pytest.raises(UsageError, match="is ambiguous; write one of"):
                 first_of(name, words)
+        elif short not in known and (not on or row.gnu_name != long):
+            with pytest.raises(UsageError, match=f"there is no option --{short}; write --"):
+                first_of(name, words)
         else:
             first = first_of(name, words)
             assert first.option is row, words
             assert row.takes_value or first.value is on, words
+
+
+_GNU_NAMES = {
+    "batch-size", "buffer-size", "check", "compress-program", "debug", "dictionary-order", "field-separator",
+    "files0-from", "general-numeric-sort", "human-numeric-sort", "ignore-case", "ignore-leading-blanks",
+    "ignore-nonprinting", "key", "merge", "month-sort", "numeric-sort", "output", "parallel", "random-sort",
+    "random-source", "reverse", "sort", "stable", "temporary-directory", "unique", "version-sort", "zero-terminated",
+    "total", "output-delimiter", "header",
+}  # fmt: skip
+"""The long names of coreutils' sort, join and comm."""
+_OTHER_PURPOSES = {"check", "debug", "header", "key"}
+"""Those that mean something else in some commands of ours: a switch of merge, say, or a number of lines."""
+
+
+@pytest.mark.parametrize("row", options.COMMANDS, ids=lambda row: row.name)
+def test_all_names_of_coreutils_are_known_as_such(row: options.Command) -> None:
+    for option in row.options:
+        if option.name in _GNU_NAMES - _OTHER_PURPOSES:
+            assert option.gnu_name == option.name, option.name
 
 
 def first_of(name: str, words: list[str]) -> OptionValue:
@@ -227,21 +249,21 @@ def test_shortened_options_do_what_the_whole_ones_do(
     Path("a").write_text("1,x\n2,y\n")
     Path("b").write_text("1,z\n")
     for words, told in (
-        (["join", "-q", "--field-sep", ",", "--unp=1", "--col", "auto", "--emp", "-"], "1,x,z\n2,y,-\n"),
-        (["compare", "--without-f", "--output-d=;", "--tot"], "1,z\n2;1;0;total\n"),
-        (["merge", "--qui", "--no-che", "--numeric"], "1,x\n1,z\n2,y\n"),
+        (["join", "-q", "-t,", "--unpaired=1", "--columns", "auto", "--ignore-c"], "1,x,z\n2,y,\n"),
+        (["compare", "--without-first", "--output-d=;", "--tot"], "1,z\n2;1;0;total\n"),
+        (["merge", "-q", "--numeric", "--field-s=,"], "1,x\n1,z\n2,y\n"),
     ):
         assert door.invoke([*words, "a", "b"]) == 0
         assert capfd.readouterr() == (told, "")
     # A word behind an option that takes a value is that value.
-    assert door.invoke(["join", "-q", "-t,", "-a1", "-oauto", "-e", "--col", "a", "b"]) == 0
-    assert capfd.readouterr().out == "1,x,z\n2,y,--col\n"
+    assert door.invoke(["join", "-q", "-t,", "-a1", "-oauto", "-e", "--tot", "a", "b"]) == 0
+    assert capfd.readouterr().out == "1,x,z\n2,y,--tot\n"
     assert door.invoke(["compare", "--output", "x", "--out", "a", "b"]) == 2
     said = capfd.readouterr().err
     assert said == "gpumerge: --out is ambiguous; write one of --output, --output-delimiter\n"
-    assert door.invoke(["join", "-q", "--field-sep=,", "--field-separator=;", "a", "b"]) == 2
+    assert door.invoke(["join", "-q", "--field-separator=,", "--field-separator=;", "a", "b"]) == 2
     assert "--field-separator is given twice" in capfd.readouterr().err
-    assert door.invoke(["merge", "none", "--deb"]) == 2
+    assert door.invoke(["merge", "none", "--debug"]) == 2
     assert "Traceback" in capfd.readouterr().err
 
 
@@ -257,7 +279,7 @@ def test_names_of_files_may_look_like_options(
         assert capfd.readouterr() == (told, "")
     assert door.invoke(["merge", "-qz", "-o", "--count", "--threads", "1", "--", "--help"]) == 0
     assert Path("--count").read_text() == "2\n\0"
-    assert door.invoke(["merge", "-q", "--outp", "--count", "--no-check", "--count=after", "--", "--help"]) == 0
+    assert door.invoke(["merge", "-q", "--output", "--count", "--no-check", "--count=after", "--", "--help"]) == 0
     assert Path("--count").read_text() == "2\t1\n"
     words = deque(["--count", "-qk", "--count", "a"])
     assert [one[1] for one in scan(options.command("merge"), words)] == ["ahead", True, "--count", False]
@@ -265,6 +287,24 @@ def test_names_of_files_may_look_like_options(
     assert door.invoke(["merge", "-q", "--", "--help", "--help"]) == 0
     assert capfd.readouterr() == ("2\n", "")
     assert {*map(str, Path().iterdir())} == {"--count", "--help"}
+
+
+@pytest.mark.parametrize(
+    ("words", "whole"),
+    [
+        (["merge", "--dtyp", "int32"], "--dtype"),
+        (["merge", "--no-qui"], "--no-quiet"),
+        (["rank", "--quant=0.5"], "--quantile"),
+        (["join", "--only", "1"], "--only-unpaired"),
+        (["compare", "--without-f"], "--without-first"),
+        (["sort", "--dtyp=int32"], "--dtype"),
+        (["info", "--js"], "--json"),
+        (["merge", "--chec"], "--check"),
+    ],
+)
+def test_own_names_are_not_shortened(words: list[str], whole: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert door.invoke(words) == 2
+    assert capsys.readouterr().err == f"gpumerge: there is no option {words[1].partition('=')[0]}; write {whole}\n"
 
 
 @pytest.mark.parametrize(

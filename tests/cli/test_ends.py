@@ -102,7 +102,7 @@ def test_a_closed_pipe_at_exit_is_silent() -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full; run it on Linux")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("words", [["--help"], ["rank", "data/samples/a.i32", "--at", "0"]])
 def test_a_full_disk_at_exit_is_one_line(words: list[str], unbuffered: str) -> None:
@@ -118,7 +118,7 @@ def test_a_full_disk_at_exit_is_one_line(words: list[str], unbuffered: str) -> N
     assert done.stderr == f"gpumerge: {place}no space left on device; free some space or write elsewhere\n"
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full; run it on Linux")
 @pytest.mark.parametrize("stats", [[], ["--stats"]])
 def test_a_report_that_cannot_be_written_is_exit_2_with_the_output_in_place(stats: list[str], tmp_path: Path) -> None:
     output = tmp_path / "out.i32"

@@ -280,26 +280,6 @@ def test_names_that_are_not_there_or_mean_two_things(
     assert capsys.readouterr().err == f"gpumerge: {told}\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "near"),
-    [
-        ("merge a --format npz", "npy"),
-        ("merge a --backend cpus", "cpu"),
-        ("sort a --kernel tilde", "tiled"),
-        ("sort a --format nyp", "npy"),
-        ("sort a --sort=numerik", "numeric"),
-        ("merge a --sort=numerik", "numeric"),
-        ("sort a --check=quit", "quiet"),
-        ("merge a --dtype int23", "int32"),
-        ("generate a --dtype flaot32", "float32"),
-        ("generate a --shape blokcy", "blocky"),
-    ],
-)
-def test_values_that_are_mistyped(words: str, near: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert invoke(words.split()) in (1, 2)
-    assert f"; did you mean {near}? use " in capsys.readouterr().err
-
-
 def test_a_header_of_one_column_makes_one_think_of_the_separator(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -429,49 +409,6 @@ def test_ranks_in_files_that_are_all_empty(sales: Path, capfd: pytest.CaptureFix
     assert invoke(["rank", "--field=id", "--split", "2", "a.csv", "a.csv"]) == 0, capfd.readouterr().err
 
 
-def test_a_name_beside_a_pipe_is_looked_up_in_no_empty_file(sales: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    Path("a.csv").write_bytes(b"")
-    assert invoke(["merge", "--field=id", "a.csv", "-"]) == 2
-    assert "--field NAME: there is no header to find it in; name a regular file" in capfd.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "near"),
-    [
-        ("sort --no-such", ""),
-        ("check --report", ""),
-        ("bench --progress", ""),
-        ("path --memory", ""),
-        ("info --fsync", ""),
-        ("merge --xyz", ""),
-        ("merge --kernal", "--kernel"),
-        ("merge --treads", "--threads"),
-        ("merge --quite", "--quiet"),
-        ("sort --revesre", "--reverse"),
-    ],
-)
-def test_options_that_are_like_another(words: str, near: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert invoke([*words.split(), "a"]) == 2
-    said = capsys.readouterr().err
-    assert (f"did you mean {near}?" in said) if near else ("did you mean" not in said)
-
-
-def test_settings_that_are_like_another(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The prefix GPUMERGE_, which all settings share, does not make two names alike."""
-    for name, near in (("GPUMERGE_THREDS", "GPUMERGE_THREADS"), ("GPUMERGE_XYZ", "")):
-        monkeypatch.setenv(name, "1")
-        assert invoke(["info"]) == 2
-        said = capsys.readouterr().err
-        assert (f"did you mean {near}?" in said) if near else ("did you mean" not in said)
-        monkeypatch.delenv(name)
-
-
-def test_a_job_with_a_mistyped_operation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "jobs.toml").write_text('[[job]]\noperatoin = "merge"\ninputs = ["a"]\noutput = "b"\n')
-    assert invoke(["batch", str(tmp_path / "jobs.toml")]) == 2
-    assert "there is no key operatoin; did you mean operation?" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("told", [["--csv"], ["-t", r"\t"], ["--header", "2"]])
 def test_options_for_text_make_text_of_any_suffix(
     told: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -483,7 +420,34 @@ def test_options_for_text_make_text_of_any_suffix(
     assert capfd.readouterr().out.encode() == b"##x\n#CHROM\tPOS\n1\t5\n1\t5\n2\t3\n2\t3\n"
 
 
-def test_a_file_without_a_known_suffix_may_hold_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.vcf").write_bytes(b"id\n1\n")
-    assert invoke(["merge", "--field", "id", str(tmp_path / "a.vcf")]) == 2
-    assert "use --csv, or another --format, if its lines have columns" in capsys.readouterr().err
+@pytest.mark.parametrize("name", ["a.vcf", "a.bed", "a.csv.bak", "a.log.1", "a.csv.1", "a.2024-01-01", "a.md.old.gz"])
+@pytest.mark.parametrize(
+    "command", ["merge -q", "check", "union -q", "intersect -q", "rank --range 0:2 -q", "sort --compressed", "sort -c"]
+)
+def test_named_columns_make_text_of_any_suffix(
+    name: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = b"id,v\n2,a\n10,b\n"
+    Path(name).write_bytes(gzip.compress(lines) if name.endswith(".gz") and command != "sort -c" else lines)
+    assert invoke([*command.split(), "--field", "id:n", name]) == 0, capfd.readouterr().err
+    assert capfd.readouterr().out.encode() == (b"" if command in ("check", "sort -c") else lines)
+    if command == "union -q":
+        assert invoke(["join", "-q", "--field", "id:n", name, name]) == 0
+        assert capfd.readouterr().out == "id,v,v_2\n2,a,a\n10,b,b\n"
+
+
+@pytest.mark.parametrize("command", ["merge", "check", "union", "rank --at 0", "sort"])
+def test_bytes_0_make_records_of_an_unknown_suffix(
+    command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.rec").write_bytes(bytes(range(64)))
+    assert invoke([*command.split(), "--field", "id", str(tmp_path / "a.rec")]) == 2
+    assert "use --dtype with their fields, if it holds records" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", [".i32", ".npy", ".f64.gz"])
+def test_a_binary_suffix_means_no_columns(suffix: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / f"a{suffix}").write_bytes(b"id\n1\n")
+    assert invoke(["merge", "--field", "id", str(tmp_path / f"a{suffix}")]) == 2
+    assert "id\n" not in capfd.readouterr().out

@@ -23,7 +23,7 @@ def gnu_sort() -> str:
         version = subprocess.run([found, "--version"], capture_output=True, check=False).stdout
         if b"GNU coreutils" in version:
             return found
-    pytest.skip("there is no GNU sort here")
+    pytest.skip("needs GNU sort; install coreutils")
 
 
 def test_own_options_take_nothing_from_gnus() -> None:

@@ -27,7 +27,9 @@ NOTED = [
     "-k1,18446744073709551616",
 ]  # fmt: skip
 
-needs_sort = pytest.mark.skipif(version() != (9, 1), reason="the system's sort is not GNU's 9.1")
+needs_sort = pytest.mark.skipif(
+    version() != (9, 1), reason="needs GNU sort 9.1, whose words it compares; install coreutils 9.1"
+)
 
 
 def theirs(arguments: list[bytes], data: bytes) -> tuple[bytes, list[str]]:

@@ -219,7 +219,7 @@ def test_every_option_at_once() -> None:
         *("-mus", "b", "-o", "out", "a", "-S1M", "-T", "/x", "--temporary-directory=/y", "--parallel", "3"),
         *("--batch-size=7", "--compress-program=gzip", "--random-source=seed", "--compressed", "-z"),
         *("--backend", "cpu", "--device=1", "--header", "2", "--csv", "--report=r.json", "--kernel", "basic"),
-        *("--algorithm", "radix", "--progress", "--", "-c"),
+        *("--algorithm", "radix", "--no-progress", "--", "-c"),
     )
     assert (command.mode, command.files) == ("merge", ("b", "a", "-c"))
     assert command.order == LineOrder(stable=True, terminator=NUL)
@@ -227,7 +227,7 @@ def test_every_option_at_once() -> None:
         "merge": True, "unique": True, "stable": True, "zero_terminated": True, "output": "out", "memory": 1 << 20,
         "threads": 3, "batch_size": 7, "temporary_directory": ("/x", "/y"), "compress_program": "gzip",
         "random_source": "seed", "backend": "cpu", "device": (1,), "header": 2, "csv": True, "report": "r.json",
-        "kernel": "basic", "algorithm": "radix", "progress": True, "compressed": True, "files": ("b", "a", "-c"),
+        "kernel": "basic", "algorithm": "radix", "progress": False, "compressed": True, "files": ("b", "a", "-c"),
     }  # fmt: skip
     others = parse().options
     said = {one: getattr(command.options, one) for one in SortOptions.field_names() if one != "given"}

@@ -81,7 +81,7 @@ def gnu(words: list[str]) -> bytes:
     ("words", "said"),
     [
         (["--head", "1", "--tail", "1"], "--head and --tail are both given"),
-        (["--head", "1", "--unique"], "--head needs the whole merge, so it does not go with --unique"),
+        (["--head", "1", "--unique"], "--head needs the whole merge, so it does not go with -u"),
         (["--tail", "1", "--plan"], "--tail needs the whole merge, so it does not go with --plan"),
         (["--head", "1", "--compare"], "--head needs the whole merge, so it does not go with --compare"),
         (["--head", "-1"], "--head: invalid count '-1'"),

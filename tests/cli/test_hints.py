@@ -190,8 +190,8 @@ def test_digits_in_a_name_leave_a_header_a_header(
     names = [str(tmp_path / file) for file in files]
     for options in ("-t, -k1,1", "--csv -k1") if command != "join" else ("-t,", "--csv"):
         app.invoke([command, *options.split(), *names])
-        option = "--header;" if command == "join" else "--header 1 or --field NAME;"
-        assert f"if line 1 is a header, add {option} else sort it first" in capfd.readouterr().err
+        told = "if line 1 is a header, add --header; else sort it first"
+        assert (told if command == "join" else "; line 1 is a header: add --header 1\n") in capfd.readouterr().err
     if command != "join":
         app.invoke([command, *names])
         assert "use --field " in capfd.readouterr().err
@@ -207,7 +207,7 @@ def test_columns_of_compare_get_no_hint_that_it_refuses(tmp_path: Path, capfd: p
     for number, name in enumerate(names):
         Path(name).write_text(f"id,n\n1,a\n{number + 3},b\n")
     assert app.invoke(["compare", *names]) == 2
-    assert capfd.readouterr().err.endswith("; if line 1 is a header, add --header 1; else sort it first\n")
+    assert capfd.readouterr().err.endswith("; line 1 is a header: add --header 1\n")
     assert app.invoke(["compare", "--header", "1", *names]) == 0
     assert capfd.readouterr().out == "id,n\n\t\t1,a\n3,b\n\t4,b\n"
 
@@ -415,3 +415,56 @@ def test_a_check_warns_once_of_a_file_that_is_looked_at_again(tmp_path: Path, ca
     assert app.invoke(["check", "-k", "2,2nr", "-q", *(str(tmp_path / name) for name in ("a.txt", "b.txt"))]) == 1
     (told,) = [record.getMessage() for record in caplog.records]
     assert "b.txt: warning: its first lines have no number in their keys" in told
+
+
+@pytest.mark.parametrize("name", ["txt", "csv"])
+@pytest.mark.parametrize(
+    ("first", "second", "options", "told"),
+    [
+        ("id,name\n0,a\n2,c\n", "id,name\n1,b\n3,d\n", "", "line 1 is a header: use --field id:n"),
+        ("id;name\n0;a\n2;c\n", "id;name\n1;b\n3;d\n", "", "line 1 is a header: use --field id:n -t ';'"),
+        ("id,name\n0,a\n2,c\n", "id,name\n1,b\n3,d\n", "-t, -k1,1", "line 1 is a header: add --header 1"),
+        (
+            "id,name\n0,a\n2,c\n",
+            "id,name\n1,b\n3,d\n",
+            "--csv -k1,1n --last-resort",
+            "line 1 is a header: add --header 1",
+        ),
+        ("id,name\n0,a\n2,c\n", "id,name\n1,b\n3,d\n", "--csv", "line 1 is a header: add --header 1"),
+        ("id,9\nb,10\na,11\n", "id,9\nd,10\nc,11\n", "-t, -k2,2r", "sort it first"),
+    ],
+)
+def test_no_option_has_a_common_header_merged_as_data(
+    first: str, second: str, options: str, told: str, name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    files = {f"a.{name}": first.encode(), f"b.{name}": second.encode()}
+    assert _told(capfd, tmp_path, files, *options.split()).endswith(f"; {told}\n")
+    hint = re.search(r"(--field \S+|--header 1)(?: -t '(.)')?$", told)
+    if hint is not None:
+        words = [*options.split(), *hint[1].split(), *(["-t", hint[2]] if hint[2] else [])]
+        names = [str(tmp_path / file) for file in files]
+        assert app.invoke(["merge", "-q", *words, *names]) == 0
+        header, *lines = capfd.readouterr().out.splitlines()
+        assert header == first.splitlines()[0]
+        assert lines == sorted([*first.splitlines()[1:], *second.splitlines()[1:]])
+
+
+def test_leaving_the_last_resort_out_is_not_proposed_beside_a_header(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    files = {"a.csv": b"Name,id\n43K,20\n36K,20\n30K,30\n", "b.csv": b"Name,id\n45K,10\n53K,20\n"}
+    told = _told(capfd, tmp_path, files, "-t,", "-k2,2n", "--last-resort")
+    assert "leave --last-resort out" not in told
+
+
+def test_any_column_names_the_order_of_a_long_table(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    shuffled = [7, 1, 9, 3, 8, 2, 6, 4, 5, 0]
+    rows = [f"{name},{10 * number + 5}\n" for number, name in enumerate(shuffled)]
+    files = {
+        "a.csv": f"name,amount\n{''.join(rows[::2])}".encode(),
+        "b.csv": f"name,amount\n{''.join(rows[1::2])}".encode(),
+    }
+    assert _told(capfd, tmp_path, files).endswith("line 1 is a header: use --field amount:n\n")
+    names = [str(tmp_path / name) for name in files]
+    assert app.invoke(["merge", "-q", "--field", "amount:n", *names]) == 0
+    assert capfd.readouterr().out == f"name,amount\n{''.join(rows)}"

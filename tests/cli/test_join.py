@@ -20,7 +20,6 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.cli import app as door
-from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.native.comparison import Comparison
 from gpumerge_cli.order.joins import TYPES
 from gpumerge_cli.order.key_kinds import JOIN_LETTERS
@@ -28,7 +27,7 @@ from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests import against_join
 
-needs_join = pytest.mark.skipif(shutil.which("join") is None, reason="needs coreutils' join")
+needs_join = pytest.mark.skipif(shutil.which("join") is None, reason="needs join; install coreutils")
 CASES = os.environ.get("GPUMERGE_TEST_JOINS", "100")
 _WAYS: dict[str, str] = {"-n": "numeric", "-g": "general", "-h": "human", "-M": "month", "-V": "version"}
 _PAIRS, _ONLY_A, _ONLY_B, _PAIRED_A = 1, 2, 4, 8
@@ -176,7 +175,7 @@ def test_csv_by_columns_of_other_names(newlines: bool, end: str, tmp_path: Path,
     options = ["--csv", "-1", "id of left", "-2", "id of right", "-n", "-S", "64K"]
     found = list(csv.reader(io.StringIO(joined(tmp_path, *options, a=a, b=b).decode(), newline="")))
     pairs = [[x[1], x[0], x[2], y[0], y[2]] for x in files[0] for y in files[1] if x[1] == y[1]]
-    assert found == [["id of left", "left", "text", "right", "text"], *pairs]
+    assert found == [["id of left", "left", "text", "right", "text_2"], *pairs]
 
 
 def test_quoted_fields_stay_as_they_are(tmp_path: Path) -> None:
@@ -251,6 +250,7 @@ def test_keys_of_several_columns_in_other_places(kind: str, tmp_path: Path, seed
     options = ["--csv", "-1", "city,n:nr", "-2", "town,sum", "--type", kind]
     found = list(csv.reader(io.StringIO(joined(tmp_path, *options, a=texts[0], b=texts[1]).decode(), newline="")))
     shows = TYPES[kind]
+    rest = [""] * bool(shows & (_PAIRS | _ONLY_B))
     expected: list[list[str]] = []
     for key in sorted({*sides[0], *sides[1]}, key=lambda key: (key[0], -key[1])):
         some_a = [row for row, own in zip(a, sides[0], strict=True) if own == key]
@@ -258,10 +258,10 @@ def test_keys_of_several_columns_in_other_places(kind: str, tmp_path: Path, seed
         if shows & _PAIRS:
             expected += [[x[1], x[2], x[0], y[1]] for x in some_a for y in some_b]
         if shows & (_PAIRED_A if some_b else _ONLY_A):
-            expected += [[x[1], x[2], x[0]] for x in some_a]
+            expected += [[x[1], x[2], x[0], *rest] for x in some_a]
         if shows & _ONLY_B and not some_a:
-            expected += [[y[2], y[0], y[1]] for y in some_b]
-    assert found[0] == ["city", "n", "x"] + ["y"] * bool(shows & (_PAIRS | _ONLY_B))
+            expected += [[y[2], y[0], "", y[1]] for y in some_b]
+    assert found[0] == ["city", "n", "x"] + ["y"] * len(rest)
     assert found[1:] == expected
 
 
@@ -294,61 +294,8 @@ def test_keys_of_several_fields_across_chunks(options: list[str], tmp_path: Path
 
 def test_a_missing_field_behind_a_quoted_one_is_empty(tmp_path: Path) -> None:
     a, b = b'1,"x"\n2,y,k\n', b'"",2\nk,3\n'
-    assert joined(tmp_path, "--csv", "-1", "3", "-2", "1", a=a, b=b) == b',1,"x",2\nk,2,y,3\n'
-
-
-@pytest.mark.parametrize(("a", "b", "place"), [(b"b\na\n", b"a\n", "a:2"), (b"x 1\n", b"h\nx 3\nx 2\na 1\n", "b:4")])
-def test_disorder_is_an_error_with_its_place(
-    a: bytes, b: bytes, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert f"{place}: disorder" in refusal(tmp_path, capsys, a=a, b=b)
-
-
-@pytest.mark.parametrize(
-    ("options", "lines", "way_out"),
-    [
-        ([], b"b\na\n", "gpumerge sort -s -k 1b,1"),
-        (["-t;", "-j1,2nr"], b"x;1\nx;3\nx;2\n", "gpumerge sort -s -t ';' -k 1,1 -k 2,2nr"),
-        (["--csv", "-j", "k:n,l"], b"k,l\n2,2\n2,1\n2,3\n", "gpumerge sort --header 1 -s --csv -k 1,1n -k 2,2"),
-        (["--csv", "-t:", "-j2r"], b"x:1\nx:3\nx:2\n", "gpumerge sort -s -t : --csv -k 2,2r"),
-    ],
-)
-def test_disorder_names_the_sort_that_mends_it(
-    options: list[str], lines: bytes, way_out: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert f"; sort it first: {way_out}\n" in refusal(tmp_path, capsys, *options, a=lines, b=lines)
-    command = [*shlex.split(way_out)[1:], str(tmp_path / "a"), "-o", str(tmp_path / "a")]
-    assert door.invoke(command) == 0
-    assert joined(tmp_path, "-q", *options, a=(tmp_path / "a").read_bytes(), b=(tmp_path / "a").read_bytes())
-
-
-def _shown_sorts() -> list[list[str]]:
-    """The rows of the manual's table and of --help that say how to sort for a join: [join, sort of A, sort of B]."""
-    manual = Path(__file__).parents[2].joinpath("data", "manual", "joins.md").read_text()
-    rows = re.findall(r"^\| `(join .*)` \| (?:`(sort .*)`|A: `(sort .*)`; B: `(sort .*)`) \|$", manual, re.MULTILINE)
-    found = [[join, both or of_a, both or of_b] for join, both, of_a, of_b in rows]
-    shown = help_text("join", 80)
-    return found + [[join, *2 * [sort]] for join, sort in re.findall(r"^ +(join .* A B) +(sort .*)$", shown, re.M)]
-
-
-@pytest.mark.parametrize("shown", _shown_sorts(), ids=lambda shown: shown[0])
-def test_files_sorted_as_is_shown_can_be_joined(shown: list[str], tmp_path: Path, seed: int) -> None:
-    chance = random.Random(seed)
-    words = ["9", "10", "010", "-1", "2.5", "b", "a", "B"]
-    between = "," if " -t , " in shown[0] else " "
-    for name, sort in zip("ab", shown[1:], strict=True):
-        lines = ["".join(f"{chance.choice(words)}{between}" for _ in range(3)) + "\n" for _ in range(200)]
-        (tmp_path / name).write_text("".join(lines))
-        assert door.invoke([*shlex.split(sort), str(tmp_path / name), "-o", str(tmp_path / name)]) == 0
-    a, b = ((tmp_path / name).read_bytes() for name in "ab")
-    assert joined(tmp_path, *shlex.split(shown[0])[1:-2], a=a, b=b)
-
-
-def test_disorder_between_chunks_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [b"%06d some text\n" % number for number in range(40_000)]
-    lines[25_000] = b"000001 x\n"
-    said = refusal(tmp_path, capsys, "-S", "64K", "--threads", "2", a=b"".join(lines), b=b"".join(lines[:1000]))
-    assert "a:25001: disorder" in said
+    words = ["--csv", "-1", "3", "-2", "1", "-o", "0,1.1,1.2,2.2"]
+    assert joined(tmp_path, *words, a=a, b=b) == b',1,"x",2\nk,2,y,3\n'
 
 
 @pytest.mark.parametrize(
@@ -360,9 +307,17 @@ def test_disorder_between_chunks_is_found(tmp_path: Path, capsys: pytest.Capture
         (["-o", "3.1"], "invalid column '3.1'"),
         (
             ["-o", "out.csv"],
-            "-o: invalid column 'out.csv'; write 0 for the key, FILE.FIELD as 1.2, or auto; --output",
+            "-o out.csv: -o chooses columns in join, as in coreutils; the output's file is --output out.csv",
         ),
-        (["-o", "auto", "-o", "0"], "auto goes with no other"),
+        (["-o", "a$b.csv"], "the output's file is --output 'a$b.csv'"),
+        (
+            ["-o", "name"],
+            "-o: invalid column 'name'; write 0 for the key, FILE.FIELD as 1.2, or auto; --csv takes names",
+        ),
+        (["-o", "1.1", "--threads", "1", "2.2"], "3 files were named"),
+        (["--field", "a", "-j", "1"], "-j and --field both name the key; leave -j or --field out"),
+        (["--field", "a", "--on", "b"], "the header has no field 'b'"),
+        (["--field", "a:q"], f"use letters from {JOIN_LETTERS}"),
         (["--type", "left", "-a", "1"], "use one of them"),
         (["-a", "3"], "-a"),
         (["-n", "-M"], "incompatible"),
@@ -461,32 +416,6 @@ def test_a_header_names_the_columns_that_are_written(
 
 
 MON, TUE = b"id,name\n0,a\n2,c\n10,d\n", b"id,name\n1,b\n3,d\n11,e\n"
-
-
-@pytest.mark.parametrize(
-    ("options", "a", "b", "told"),
-    [
-        (["--csv", "-j", "id"], MON, TUE, "-j id:n"),
-        (["--csv", "-1", "id", "-2", "no"], MON, TUE.replace(b"id", b"no"), "-1 id:n -2 no:n"),
-        (["--csv", "--header"], MON, TUE, "-j id:n"),
-        (["--csv", "-j", "1", "--header"], MON.replace(b"id", b'"i d"'), TUE.replace(b"id", b"i d"), "-j 1:n --header"),
-        (["-t,"], MON[8:], TUE[8:], "-j 1:n"),
-        (["-t,", "-1", "1", "-2", "2"], MON[8:], b"a,2\na,10\n", "-1 1:n -2 2:n"),
-    ],
-)
-def test_an_order_that_both_files_have_is_proposed(
-    options: list[str], a: bytes, b: bytes, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert refusal(tmp_path, capsys, *options, a=a, b=b).endswith(f"both files are in the order of {told}: use that\n")
-    kept = [word for word in options if word == "--csv" or word.startswith("-t")]
-    assert joined(tmp_path, *kept, *told.split(), "--type=outer", a=a, b=b).count(b"\n") >= 3
-
-
-@pytest.mark.parametrize("b", [b"id,name\n11,x\n3,y\n7,z\n", b"id,name\nx,x\ny,y\n"])
-def test_an_order_that_the_other_file_lacks_is_not_proposed(
-    b: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert "; sort it first: gpumerge sort " in refusal(tmp_path, capsys, "--csv", "-j", "id", a=MON, b=b)
 
 
 @pytest.mark.parametrize("empty", [b"", b"\xef\xbb\xbf"])

@@ -14,6 +14,7 @@ import pytest
 
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.order.joins import TYPES
+from gpumerge_cli.order.key_kinds import KINDS
 
 _PAIRS, _ONLY_A, _ONLY_B, _PAIRED_A = 1, 2, 4, 8
 
@@ -247,3 +248,19 @@ def test_disorder_of_records_is_an_error_with_its_place(tmp_path: Path, capsys: 
     assert run(str(tmp_path / "a.i32"), str(tmp_path / "b.i32"), "--output", str(out)) == 2
     assert "b.i32@2: disorder" in capsys.readouterr().err
     assert not out.exists()
+
+
+@pytest.mark.parametrize("option", [kind.option for kind in KINDS if kind.option and kind.joins])
+def test_records_take_no_kind_of_key_of_lines(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.array([1, 2], "<i4").tofile(tmp_path / "a.i32")
+    assert run(str(tmp_path / "a.i32"), str(tmp_path / "a.i32"), f"--{option}") == 2
+    assert capsys.readouterr().err == f"gpumerge: --{option}: the items are records, not lines; leave it out\n"
+
+
+@pytest.mark.parametrize("option", [kind.option for kind in KINDS if kind.option and not kind.joins])
+def test_a_join_has_no_option_for_kinds_that_it_cannot_match_by(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.array([1, 2], "<i4").tofile(tmp_path / "a.i32")
+    assert run(str(tmp_path / "a.i32"), str(tmp_path / "a.i32"), f"--{option}") == 2
+    assert f"there is no option --{option}" in capsys.readouterr().err

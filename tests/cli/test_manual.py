@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -15,6 +14,7 @@ from gpumerge_cli.cli.examples import EXAMPLES
 from gpumerge_cli.cli.manual import pages
 from gpumerge_cli.cli.options.commands import COMMANDS, NAMES, options_of
 from gpumerge_cli.cli.options.model import Command
+from tests import needs
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -66,9 +66,7 @@ def test_words_that_completions_offer_are_taken(option: str, capsys: pytest.Capt
 
 @pytest.mark.parametrize("page", ["gpumerge.1", *(f"gpumerge-{name}.1" for name in NAMES)])
 def test_man_pages_are_sound(page: str) -> None:
-    groff = shutil.which("groff")
-    if groff is None:
-        pytest.skip("groff is not installed")
+    groff = needs.program("groff")
     done = subprocess.run(
         [groff, "-man", "-Tutf8", "-ww", "-P-c", str(DATA / "man" / page)], capture_output=True, text=True, check=True
     )

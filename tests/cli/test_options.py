@@ -180,7 +180,7 @@ def test_a_flag_that_is_taken_back_goes_with_all() -> None:
     [
         ("merge a --plan -o b", "--plan only plans; leave -o out, or leave --plan out"),
         ("merge a --plan --cluster local", "--plan is for this machine; leave --cluster out, or leave --plan out"),
-        ("merge a --compare --unique", "--compare merges all items; leave --unique out, or leave --compare out"),
+        ("merge a --compare --unique", "--compare merges all items; leave -u out, or leave --compare out"),
         ("union a --compare --parts 2", "--compare writes no parts; leave --parts out, or leave --compare out"),
         ("union a --distinct --count", "--count counts equal items, and --distinct keeps one of them"),
         ("merge a --files0-from b", "a: files are named by --files0-from already; use one of the two"),

@@ -124,7 +124,7 @@ def test_no_cut_lies_past_the_end_of_a_file(capfd: Captured) -> None:
     assert [one["offsets"] for one in found["ranks"]] == [[0, 0], [2, 0], [2, 1], [3, 1]]
     assert found["of"][0]["offsets"] == [3, 1]
     assert [part["ranges"] for part in found["parts"]] == [[[0, 2], [0, 0]], [[2, 2], [0, 1]], [[2, 3], [1, 1]]]
-    assert [part["nbytes"] for part in found["parts"]] == [2, 1, 1]
+    assert [part["nbytes"] for part in found["parts"]] == [2, 2, 2]  # in the output
     assert [part["offset"] for part in found["parts"]] == [0, 2, 4]  # in the output, where all lines have ends
 
 
@@ -146,10 +146,10 @@ def test_cuts_of_csv_are_places_in_the_file(
     for part in found["parts"]:
         (ranges,) = part["ranges"]
         assert part["offset"] == ranges[0] == low
-        assert part["nbytes"] == ranges[1] - low
-        low = ranges[1]
-        assert low in ends
-    assert low == ends[-1]
+        low = ranges[0] + part["nbytes"]
+        assert ranges[1] in ends
+        assert ranges[1] == min(low, ends[-1])
+    assert low == ends[-1] + (not end)
 
 
 def test_names_that_are_not_utf8(capfd: Captured) -> None:

@@ -12,10 +12,14 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import invoke
+from gpumerge_cli.cli.options.commands import command
 from tests import against_comm
 
 
-@pytest.mark.skipif(not all(map(shutil.which, ("comm", "uniq", "sort", "bash"))), reason="needs comm, uniq and sort")
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("comm", "uniq", "sort", "bash"))),
+    reason="needs comm, uniq, sort and bash; install coreutils and bash",
+)
 def test_random_command_lines_are_those_of_comm_and_uniq(capfd: pytest.CaptureFixture[str], seed: int) -> None:
     assert not against_comm.failures(seed, range(100)), (seed, capfd.readouterr().err)
 
@@ -84,7 +88,6 @@ def test_keys_say_which_lines_are_equal(words: list[str], wanted: str, names: li
         (["union", "--kernel", "path", "{a}"], "there is no option --kernel"),
         (["merge", "--count=beside", "{a}"], "invalid value 'beside'"),
         (["sort", "--count", "{n}"], "beside plain lines of text"),
-        (["sort", "--count", "--csv", "{a}"], "beside plain lines of text"),
         (["sort", "--count", "--check", "{a}"], "options -co are incompatible"),
         (["sort", "--count", "--compare", "{a}"], "--compare sorts and writes no output"),
         (["sort", "--count=beside", "{a}"], "invalid value 'beside'"),
@@ -125,6 +128,20 @@ def test_a_comparison_is_reported_as_one(columns: list[str], names: list[str], t
         assert invoke(["compare", *columns, *names[:2], "-o", str(tmp_path / "out"), "--report", str(report)]) == 0
     assert json.loads(told.read_text())["kind"] == "compare"
     assert " items that share a line with equal ones, or are in no column that is shown" in page.read_text()
+
+
+@pytest.mark.parametrize(("columns", "code"), [("-12", 0), ("-13", 0), ("-23", 0), ("-1", 2), ("", 2)])
+def test_a_single_column_may_be_csv(columns: str, code: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As the help says."""
+    (tmp_path / "a.csv").write_text("id,n\n1,a\n")
+    (tmp_path / "b.csv").write_text("id,n\n1,b\n2,a\n")
+    files = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    assert invoke(["compare", *[columns][: len(columns)], "--field", "id", *files]) == code
+    rows = {"-12": "1,a\n", "-13": "2,a\n", "-23": ""}
+    captured = capfd.readouterr()
+    assert captured.out == (f"id,n\n{rows[columns]}" if code == 0 else "")
+    assert code == 0 or "the columns hold plain lines of text" in captured.err
+    assert "(--csv, --field) and binary items need -12, -13 or -23" in command("compare").about
 
 
 @pytest.mark.parametrize("columns", ["-12", "-13", "-23", "-1", "-3"])

@@ -149,7 +149,7 @@ def test_reports_have_the_order_of_csv_as_it_was_said(
     for command in (["sort"], ["merge", "--stats", *ties]):
         assert door.invoke([*command, "--csv", *options, *files]) == 0
         assert json.loads((tmp_path / "r.json").read_text())["order"] == order
-    assert f", {order}\n" in capsys.readouterr().err
+    assert f", {order} " in " ".join(capsys.readouterr().err.split())  # long lines are broken anywhere
 
 
 @pytest.mark.parametrize("key", ["2:nr", "n", "1:x", "0:n"])

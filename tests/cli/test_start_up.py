@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 NEVER = (
-    "numpy", "typer", "rich", "cupy", "dataclasses", "inspect", "json", "subprocess", "tempfile", "shutil", "logging",
-    "concurrent.futures", "gpumerge_cli.cluster", "gpumerge_cli.arrays", "gpumerge_cli.compare",
+    "numpy", "typer", "rich", "cupy", "dataclasses", "ast", "bisect", "inspect", "json", "subprocess", "tempfile",
+    "shutil", "logging", "concurrent.futures", "gpumerge_cli.cluster", "gpumerge_cli.arrays", "gpumerge_cli.compare",
 )  # fmt: skip
 """Modules that none of these command lines may load."""
 WAYS = {

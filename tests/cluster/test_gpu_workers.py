@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("distributed")
+from tests import needs
+
+pytest.importorskip("distributed", reason=needs.reason("distributed"), exc_type=ImportError)
 
 from gpumerge_cli.cluster import sorting, workers
 from gpumerge_cli.cluster.calls import workers_of

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("distributed")
+from tests import needs
+
+pytest.importorskip("distributed", reason=needs.reason("distributed"), exc_type=ImportError)
 
 from gpumerge_cli.cluster import executor, sorting, workers
 from gpumerge_cli.cluster.connect import Connection
@@ -39,7 +41,7 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> OutputFile:
     output.reserve(_BYTES)
     if output._mapping is None:
         output.abort()
-        pytest.skip("this file system reserves no room")
+        pytest.skip("needs a file system that reserves space; set TMPDIR to a folder on ext4 or XFS")
     return output
 
 

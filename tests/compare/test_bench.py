@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.base import Backend
-from gpumerge_cli.backends.variants.lookup import NAMES, RUNGS
+from gpumerge_cli.backends.ladder import NAMES
+from gpumerge_cli.backends.variants.lookup import RUNGS
 from gpumerge_cli.compare import bench as benches
 from gpumerge_cli.compare.bench import measure_cases
 from gpumerge_cli.compare.bench_cases import MERGED_SHAPES, SHUFFLED, Axes, Case, items_named, preset
@@ -18,7 +19,8 @@ from gpumerge_cli.compare.contest import Effort
 from gpumerge_cli.errors import DeviceMemoryError, Interrupted, UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.results.compared import BenchRow
 from tests.reference import ReferenceBackend, ReferenceWorkspace
 

@@ -23,6 +23,7 @@ from gpumerge_cli.formats.items import Items
 from gpumerge_cli.launch import MAX_RECURSIVE_ITEMS, SortPolicy, SortRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.results.compared import Measured
+from tests import needs
 from tests.jobs_of import merge_job, sort_job
 from tests.reference import ReferenceBackend, ReferenceWorkspace
 
@@ -51,7 +52,7 @@ def test_whole_sorts_of_the_files(backend: Backend, rng: np.random.Generator, tm
     if name == "a.npy":
         np.save(path, keys)
     elif name == "a.i32.gz":
-        pytest.importorskip("isal")
+        needs.library("isal")
         path.write_bytes(gzip.compress(keys.tobytes()))
     else:
         keys.tofile(path, sep="\n" if name == "a.txt" else "")

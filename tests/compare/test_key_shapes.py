@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from gpumerge_cli.compare.key_shapes import BLOCK, SHAPES, Family
 from gpumerge_cli.compare.lines import DIGITS, lines
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from tests.linekeys import key_of
 
 families = st.builds(

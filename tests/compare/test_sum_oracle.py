@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.compare import oracle as oracles
 from gpumerge_cli.compare import sum_oracle
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from tests.oracles import merged_keys
 from tests.strategies import key_runs
 

@@ -24,13 +24,13 @@ def path() -> Path:
 
 def sanitized(sanitizers: str, level: str) -> Path:
     """The whole library of that level, built by g++ with these sanitizers; units that did not change are kept."""
-    folder = ROOT / "build" / "cpu" / f"{sanitizers.partition(',')[0]}-{level}"
+    folder = ROOT / "build" / "cpu" / sanitizers.partition(",")[0]
     # The address sanitizer finds null pointers, too, and compiles faster than a check of each.
     # Og compiles faster than O1, and the tests take as long.
     flags = f"-Og -g1 -fsanitize={sanitizers} -fno-sanitize=null -fno-sanitize-recover=all"
     flags += " -Wno-unknown-pragmas -Werror"
     command = [sys.executable, ROOT / "kernels" / "build_library.py", "--levels", level]
-    command += ["--out", folder / "lib", "--objects", folder / "objects"]
+    command += ["--out", folder / level, "--objects", folder / "objects"]
     environment = {**os.environ, "CXX": "g++", "CXXFLAGS": flags}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-4000:]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gpumerge_cli.order.kinds import DTYPES
+from gpumerge_cli.order.key_types import DTYPES
 
 BUILD = Path(__file__).parents[2] / "kernels" / "build_library.py"
 
@@ -63,7 +63,10 @@ def test_a_compiler_of_another_version_is_told(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.skipif(not (BUILD.parents[1] / "build").exists(), reason="nothing was built in this tree")
+@pytest.mark.skipif(
+    not (BUILD.parents[1] / "build").exists(),
+    reason="needs a library that was built in this tree; run python kernels/build_library.py",
+)
 def test_nothing_unchanged_is_compiled_again(tmp_path: Path) -> None:
     level = sorted((BUILD.parents[1] / "gpumerge_cli" / "lib").glob("*.so"))[0].stem.removeprefix("gpumerge-")
     done = build("--levels", level, "--out", str(tmp_path), "--verbose")

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpumerge_cli.native.comparison import Comparison, key_bounds, key_by
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests import linekeys
 from tests.line_cases import INEXACT, cases, lines

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpumerge_cli.errors import InputError
 from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.native import joins, sources, specs
@@ -54,6 +55,9 @@ class _Held:
     @property
     def extent(self) -> Extent:
         return Extent(-1, 0, self.size, memory=self._data)
+
+    def location(self, offset: int) -> str:
+        return f"{self.name}:{offset}"
 
     def read_into(self, start: int, out: Any) -> None:
         raise AssertionError("it is in memory")
@@ -294,3 +298,44 @@ def test_disorder_in_either_input(way: Any) -> None:
         with pytest.raises(Disordered) as found:
             joined(join, *inputs)
         assert found.value.source == number
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("capacity", [1 << 12, 1 << 20])
+def test_rows_of_csv_have_all_columns(capacity: int, kind: str, seed: int) -> None:
+    """Rows as long as the first ones are copied as they lie; shorter ones are filled, in all sizes about a block."""
+    chance = random.Random(seed)
+    counts = (3, 2 if TYPES[kind] & (PAIRS | ONLY_B) else 0)
+    join = Join(separator=_COMMA, between=_COMMA, quoted=True, shows=TYPES[kind], most=counts)
+    join = replace(join, columns=join.all_columns(counts))
+    sides = []
+    for most in (3, 2):
+        keys = sorted(b"%03d" % chance.randrange(SIDE // 4) for _ in range(SIDE))
+        rows = [
+            [key, *(chance.choice([b"", b'"q,"""', b"x" * chance.randrange(80)]) for _ in range(2))] for key in keys
+        ]
+        sides.append([row[: chance.choice([most, most, 1, 2])] for row in rows])
+    a, b = ([b",".join(row) for row in side] for side in sides)
+    whole = [[row + [b""] * (most - len(row)) for row in side] for most, side in zip((3, 2), sides, strict=True)]
+    groups: dict[bytes, tuple[list[list[bytes]], list[list[bytes]]]] = {}
+    for number, side in enumerate(whole):
+        for row in side:
+            groups.setdefault(row[0], ([], []))[number].append(row)
+    rest, wanted = [b""] * (counts[1] > 0), []
+    for key, (some_a, some_b) in sorted(groups.items()):
+        wanted += [x + y[1:] for x in some_a for y in some_b if join.shows & PAIRS]
+        wanted += [x + rest for x in some_a if join.shows & (TYPES["semi"] if some_b else ONLY_A)]
+        wanted += [[key, b"", b"", *y[1:]] for y in some_b if join.shows & ONLY_B and not some_a]
+    assert joined(join, a, b, capacity) == [b",".join(row) for row in wanted]
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("count", [3, 5000])
+def test_a_row_of_csv_with_more_fields_is_an_error_with_its_place(count: int, side: int) -> None:
+    join = Join(separator=_COMMA, between=_COMMA, quoted=True, most=(2, 2), columns=((0, 0), (1, 1), (2, 1)))
+    rows = [b"k,%d" % number for number in range(count)]
+    rows[-2] += b",,x"
+    sides = [rows, [b"k,y"]] if side == 0 else [[b"k,y"], rows]
+    with pytest.raises(InputError, match="has 4 fields, and line 1 has 2") as found:
+        joined(join, *sides, capacity=1 << 12)
+    assert found.value.where == f"held:{sum(len(row) + 1 for row in rows[:-2])}"

@@ -164,13 +164,15 @@ def test_many_lines(library: Any, seed: int) -> None:
         for items in made:
             keys = {item: item_key(order, item) for item in set(items)}
             expected = b"".join(item + b"\n" for item in sorted(items, key=keys.__getitem__))
+            whole = [b"".join(item + b"\n" for item in items)]
+            edges = np.sort(chance.integers(0, len(items), 4)).tolist()
+            runs = [sorted(run, key=keys.__getitem__) for run in split(items, edges)]
+            parts = [b"".join(item + b"\n" for item in run) for run in runs]
             for threads in (1, 2):
-                rows = Rows(library, order, [b"".join(item + b"\n" for item in items)], threads)
+                rows = Rows(library, order, whole, threads)
                 assert rows.run("gm_sort") == expected
                 rows.close()
-                edges = np.sort(chance.integers(0, len(items), 4)).tolist()
-                runs = [sorted(run, key=keys.__getitem__) for run in split(items, edges)]
-                rows = Rows(library, order, [b"".join(item + b"\n" for item in run) for run in runs], threads)
+                rows = Rows(library, order, parts, threads)
                 assert rows.disorder() is None
                 assert rows.run("gm_merge") == expected
                 rows.close()

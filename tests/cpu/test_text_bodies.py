@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import ctypes
 import io
-import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.order.key_kinds import KIND_OF
 from gpumerge_cli.order.rules import LineKey, LineOrder
+from tests import needs
 from tests.line_cases import cases, lines
 
 HERE = Path(__file__).parent
@@ -29,9 +29,7 @@ FORMS = {"bytes": ["-DTEXT_PADDING=0"], "best": ["-DTEXT_PADDING=64", "-march=na
 
 @pytest.fixture(scope="module")
 def forms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no g++ to build the bodies with")
+    compiler = needs.program("g++")
     folder = tmp_path_factory.mktemp("bodies")
 
     def built(name: str) -> Any:

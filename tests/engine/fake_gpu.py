@@ -23,6 +23,7 @@ from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
+from tests import needs
 from tests.fake_kernels import memory
 from tests.linekeys import is_at_fault, key_of
 from tests.reference import set_of
@@ -263,7 +264,7 @@ def combined(order: Order, equals: Equals, runs: list[Any]) -> Any:
 
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
     """Until the test ends, runs on "gpu" take this backend, which makes sets, sorts, and merges that are counted."""
-    backend = pytest.importorskip("gpumerge_cli.backends.gpu.backend", reason="needs CuPy", exc_type=ImportError)
+    backend = needs.module("backends.gpu.backend")
     from gpumerge_cli.backends.gpu import buffers, folding, text, workspace
 
     def copy(to: int, source: int, nbytes: int, kind: int, stream: int) -> None:

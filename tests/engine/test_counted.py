@@ -16,7 +16,9 @@ from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import NUL, LineOrder
 
 
-def result_of(lines: list[bytes], numbers: Any, count: Any, end: int, parts: int = 1) -> CountedLines:
+def result_of(
+    lines: list[bytes], numbers: Any, count: Any, end: int, parts: int = 1, separator: bytes = b""
+) -> CountedLines:
     """That of a workspace with these lines and the numbers of their equals."""
     merged = np.frombuffer(b"".join(line + bytes([end]) for line in lines), np.uint8)
     workspace = SimpleNamespace(
@@ -24,7 +26,9 @@ def result_of(lines: list[bytes], numbers: Any, count: Any, end: int, parts: int
         outputs=lambda: np.array_split(merged, parts),
         merged_bytes=len(merged), counts=[len(lines)], dropped=0, spans=[],
     )  # fmt: skip
-    return CountedLines(cast(Any, workspace), Margin(count), Order.lines(LineOrder(terminator=end)))
+    return CountedLines(
+        cast(Any, workspace), Margin(count, separator=separator), Order.lines(LineOrder(terminator=end))
+    )
 
 
 @pytest.mark.parametrize("count", ["ahead", "after"])
@@ -48,6 +52,28 @@ def test_blocks_hold_whole_lines(
             assert parts, "the outlet waits for a part"
             assert b"".join(map(bytes, parts)) == b"".join(form % (*text, end) for text in texts)
             assert found.merged_bytes == sum(map(len, parts))
+
+
+@pytest.mark.parametrize("count", ["ahead", "after"])
+@pytest.mark.parametrize("block", [1, 7, 1 << 20])
+@pytest.mark.parametrize("separator", [b",", b"%"])
+def test_numbers_are_fields_of_records(
+    separator: bytes, block: int, count: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counted, "_BLOCK", block)
+    lines = [b"", b"\r", b"a,b", b"a,b\r", b"x" * 40 + b"\r"]
+    numbers = [1, 10**7, 3, 12345678, 5]
+    found = result_of(lines, numbers, count, ord("\n"), 2, separator)
+    parts = b"".join(map(bytes, found.outputs()))
+    if count == "ahead":
+        expected = [b"%d%c%s" % (number, separator, line) for number, line in zip(numbers, lines, strict=True)]
+    else:
+        expected = [
+            line.removesuffix(b"\r") + b"%c%d" % (separator, number) + b"\r" * line.endswith(b"\r")
+            for number, line in zip(numbers, lines, strict=True)
+        ]
+    assert parts == b"".join(line + b"\n" for line in expected)
+    assert found.merged_bytes == len(parts)
 
 
 @pytest.mark.parametrize("count", ["ahead", "after"])

@@ -194,6 +194,24 @@ def test_lines(
         same_as_on_cpu(names, tmp_path, equals, count, Items("text", lines=order))
 
 
+@pytest.mark.usefixtures("small_chunks", "device")
+@pytest.mark.parametrize("count", ["ahead", "after"])
+@pytest.mark.parametrize("field", [b"%d", b'"a, %d"', b'"a\n%d"', b'%d"'])
+def test_records_of_csv(field: bytes, count: str, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
+    """As they stand, with newlines in quotes, and with quotes that the standard library's parser reads."""
+    order = LineOrder((LineKey("numeric", start_field=0, end_field=0),), stable=True)
+    for end in (b"\n", b"\r\n"):
+        names = []
+        for number in range(3):
+            keys = np.sort(rng.integers(0, 60, 700)).tolist()
+            text = b"".join(b"%d,%s%s" % (key, field % key, end) for key in keys)
+            names.append(write(f"{number}.csv", b"id,x" + end + text))
+        items = Items("csv", lines=order, header_lines=1)
+        same_as_on_cpu(names, tmp_path, Equals.FIRST, count, items)
+        head = (tmp_path / "gpu.out").read_bytes().partition(b"\n")[0] + b"\n"
+        assert head == (b"count,id,x" if count == "ahead" else b"id,x,count") + end
+
+
 @pytest.mark.usefixtures("device")
 @pytest.mark.parametrize("count", ["ahead", "after"])
 def test_numbers_of_any_width(count: str, write: Write, tmp_path: Path) -> None:

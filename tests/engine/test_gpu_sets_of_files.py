@@ -23,9 +23,11 @@ from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import SETS, Equals, Margin
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 from gpumerge_cli.results.run import MergeReport
+from tests import needs
 from tests.engine.fake_gpu import stand_in
 from tests.jobs_of import merge_job
 from tests.linekeys import key_of
@@ -335,7 +337,7 @@ def test_no_check_takes_what_is_there(write: Write, tmp_path: Path, rng: np.rand
 @pytest.mark.parametrize("suffix", [".npy", ".i64", ".i64.gz"])
 def test_every_kind_of_output(suffix: str, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
     if suffix.endswith(".gz"):
-        pytest.importorskip("isal")
+        needs.library("isal")
     runs = [np.sort(rng.integers(0, 700, 6000)) for _ in range(2)]
     names = [write(f"{number}.npy", run) for number, run in enumerate(runs)]
     for backend in ("gpu", "cpu"):

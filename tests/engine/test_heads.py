@@ -35,7 +35,7 @@ from gpumerge_cli.plan import Chunk
 from tests import line_cases
 from tests.linekeys import key_of
 
-needs_sort = pytest.mark.skipif(shutil.which("sort") is None, reason="there is no sort command")
+needs_sort = pytest.mark.skipif(shutil.which("sort") is None, reason="needs sort; install coreutils")
 
 
 def merged(folder: Path, names: list[str], order: LineOrder, *, unique: bool, memory: int) -> tuple[bytes, Outcome]:

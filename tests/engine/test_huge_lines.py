@@ -165,7 +165,7 @@ def test_a_line_of_two_gigabytes(tmp_path: Path, size: int) -> None:
     subprocess.run(["sort", "-c", str(tmp_path / "b")], check=True, env={"LC_ALL": "C"})
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the system tells of bytes that were read")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, which counts bytes that were read; run it on Linux")
 @pytest.mark.parametrize("set_of", ["union", "intersect"])
 def test_sets_look_at_a_long_line_a_few_times(tmp_path: Path, set_of: str) -> None:
     """However many chunks it would fill, if chunks were cut within lines."""

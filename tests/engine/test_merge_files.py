@@ -94,7 +94,7 @@ def test_any_keys(backend: Backend, tmp_path_factory: pytest.TempPathFactory, ca
     assert (folder / "out").read_bytes() == merged_keys(runs, descending=descending).tobytes()
 
 
-@pytest.mark.skipif(shutil.which("sort") is None, reason="no system sort to compare with")
+@pytest.mark.skipif(shutil.which("sort") is None, reason="needs sort; install coreutils")
 @settings(max_examples=40)
 @given(case=line_runs(most_runs=3), last_newline=st.booleans())
 def test_lines_equal_the_systems_sort(

@@ -20,6 +20,7 @@ from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.results.run import MergeReport
+from tests import needs
 from tests.jobs_of import job_of, merge_job
 from tests.oracles import first_records, items_of, merged_records
 from tests.strategies import Records, record_runs
@@ -103,7 +104,7 @@ def test_unique_and_every_kind_of_output(
     suffix: str,
 ) -> None:
     if suffix.endswith(".gz"):
-        pytest.importorskip("isal")
+        needs.library("isal")
     runs = benchmark_runs(rng, [300, 0, 500])
     names = [write(f"{number}.rec", b"".join(run)) for number, run in enumerate(runs)]
     names.append(write("more.rec.gz" if suffix.endswith(".gz") else "more.rec", _packed(runs[0], suffix)))

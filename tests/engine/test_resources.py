@@ -94,7 +94,7 @@ def test_containers_limits_count(tmp_path: Path) -> None:
     with open("/proc/self/cgroup") as file:
         lines = [line for line in file if line.startswith("0::")]
     if not lines:
-        pytest.skip("no control groups of version 2 here")
+        pytest.skip("needs control groups of version 2; run it on a Linux that mounts them")
     group = Path(f"{tmp_path}/{lines[0].rstrip()[3:]}")
     group.mkdir(parents=True, exist_ok=True)
     (group / "memory.current").write_text("300\n")
@@ -103,7 +103,9 @@ def test_containers_limits_count(tmp_path: Path) -> None:
         assert resources._left_in_group(str(tmp_path)) == left
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory comes from Linux's /proc")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="needs /proc, which has the peak memory; run it on Linux"
+)
 def test_an_external_sort_stays_within_its_memory(rng: np.random.Generator, tmp_path: Path) -> None:
     """The limit holds for the whole process, and Python takes most of it."""
     rng.integers(0, 1 << 62, 12_000_000).tofile(tmp_path / "a.i64")

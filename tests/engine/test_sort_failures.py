@@ -23,6 +23,7 @@ from gpumerge_cli.engine import local_sorts, run_files, spool
 from gpumerge_cli.native.chunks import CpuChunkWorker
 from gpumerge_cli.native.sources import Sources
 from tests.open_files import open_under
+from tests.pairs import one_of_each
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "gpumerge_cli", "sort", "--backend=cpu", "-S1M"]
@@ -71,7 +72,7 @@ def small(place: Place) -> Iterator[Path]:
     folder = place.temporary[1]
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)], capture_output=True)
     if mounted.returncode:
-        pytest.skip("a small file system cannot be mounted here")
+        pytest.skip("needs to mount a small file system; run it as root, outside of a container")
     try:
         yield folder
     finally:
@@ -121,8 +122,7 @@ class _FullAfter:
         return os.pwrite(descriptor, data, position)
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
-@pytest.mark.parametrize("calls", [1, 2, 7])
+@pytest.mark.parametrize(("number", "calls"), one_of_each([errno.ENOSPC, errno.EDQUOT, errno.EIO], [1, 2, 7]))
 @pytest.mark.parametrize("more", [[], ["--compress-program=builtin"]])
 def test_any_write_of_a_run_fails(
     place: Place,

@@ -172,7 +172,7 @@ def test_records_keep_the_order_of_equal_keys(
     assert result.tobytes() == array[np.argsort(array["key"], kind="stable")].tobytes()
 
 
-@pytest.mark.skipif(shutil.which("sort") is None, reason="there is no sort command")
+@pytest.mark.skipif(shutil.which("sort") is None, reason="needs sort; install coreutils")
 @pytest.mark.parametrize("spilled", SPILLED)
 @pytest.mark.parametrize(
     ("options", "order"),
@@ -259,7 +259,7 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
     assert not (tmp_path / "b.i32").exists()
 
 
-@pytest.mark.skipif(shutil.which("gzip") is None, reason="there is no gzip command")
+@pytest.mark.skipif(shutil.which("gzip") is None, reason="needs gzip; install it")
 def test_a_program_packs_temporary_files(tmp_path: Path) -> None:
     lines = b"".join(b"%d\n" % (number * 7919 % 10_007) for number in range(10_007))
     (tmp_path / "a").write_bytes(lines)

@@ -19,6 +19,7 @@ from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.results.run import MergeReport
+from tests import needs
 from tests.jobs_of import merge_job
 from tests.oracles import first_keys, items_of, merged_keys, same_bits
 from tests.strategies import as_text, line_runs
@@ -43,7 +44,7 @@ def test_keys_across_chunks(
     output: str,
 ) -> None:
     if output.endswith(".gz"):
-        pytest.importorskip("isal")
+        needs.library("isal")
     runs = [np.sort(rng.integers(0, values, 9000 * (number % 2)).astype(np.int32)) for number in range(6)]
     names = [write(f"{number}.i32", run) for number, run in enumerate(runs)]
     report = unique(backend, names, str(tmp_path / output))
@@ -62,7 +63,7 @@ def test_keys_across_chunks(
     assert report.unique
 
 
-@pytest.mark.skipif(shutil.which("sort") is None, reason="no system sort to compare with")
+@pytest.mark.skipif(shutil.which("sort") is None, reason="needs sort; install coreutils")
 @settings(max_examples=40)
 @given(case=line_runs(most_runs=3))
 def test_lines_equal_the_systems_sort(backend: Backend, tmp_path_factory: pytest.TempPathFactory, case: Any) -> None:

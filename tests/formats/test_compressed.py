@@ -66,7 +66,7 @@ def suffix(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     """The suffix of compressed files. The test then reads and writes them by the library that WAYS names for it."""
     suffix, extra = WAYS[request.param]
     if not extra and ("isal" in request.param or suffix == ".zst"):
-        pytest.skip("the extra is not installed")
+        pytest.skip("needs the libraries of compressed files; pip install 'gpumerge[compressed]'")
     if not extra:
         without_extra(monkeypatch)
     return suffix

@@ -208,9 +208,20 @@ def test_bytes_from_a_character_on_count_quotes_once(backend: Backend, tmp_path:
     assert (tmp_path / "b.csv").read_bytes() == b'"xa",2\n"""b",1\nzc,3\n'
 
 
-def test_a_byte_0_within_records_of_several_lines_is_refused(write: Write) -> None:
-    source = LineSource(SeekableInput(write("a.csv", b'"a\n",1\nb\0,2\n')))
-    with pytest.raises(InputError, match="holds a byte 0"):
+@pytest.mark.parametrize("held", [b"\0", b"\0\1\2", bytes(range(9)), bytes({*range(256)} - {*b'\r\n",', 0xFE})])
+def test_bytes_0_within_records_of_several_lines(held: bytes, backend: Backend, tmp_path: Path) -> None:
+    """A byte that no file holds ends the records instead."""
+    (tmp_path / "a.csv").write_bytes(b'k,v\n"z\n",1\nc' + held + b",2\nb,3\n")
+    (tmp_path / "b.csv").write_bytes(b'k,v\n"a\n",4\n')
+    on = Resources(backend.name)  # type: ignore[arg-type]
+    items = Items("csv", lines=LineOrder((LineKey("bytes", 0, 0, 0),)), header_lines=1)
+    run(sort_job((str(tmp_path / "a.csv"), str(tmp_path / "b.csv")), str(tmp_path / "c.csv"), items, on))
+    assert (tmp_path / "c.csv").read_bytes() == b'k,v\n"a\n",4\nb,3\nc' + held + b',2\n"z\n",1\n'
+
+
+def test_records_of_several_lines_with_every_byte_are_refused(write: Write) -> None:
+    source = LineSource(SeekableInput(write("a.csv", b'"\n' + bytes({*range(256)} - {34}) + b'",1\n')))
+    with pytest.raises(InputError, match="hold every control byte"):
         records_of([source], LineOrder())
 
 

@@ -17,7 +17,8 @@ from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import format_named
 from gpumerge_cli.formats.record_options import Key, RecordRequest, item_name, order_of, parse_dtype, record_format
 from gpumerge_cli.formats.registry import layout_of, open_source
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder
 
 Write = Callable[[str, Any], str]

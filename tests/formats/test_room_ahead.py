@@ -29,9 +29,9 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[int, in
     found: list[tuple[int, int]] = []
     with open(tmp_path / "probe", "wb") as probe:
         if output_file._libc().fallocate(probe.fileno(), 1, 0, AHEAD):
-            pytest.skip("the file system takes no room ahead")
+            pytest.skip("needs a file system that reserves space; set TMPDIR to a folder on ext4 or XFS")
         if os.fstat(probe.fileno()).st_blocks * 512 < AHEAD:
-            pytest.skip("the file system promises room that it does not take")
+            pytest.skip("needs a file system that takes the space it reserves; set TMPDIR to a folder on ext4 or XFS")
     real = output_file._libc()
 
     def fallocate(descriptor: int, mode: int, start: int, nbytes: int) -> int:
@@ -110,7 +110,7 @@ def test_an_output_of_known_size_takes_no_more(tmp_path: Path, monkeypatch: pyte
     made = OutputFile(str(tmp_path / "out"), 1000)
     made.reserve(1000)
     if not made._held:
-        pytest.skip("the file system takes no room ahead")
+        pytest.skip("needs a file system that reserves space; set TMPDIR to a folder on ext4 or XFS")
     monkeypatch.setattr(output_file, "_libc", lambda: None)  # a call fails
     made.write_at(0, some(1000))
     made.commit()

@@ -77,7 +77,7 @@ def test_owners_are_kept_where_that_is_allowed(tmp_path: Path, monkeypatch: pyte
     assert gave == [(before.st_uid + 1, before.st_gid + 1), (-1, before.st_gid + 1)]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs to give a file to another user; run it as root")
 def test_root_leaves_a_file_its_owner(tmp_path: Path) -> None:
     place = tmp_path / "old"
     place.write_bytes(b"")

@@ -21,6 +21,7 @@ from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.registry import layout_of, open_source
 from gpumerge_cli.order.rules import LineOrder
+from tests import needs
 from tests.open_files import open_under
 
 Write = Callable[[str, Any], str]
@@ -213,7 +214,7 @@ def test_a_file_that_was_written_to_is_noticed(write: Write) -> None:
 
 def test_copies_share_a_file_where_descriptors_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compressed inputs and pipes are copied first."""
-    igzip = pytest.importorskip("isal.igzip")
+    igzip = needs.library("isal.igzip")
     from gpumerge_cli.formats import input
 
     monkeypatch.setattr(input, "_kept_descriptors", lambda: 0)
@@ -237,7 +238,7 @@ def test_files_that_do_not_tell_their_size_are_copied() -> None:
     source.close()
 
 
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="there is no such file")
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs /proc/self/mem; run it on Linux")
 def test_what_cannot_be_read_is_named() -> None:
     with pytest.raises(InputError, match=r"^/proc/self/mem: "):
         opened("/proc/self/mem", "text")
@@ -264,7 +265,7 @@ def test_headers_that_warn_warn_nobody(write: Write, recwarn: pytest.WarningsRec
 def test_files_whose_sizes_are_made_up_are_read_as_far_as_they_go() -> None:
     name = "/sys/kernel/mm/transparent_hugepage/enabled"
     if not os.path.exists(name):
-        pytest.skip("no such file here")
+        pytest.skip(f"needs {name}; run it on Linux with transparent huge pages")
     with open(name, "rb") as file:
         there = file.read()
     assert os.path.getsize(name) > len(there)

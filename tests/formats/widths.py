@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 
 from gpumerge_cli.dataclass import replace
@@ -11,13 +12,12 @@ from gpumerge_cli.formats.format import Column, Format, Layout, PreparedSources,
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
-from gpumerge_cli.formats.naming import open_input
+from gpumerge_cli.formats.naming import beginning_of
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
 
 Widths = Sequence[tuple[str, int]]
 """The name of each column, and its bytes."""
-_LOOKED_AT = 1 << 16
 
 
 class FixedWidth(Format):
@@ -52,11 +52,10 @@ class FixedWidth(Format):
         return PreparedSources(tuple(sources), Order.lines(order), Written(layout.items.shown))
 
     def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
-        file = open_input(name, plain=items.plain)
-        try:
-            start = file.read(0, _LOOKED_AT)
-        finally:
-            file.close()
+        with contextlib.closing(beginning_of(name, plain=items.plain)) as pieces:
+            start = b""
+            while b"\n" not in start and (piece := next(pieces, b"")):
+                start += piece
         return tuple(Column(column) for column, _ in _widths(start, name)) if start else None
 
 

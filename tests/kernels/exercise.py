@@ -25,7 +25,8 @@ from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.launch import ALGORITHMS, FAN_INS, LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder
 from tests.kernels.set_pairs import EVERY_SET
 from tests.line_orders import LINE_ORDERS

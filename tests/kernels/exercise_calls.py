@@ -17,7 +17,8 @@ import numpy as np
 import gpumerge_cli
 from gpumerge_cli.arrays import prepared_calls
 from gpumerge_cli.backends.gpu import many_runs, merging, policy, prepared
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from tests.kernels.set_pairs import EVERY_SET, kept_in_set, set_of
 from tests.oracles import same_bits
 from tests.strategies import special_values

@@ -10,7 +10,6 @@ import fcntl
 import hashlib
 import os
 import re
-import shutil
 import struct
 import subprocess
 from collections.abc import Callable, Sequence
@@ -23,10 +22,12 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.gpu.source import flatten, lines_order, moves_rows, order_macros
-from gpumerge_cli.backends.variants.lookup import LADDER, NAMES, RUNGS
+from gpumerge_cli.backends.ladder import NAMES
+from gpumerge_cli.backends.variants.lookup import LADDER, RUNGS
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import NO_KEYS, LineOrder
+from tests import needs
 
 HERE = Path(__file__).parent
 FILES = {
@@ -213,9 +214,7 @@ class Compiler:
     """
 
     def __init__(self, sanitizer: str, directory: Path) -> None:
-        found = shutil.which("g++")
-        if found is None:
-            pytest.skip("no g++ to build the kernels for the CPU")
+        found = needs.program("g++")
         of_run = directory.parents[1 if "PYTEST_XDIST_WORKER" in os.environ else 0]
         self._folder = of_run / f"kernels-{sanitizer}"
         self._folder.mkdir(exist_ok=True)
@@ -267,14 +266,11 @@ class Program:
             objects = list(pool.map(compiler.object_of, texts))
         errors = compiler.link(objects, directory / "program")
         if "cannot find -l" in errors:
-            pytest.skip(f"g++ has no library for -fsanitize={SANITIZERS[sanitizer]}")
+            pytest.skip(needs.runtime_of(SANITIZERS[sanitizer]))
         assert not errors, errors[-4000:]
         self._runner = [str(directory / "program")]
         if sanitizer == "thread":
-            setarch = shutil.which("setarch")
-            if setarch is None:
-                pytest.skip("no setarch, without which the thread sanitizer may not start")
-            self._runner = [setarch, "-R", *self._runner]
+            self._runner = [needs.program("setarch"), "-R", *self._runner]
 
     def run(self, cases: Sequence[Case]) -> tuple[int, str]:
         file = self.directory / "cases.bin"

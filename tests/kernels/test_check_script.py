@@ -32,7 +32,7 @@ while [ "${1##*/}" != program ]; do shift; done
 [ "$WRONG" != "$tool" ] || exit 1
 """
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs bash and coreutils")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs bash and coreutils; run it on Linux")
 
 
 def check(folder: Path, wrong: str, *steps: str, seconds: int = 60) -> tuple[int, list[str]]:

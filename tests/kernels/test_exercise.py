@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("cupy", reason="the limits that it lowers are those of kernels", exc_type=ImportError)
+from tests import needs
+
+pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
 from gpumerge_cli.backends.gpu import device, merging, module, policy, prepared
 from gpumerge_cli.backends.limits import TUNED_ON

@@ -16,7 +16,8 @@ from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES, KeyOrder, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import KeyOrder, Order
 from gpumerge_cli.order.rules import LineOrder
 from tests.line_orders import LINE_ORDERS
 from tests.line_prefix import prefix
@@ -225,7 +226,7 @@ def test_baselines_agree_by_key_image(gpu: GpuBackend, dtype: str) -> None:
 @pytest.mark.parametrize("items", [(8, "int32"), (12, "int64"), (16, "float64")])
 def test_pairs_are_merged_and_sorted_by_cccl(gpu: GpuBackend, items: tuple[int, str]) -> None:
     if not cccl_there(gpu):
-        pytest.skip("needs nvcc and CCCL")
+        pytest.skip("needs nvcc and CCCL; install the CUDA toolkit, and pip install 'gpumerge[bench]'")
     order = Order.records(items[0], 0, np.dtype(items[1]))
     records = np.random.default_rng(3).integers(0, 3, (40_000, items[0]), np.uint8)
     images = order.image(order.keys(records.reshape(-1)))
@@ -245,7 +246,7 @@ def test_pairs_are_merged_and_sorted_by_cccl(gpu: GpuBackend, items: tuple[int, 
 
 def test_cccl_does_not_run_on_nans(gpu: GpuBackend) -> None:
     if not cccl_there(gpu):
-        pytest.skip("needs nvcc and CCCL")
+        pytest.skip("needs nvcc and CCCL; install the CUDA toolkit, and pip install 'gpumerge[bench]'")
     workspace = gpu.workspace(Order.of("float32"), 0)
     run = np.array([1, np.nan], np.float32).tobytes()
     fill(workspace, [run, run])

@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
-ceiling: Any = pytest.importorskip("gpumerge_cli.backends.gpu.ceiling", reason="needs CuPy", exc_type=ImportError)
+from tests import needs
+
+ceiling: Any = pytest.importorskip(
+    "gpumerge_cli.backends.gpu.ceiling", reason=needs.reason("cupy"), exc_type=ImportError
+)
 
 
 class Memory:

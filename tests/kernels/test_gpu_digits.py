@@ -11,7 +11,8 @@ from sort_inputs import key_inputs, record_inputs, stable, stable_records
 from gpumerge_cli import argsort, sort
 from gpumerge_cli.backends.gpu.sort_policy import digit_shape
 from gpumerge_cli.launch import SortRequest
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from tests.strategies import special_values
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from sort_inputs import key_inputs, stable
 import gpumerge_cli
 from gpumerge_cli.backends.gpu import many_runs
 from gpumerge_cli.launch import LaunchRequest, SortRequest
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend

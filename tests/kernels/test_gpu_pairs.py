@@ -12,7 +12,8 @@ import gpumerge_cli
 from gpumerge_cli.backends.gpu.policy import least_by_values, own_cuts_of_dependents, values_stretch
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.launch import LaunchRequest
-from gpumerge_cli.order.kinds import DTYPES, KeyOrder, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import KeyOrder, Order
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend

@@ -14,7 +14,8 @@ from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.backends.variants.rung4_path import path_tile
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
-from gpumerge_cli.order.kinds import DTYPES, KeyOrder, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import KeyOrder, Order
 
 SMALL = DeviceLimits(max_threads=1024, shared_memory=64 * 1024, multiprocessors=40)
 LARGE = DeviceLimits(max_threads=1024, shared_memory=227 * 1024, multiprocessors=132)

@@ -41,7 +41,7 @@ def merged(gpu: GpuBackend, order: Order, runs: list[np.ndarray[Any, Any]], requ
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "float64"])
 def test_one_pass(gpu: GpuBackend, dtype: str, fan_in: int, transfer: Transfer) -> None:
     if transfer == "bulk" and gpu.resolve(LaunchRequest(), Order.of(dtype)).transfer != "bulk":
-        pytest.skip("this device has no bulk copies")
+        pytest.skip("needs bulk copies; run it on a GPU of compute capability 9.0 or later")
     for order in (Order.of(dtype), Order.of(dtype, descending=True)):
         for shape in ({}, {"block_size": 16, "items_per_thread": 4}):
             request = LaunchRequest("path", fan_in=fan_in, transfer=transfer, **shape)
@@ -94,7 +94,7 @@ def test_lengths_past_32_bits(gpu: GpuBackend, count: int) -> None:
     total = count * each
     free, _ = cupy.cuda.Device().mem_info
     if free < 2.2 * 4 * total:
-        pytest.skip(f"needs {8 * total >> 30} GiB of device memory")
+        pytest.skip(f"needs {8 * total >> 30} GiB of free device memory; run it on a larger GPU")
     order = Order.of("uint32")
     run = cupy.arange(each, dtype=cupy.uint32)
     out = cupy.empty(total, cupy.uint32)
@@ -115,7 +115,7 @@ def test_narrow_lengths_past_32_bits(gpu: GpuBackend) -> None:
     lengths = ((1 << 32) + 12_345, (1 << 31) + 777)
     free, _ = cupy.cuda.Device().mem_info
     if free < 3 * sum(lengths):
-        pytest.skip("needs 20 GB of device memory")
+        pytest.skip("needs 20 GB of free device memory; run it on a larger GPU")
     order = Order.of("uint8")
     runs, ends = [], []
     for length in lengths:

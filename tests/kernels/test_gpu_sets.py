@@ -13,7 +13,8 @@ import gpumerge_cli
 from gpumerge_cli.backends.gpu.walks import walk_of, walk_shape
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import SETS, Equals
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from tests.oracles import same_bits
 from tests.strategies import special_values
 

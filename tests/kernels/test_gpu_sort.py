@@ -15,7 +15,8 @@ from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import FAN_INS, LaunchRequest, SortPolicy, SortRequest, Transfer
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES, KeyOrder, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import KeyOrder, Order
 from tests.linekeys import item_key
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def test_sorts_by_the_first_tries(gpu: GpuBackend, dtype: str) -> None:
 def test_every_fan_in_and_tile(gpu: GpuBackend, dtype: str, fan_in: int, transfer: Transfer) -> None:
     order = Order.of(dtype)
     if transfer == "bulk" and gpu.resolve(LaunchRequest(), order).transfer != "bulk":
-        pytest.skip("this device has no bulk copies")
+        pytest.skip("needs bulk copies; run it on a GPU of compute capability 9.0 or later")
     policy = gpu.resolve_sort(SortRequest("merge", LaunchRequest(fan_in=fan_in, transfer=transfer)), order, 0)
     workspace = gpu.workspace(order, 1 << 16)
     for tile in (1, 2, 5, 64, policy.tile // 3, policy.tile):
@@ -257,7 +258,7 @@ def test_lengths_past_32_bits(gpu: GpuBackend) -> None:
     total = (1 << 32) + 1001
     free, _ = cupy.cuda.Device().mem_info
     if free < 3.5 * total:
-        pytest.skip("needs 16 GB of device memory")
+        pytest.skip("needs 16 GB of free device memory; run it on a larger GPU")
     order = Order.of("uint8")
     keys = cupy.empty(total, cupy.uint8)
     counts = cupy.zeros(256, cupy.int64)

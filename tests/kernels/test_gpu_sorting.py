@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
+from tests import needs
+
+pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
 from gpumerge_cli.backends.gpu.launching import Launch, copy, zeros
 from gpumerge_cli.backends.gpu.policy import item_bytes
@@ -27,7 +29,8 @@ from gpumerge_cli.backends.gpu.tree import Run, fan_ins, passes
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import ALGORITHMS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
-from gpumerge_cli.order.kinds import DTYPES, KeyOrder, Order, TextOrder
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import KeyOrder, Order, TextOrder
 
 IN, OUT, SCRATCH = 10_000, 20_000, 30_000
 SMALL = DeviceLimits(max_threads=1024, shared_memory=64 * 1024, multiprocessors=40)

@@ -17,7 +17,8 @@ from gpumerge_cli.backends.ladder import NAMES as KERNELS
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import DTYPES, Order
+from gpumerge_cli.order.key_types import DTYPES
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder
 from tests.backends.test_unsorted import RECORDS, disorder
 from tests.line_orders import LINE_ORDERS

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
+from tests import needs
+
+pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
 from gpumerge_cli.backends.gpu import checking, walks
 from gpumerge_cli.backends.gpu.folding import Folds

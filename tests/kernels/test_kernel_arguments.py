@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("cupy", reason="the launches are CuPy's", exc_type=ImportError)
+from tests import needs
+
+pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
 from gpumerge_cli.backends.gpu import module
 from gpumerge_cli.backends.gpu.checking import Checks
@@ -47,7 +49,7 @@ def kernels(order: Order) -> module.Kernels:
 
 
 def merges() -> Iterator[Iterable[Step]]:
-    """Of keys by every kernel and of many runs, value by value, and of keys with values."""
+    """Launches of merges: of keys by every kernel, of narrow keys, of many runs, and of keys with values."""
     runs = [(0, MANY // 2)] * 2
     for request in (*(LaunchRequest(name) for name in ("basic", "circular", "path")), LaunchRequest(fan_in=4)):
         yield Merge(kernels(KEYS), resolve(request, KEYS, TUNED_ON)).table(runs, 0, room)
@@ -115,7 +117,7 @@ def test_arguments_are_those_that_kernels_declare(operations: Any, monkeypatch: 
     try:
         nvrtc.getVersion()
     except RuntimeError as error:
-        pytest.skip(f"no NVRTC: {error}")
+        pytest.skip(needs.nvrtc(error))
     given: dict[Unit, dict[str, int]] = {}
 
     def launch(find: Any, threads: int, shared: int) -> Launch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from gpumerge_cli.explain.shape import launch_shape
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.results.path import Buffer
+from tests import needs
 
 HERE = Path(__file__).parent
 ORDER = Order.of("int32")
@@ -60,9 +60,7 @@ int main(int, char** argv)
 @pytest.fixture(scope="module", params=["circular", "tiled"])
 def telling(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """A kernel's name, and the program that runs it and tells of every round."""
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no g++ to build the kernels for the CPU")
+    compiler = needs.program("g++")
     kernel = request.param
     text = flatten(f"merge_{kernel}.cu").replace('extern "C"', "")
     text = text.replace("extern __shared__ __align__(16) unsigned char shared_bytes[];", "using shim::shared_bytes;")

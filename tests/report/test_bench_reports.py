@@ -24,6 +24,7 @@ from gpumerge_cli.report.combine import combine_reports
 from gpumerge_cli.report.notes import bench_notes
 from gpumerge_cli.report.series import BY_RUNS, BY_SHAPE, BY_SIZE, kernels, ladder, slices, types
 from gpumerge_cli.results.compared import BenchReport, BenchRow
+from tests import needs
 
 KERNELS = ("basic", "tiled full", "tiled exact", "circular", "path")
 
@@ -295,7 +296,7 @@ def figure_of(make: Callable[[BenchReport], Any], of: BenchReport) -> Any:
 class TestFigures:
     @pytest.fixture(autouse=True)
     def needs_matplotlib(self) -> None:
-        pytest.importorskip("matplotlib", reason="figures need gpumerge[plot]")
+        needs.library("matplotlib")
 
     def draw(self, folder: Path, *reports: BenchReport) -> list[str]:
         from gpumerge_cli.report.figure import draw

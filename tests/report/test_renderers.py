@@ -25,6 +25,7 @@ from gpumerge_cli.report.merge_tables import bound_name, bound_text, busy_cells,
 from gpumerge_cli.report.notes import ceiling, compare_notes
 from gpumerge_cli.report.write import COMPARE_SUFFIXES, MERGE_SUFFIXES, report_file
 from gpumerge_cli.results.compared import CompareReport, Measured
+from gpumerge_cli.results.origin import Origin
 from gpumerge_cli.results.run import (
     Ceiling,
     InputFile,
@@ -73,6 +74,7 @@ MERGE = MergeReport(
     bound="start-up",
     peak_memory=12345678,
     version="0.1.0",
+    origin=Origin("2026-11-26T05:38:39Z", "<b>host</b>", "gpumerge merge 'a b.i32' b.i32 -o c.i32"),
     timeline=(
         Stretch("plan", "cpu 0", 0.25, 0.251, 0.001, 0),
         Stretch("read", "cpu 0", 0.251, 0.281, 0.03, 3600),
@@ -127,6 +129,7 @@ COMPARE = CompareReport(
     rows=ROWS,
     environment={"driver": "580", "python": "3.11"},
     version="0.1.0",
+    origin=MERGE.origin,
 )
 
 SORTS = replace(
@@ -159,6 +162,7 @@ def test_json_holds_every_field_as_it_is(report: MergeReport | CompareReport) ->
     assert back.keys() == {field.name for field in fields(report)}
     assert back["schema"] == report.schema
     back["inputs"] = tuple(InputFile(**file) for file in back["inputs"])
+    back["origin"] = Origin(**back["origin"])
     if isinstance(report, MergeReport):
         back["stages"] = tuple(Stage(**stage) for stage in back["stages"])
         back["timeline"] = tuple(Stretch(**stretch) for stretch in back["timeline"])

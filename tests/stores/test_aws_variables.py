@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("botocore")
+from tests import needs
+
+pytest.importorskip("botocore", reason=needs.reason("botocore"), exc_type=ImportError)
 
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.formats.stores import s3_client

@@ -20,7 +20,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("distributed")
+from tests import needs
+
+pytest.importorskip("distributed", reason=needs.reason("distributed"), exc_type=ImportError)
 
 from itertools import pairwise
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("obstore")
+from tests import needs
+
+pytest.importorskip("obstore", reason=needs.reason("obstore"), exc_type=ImportError)
 
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.formats.stores import other_objects

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 _DEVICE_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")
 """Files of GPU drivers: on Linux, in Windows' subsystem for Linux, and on boards with a GPU of their own."""
 
 
+@cache
 def is_present() -> bool:
-    """True if the system shows a GPU, usable or not. If it shows none, messages do not mention GPUs."""
+    """True if the system shows a GPU, usable or not. If it shows none, messages do not mention GPUs.
+
+    Each call on arrays asks. A process gets no driver while it runs, so the files are looked for once.
+    """
     return any(map(os.path.exists, _DEVICE_FILES))
 
 

@@ -12,7 +12,7 @@ from gpumerge_cli.launch import OPTIONS, LaunchRequest
 for _module in MODULES.values():
     import_module(f"{__package__}.{_module}")
 
-__all__ = ["LADDER", "NAMES", "RUNGS", "requested_variant", "variant_named"]
+__all__ = ["LADDER", "RUNGS", "requested_variant", "variant_named"]
 
 LADDER: tuple[Variant, ...] = tuple(REGISTERED[name] for name in NAMES)
 """All variants, the simplest first."""

@@ -205,8 +205,9 @@ ACTIONS = (
     Option("json", "Actions", ("info",), "Print a JSON object instead of tables.", project=True),
     Option(
         "measure", "Actions", ("info",),
-        "First measure this machine for auto's cost model, and keep the results for later runs. Takes a minute or two, "
-        "and up to 4 GB in the folder for temporary files (TMPDIR), whose storage it measures.",
+        "First measure this machine for auto's cost model, and keep the results for later runs. Also tell whether "
+        "numpy.sort or gpumerge_cli.sort is faster on keys in memory. Takes a minute or two, and up to 4 GB in the "
+        "folder for temporary files (TMPDIR), whose storage it measures.",
     ),
     Option(
         "config", "Actions", ("info",),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gpumerge_cli.cli.examples import EXAMPLES
 from gpumerge_cli.cli.options.actions import ACTIONS
-from gpumerge_cli.cli.options.items import INPUT, JOIN, ORDER
+from gpumerge_cli.cli.options.items import INPUT, ORDER
+from gpumerge_cli.cli.options.joining import JOIN
 from gpumerge_cli.cli.options.model import SUFFIXES, Argument, Command, Needs, Option
 from gpumerge_cli.cli.options.output import OUTPUT
 from gpumerge_cli.cli.options.running import ABOUT, TUNING, WHERE
@@ -12,9 +13,10 @@ from gpumerge_cli.cli.options.running import ABOUT, TUNING, WHERE
 _ROWS: tuple[Option, ...] = (*ACTIONS, *JOIN, *INPUT, *ORDER, *OUTPUT, *WHERE, *ABOUT, *TUNING)
 
 _OFF = "--no-NAME turns off a switch that a setting turned on, as --no-quiet."
-_SHORTENED = "Long options may be shortened while they stay unique"
-SWITCHES = f"{_OFF} {_SHORTENED}."
-_SWITCHES_OF_ALL = f"{_OFF} {_SHORTENED}; of sort's, only GNU's."
+SWITCHES = (
+    f"{_OFF} Long names that coreutils has for the same purpose, as --numeric-sort, may be shortened while they stay "
+    "unique; all others are written whole."
+)
 
 
 def _exit_codes(disorder: str = "") -> str:
@@ -150,7 +152,7 @@ COMMANDS = (
         "",
         "Merge sorted files on the GPU or the CPU, as fast as the machine moves their bytes, and see why.",
         "Data goes to standard output, everything else to standard error. See gpumerge COMMAND --help.",
-        ending=f"{SUFFIXES}\n\n{_SWITCHES_OF_ALL}\n\n{_exit_codes('disorder found (check, sort -c)')}",
+        ending=f"{SUFFIXES}\n\n{SWITCHES}\n\n{_exit_codes('disorder found (check, sort -c)')}",
     ),
     _command(
         "merge",
@@ -204,7 +206,8 @@ COMMANDS = (
         "column those that both hold. -1, -2 and -3 leave a column out: -12 shows the lines of both files, -23 those "
         "of A alone. A line that A holds three times and B once is shown once in the third column and twice in the "
         "first. The output is that of comm in the C locale, byte for byte. The options of order allow other orders "
-        "than comm's. Both files must be sorted; disorder is an error. Runs on the CPU.",
+        "than comm's. Columns hold plain lines of text: CSV (--csv, --field) and binary items need -12, -13 or -23. "
+        "Both files must be sorted; disorder is an error. Runs on the CPU.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
         ending=_COMPARE,
     ),

@@ -65,13 +65,18 @@ class Options:
 
 
 class QuietOptions(Options):
-    """The options about messages on standard error."""
+    """Silence on standard error."""
 
     quiet: bool
+
+
+class VerboseOptions(QuietOptions):
+    """The options about messages on standard error."""
+
     verbose: bool
 
 
-class ShownOptions(QuietOptions):
+class ShownOptions(VerboseOptions):
     """The same, with a bar."""
 
     progress: bool
@@ -174,7 +179,7 @@ class CountOptions(Options):
         return self.count is not None or self.count_to is not None
 
 
-class ComparisonOptions(OutputOptions, QuietOptions):
+class ComparisonOptions(OutputOptions, VerboseOptions):
     """Comparisons with libraries."""
 
     compare: bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpumerge_cli.cli.options.model import COMBINING, NotWith, Option
 from gpumerge_cli.formats.names import NAMES as FORMATS
 from gpumerge_cli.order.equals import SETS
-from gpumerge_cli.order.key_kinds import JOIN_LETTERS, KINDS, LETTERS, TYPED_WORDS
+from gpumerge_cli.order.key_kinds import KINDS, LETTERS, TYPED_WORDS
 
 _FILES = ("merge", *COMBINING, "sort", "check")
 _ORDERED = (*_FILES, "path", "rank")
@@ -92,7 +92,7 @@ INPUT = (
     ),
     Option(
         "header", "Input", ("join",),
-        "The first line of each file is its header. The joined headers are written first.",
+        "The first line of each file is its header. The joined headers are written first.", gnu=True,
     ),
     Option(
         "header", "Input", ("merge", *COMBINING, "sort"),
@@ -138,8 +138,10 @@ ORDER = (
         "field", "Order", _ORDERED,
         "Keys by name, as city,amount:r: columns of CSV, or fields of structured .npy files or of a --dtype with "
         "fields. After a colon: any -k option letters; only r for records; or a kind, as id:hex or id:hex,r (a column "
-        "named r then needs its own --field). Column names imply --csv and --header 1. A name in the header is a name, "
-        "even if it looks like a number. Beside -k, keys go in the order of the command line.",
+        "named r then needs its own --field). Column names imply --csv and --header 1, "
+        "unless the suffix means binary items; the header may come from a pipe. A "
+        "name in the header is a name, even if it looks like a number. Beside -k, keys go in the order of the command "
+        "line.",
         kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",), project=True,
     ),
     Option(
@@ -165,9 +167,11 @@ ORDER = (
         "field-separator", "Order", ("join",),
         "The byte between fields, \\0 for NUL and \\t for a tab; '' if a whole line is one field. By default blanks "
         "separate fields, however many, and one space is written.",
-        letter="t", kind="text", placeholder="BYTE", project=True,
+        letter="t", kind="text", placeholder="BYTE", gnu=True, project=True,
     ),
-    Option("ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i", project=True),
+    Option(
+        "ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i", gnu=True, project=True,
+    ),
     Option(
         "ignore-leading-blanks", "Order", _ORDERED, "Blanks ahead of a key do not count.", letter="b", gnu=True,
         project=True,
@@ -203,7 +207,7 @@ ORDER = (
     Option(
         "numeric-sort", "Order", ("generate",),
         "Lines are signed numbers in numeric order; otherwise zero-padded, so bytewise.",
-        letter="n", project=True,
+        letter="n", gnu=True, project=True,
     ),
     Option(
         "random-sort", "Order", _ORDERED, "Lines are in the order of their keys' hashes.", letter="R", gnu=True,
@@ -268,12 +272,12 @@ ORDER = (
         "stable", "Order", _STABLE,
         "Changes nothing, because lines with equal keys keep the order of the inputs anyway. It may be given as for "
         "sort.",
-        letter="s", project=True,
+        letter="s", gnu=True, project=True,
     ),
     Option(
         "stable", "Order", ("join",),
         "Changes nothing, because a join compares keys alone. It may be given as for sort.",
-        letter="s", project=True,
+        letter="s", gnu=True, project=True,
     ),
     Option(
         "last-resort", "Order", ("sort",),
@@ -308,7 +312,7 @@ ORDER = (
         not_with=_ONE_OF_EQUALS,
     ),
     Option(
-        "unique", "Order", ("merge",), "Write only the first of several equal items.", letter="u",
+        "unique", "Order", ("merge",), "Write only the first of several equal items.", letter="u", gnu=True,
         not_with=_ONE_OF_EQUALS,
     ),
     Option(
@@ -319,59 +323,6 @@ ORDER = (
     Option(
         "unique", "Order", ("check",),
         "Equal items are in disorder, too, as in sort -cu.",
-        letter="u",
-    ),
-)  # fmt: skip
-
-JOIN = (
-    Option(
-        "key", "Input", ("join",),
-        "Join by this field of both files, counted from 1; 1 by default. Several fields, as 1,2n, make one key; "
-        f"letters from {JOIN_LETTERS} say how a field compares, as in sort's -k, or a kind behind a colon, as 1:hex. "
-        "With --csv, fields may be named, as city,amount:n. Fields of records are named, as id or id:r.",
-        letter="j", kind="text", placeholder="FIELDS", aliases=("field",), project=True,
-    ),
-    Option(
-        "key-1", "Input", ("join",), "Join by these fields of A.",
-        letter="1", kind="text", placeholder="FIELDS", project=True,
-    ),
-    Option(
-        "key-2", "Input", ("join",),
-        "Join by these fields of B, as many as of A. Letters given for A hold for B, too.",
-        letter="2", kind="text", placeholder="FIELDS", project=True,
-    ),
-    Option(
-        "type", "Output", ("join",),
-        "Choose what is written. inner, the default: all pairs. left, right, outer: also the items of A, of B, of both "
-        "that have no partner. anti: only the items of A without a partner. semi: only those with one, each once.",
-        kind="text", choices=("inner", "left", "right", "outer", "anti", "semi"),
-        not_with=(
-            NotWith(
-                ("unpaired", "only-unpaired"), "{option} and {other} both choose the lines to write",
-                "use one of them",
-            ),
-        ),
-    ),
-    Option(
-        "unpaired", "Output", ("join",),
-        "Write also the items of this file, 1 or 2, that have no partner. May be given again.",
-        letter="a", kind="text", placeholder="FILE", choices=("1", "2"), multiple=True,
-    ),
-    Option(
-        "only-unpaired", "Output", ("join",),
-        "Like -a, but write no pairs. May be given again.",
-        letter="v", kind="text", placeholder="FILE", choices=("1", "2"), multiple=True,
-    ),
-    Option(
-        "columns", "Output", ("join",),
-        "The columns to write, as 0,1.2,2.3: 0 is the key, 1.2 the second field of A. auto: in every line as many "
-        "fields as the first line of each file has.",
-        letter="o", kind="text", placeholder="LIST", multiple=True, project=True,
-    ),
-    Option(
-        "empty", "Output", ("join",),
-        "Write TEXT for fields that are empty or missing. For records: the number of the byte, 0 by default, that "
-        "missing records are filled with.",
-        letter="e", kind="text", placeholder="TEXT", project=True,
+        letter="u", gnu=True,
     ),
 )  # fmt: skip

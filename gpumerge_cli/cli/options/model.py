@@ -80,8 +80,12 @@ class Option:
     multiple: bool = False
     """It may be given again, and all values count; two different values of another option are an error."""
     value_is_optional: bool = False
+    goes_on: str = ""
+    """A pattern of values. Operands behind such a value are more values while they match it and there are more than two
+    operands."""
     gnu: bool | str = False
-    """Whether GNU sort has it under the same name, or its name there."""
+    """Whether coreutils has it under the same name, or its name there: in sort, or in the program that the command
+    stands for, which is join or comm."""
     off: str = ""
     """The long name that turns a flag off, where that is not --no-NAME alone."""
     settable: bool = True
@@ -116,7 +120,7 @@ class Option:
 
     @property
     def gnu_name(self) -> str:
-        """The long name that GNU sort has for it, or ""."""
+        """The long name that coreutils has for it, or ""."""
         return self.gnu if isinstance(self.gnu, str) else self.name if self.gnu else ""
 
     @cached_property

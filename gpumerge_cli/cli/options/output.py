@@ -26,24 +26,24 @@ OUTPUT = (
         "output", "Output", ("rank",),
         "Write the answers, or the items of --range, to FILE, by default to standard output. It appears whole or not "
         "at all.",
-        letter="o", kind="file", written=True,
+        letter="o", kind="file", written=True, gnu=True,
     ),
     Option(
         "output", "Output", ("join",),
         "Write the output to FILE, by default to standard output. FILE may be an input. It appears whole or not "
         "at all.",
-        kind="file", written=True,
+        kind="file", written=True, gnu=True,
     ),
     Option(
         "output", "Output", ("bench",),
         "Write the results: .json, .csv, .md or .html; may be given more than once. A table on standard output if "
         "neither this nor --figures is given.",
-        letter="o", kind="file", written=True, multiple=True, shared=False,
+        letter="o", kind="file", written=True, multiple=True, gnu=True, shared=False,
     ),
     Option(
         "output", "Output", ("path",),
         "Draw a figure, .svg or .png, instead of in the terminal. Needs gpumerge[plot].",
-        letter="o", kind="file", written=True, shared=False,
+        letter="o", kind="file", written=True, gnu=True, shared=False,
     ),
     Option(
         "figures", "Output", ("bench",),
@@ -78,13 +78,14 @@ OUTPUT = (
     Option(
         "count", "Output", ("merge", *SETS),
         "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
-        "--count=after at its end, behind a tab.",
+        "--count=after at its end, behind a tab. Of CSV it is the first field, or the last one; in the header, count.",
         kind="text", choices=("ahead", "after"), value_is_optional=True,
     ),
     Option(
         "count", "Output", ("sort",),
         "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
-        "--count=after at its end, behind a tab. Lines are equal if all their bytes are; with -u or -s, if their keys "
+        "--count=after at its end, behind a tab. Of CSV it is the first field, or the last one; in the header, count. "
+        "Lines are equal if all their bytes are; with -u or -s, if their keys "
         "are. With -m, disorder is an error.",
         kind="text", choices=("ahead", "after"), value_is_optional=True,
     ),
@@ -113,10 +114,11 @@ OUTPUT = (
     Option(
         "output-delimiter", "Output", ("compare",),
         "The text between columns; by default a tab.",
-        kind="text", default="\\t", project=True,
+        kind="text", default="\\t", gnu=True, project=True,
     ),
     Option(
-        "total", "Output", ("compare",), "Write a last line that says how many lines each column has.", project=True,
+        "total", "Output", ("compare",), "Write a last line that says how many lines each column has.", gnu=True,
+        project=True,
     ),
     Option(
         "fsync", "Output", ("merge", *COMBINING, "join", "sort", "rank"),
@@ -155,15 +157,15 @@ OUTPUT = (
         kind="file", written=True, shared=False,
     ),
     Option(
-        "progress", "Output", ("merge", *COMBINING, "join", "rank", "batch"),
+        "progress", "Output", ("merge", *COMBINING, "join", "sort", "rank", "batch"),
         "Show progress on a terminal, or do not.",
-        default=True, off="no-progress", project=True,
+        default=True, off="no-progress", neutral=True, project=True,
     ),
     Option(
-        "progress", "Output", ("sort", "check"), "Show progress on a terminal.", neutral=True, project=True,
+        "progress", "Output", ("check",), "Show progress on a terminal.", neutral=True, project=True,
     ),
     Option(
-        "quiet", "Output", (*_FILES, "rank", "batch", "bench"),
+        "quiet", "Output", (*_FILES, "rank", "batch", "bench", "path", "generate"),
         "Print nothing but errors and warnings on standard error.",
         letter="q", neutral=True, project=True,
     ),

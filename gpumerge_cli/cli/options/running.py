@@ -81,12 +81,12 @@ WHERE = (
     Option(
         "temporary-directory", "Where to run", ("merge", *COMBINING, "join", "check", "rank", "path"),
         "Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.",
-        letter="T", kind="folder", multiple=True, project=True,
+        letter="T", kind="folder", multiple=True, gnu=True, project=True,
     ),
     Option(
         "temporary-directory", "Where to run", ("batch",),
         "Put temporary files of jobs that name no folder into FOLDER; by default $TMPDIR or /tmp. May be given again.",
-        letter="T", kind="folder", multiple=True, project=True,
+        letter="T", kind="folder", multiple=True, gnu=True, project=True,
     ),
     Option(
         "cluster", "Where to run", ("merge", "sort", "check", "batch"),
@@ -139,7 +139,7 @@ ABOUT = (
         "On an error, show the traceback, too; --debug is GNU sort's.",
         neutral=True, settings=("debug",), project=True,
     ),
-    Option("version", "About the program", ("",), "Print the version and exit.", settable=False),
+    Option("version", "About the program", ("",), "Print the version and exit.", gnu=True, settable=False),
     Option("version", "About the program", ("sort",), "Print the version and exit.", gnu=True),
     Option(
         "show-completion", "About the program", ("",),
@@ -150,11 +150,11 @@ ABOUT = (
     Option(
         "help", "About the program", ("", "batch", "bench", "generate", "info"),
         "Show this and exit.",
-        letter="h", settable=False,
+        letter="h", gnu=True, settable=False,
     ),
     Option(
         "help", "About the program", ("merge", *COMBINING, "join", "check", "rank", "path"), "Show this and exit.",
-        settable=False,
+        gnu=True, settable=False,
     ),
     Option("help", "About the program", ("sort",), "Show this and exit.", gnu=True),
 )  # fmt: skip

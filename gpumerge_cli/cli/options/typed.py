@@ -21,6 +21,7 @@ from gpumerge_cli.cli.options.groups import (
     RecordOptions,
     ResourceOptions,
     ShownOptions,
+    VerboseOptions,
 )
 from gpumerge_cli.order.equals import SETS
 
@@ -73,6 +74,7 @@ class JoinOptions(LineOptions, OutputOptions, ResourceOptions, ShownOptions):
     key_offset: str | None
     header: bool
     key: str | None
+    field: tuple[str, ...]
     key_1: str | None
     key_2: str | None
     type: Literal["inner", "left", "right", "outer", "anti", "semi"] | None
@@ -150,7 +152,7 @@ class BatchOptions(ClusterOptions, ShownOptions):
     temporary_directory: tuple[str, ...]
 
 
-class BenchOptions(QuietOptions):
+class BenchOptions(VerboseOptions):
     """gpumerge bench."""
 
     results: tuple[str, ...]
@@ -170,7 +172,7 @@ class BenchOptions(QuietOptions):
     threads: int | None
 
 
-class PathOptions(OrderOptions, LaunchOptions):
+class PathOptions(OrderOptions, LaunchOptions, QuietOptions):
     """gpumerge path."""
 
     files: tuple[str, ...]
@@ -184,7 +186,7 @@ class PathOptions(OrderOptions, LaunchOptions):
     temporary_directory: tuple[str, ...]
 
 
-class GenerateOptions(RecordOptions):
+class GenerateOptions(RecordOptions, QuietOptions):
     """gpumerge generate."""
 
     files: tuple[str, ...]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.format import Column, Format, Layout, PreparedSources, Written, register_format
+from gpumerge_cli.formats.format import Column, Counted, Format, Layout, PreparedSources, Written, register_format
 from gpumerge_cli.order.rules import NUL, LineOrder
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
 
@@ -80,6 +81,12 @@ class Csv(Format):
         from gpumerge_cli.formats.csv_lines import same_fields, separator_of
 
         return same_fields(header, other, separator_of(items.line_order))
+
+    def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted:
+        """See Format. The column is the first one of the records, or the last one."""
+        from gpumerge_cli.formats.csv_counts import counted_records
+
+        return counted_records(margin, head, order.text or LineOrder(), written)
 
     def item_of(self, words: Sequence[bytes], order: Order) -> bytes:
         """See Format."""

@@ -1,0 +1,92 @@
+"""Lists beside other arrays of a call: they take the dtype that holds the values of all."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpumerge_cli.arrays.interchange import as_array
+from gpumerge_cli.arrays.options import in_native_order
+
+_LISTS = (list, tuple)  # made once: calls on small arrays are short
+_NUMBERS = "biufc"
+_TEXT = "UT"
+
+
+def as_arrays(given: Sequence[Any], *, payload: bool = False) -> list[Any]:
+    """The NumPy or CuPy arrays of a call, as as_array gives each. Lists and tuples among them take a common dtype.
+
+    Beside arrays it is the arrays' dtype, else the one of numpy.result_type. An empty list takes any. If the dtype
+    does not hold every value of the lists, they keep their own dtypes.
+    """
+    found = [as_array(each, payload=payload) for each in given]
+    for each in given:
+        if isinstance(each, _LISTS):
+            return _alike(given, found)
+    return found
+
+
+def cast_exactly(array: Any, dtype: np.dtype[Any]) -> Any:
+    """The items of a NumPy or CuPy array in another dtype; None if it does not hold all of their values."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error", np.exceptions.ComplexWarning)
+            cast = array.astype(dtype)
+            return cast if bool(_all_same(cast, array)) else None
+    except (TypeError, ValueError, OverflowError, np.exceptions.ComplexWarning):
+        return None
+
+
+def _alike(given: Sequence[Any], found: list[Any]) -> list[Any]:
+    """See as_arrays. found: an array of each of `given`, lists in the dtypes that NumPy gives them."""
+    first = found[0].dtype
+    if all(each.dtype == first for each in found):
+        return found
+    listed = [isinstance(each, _LISTS) for each in given]
+    dtype = _common(
+        [each.dtype for each, is_list in zip(found, listed, strict=True) if not is_list],
+        [each.dtype for each, is_list in zip(found, listed, strict=True) if is_list and each.size],
+    )
+    if dtype is None:
+        return found
+    cast = [
+        _as_dtype(each, dtype) if is_list and each.dtype != dtype else each
+        for each, is_list in zip(found, listed, strict=True)
+    ]
+    return found if any(each is None for each in cast) else cast
+
+
+def _common(of_arrays: list[np.dtype[Any]], of_lists: list[np.dtype[Any]]) -> np.dtype[Any] | None:
+    """The dtype that lists take; None if there is none."""
+    if of_arrays:
+        one = in_native_order(of_arrays[0])
+        return of_arrays[0] if all(in_native_order(other) == one for other in of_arrays) else None
+    try:
+        return np.result_type(*of_lists)
+    except (TypeError, ValueError):  # no items at all, or items of different kinds
+        return None
+
+
+def _as_dtype(array: Any, dtype: np.dtype[Any]) -> Any:
+    """The items of a list in another dtype of the same kind; None if it does not hold all of them."""
+    if not array.size:
+        return np.empty(array.shape, dtype)
+    kinds = {array.dtype.kind, dtype.kind}
+    if len(kinds) == 1 or dtype.kind == "O" or kinds <= set(_NUMBERS) or kinds <= set(_TEXT):
+        return cast_exactly(array, dtype)
+    return None
+
+
+def _all_same(cast: Any, found: Any) -> Any:
+    """Whether all items of two arrays of different dtypes have the same value."""
+    same = (cast == found) | ((cast != cast) & (found != found))
+    if {cast.dtype.kind, found.dtype.kind} not in ({"f", "i"}, {"f", "u"}):
+        return same.all()
+    # They have been compared as floats, to which integers are rounded.
+    floats, integers = (cast, found) if cast.dtype.kind == "f" else (found, cast)
+    beyond = np.float64(np.iinfo(integers.dtype).max) + 1
+    exact = (floats < beyond) & (floats.astype(integers.dtype) == integers)
+    return (same & (exact | (floats != floats))).all()

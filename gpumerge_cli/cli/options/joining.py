@@ -1,0 +1,71 @@
+"""The options of join alone: its keys, its kind, and what it writes."""
+
+from __future__ import annotations
+
+from gpumerge_cli.cli.options.model import NotWith, Option
+from gpumerge_cli.order.key_kinds import JOIN_LETTERS
+
+_COLUMN = r"(0|[12]\.0*[1-9][0-9]*)"
+NUMBERS_OF_COLUMNS = rf"{_COLUMN}([, \t]{_COLUMN})*"
+"""The pattern of a list of columns as coreutils' join takes it, but for the word auto."""
+
+JOIN = (
+    Option(
+        "key", "Input", ("join",),
+        "Join by this field of both files, counted from 1; 1 by default. Several fields, as 1,2n, make one key; "
+        f"letters from {JOIN_LETTERS} say how a field compares, as in sort's -k, or a kind behind a colon, as 1:hex. "
+        "With --csv, fields may be named, as city,amount:n. Fields of records are named, as id or id:r.",
+        letter="j", kind="text", placeholder="FIELDS", project=True,
+    ),
+    Option(
+        "field", "Input", ("join",),
+        "Join by these fields of both files, by name, as city,amount:n: columns of CSV, or fields of structured .npy "
+        "files or of a --dtype with fields. Letters as for -j, behind a colon. Implies --csv for text, and names imply "
+        "--header. May be given again, for more fields of one key.",
+        kind="text", placeholder="NAMES", multiple=True, aliases=("on",), project=True,
+    ),
+    Option(
+        "key-1", "Input", ("join",), "Join by these fields of A.",
+        letter="1", kind="text", placeholder="FIELDS", project=True,
+    ),
+    Option(
+        "key-2", "Input", ("join",),
+        "Join by these fields of B, as many as of A. Letters given for A hold for B, too.",
+        letter="2", kind="text", placeholder="FIELDS", project=True,
+    ),
+    Option(
+        "type", "Output", ("join",),
+        "Choose what is written. inner, the default: all pairs. left, right, outer: also the items of A, of B, of both "
+        "that have no partner. anti: only the items of A without a partner. semi: only those with one, each once.",
+        kind="text", choices=("inner", "left", "right", "outer", "anti", "semi"),
+        not_with=(
+            NotWith(
+                ("unpaired", "only-unpaired"), "{option} and {other} both choose the lines to write",
+                "use one of them",
+            ),
+        ),
+    ),
+    Option(
+        "unpaired", "Output", ("join",),
+        "Write also the items of this file, 1 or 2, that have no partner. May be given again.",
+        letter="a", kind="text", placeholder="FILE", choices=("1", "2"), multiple=True,
+    ),
+    Option(
+        "only-unpaired", "Output", ("join",),
+        "Like -a, but write no pairs. May be given again.",
+        letter="v", kind="text", placeholder="FILE", choices=("1", "2"), multiple=True,
+    ),
+    Option(
+        "columns", "Output", ("join",),
+        "The columns to write, as 0,1.2,2.3: 0 is the key, 1.2 the second field of A. auto, the default for CSV: in "
+        "every line as many fields as the first line of each file has. Columns of CSV may be named, as id,town,1.note "
+        "if both files have a note; names imply --header. May be given again, for more columns.",
+        letter="o", kind="text", placeholder="LIST", multiple=True, goes_on=NUMBERS_OF_COLUMNS, project=True,
+    ),
+    Option(
+        "empty", "Output", ("join",),
+        "Write TEXT for fields that are empty or missing. For records: the number of the byte, 0 by default, that "
+        "missing records are filled with.",
+        letter="e", kind="text", placeholder="TEXT", project=True,
+    ),
+)  # fmt: skip

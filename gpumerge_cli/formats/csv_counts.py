@@ -1,0 +1,73 @@
+"""Counts of equal records of CSV, as a column: the first field of each record, or the last one."""
+
+from __future__ import annotations
+
+import csv
+
+from gpumerge_cli.dataclass import replace
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.csv_lines import separator_of
+from gpumerge_cli.formats.format import Counted, Written
+from gpumerge_cli.formats.line_source import BOM
+from gpumerge_cli.order.equals import Margin
+from gpumerge_cli.order.rules import END, MARK, LineOrder
+
+COLUMN = "count"
+"""The name of the column, unless a column of the records has it: then count_2, and so on."""
+
+
+def counted_records(margin: Margin, head: bytes, order: LineOrder, written: Written) -> Counted:
+    """The way in which records go out with their numbers.
+
+    head: the records ahead of all others, as the lines of `order`; the last of them has the names of columns. Raises
+    UsageError if fields cannot stand beside numbers.
+    """
+    separator = bytes([separator_of(order.of_records or order)])
+    if separator.isdigit():
+        way_out = "use another byte with -t, or write the counts to a file of their own with --count-to"
+        raise UsageError("--count: a digit cannot separate a number from fields", way_out=way_out)
+    end, mark = bytes([order.terminator]), BOM * head.startswith(BOM)
+    *titles, names = head.removeprefix(BOM).split(end)[:-1] or [b""]
+    if names:
+        fields = [b""] * len(titles) + [_name_beside(names.partition(MARK)[0], separator).encode()]
+        lines = [*titles, names]
+        put = _ahead if margin.count == "ahead" else _behind
+        head = mark + b"".join(put(line, field, separator) + end for line, field in zip(lines, fields, strict=True))
+    if margin.count == "after" and not order.quoted:
+        written = replace(written, shown=lambda lines: _with_last_fields(lines, separator))
+    return Counted(replace(margin, separator=separator), head, written)
+
+
+def _name_beside(names: bytes, separator: bytes) -> str:
+    """A name for the column that is none of those in the record `names`."""
+    try:
+        (taken,) = csv.reader([names.decode("latin-1")], delimiter=separator.decode("latin-1"), strict=True)
+    except (csv.Error, ValueError):
+        taken = []
+    name, number = COLUMN, 1
+    while name in taken:
+        number += 1
+        name = f"{COLUMN}_{number}"
+    return name
+
+
+def _ahead(line: bytes, field: bytes, separator: bytes) -> bytes:
+    return field + separator + line
+
+
+def _behind(line: bytes, field: bytes, separator: bytes) -> bytes:
+    """As the library puts a number behind a line: ahead of a carriage return at its end."""
+    bare = line.removesuffix(b"\r")
+    return bare + separator + field + line[len(bare) :]
+
+
+def _with_last_fields(lines: bytes, separator: bytes) -> bytes:
+    """The records of lines that hold a record, its fields, and a number behind all of them."""
+    if lines == BOM:
+        return lines
+    found = []
+    for line in lines.split(END)[:-1]:
+        record, _, fields = line.partition(MARK)
+        number = fields.rpartition(separator)[2].removesuffix(b"\r")
+        found.append(_behind(record, number, separator) + b"\n")
+    return b"".join(found)

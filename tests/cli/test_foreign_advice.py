@@ -1,0 +1,115 @@
+"""Parquet and JSON, which are not read: one advice, with and without --field, that works for pipes, too."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli.cli.app import invoke
+
+PARQUET = b"PAR1\x15\x04\x15\x20" + bytes(60) + b"PAR1"
+JSON = b'{"bar":10,"foo":14}\n{"foo":3,"bar":100}\n'
+COMMANDS = ["merge", "check", "union", "rank --at 0", "symmetric"]
+DUCKDB = "convert it, for example with duckdb -c \"copy (from read_{0}('{1}')) to '{1}.csv'\""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.parquet").write_bytes(PARQUET)
+    Path("t.jsonl").write_bytes(JSON)
+    Path("t.log").write_bytes(JSON)
+    Path("t.dat").write_bytes(PARQUET)
+
+
+def told(words: list[str], capfd: pytest.CaptureFixture[str]) -> str:
+    assert invoke(words) == 2
+    return capfd.readouterr().err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", ["t.parquet", "t.jsonl", "t.dat"])
+def test_the_same_with_and_without_field(command: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    words = command.split()
+    files = [name, name] if command == "symmetric" else [name]
+    without = told([*words, *files], capfd) if name != "t.dat" else told([*words, "--csv", *files], capfd)
+    assert told([*words, "--field", "foo", *files], capfd) == without
+    assert told([*words, "--field", "2:n", *files], capfd) == without
+    assert DUCKDB.format("json" if name == "t.jsonl" else "parquet", name) in without
+
+
+def test_of_join(capfd: pytest.CaptureFixture[str]) -> None:
+    parquet = told(["join", "t.parquet", "t.parquet"], capfd)
+    assert told(["join", "--field", "k", "t.parquet", "t.parquet"], capfd) == parquet
+    assert DUCKDB.format("json", "t.jsonl") in told(["join", "--field", "foo", "t.jsonl", "t.jsonl"], capfd)
+
+
+def test_of_sort(capfd: pytest.CaptureFixture[str]) -> None:
+    """It takes files for text whatever their suffixes are, so it goes by their first bytes."""
+    assert told(["sort", "t.parquet"], capfd) == told(["sort", "--field", "k", "t.parquet"], capfd)
+    assert invoke(["sort", "t.jsonl"]) == 0
+    capfd.readouterr()
+    assert "t.jsonl: it holds JSON, whose fields are no keys; convert it" in told(
+        ["sort", "--field", "foo:n", "t.jsonl"], capfd
+    )
+
+
+@pytest.mark.parametrize("command", ["sort", "merge"])
+def test_json_of_another_suffix(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert DUCKDB.format("json", "t.log") in told([command, "--field", "foo:n", "t.log"], capfd)
+    Path("t.log").write_bytes(b'"{""id"": 1}",v\n1,2\n')  # CSV with a name that is JSON
+    assert invoke([command, "--field", "v", "t.log"]) == 0
+
+
+@pytest.mark.parametrize("words", ["merge -", "merge --field k -", "sort", "sort --field k", "check /dev/stdin"])
+def test_a_pipe_is_saved_first(words: str) -> None:
+    for data, kind in ((PARQUET, "parquet"), (JSON, "json")):
+        done = subprocess.run(
+            [sys.executable, "-m", "gpumerge_cli", *words.split()], input=data, capture_output=True, check=False
+        )
+        if kind == "json" and "--field" not in words:
+            continue  # lines of text
+        assert done.returncode == 2
+        advice = f"save it to a file first, with cat > x.{kind}; then {DUCKDB.format(kind, f'x.{kind}')}"
+        assert advice in done.stderr.decode()
+
+
+@pytest.mark.parametrize("name", ["a$b.parquet", "it's.parquet", 'a"b.parquet', "a`b\\c!.parquet", "a'$b.parquet"])
+def test_names_of_files_are_quoted_for_the_shell_and_for_sql(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path(name).write_bytes(PARQUET)
+    command = told(["merge", name], capfd).rstrip("\n").partition("for example with ")[2]
+    printed = subprocess.run(
+        ["sh", "-c", f"printf '%s\\n' {command}"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    in_sql = name.replace("'", "''")
+    assert printed == ["duckdb", "-c", f"copy (from read_parquet('{in_sql}')) to '{in_sql}.csv'"]
+
+
+def test_a_pipe_is_saved_to_no_file_that_is_there() -> None:
+    Path("x.parquet").write_bytes(b"mine")
+    done = subprocess.run(
+        [sys.executable, "-m", "gpumerge_cli", "merge", "-"], input=PARQUET, capture_output=True, check=False
+    )
+    assert f"with cat > x1.parquet; then {DUCKDB.format('parquet', 'x1.parquet')}" in done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    "words", ["sort -k2,2", "sort -k id", "sort --field id", "merge --field id", "check -k1,1", "rank -k1,1 --at 0"]
+)
+@pytest.mark.parametrize("data", [b'{\n"id": 1,\n "name": "a"}\n', b' [\n"a" : 2,\n3]\n'])
+def test_json_that_is_called_csv(words: str, data: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("t.json").write_bytes(data)
+    assert DUCKDB.format("json", "t.json") in told([*words.split(), "--csv", "t.json"], capfd)
+
+
+def test_json_that_is_called_csv_in_a_join(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("t.csv").write_bytes(b"id,name\n1,a\n")
+    assert DUCKDB.format("json", "t.log") in told(["join", "--csv", "t.csv", "t.log"], capfd)
+
+
+def test_names_in_brackets_are_not_json(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("t.csv").write_bytes(b"[id],[name]\n1,a\n")
+    assert "did you mean [id]? use one of [id], [name]" in told(["sort", "--field", "id", "t.csv"], capfd)

@@ -1,0 +1,54 @@
+"""Libraries and programs that some tests need. A test is skipped without them, and its reason says how to get them."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+import pytest
+
+_EXTRAS = {
+    "botocore": "stores",
+    "cupy": "cuda13",
+    "distributed": "cluster",
+    "isal": "compressed",
+    "matplotlib": "plot",
+    "obstore": "stores",
+}
+"""The extras of gpumerge that install these libraries."""
+_PACKAGES = {"setarch": "util-linux"}
+"""The system's packages of programs with other names."""
+
+
+def reason(library: str) -> str:
+    """The reason to skip what needs this Python library."""
+    extra = _EXTRAS.get(library)
+    return f"needs {library}; pip install '{f'gpumerge[{extra}]' if extra else library}'"
+
+
+def library(name: str) -> Any:
+    """This Python library, or module of one; skips the test without it."""
+    return pytest.importorskip(name, reason=reason(name.partition(".")[0]), exc_type=ImportError)
+
+
+def module(name: str, *, over: str = "cupy") -> Any:
+    """The module `name` of gpumerge_cli, which imports the library `over`; skips the test without that."""
+    return pytest.importorskip(f"gpumerge_cli.{name}", reason=reason(over), exc_type=ImportError)
+
+
+def program(name: str) -> str:
+    """The path of a program; skips the test without it."""
+    found = shutil.which(name)
+    if found is None:
+        pytest.skip(f"needs {name}; install the system's package {_PACKAGES.get(name, name)}")
+    return found
+
+
+def nvrtc(error: Exception) -> str:
+    """The reason to skip a test where CuPy cannot load NVRTC. error: what CuPy raised."""
+    return f"needs NVRTC ({error}); pip install 'gpumerge[cuda13]'"
+
+
+def runtime_of(sanitizers: str) -> str:
+    """The reason to skip a test where g++ cannot link code for these sanitizers."""
+    return f"needs g++'s runtime of -fsanitize={sanitizers}; install the libasan, libubsan and libtsan of its version"
