@@ -53,6 +53,8 @@ class InputFile:
     name: str
     items: int
     nbytes: int
+    first_time: str = ""
+    """How its first time was read, in words; "" if its items are not in the order of times."""
 
 
 @dataclass(frozen=True)
