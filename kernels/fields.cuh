@@ -6,7 +6,11 @@
 
 // The kinds of keys, in the order of KINDS in gpumerge_cli/order/key_kinds.py. key_kinds.cuh has a function for each.
 #define COMPARISONS(KIND) KIND(bytes) IMAGED_KINDS(KIND)
-#define IMAGED_KINDS(KIND) KIND(numeric) KIND(human) KIND(general) KIND(month) KIND(random) KIND(version)
+#define IMAGED_KINDS(KIND) \
+    KIND(numeric) KIND(human) KIND(general) KIND(month) KIND(random) KIND(version) TYPED_KINDS(KIND)
+#define TYPED_KINDS(KIND) \
+    KIND(hex) KIND(length) KIND(bytes_length) KIND(size) KIND(duration) KIND(address) KIND(list) \
+    KIND(time) KIND(log_time)
 
 enum KeyKind {
 #define NUMBER(name) KIND_##name,
@@ -22,8 +26,14 @@ enum KeyKind {
 #endif
 
 // Flags of an order, and of a key.
-enum OrderFlag { STABLE = 1, REVERSE = 2, PLAIN = 4, NUMERIC = 8 };
-enum KeyFlag { KEY_REVERSE = 1, FOLD = 2, DICTIONARY = 4, PRINTABLE = 8, SKIP_START = 16, SKIP_END = 32 };
+enum OrderFlag { STABLE = 1, REVERSE = 2, PLAIN = 4, NUMERIC = 8, CHECKS_VALUES = 16 };
+enum KeyFlag {
+    KEY_REVERSE = 1, FOLD = 2, DICTIONARY = 4, PRINTABLE = 8, SKIP_START = 16, SKIP_END = 32,
+    CLASSED = 64, NULLS = 128, NULLS_FIRST = 256, NAMED_NULLS = 512, INVALID_FIRST = 1024, CHECKED = 2048, SEPARATED = 4096
+};
+
+// Where the flags of a key with SEPARATED hold the byte between digits, 0 for none, and that ahead of the fraction.
+constexpr int THOUSANDS_AT = 16, DECIMAL_AT = 24;
 
 // end_field is negative for the end of the line; end_char 0 for the end of the field. parameters: the place in the order, in
 // words, of what the kind needs to know besides, which takes parameter_words (see key_kinds.cuh).

@@ -8,6 +8,7 @@
 
 #include "digest.cuh"
 #include "general.cuh"
+#include "separated.cuh"
 #include "version.cuh"
 
 // A key in one line: the order, which of its keys it is, and its text.
@@ -25,11 +26,17 @@ struct KeyIn {
 };
 
 // The bits of an image, the most significant one first. exact: no other key has this image. A prefix of 64 bits does not ask.
+// invalid: the text is no value of the kind, and has no image. Kinds of TYPED_KINDS alone have such texts.
 struct KeyImage {
     Word first;
     bool exact;
     Word second = 0;
+    bool invalid = false;
+    int width = 0;  // the bits of it that count, which no other image begins with; 0 for all
 };
+
+// What the kinds of TYPED_KINDS give for a text that they cannot read.
+__device__ __forceinline__ KeyImage no_image() { return {0, false, 0, true}; }
 
 // Kinds whose images are all exact.
 template <typename Kind>
@@ -66,16 +73,40 @@ struct kind_numeric {
     static constexpr int BITS = 64;
     __device__ static __forceinline__ KeyImage image(const KeyIn& one)
     {
-        const Word found = number_image(one.text);
+        Word found;
+        if (one.flags() & SEPARATED) {
+            const Separated number = separated_number(one.text, one.flags());
+            found = signed_image(number.number.negative, magnitude_of(number));
+        } else
+            found = number_image(one.text);
         return {found, is_exact(found)};
     }
-    __device__ static inline int compare(const KeyIn& a, const KeyIn& b) { return compare_numbers(a.text, b.text); }
+    __device__ static inline int compare(const KeyIn& a, const KeyIn& b)
+    {
+        if (!(a.flags() & SEPARATED)) return compare_numbers(a.text, b.text);
+        return compare_separated(separated_number(a.text, a.flags()), separated_number(b.text, b.flags()));
+    }
 };
 
 struct kind_human {
     static constexpr int BITS = 64;
-    __device__ static inline KeyImage image(const KeyIn& one) { return {unit_image(one.text, one.flags()), false}; }
-    __device__ static inline int compare(const KeyIn& a, const KeyIn& b) { return compare_units(a.text, b.text, a.flags()); }
+    __device__ static inline KeyImage image(const KeyIn& one)
+    {
+        if (one.flags() & SEPARATED) {
+            const Separated found = separated_number(one.text, one.flags());
+            return {unit_image(found.number, magnitude_of(found), one.text, one.flags()), false};
+        }
+        const Number number = leading_number(one.text);
+        return {unit_image(number, magnitude_of(number), one.text, one.flags()), false};
+    }
+    __device__ static inline int compare(const KeyIn& a, const KeyIn& b)
+    {
+        const long long flags = a.flags();
+        if (!(flags & SEPARATED)) return compare_units(a.text, b.text, flags);
+        const Separated x = separated_number(a.text, flags), y = separated_number(b.text, flags);
+        const int difference = unit_order(x.number, a.text, flags) - unit_order(y.number, b.text, flags);
+        return difference != 0 ? difference : compare_separated(x, y);
+    }
 };
 
 struct kind_general {
@@ -139,3 +170,5 @@ struct kind_random {
         return compare_random(a.parameters(), a.text, b.text, a.flags());
     }
 };
+
+#include "typed_keys.cuh"

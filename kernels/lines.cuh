@@ -84,7 +84,7 @@ struct Lines {
 
 #if ROWS && !RECORD_SIZE
 
-#include "key_kinds.cuh"
+#include "prefix.cuh"
 
 #if !TEXT_PADDING
 
@@ -100,129 +100,6 @@ __device__ __forceinline__ Text text_of(Lines lines, long long line)
 }
 
 #endif
-
-#if TEXT_PADDING
-typedef WideWord PrefixBits;
-constexpr int PREFIX_BITS = 128;
-#else
-typedef Word PrefixBits;
-constexpr int PREFIX_BITS = 64;
-#endif
-
-// A prefix while it is made. Its bytes are put in, the most significant one first. Bytes that do not fit are dropped.
-struct Prefix {
-    PrefixBits bits = 0;
-    int room = PREFIX_BITS;
-    int rest = 0;      // the room that is left behind the keys
-    bool exact = true;  // whether lines with equal bits have equal keys
-
-    __device__ __forceinline__ bool full() const { return room <= 0; }
-
-    // turned: 0, or 255 to take the complement.
-    __device__ __forceinline__ void put(int byte, int turned)
-    {
-        room -= 8;
-        if (room >= 0) bits |= static_cast<PrefixBits>(byte ^ turned) << room;
-    }
-
-    // Puts the first `width` bits of `image`; the bits behind them must be 0. There must be room for at least one bit.
-    __device__ __forceinline__ void put_image(PrefixBits image, int width)
-    {
-        bits |= image >> (PREFIX_BITS - room);
-        room -= width;
-    }
-
-    // Puts the first BITS bits of an image, or their complement. There must be room for at least one bit.
-    template <int BITS>
-    __device__ __forceinline__ void put_key(const KeyImage& image, bool turned)
-    {
-#if TEXT_PADDING
-        PrefixBits bits = static_cast<PrefixBits>(image.first) << 64 | image.second;
-#else
-        PrefixBits bits = image.first;
-#endif
-        if (turned) bits = ~bits;
-        if (BITS < PREFIX_BITS) bits &= ~(~static_cast<PrefixBits>(0) >> (BITS % PREFIX_BITS));
-        put_image(bits, BITS);
-    }
-
-#if TEXT_PADDING
-    // Puts an image that fills all the room, if there is any. It has no branch, because the lengths of keys would decide it,
-    // and processors cannot predict them.
-    __device__ __forceinline__ void put_last(PrefixBits image)
-    {
-        const PrefixBits all = 0 - static_cast<PrefixBits>(room > 0);
-        bits |= (image >> (static_cast<unsigned>(PREFIX_BITS - room) % PREFIX_BITS)) & all;
-        room = 0;
-    }
-#endif
-
-    // Puts a key that is compared by bytes. A byte 0 or 1 takes two bytes, and 0 ends the key.
-    __device__ inline void put_text(Text text, long long flags, int turned)
-    {
-#if TEXT_PADDING
-        if (!(flags & (DICTIONARY | PRINTABLE))) {
-            const WideText wide(text, flags & FOLD);
-            if (!wide.has_0_or_1 && room > 0) {
-                put_image(wide.image(turned), 8 * wide.length + 8);
-                return;
-            }
-        }
-#endif
-        for (Place at = next_counting(text.start, text.stop, flags); at < text.stop && !full();
-             at = next_counting(at + 1, text.stop, flags)) {
-            int byte = folded(*at, flags);
-            if (byte < 2) {
-                put(1, turned);
-                ++byte;
-            }
-            put(byte, turned);
-        }
-        put(0, turned);
-    }
-};
-
-// The images of a line's keys, one after the other, and then the bytes of the line, until the prefix is full. If an image
-// does not hold all of its key, nothing follows it.
-__device__ __noinline__ Prefix key_prefix(const LineOrder& order, Text line)
-{
-    Prefix prefix;
-    const FieldMarks marks(order, line);
-    for (long long number = 0; number < order.keys; ++number) {
-        if (prefix.full()) {
-            prefix.exact = false;
-            return prefix;
-        }
-        const Key& key = order.key(number);
-        const Text text = marks.part(key);
-        const int turned = key.flags & KEY_REVERSE ? 255 : 0;
-        if (key.is(KIND_bytes)) {
-            prefix.put_text(text, key.flags, turned);
-        }
-#define PUT(name) \
-    else if (key.is(KIND_##name)) { \
-        const KeyImage image = kind_##name::image({order, key, text}); \
-        prefix.put_key<kind_##name::BITS>(image, turned != 0); \
-        if (PREFIX_BITS <= kind_##name::BITS || !image.exact) { \
-            prefix.exact = false; \
-            return prefix; \
-        } \
-    }
-        IMAGED_KINDS(PUT)
-#undef PUT
-        prefix.exact = prefix.exact && prefix.room >= 0;
-    }
-    prefix.rest = prefix.room;
-    if (!(order.flags & STABLE)) {
-        const int turned = order.flags & REVERSE ? 255 : 0;
-#if TEXT_PADDING
-        prefix.put_last(WideText(line, false).bytes ^ (0 - static_cast<WideWord>(turned != 0)));
-#else
-        for (Place at = line.start; !prefix.full(); ++at) prefix.put(at < line.stop ? *at : 0, turned);
-#endif
-    }
-    return prefix;
-}
 
 #if !TEXT_PADDING
 
@@ -244,14 +121,29 @@ __device__ inline Word line_prefix(Lines lines, long long number)
 
 #endif
 
-__device__ inline int compare_key(const LineOrder& order, const Key& key, Text a, Text b)
+// Compares keys of one kind, neither of which is null or invalid.
+__device__ inline int compare_values(const KeyIn& x, const KeyIn& y)
 {
-    const Text x = key_text(key, order.separator, a), y = key_text(key, order.separator, b);
 #define COMPARE(name) \
-    if (key.is(KIND_##name)) return kind_##name::compare({order, key, x}, {order, key, y});
+    if (x.key.is(KIND_##name)) return kind_##name::compare(x, y);
     COMPARISONS(COMPARE)
 #undef COMPARE
     return 0;
+}
+
+// Negative, zero or positive, if the key goes before, with or behind that of the other line.
+__device__ inline int compare_key(const LineOrder& order, const Key& key, Text a, Text b)
+{
+    const KeyIn x{order, key, key_text(key, order.separator, a)}, y{order, key, key_text(key, order.separator, b)};
+    KeyClass both = VALUE_KEY;
+    if (key.flags & CLASSED) {
+        both = class_of(x);
+        const KeyClass other = class_of(y);
+        if (both != other) return place_of_class(key, both) - place_of_class(key, other);
+        if (both == NULL_KEY) return 0;
+    }
+    const int result = both == INVALID_KEY ? compare_bytes(x.text, y.text) : compare_values(x, y);
+    return key.flags & KEY_REVERSE ? -result : result;
 }
 
 // Compares lines whose keys are all equal.
@@ -266,9 +158,8 @@ __device__ inline int compare_last_resort(const LineOrder& order, Text a, Text b
 __device__ __noinline__ int compare_by_keys(const LineOrder& order, Text a, Text b)
 {
     for (long long number = 0; number < order.keys; ++number) {
-        const Key& key = order.key(number);
-        const int result = compare_key(order, key, a, b);
-        if (result != 0) return key.flags & KEY_REVERSE ? -result : result;
+        const int result = compare_key(order, order.key(number), a, b);
+        if (result != 0) return result;
     }
     return compare_last_resort(order, a, b);
 }

@@ -61,8 +61,8 @@ __device__ __forceinline__ Word signed_image(bool negative, Word magnitude)
     return (1ull << 63) + ((magnitude ^ sign) - sign);
 }
 
-// The image without its sign; 0 for zero.
-__device__ inline Word magnitude_of(const Number& number)
+// The image of a number times 10^scale without its sign; 0 for zero.
+__device__ inline Word magnitude_of(const Number& number, long long scale = 0)
 {
     if (number.zero()) return 0;
     long long exponent = number.whole.stop - number.whole.start;
@@ -77,7 +77,7 @@ __device__ inline Word magnitude_of(const Number& number)
         for (; *at == '0'; ++at) --exponent;
     for (; at < number.fraction.stop && taken < IMAGE_DIGITS; ++at, ++taken) digits = digits * 10 + (*at - '0');
     for (; taken < IMAGE_DIGITS; ++taken) digits *= 10;
-    return magnitude_image(exponent, digits, more || at < number.fraction.stop);
+    return magnitude_image(exponent + scale, digits, more || at < number.fraction.stop);
 }
 
 // Whether no other number has this image.
@@ -116,9 +116,8 @@ __device__ __noinline__ int compare_numbers(Text a, Text b)
 }
 
 // The place of a number's suffix in K, M, G, ..., with the number's sign; 0 if it has no suffix, or only digits 0.
-__device__ __noinline__ int unit_order(Text text, long long flags)
+__device__ __noinline__ int unit_order(const Number& number, Text text, long long flags)
 {
-    const Number number = leading_number(text);
     if (number.zero() || number.end >= text.stop) return 0;
     int order = 0;
     switch (*number.end == 'k' ? 'K' : folded(*number.end, flags)) {
@@ -134,18 +133,17 @@ __device__ __noinline__ int unit_order(Text text, long long flags)
     return number.negative ? -order : order;
 }
 
-// The image of a number with a suffix: sign, place of the suffix, number.
-__device__ inline Word unit_image(Text text, long long flags)
+// The image of a number with a suffix: sign, place of the suffix, number. magnitude: that of the number.
+__device__ inline Word unit_image(const Number& number, Word magnitude, Text text, long long flags)
 {
-    const Number number = leading_number(text);
-    const int order = unit_order(text, flags);
+    const int order = unit_order(number, text, flags);
     const Word place = static_cast<Word>(order < 0 ? -order : order);
-    return signed_image(number.negative, (magnitude_of(number) >> 4) + (place << 59));
+    return signed_image(number.negative, (magnitude >> 4) + (place << 59));
 }
 
 // Compares by sign and suffix, then as compare_numbers.
 __device__ inline int compare_units(Text a, Text b, long long flags)
 {
-    const int difference = unit_order(a, flags) - unit_order(b, flags);
+    const int difference = unit_order(leading_number(a), a, flags) - unit_order(leading_number(b), b, flags);
     return difference != 0 ? difference : compare_numbers(a, b);
 }

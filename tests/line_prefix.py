@@ -9,7 +9,8 @@ Prefixes that differ compare as the lines do; equal prefixes decide nothing. Wit
 - each of these is complemented if the key is reversed;
 - unless the order is stable: the line's bytes, zero padded, complemented if the order is reversed.
 
-A stable order's stream is zero padded.
+A stable order's stream is zero padded. Ahead of a key that may be null or invalid are two bits for its place; nothing
+follows them for a null, and an invalid text follows them as its bytes.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ import decimal as decimals
 import hashlib
 
 from gpumerge_cli.order.rules import LineKey, LineOrder
+from tests import typed_images
+from tests.typed_images import ZERO, magnitude
+from tests.typed_values import bare_of, class_of, is_classed, place_of, without_separators
 
 BLANKS = b" \t\n"
 DIGITS = b"0123456789"
 LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 HEX_DIGITS = b"0123456789abcdef"
 MONTHS = ["", "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
-ZERO = 1 << 63
-"""The image of the number 0."""
 
 
 def packed_prefixes(reverse: bool, lines: list[bytes]) -> list[int]:
@@ -48,20 +50,34 @@ def packed(images: list[bytes], most: int) -> list[int]:
 
 def prefix(order: LineOrder, line: bytes, nbytes: int = 8) -> int:
     """The prefix of the line: the first 64 bits of its stream, unsigned; or the first `nbytes` bytes of the stream."""
-    stream = b""
+    stream, most = "", 8 * nbytes
     for key in order.keys:
-        text = translated(key, line[begin(key, order.separator, line) : end(key, order.separator, line)])
-        part, goes_on = streamed(key, text)
+        text = line[begin(key, order.separator, line) : end(key, order.separator, line)]
+        part, goes_on = "", True
+        found = class_of(key, text)
+        if is_classed(key):
+            stream += f"{place_of(key, found):02b}"
+        if found == "invalid":
+            part = bits(streamed(LineKey(), text)[0])
+        elif found == "value" and key.compare in typed_images.IMAGES:
+            part, goes_on = typed_images.IMAGES[key.compare](bare_of(key, text), key, most)
+        elif found == "value":
+            image, goes_on = streamed(key, translated(key, without_separators(key, text)))
+            part = bits(image)
         stream += complement(part) if key.reverse else part
-        if len(stream) >= nbytes or not goes_on:
-            return int.from_bytes(stream[:nbytes].ljust(nbytes, b"\0"), "big")
-    last = b"" if order.stable and order.keys else line[:nbytes].ljust(nbytes, b"\0")
+        if len(stream) >= most or not goes_on:
+            return int(stream[:most].ljust(most, "0"), 2)
+    last = "" if order.stable and order.keys else bits(line[:nbytes].ljust(nbytes, b"\0"))
     stream += complement(last) if order.reverse else last
-    return int.from_bytes(stream[:nbytes].ljust(nbytes, b"\0"), "big")
+    return int(stream[:most].ljust(most, "0"), 2)
 
 
-def complement(text: bytes) -> bytes:
-    return bytes(255 - c for c in text)
+def bits(text: bytes) -> str:
+    return "".join(f"{c:08b}" for c in text)
+
+
+def complement(stream: str) -> str:
+    return stream.translate({48: "1", 49: "0"})
 
 
 def begin(key: LineKey, separator: int | None, line: bytes) -> int:
@@ -132,15 +148,6 @@ def streamed(key: LineKey, text: bytes) -> tuple[bytes, bool]:
         return hashlib.md5((key.parameters or key.kind.default) + text).digest(), False
     image = {"numeric": numeric, "human": human, "general": general}[key.compare](text)
     return image.to_bytes(8, "big"), key.compare == "numeric" and is_exact(text)
-
-
-def magnitude(exponent: int, digits: bytes) -> int:
-    """An image below 2**63 for 0.DIGITS * 10**exponent. The first digit must not be 0."""
-    if exponent + 64 >= 127:
-        return (1 << 63) - 1
-    if exponent + 64 <= 0:
-        return 1
-    return (exponent + 64 << 56) + int(digits[:16].ljust(16, b"0")) * 7 + bool(digits[16:].strip(b"0"))
 
 
 def decimal(text: bytes) -> tuple[int, bytes, bytes]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from gpumerge_cli.order.kinds import FieldsOrder, Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
+from tests.typed_values import READ, bare_of, class_of, is_classed, place_of, without_separators
 
 _ALNUM = bytes(c for c in range(128) if chr(c).isalnum())
 _UPPER = bytes(range(256)).upper()
@@ -105,11 +106,28 @@ def key_of(order: Order | LineOrder) -> Callable[[bytes], Any]:
 def _line_key(order: LineOrder, line: bytes) -> tuple[Any, ...]:
     parts = []
     for key in order.keys:
-        part = _COMPARED[key.compare](_translated(key, key_text(key, order.separator, line)), key)
-        parts.append(Reversed(part) if key.reverse else part)
+        text = key_text(key, order.separator, line)
+        found = class_of(key, text)
+        if is_classed(key):
+            parts.append(place_of(key, found))
+        if found == "null":
+            part: Any = None
+        elif found == "invalid":
+            part = text
+        elif key.compare in READ:
+            part = READ[key.compare](bare_of(key, text), key)
+        else:
+            part = _COMPARED[key.compare](_translated(key, without_separators(key, text)), key)
+        parts.append(Reversed(part) if key.reverse and part is not None else part)
     if not (order.stable and order.keys):
         parts.append(Reversed(line) if order.reverse else line)
     return tuple(parts)
+
+
+def is_at_fault(order: LineOrder, line: bytes) -> bool:
+    """Whether a key of the line is invalid, and that is an error."""
+    keys = [key for key in order.keys if key.checked]
+    return any(class_of(key, key_text(key, order.separator, line)) == "invalid" for key in keys)
 
 
 def key_text(key: LineKey, separator: int | None, line: bytes) -> bytes:

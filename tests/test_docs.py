@@ -60,6 +60,9 @@ def test_links_lead_somewhere_and_nothing_is_left_to_fill_in(document: Path) -> 
     assert not re.search(r"^(?:FIGURES|FILES|TODO|COMMIT)$|\| COMMIT \|", text, re.MULTILINE)
 
 
+USERS = "0xff,1a,10 MB,1h30m,10.0.0.1,high\n10,2B,1.5GiB,90s,[::1]:80,low\n"
+
+
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder to work in, with files of the names that documents use."""
@@ -75,6 +78,10 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["shuffled.i32"], ["--count", "500", "--shuffled"]),
     ):
         assert invoke(["generate", *names, *options]) == 0
+    for name in ("users.csv", "users.txt"):
+        Path(name).write_text("id,code,size,took,address,priority\n" * (name[-1] == "v") + USERS)
+    Path("priorities.txt").write_text("high\nlow\n")
+    Path("ids.txt").write_text("ff\n0x10\n\n1a\n")
     Path("january.csv").write_text("ann,3\nbob,10\n")
     Path("february.csv").write_text("joe,7\nann,11\n")
     Path("jobs.toml").write_text(

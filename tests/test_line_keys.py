@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpumerge_cli.order.rules import LineKey, LineOrder
-from tests.line_cases import Case, cases, lines
+from tests.line_cases import KNOWN_TO_SORT, TYPED, Case, cases, lines
 from tests.line_prefix import begin, end, prefix, translated
 from tests.linekeys import item_key, key_of, key_text
 
@@ -135,6 +135,18 @@ def test_notations(compare: str, ordered: bytes) -> None:
 )
 def test_where_keys_lie(key: LineKey, separator: int | None, line: bytes, text: bytes) -> None:
     assert key_text(key, separator, line) == text
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.data())
+def test_prefixes_of_classed_keys_order_as_keys_do(data: st.DataObject) -> None:
+    order = data.draw(cases((*TYPED, *KNOWN_TO_SORT), classed=True)).order
+    keyed = sorted(
+        ((item_key(order, line), prefix(order, line), line) for line in data.draw(lines(order))), key=lambda x: x[0]
+    )
+    for (key, early, line), (next_key, late, next_line) in pairwise(keyed):
+        assert early <= late, (line, next_line)
+        assert early == late or key != next_key, (line, next_line)
 
 
 @settings(max_examples=EXAMPLES)

@@ -127,6 +127,12 @@ class Workspace(Protocol):
         strict: an item that equals its predecessor counts as disorder, too.
         """
 
+    def fault(self) -> Disorder | None:
+        """The first line with a key that is invalid, where that is an error; None if there is none.
+
+        Only orders whose `checks_values` is true have such lines.
+        """
+
     def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
         """Merge the uploaded runs, which stay as they are. Stable: ties by run, then by position in the run.
 

@@ -13,7 +13,17 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number
-from gpumerge_cli.cli.keyspec import WHOLE_KEY, KeySpec, field_key, parse_key
+from gpumerge_cli.cli.keyspec import (
+    SYMBOLS,
+    WHOLE_KEY,
+    KeySpec,
+    field_key,
+    parse_key,
+    split_columns,
+    split_typed,
+    symbols_of,
+    unknown_symbols,
+)
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.foreign import JSON
@@ -26,7 +36,8 @@ if TYPE_CHECKING:
 
 _COLUMN_NUMBER = re.compile(rf"([0-9]+):([{LETTERS}]*)", re.ASCII)
 _KEY_NUMBER = re.compile(rf"([0-9]+)(?::?([{LETTERS}]*))?", re.ASCII)
-FIELD_NUMBER = re.compile(rf"([0-9]+)(?::([{LETTERS}]*))?", re.ASCII)
+FIELD_NUMBER = re.compile(rf"([0-9]+)(?::({SYMBOLS}))?", re.ASCII)
+_VALID = re.compile(SYMBOLS)
 _OF_SORT = ("-k", "--field")
 """Options whose commands take the number of header lines; join has a flag for one line."""
 _NEEDS_QUOTES = re.compile(r"[\s,;|:'\"]")
@@ -123,35 +134,38 @@ def header_of(
     given: see header_given. numbers: see parse_columns. of_several: see Header.
     """
     can_only_be_names = [
-        text for text in keys if WHOLE_KEY.fullmatch(text) is None and _COLUMN_NUMBER.fullmatch(text) is None
+        text
+        for text in keys
+        if WHOLE_KEY.fullmatch(split_typed(text)[0]) is None and _COLUMN_NUMBER.fullmatch(text) is None
     ]
-    can_only_be_names += [word for text in fields for word in text.split(",") if numbers.fullmatch(word) is None]
+    can_only_be_names += [word for text in fields for word in split_columns(text) if numbers.fullmatch(word) is None]
     return Header(cache(find), True if can_only_be_names else given, of_several)
 
 
 def parse_column_key(text: str, header: Header) -> KeySpec:
-    """The key that is a column, by its name or number, alone or with a colon and letters: "2:nr", "amount:nr".
+    """The key that is a column, by its name or number, alone or with a colon and options: "2:nr", "amount:hex,r".
 
     Other texts are parsed by parse_key. Raises UsageError for an invalid key, and as column_names does.
     """
-    plain, numbered = WHOLE_KEY.fullmatch(text), _COLUMN_NUMBER.fullmatch(text)
+    place, kind = split_typed(text)
+    plain, numbered = WHOLE_KEY.fullmatch(place), _COLUMN_NUMBER.fullmatch(text)
     if plain is None and numbered is None:
         return _named_key(text, header.find_names(), "-k", header)
     # "2,2n" is GNU's form alone: no header is read for it.
-    if "," not in text and _means_name(text, _KEY_NUMBER.fullmatch(text), header, "-k"):
+    if "," not in place and _means_name(text, _KEY_NUMBER.fullmatch(place), header, "-k"):
         return _named_key(text, header.names(), "-k", header)
-    return parse_key(text if numbered is None else f"{numbered[1]}{numbered[2]},{numbered[1]}")
+    return parse_key(text if kind or numbered is None else f"{numbered[1]}{numbered[2]},{numbered[1]}")
 
 
 def parse_columns(
     text: str, header: Header, option: str = "--field", numbers: re.Pattern[str] = FIELD_NUMBER
 ) -> list[KeySpec]:
-    """The keys of --field: columns by name or number, each with letters behind a colon if it has any.
+    """The keys of --field: columns by name or number, each with options behind a colon if it has any.
 
-    option: the option's name. numbers: matches a column's number, then its letters. Raises UsageError for an
+    option: the option's name. numbers: matches a column's number, then its options. Raises UsageError for an
     unknown column, and as column_names does.
     """
-    words = text.split(",")
+    words = split_columns(text)
     numbered = [numbers.fullmatch(word) for word in words]
     names = header.names() if all(numbered) else header.find_names()
     if names is not None and len(words) > 1 and _is_there(text, names):  # a name may have a comma
@@ -176,7 +190,7 @@ def _numbered_key(number: re.Match[str], option: str) -> KeySpec:
     if field == 0:
         raise UsageError(f"{option} {number[0]}: there is no field 0", way_out="count from 1")
     index = min(field, SATURATED) - 1
-    return field_key(index, number[2] or "", number[1], option)
+    return field_key(index, symbols_of(number[2] or ""), number[1], option)
 
 
 def _means_name(text: str, number: re.Match[str] | None, header: Header, option: str) -> bool:
@@ -218,38 +232,38 @@ def by_number(option: str) -> str:
 
 
 def _split(text: str, names: Sequence[str]) -> tuple[str, str]:
-    """The name in a text, and the letters behind its last colon. A name of the header has no letters behind it."""
+    """The name in a text, and what is behind its last colon. A name of the header has nothing behind it."""
     name, colon, letters = text.rpartition(":")
     return (text, "") if text in names or not colon else (name, letters)
 
 
 def _is_there(text: str, names: Sequence[str]) -> bool:
-    """Whether `text` is the name of a field. A colon and letters without a comma may follow the name."""
-    name, letters = _split(text, names)
-    return name != "" and name in names and "," not in letters
+    """Whether `text` is the name of a field. A colon and options may follow the name; a comma only among known ones."""
+    name, written = _split(text, names)
+    return name != "" and name in names and ("," not in written or _VALID.fullmatch(written) is not None)
 
 
 def _named_key(text: str, names: Sequence[str] | None, option: str, header: Header) -> KeySpec:
     """The key by a name. names: None if all files are empty, and the field may be any."""
     if names is None:
-        name, letters = _split(text, ())
-        return field_key(0, letters if set(letters) <= set(LETTERS) else "", name, option, in_header=True)
-    name, letters = _split(text, names)
+        name, written = _split(text, ())
+        return field_key(0, symbols_of(written) if _VALID.fullmatch(written) else "", name, option, in_header=True)
+    name, written = _split(text, names)
     cut = text.rpartition(":")
-    if text in names and cut[0] and cut[0] in names and not set(cut[2]) - set(LETTERS):
+    if text in names and cut[0] and cut[0] in names and _VALID.fullmatch(cut[2]):
         raise UsageError(
             f"{option} {text} means the field {text!r}, or the field {cut[0]!r} with the letters {cut[2]!r}",
             way_out=by_number(option),
         )
     if not name or name not in names:
-        sought = name or letters
+        sought = name or written
         what = f"{option} {text or repr(text)}: {header.title()} has no field {sought!r}"
         raise UsageError(what, way_out=_other_names(sought, names, option, header))
     if list(names).count(name) > 1:
         raise UsageError(f"{option} {text}: {header.title()} has {name} more than once", way_out=by_number(option))
-    if set(letters) - set(LETTERS):
-        raise UsageError(f"{option} {text}: invalid key options {letters!r}", way_out=f"use letters from {LETTERS}")
-    return field_key(list(names).index(name), letters, name, option, in_header=True)
+    if _VALID.fullmatch(written) is None:
+        raise unknown_symbols(f"{option} {text}", written)
+    return field_key(list(names).index(name), symbols_of(written), name, option, in_header=True)
 
 
 def _other_names(sought: str, names: Sequence[str], option: str, header: Header) -> str:

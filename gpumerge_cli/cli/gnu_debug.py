@@ -98,7 +98,7 @@ def _notes_of_global(letters: set[str], keys: Sequence[KeySpec], *, stable: bool
     letters -= {"i"} if "d" in letters else set()
     unused = {letter for letter in letters if not any(_has(key, letter) for key in keys)}
     notes = []
-    ignored = unused if stable else unused - {"r"}
+    ignored = (unused if stable else unused - {"r"}).intersection(LETTERS)
     if ignored:
         shown = "".join(sorted(ignored, key=LETTERS.index))
         notes.append(f"options '-{shown}' are ignored" if len(shown) > 1 else f"option '-{shown}' is ignored")

@@ -19,17 +19,17 @@ from gpumerge_cli.cli.columns import (
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
 from gpumerge_cli.cli.join_columns import ChosenColumns, Fields, Names, check_numbers, chosen_columns
 from gpumerge_cli.cli.key_sources import with_parameters
-from gpumerge_cli.cli.keyspec import KeySpec, field_key, line_order
+from gpumerge_cli.cli.keyspec import SYMBOLS, KeySpec, field_key, line_order, split_columns, symbols_of, unknown_symbols
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.key_kinds import JOIN_LETTERS, LETTERS
+from gpumerge_cli.order.key_kinds import JOIN_LETTERS, LETTERS, TYPED_WORDS
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
 
-_FIELD = re.compile(rf"({NUMBER})(?::?([A-Za-z]*))?", re.ASCII)
+_FIELD = re.compile(rf"({NUMBER})(?::?({SYMBOLS}|[A-Za-z]*))?", re.ASCII)
 _HEADER_OPTIONS = (("--header 0", "--no-header"), ("--header 1", "--header"), ("add --header 2, or remove", "remove"))
 """The words for --header of other commands, which say a number, and those for join's."""
 _NOWHERE = -1
@@ -81,7 +81,7 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | Non
         check_numbers(chosen.columns, names_of_columns())
     return JoinKeys(
         fields,
-        with_parameters(order, options),
+        with_parameters(order, options, names),
         chosen,
         names=(_names(a), _names(b)),
         options=(fields_given[0].option, fields_given[1].option),
@@ -196,14 +196,14 @@ def _keys(
         items = [_items(options, name, separator) for name in files]
         keys = _of_columns(options, items, files, number, given, texts)
     else:
-        keys = [_numbered(word, option) for text in given.texts for word in text.split(",")]
+        keys = [_numbered(word, option) for text in given.texts for word in split_columns(text)]
     fields = [_field(key) for key in keys if _field(key) != _NOWHERE]
     if len(set(fields)) < len(fields):
         raise UsageError(f"{option} {text} names a field twice", way_out="name each once")
-    unknown = next((key for key in keys if key.start - set(JOIN_LETTERS)), None)
+    allowed = {*JOIN_LETTERS, *TYPED_WORDS}
+    unknown = next((key for key in keys if key.start - allowed), None)
     if unknown is not None:
-        wrong = "".join(sorted(unknown.start - set(JOIN_LETTERS)))
-        raise UsageError(f"{option} {text}: invalid key options {wrong!r}", way_out=f"use letters from {JOIN_LETTERS}")
+        raise unknown_symbols(f"{option} {text}", "".join(sorted(unknown.start - allowed)), JOIN_LETTERS)
     return keys
 
 
@@ -218,7 +218,7 @@ def _numbered(word: str, option: str) -> KeySpec:
     if number == 0:
         raise UsageError(f"{option} {word}: there is no field 0", way_out="count from 1")
     field = min(number, SATURATED) - 1
-    return field_key(field, found[2] or "")
+    return field_key(field, symbols_of(found[2] or ""))
 
 
 def _of_columns(

@@ -1,35 +1,139 @@
-"""The parameters of keys, such as the salt of random order: words made from the files that options name."""
+"""The parts of keys that options give to all of them: places of nulls and invalid values, and parameters from files."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from gpumerge_cli.cli.options.groups import LineOptions
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError, input_error
-from gpumerge_cli.order.key_kinds import KIND_OF, KeyKind
+from gpumerge_cli.order.key_kinds import KIND_OF, KINDS, TYPED_WORDS, KeyKind
 from gpumerge_cli.order.rules import LineKey, LineOrder
+from gpumerge_cli.suggestions import did_you_mean
+
+_LAST_YEAR = 9999
 
 
-def with_parameters(order: LineOrder, options: LineOptions) -> LineOrder:
-    """The order, each key with the parameters that its kind makes from the file of its option.
+def with_parameters(order: LineOrder, options: LineOptions, files: Sequence[str]) -> LineOrder:
+    """The order, each key with its places of nulls and invalid values, and the parameters of its kind.
 
-    Raises UsageError if an option is needed and not given, InputError for a file that is invalid or cannot be read.
+    files: the inputs, whose own times give years. Raises UsageError if an option is needed and not given, InputError
+    for a file that is invalid or cannot be read.
     """
+    order = _timed(_separated(_placed(order, options), options), options, files)
     names = {key.compare for key in order.keys if key.kind.source}
     if not names:
         return order
-    files = {name: getattr(options, KIND_OF[name].source.replace("-", "_")) for name in names}
-    data = {name: _read(KIND_OF[name], file) for name, file in files.items()}
-    keys = (_filled(key, files[key.compare], data[key.compare]) if key.kind.source else key for key in order.keys)
+    named = {name: getattr(options, KIND_OF[name].source.replace("-", "_")) for name in names}
+    data = {name: _read(KIND_OF[name], file) for name, file in named.items()}
+    keys = (_filled(key, named[key.compare], data[key.compare]) if key.kind.source else key for key in order.keys)
     return replace(order, keys=tuple(keys))
+
+
+def _placed(order: LineOrder, options: LineOptions) -> LineOrder:
+    """The order, its keys with the places of nulls and of invalid values that options give."""
+    if options.nulls is None and not options.null_values and options.invalid is None:
+        return order
+    given = [name for name in ("nulls", "null_values", "invalid") if name in options.given]
+    if given and not order.keys:
+        what = f"--{given[0].replace('_', '-')} needs a key of lines"
+        raise UsageError(what, way_out="name one by -k or --field, or give --sort a word")
+    if "invalid" in given and not any(key.kind.typed for key in order.keys):
+        raise UsageError(
+            "--invalid: no key is of a kind whose values can be invalid", way_out=f"those are {', '.join(TYPED_WORDS)}"
+        )
+    invalid = "" if options.invalid in (None, "error") else options.invalid
+    values = tuple(os.fsencode(value.strip(" \t\n")) for text in options.null_values for value in text.split(","))
+    named = tuple(value for value in values if value)
+    keys = (replace(key, nulls=options.nulls or "", null_values=named, invalid=invalid) for key in order.keys)
+    return replace(order, keys=tuple(_within_field(key, order.separator) for key in keys))
+
+
+def _separated(order: LineOrder, options: LineOptions) -> LineOrder:
+    """The order, its numbers with the separators that options give. Raises UsageError for impossible ones."""
+    if options.thousands is None and options.decimal is None:
+        return order
+    option = "--decimal" if options.thousands is None else "--thousands"
+    thousands, decimal = (_byte(name, getattr(options, name)) for name in ("thousands", "decimal"))
+    if thousands == (decimal or ord(".")):
+        what = f"--thousands and the fraction have the same separator {chr(thousands)!r}"
+        raise UsageError(what, way_out="name another one by --decimal")
+    general = any(key.compare == "general" for key in order.keys)
+    wanted = {"thousands", "decimal"} & options.given
+    if wanted and (general or not any(key.kind.separated for key in order.keys)):
+        what = "g reads no separators" if general else "no key is a number"
+        raise UsageError(f"{option}: {what}", way_out="compare by n or h")
+    keys = (
+        _within_field(replace(key, thousands=thousands, decimal=decimal), order.separator)
+        if key.kind.separated
+        else key
+        for key in order.keys
+    )
+    return replace(order, keys=tuple(keys))
+
+
+def _timed(order: LineOrder, options: LineOptions, files: Sequence[str]) -> LineOrder:
+    """The order, its times with what options say about them. Raises UsageError."""
+    if not any(key.kind.timed for key in order.keys):
+        given = [name for name in ("zone", "year", "time_format") if name in options.given]
+        if given:
+            words = " or :".join(kind.word for kind in KINDS if kind.timed)
+            raise UsageError(
+                f"--{given[0].replace('_', '-')}: no key is a time", way_out=f"add --time, or :{words} to a key"
+            )
+        return order
+    from gpumerge_cli.formats.own_time import latest_second
+    from gpumerge_cli.order.times import LATEST_BY, ONE_YEAR, UNKNOWN_YEAR, InvalidTimesError, TimeSettings
+
+    if options.year is not None and options.year > _LAST_YEAR:
+        raise UsageError(f"--year {options.year}: years end with {_LAST_YEAR}", way_out="name a year as 2024")
+    latest = latest_second(files) if options.year is None else None
+    years = ONE_YEAR if options.year is not None else UNKNOWN_YEAR if latest is None else LATEST_BY
+    try:
+        parameters = TimeSettings(
+            options.zone or "", years, options.year or latest or 0, options.time_format or ""
+        ).words()
+    except InvalidTimesError as error:
+        raise UsageError(str(error), way_out=error.way_out or _known_zones(options.zone or "")) from None
+    keys = (replace(key, parameters=parameters) if key.kind.timed else key for key in order.keys)
+    return replace(order, keys=tuple(keys))
+
+
+def _known_zones(zone: str) -> str:
+    """The way out where there is no such zone."""
+    from zoneinfo import available_timezones
+
+    known = available_timezones()
+    return did_you_mean(zone, known, "name one as Europe/Berlin") if known else "install Python's package tzdata first"
+
+
+def _byte(name: str, text: str | None) -> int:
+    """The byte that an option names, 0 if it is not given. Raises UsageError if a number may hold it anyway."""
+    if text is None:
+        return 0
+    byte = os.fsencode(text)
+    if len(byte) != 1 or byte in b"0123456789-\n\0":
+        raise UsageError(f"--{name}: invalid separator {text!r}", way_out="name one byte that is no digit, as , or .")
+    return byte[0]
+
+
+def _within_field(key: LineKey, separator: int | None) -> LineKey:
+    """A key that reads a number ends with its field anyway. Cut there, it is empty where the field is."""
+    goes_on = key.end_field is None or key.end_field > key.start_field
+    if key.kind.begins is None or not goes_on or (separator is None and key.whole):
+        return key
+    return replace(key, end_field=key.start_field, end_char=0)
 
 
 def _filled(key: LineKey, file: str | None, data: bytes) -> LineKey:
     try:
         return replace(key, parameters=key.kind.words(data, key))
     except ValueError as error:
-        raise InputError(str(error), where=file or "", way_out=f"name another file by --{key.kind.source}") from None
+        what, *lines = error.args
+        where = ":".join(map(str, (file or "", *lines)))
+        way_out = "leave one out" if lines else f"name another file by --{key.kind.source}"
+        raise InputError(what, where=where, way_out=way_out) from None
 
 
 def _read(kind: KeyKind, file: str | None) -> bytes:
@@ -37,7 +141,9 @@ def _read(kind: KeyKind, file: str | None) -> bytes:
     if file is None:
         if kind.draws:
             return os.urandom(kind.draws)
-        raise UsageError(f"-{kind.letter} needs a file", way_out=f"name it by --{kind.source}")
+        raise UsageError(
+            f"{'-' if kind.letter else ':'}{kind.symbol} needs a file", way_out=f"name it by --{kind.source}"
+        )
     try:
         with open(file, "rb") as opened:
             data = opened.read(kind.draws or -1)

@@ -1,7 +1,8 @@
 """Key specifications and ordering options as GNU sort takes them, made into a LineOrder.
 
-An ordering option is its letter: "b", "d", "f", "g", "h", "i", "M", "n", "R", "r" or "V". A key holds the letters that
-are written at its start and at its end; one without any takes the global ones.
+An ordering option is a symbol: its letter, "b", "d", "f", "g", "h", "i", "M", "n", "R", "r" or "V", or the word of a
+typed kind, as "hex", which is written behind a colon. A key holds the symbols that are written at its start and at its
+end; one without any takes the global ones.
 """
 
 from __future__ import annotations
@@ -12,17 +13,23 @@ from collections.abc import Collection, Iterable, Sequence
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, match_word, parse_number
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.key_kinds import KINDS, LETTERS
+from gpumerge_cli.order.key_kinds import KINDS, LETTERS, TYPED_WORDS
 from gpumerge_cli.order.rules import NEWLINE, NUL, LineKey, LineOrder
 
 _POSITION = rf"({NUMBER})(?:\.({NUMBER}))?([{LETTERS}]*)"
 WHOLE_KEY = re.compile(rf"{_POSITION}(?:,{_POSITION})?", re.ASCII)
 _OBSOLETE_START = re.compile(rf"\+{_POSITION}", re.ASCII)
 _OBSOLETE_END = re.compile(rf"-{_POSITION}", re.ASCII)
-_SORT_WORDS = {kind.word: kind.letter for kind in sorted(KINDS, key=lambda kind: kind.word) if kind.word}
-_ALONE = {kind.letter for kind in KINDS if kind.alone}
+SYMBOLS = rf"(?:{'|'.join(TYPED_WORDS)})(?:,[br]+)?|[{LETTERS}]*"
+"""The pattern of the options behind a colon: the word of a typed kind, then letters behind a comma; or letters."""
+_TYPED_KEY = re.compile(rf"(.*):((?:{'|'.join(TYPED_WORDS)})(?:,[br]+)?)", re.DOTALL)
+_TYPED_WORD = re.compile(rf".*:(?:{'|'.join(TYPED_WORDS)})", re.DOTALL)
+_FLAGS = re.compile("[br]+")
+_OTHER_KIND = re.compile(r".*:([A-Za-z][A-Za-z-]+)(?:,[br]*)?", re.DOTALL)
+_SORT_WORDS = {kind.word: kind.symbol for kind in sorted(KINDS, key=lambda kind: kind.word) if kind.word}
+_ALONE = {kind.symbol for kind in KINDS if kind.alone}
 _TOGETHER = {"d", "i"} | {kind.letter for kind in KINDS if not kind.alone}
-"""Letters of which a key may have one alone, or as many as there are."""
+"""Symbols of which a key may have one alone, or as many as there are."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +37,9 @@ class KeySpec:
     """A key as it is written."""
 
     line_key: LineKey = LineKey()
-    """Its place and its name. The letters are applied to it by line_order."""
+    """Its place and its name. The symbols are applied to it by line_order."""
     start: frozenset[str] = frozenset()
-    """The letters at its start."""
+    """The symbols at its start, the word of a typed kind among them."""
     end: frozenset[str] = frozenset()
     """The letters at its end."""
     obsolete: bool = False
@@ -41,13 +48,51 @@ class KeySpec:
     """The name is one of the header, not a number."""
 
 
-def parse_key(text: str) -> KeySpec:
-    """The key that `F[.C][OPTIONS][,F[.C][OPTIONS]]` names, fields and characters counted from 1.
+def symbols_of(written: str) -> frozenset[str]:
+    """The symbols that SYMBOLS matches: "nr" has two, "hex,r" too."""
+    word, _, letters = written.partition(",")
+    return frozenset({word, *letters}) if word in TYPED_WORDS else frozenset(written)
 
-    Raises UsageError for an invalid key.
+
+def split_typed(text: str) -> tuple[str, str]:
+    """A key without the typed kind behind its colon, and that kind: "2,3" and "hex,r"; or "" for it."""
+    found = _TYPED_KEY.fullmatch(text)
+    return (text, "") if found is None else (found[1], found[2])
+
+
+def split_columns(text: str) -> list[str]:
+    """The columns between the commas of a text. The letters b and r behind a typed kind and a comma belong to it."""
+    words: list[str] = []
+    for word in text.split(","):
+        if words and _FLAGS.fullmatch(word) and _TYPED_WORD.fullmatch(words[-1]):
+            words[-1] += f",{word}"
+        else:
+            words.append(word)
+    return words
+
+
+def unknown_symbols(key: str, written: str, letters: str = LETTERS) -> UsageError:
+    """The error for what is written behind the colon of a key. key: with its option. letters: those that it takes."""
+    word = written.partition(",")[0]
+    if len(word) > 1 and set(word.lower()) - set(letters):
+        return UsageError(
+            f"{key}: there is no kind of key {word!r}",
+            way_out=f"use {', '.join(TYPED_WORDS)}, or letters from {letters}",
+        )
+    return UsageError(f"{key}: invalid key options {written!r}", way_out=f"use letters from {letters}")
+
+
+def parse_key(text: str) -> KeySpec:
+    """The key that `F[.C][OPTIONS][,F[.C][OPTIONS]][:KIND[,OPTIONS]]` names, fields and characters counted from 1.
+
+    With a kind, a key without an end ends with its field. Raises UsageError for an invalid key.
     """
-    found = WHOLE_KEY.fullmatch(text)
+    place, written = split_typed(text)
+    found = WHOLE_KEY.fullmatch(place)
     if found is None:
+        other = _OTHER_KIND.fullmatch(text)
+        if other is not None and not written and WHOLE_KEY.fullmatch(text.rpartition(":")[0]):
+            raise unknown_symbols(f"-k {text}", other[1])
         raise UsageError(
             f"-k: invalid key {text!r}",
             way_out=f"write F[.C][OPTIONS][,F[.C][OPTIONS]], options from {LETTERS}; --field takes names",
@@ -55,21 +100,23 @@ def parse_key(text: str) -> KeySpec:
     field, char, start, last_field, last_char, end = found.groups()
     if 0 in map(parse_number, (field, char or "1", last_field or "1")):
         raise UsageError(f"-k {text!r}: there is no field or character 0", way_out="count from 1")
+    if written:
+        last_field = last_field or field
     line_key = LineKey(
         start_field=_saturated(parse_number(field) - 1),
         start_char=_saturated(parse_number(char or "1") - 1),
         end_field=None if last_field is None else _saturated(parse_number(last_field) - 1),
         end_char=_saturated(parse_number(last_char or "0")),
     )
-    return KeySpec(line_key, frozenset(start), frozenset(end or ""))
+    return KeySpec(line_key, frozenset(start) | symbols_of(written), frozenset(end or ""))
 
 
 def field_key(
-    field: int, letters: Iterable[str] = (), name: str = "", option: str = "--field", *, in_header: bool = False
+    field: int, symbols: Iterable[str] = (), name: str = "", option: str = "--field", *, in_header: bool = False
 ) -> KeySpec:
     """The key that is all of a field, counted from 0. name, option: see LineKey."""
     line_key = LineKey(start_field=field, end_field=field, name=name, option=option)
-    return KeySpec(line_key, frozenset(letters), in_header=in_header)
+    return KeySpec(line_key, frozenset(symbols), in_header=in_header)
 
 
 def parse_obsolete_key(start: str, end: str | None) -> KeySpec | None:
@@ -130,18 +177,22 @@ def inheriting(letters: Collection[str], keys: Sequence[KeySpec]) -> list[KeySpe
 
 
 def parse_sort_word(word: str, exit_code: int = 2) -> str:
-    """The letter that --sort=WORD stands for. Raises UsageError with `exit_code` if it is none."""
+    """The symbol that --sort=WORD stands for. Raises UsageError with `exit_code` if it is none."""
     return match_word(word, _SORT_WORDS, "--sort", exit_code)
 
 
 def _line_key(key: KeySpec) -> LineKey:
     letters = key.start | key.end
+    typed = letters.intersection(TYPED_WORDS)
+    if typed and len(letters & (_ALONE | _TOGETHER)) > 1:
+        shown = " and ".join(sorted(letters & (_ALONE | _TOGETHER)))
+        raise UsageError(f"{shown} on one key are incompatible", way_out="give a key one way to compare")
     if len(letters & _ALONE) + bool(letters & _TOGETHER) > 1:
         shown = "".join(sorted(letters - set("br"), key=LETTERS.index))
         raise UsageError(f"options -{shown} are incompatible", way_out="give a key one way to compare")
     return replace(
         key.line_key,
-        compare=next((kind.name for kind in KINDS if kind.letter in letters), "bytes"),
+        compare=next((kind.name for kind in KINDS if kind.symbol in letters), "bytes"),
         reverse="r" in letters,
         fold="f" in letters,
         dictionary="d" in letters,

@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
+from typing import TYPE_CHECKING
 
 from gpumerge_cli import __version__
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.disorder import JoinContext, disorder_error
 from gpumerge_cli.engine.executor import Executor, JobTeam, run_pass
+from gpumerge_cli.engine.faults import fault_error
 from gpumerge_cli.engine.headers import same_headers
 from gpumerge_cli.engine.inputs import Inputs, layouts_of, open_inputs
 from gpumerge_cli.engine.job import Job
@@ -31,6 +33,9 @@ from gpumerge_cli.plan import Chunk, item_blocks
 from gpumerge_cli.results.origin import origin_now
 from gpumerge_cli.results.run import CheckReport, InputFile
 from gpumerge_cli.urls import is_url
+
+if TYPE_CHECKING:
+    from typing import Literal
 
 _MOST_SAMPLED = 16
 """Other files that are sampled for each file that is out of order."""
@@ -196,11 +201,13 @@ class DisorderSearch:
     mean_bytes: float
     """Bytes of an item on average."""
 
-    def outcome(self, source: Source, order: Order, advance: Advance | None = None) -> Outcome:
-        """The outcome of a search in one source. advance: called with (bytes done, bytes in all)."""
+    def outcome(
+        self, source: Source, order: Order, advance: Advance | None = None, action: Literal["check", "values"] = "check"
+    ) -> Outcome:
+        """The outcome of a search in one source. advance: called with (bytes done, bytes in all). action: see Pass."""
         blocks = item_blocks(source, self.team.block_bytes(source, order))
         pieces = [Chunk((block,), block[0]) for block in blocks]
-        work = Pass(self.job, "check", (source,), order, self.mean_bytes, NullWriter(), pieces=pieces, advance=advance)
+        work = Pass(self.job, action, (source,), order, self.mean_bytes, NullWriter(), pieces=pieces, advance=advance)
         if not pieces:
             return Outcome([0])
         if advance is not None:  # what ends the check need not wait for the first block
@@ -215,11 +222,14 @@ class DisorderSearch:
         *,
         others: Sequence[Source] | None = (),
         join: JoinContext | None = None,
-    ) -> DisorderError:
-        """The error for the first disorder of a source, which lies at `offset`.
+    ) -> InputError:
+        """The error for the first disorder or invalid key of a source, which lies at `offset`.
 
         others, join: see disorder_error.
         """
+        fault = fault_error(source, offset, order, joined=join is not None)
+        if fault is not None:
+            return fault
         unique = not self.job.operation.equals.keeps_all
         named = self.job.operation.name != "compare"
         return disorder_error(source, offset, order, partial(self._first_in, source), unique=unique, others=others,
@@ -229,8 +239,8 @@ class DisorderSearch:
         return self.outcome(source, order).disorder
 
 
-def disorder_of(work: Pass, number: int, join: JoinContext | None = None) -> DisorderError | None:
-    """The error for the first disorder of a source of a pass, None if it is in order after all.
+def disorder_of(work: Pass, number: int, join: JoinContext | None = None) -> InputError | None:
+    """The error for the first invalid key of a source of a pass, or else for its first disorder; None without either.
 
     It is searched again, since tasks meet disorder in any order.
     """
@@ -238,5 +248,7 @@ def disorder_of(work: Pass, number: int, join: JoinContext | None = None) -> Dis
     check, clock = _check_of(work.job), Clock()
     job = replace(check, resources=replace(check.resources, backend="cpu", cluster=None))
     search = DisorderSearch(job, LOCAL.host(job), clock, work.mean_bytes)
-    found = search.outcome(source, order).disorder
+    found = search.outcome(source, order, action="values").disorder if order.checks_values else None
+    if found is None and not work.sorts:
+        found = search.outcome(source, order).disorder
     return None if found is None else search.error(source, order, found, others=work.sources, join=join)

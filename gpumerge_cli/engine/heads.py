@@ -12,9 +12,11 @@ from collections.abc import Iterator, Sequence
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.engine.outcome import LaunchInfo, Outcome
 from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.task import PartTotal, Task, TaskResult
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.measure import Span
+from gpumerge_cli.native.calls import Disordered
 from gpumerge_cli.native.comparison import key_by
 from gpumerge_cli.native.heads import Heads, Wanted
 
@@ -93,7 +95,7 @@ class _Merged:
     def outputs(self) -> Iterator[Bytes]:
         """The result by pieces, each valid until the next one is requested."""
         reading = 0.0
-        while (found := self._heads.next()) is not None:
+        while (found := self._next()) is not None:
             if isinstance(found, Wanted):
                 start = time.perf_counter()
                 self._fill(found)
@@ -104,6 +106,13 @@ class _Merged:
             if self._work.advance is not None:
                 self._work.advance(sum(self._ends), self._work.nbytes)
         self.spans.append(Span("read", reading, sum(self._ends) - sum(self._starts)))
+
+    def _next(self) -> Bytes | Wanted | None:
+        """See Heads.next."""
+        try:
+            return self._heads.next()
+        except Disordered as found:
+            raise FoundDisorderError(found.source) from None
 
     @property
     def counts(self) -> list[int]:

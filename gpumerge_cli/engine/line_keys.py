@@ -9,8 +9,9 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.escapes import escaped_line, escaped_text, printable
 from gpumerge_cli.engine.item_text import format_fields, parse_bytes, parse_fields, split_fields
 from gpumerge_cli.engine.line_warnings import is_number_like
+from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.native.comparison import Comparison, key_bounds
+from gpumerge_cli.native.comparison import Comparison, is_invalid, key_bounds
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import RowOrder
 from gpumerge_cli.order.rules import BLANKS, MARK, LineKey, LineOrder
@@ -65,6 +66,9 @@ class LineKeys:
                     "gpumerge: warning: --of '%s': the key %s by %s is not a %s",
                     printable(text), self._order.quoted(value), self._order.key_option(number), key.kind.noun,
                 )  # fmt: skip
+            if key.kind.typed and is_invalid(_order_of_keys(key), 0, value):
+                named = f"the key {self._order.quoted(value)} by {self._order.key_option(number)}"
+                raise UsageError(f"--of '{printable(text)}': {named} is no {key.kind.noun}", way_out="write one")
             if self._begins_with_blank(key) and value and value[:1] not in BLANKS:
                 value = b" " + value
             found.append(value)
@@ -96,13 +100,12 @@ class LineKeys:
         value = line[begin:end]
         if self._rules.quoted:
             value = value.replace(b'""', b'"')
-        is_number = key.kind.begins is not None and not self._is_line
-        return value.lstrip(BLANKS) if is_number else value
+        return value.lstrip(BLANKS) if key.kind.skips_blanks and not self._is_line else value
 
     def _begins_with_blank(self, key: LineKey) -> bool:
         """Whether all keys that are not empty begin with a blank, as fields do that blanks separate."""
         at_start = key.start_field > 0 and key.start_char == 0
-        return at_start and self._rules.separator is None and not key.skip_start and key.kind.begins is None
+        return at_start and self._rules.separator is None and not key.skip_start and not key.kind.skips_blanks
 
     def _spans(self, key: LineKey) -> bool:
         """Whether a key may hold several fields of CSV, with marks between them."""

@@ -161,7 +161,7 @@ class LocalTeam:
     ) -> ChunkBudget:
         """The tasks at once and the bytes of each for a backend that may take this share of the memory."""
         order, on, memory = work.order, self.job.resources, int(share * self.memory)
-        if work.action == "check":
+        if work.checks:
             return ChunkBudget(self._checking_threads(order), self.block_bytes(work.sources[0], order))
         return budget_of(work, backend, policy, on.threads, memory, on.device_memory)
 

@@ -18,9 +18,10 @@ from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.record_joins import JoinRules
 from gpumerge_cli.plan import Chunk, Planner
 
-Action = Literal["merge", "heads", "sort", "whole", "check", "unpack"]
+Action = Literal["merge", "heads", "sort", "whole", "check", "values", "unpack"]
 """merge: of sources in order, by ranges. heads: by the next lines of sources in any order. sort: of a range to a run.
-whole: a sort of everything at once. check: of the order. unpack: of a compressed input to a copy."""
+whole: a sort of everything at once. check: of the order. values: for invalid keys alone. unpack: of a
+compressed input to a copy."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,11 @@ class Pass:
     def lenient(self) -> bool:
         """Whether an item out of order is no error: the pass ends ahead of it."""
         return self.job.operation.lenient and self.job.output.parts is None
+
+    @property
+    def checks(self) -> bool:
+        """Whether it looks at blocks of one source, and writes nothing."""
+        return self.action in ("check", "values")
 
     @property
     def sorts(self) -> bool:

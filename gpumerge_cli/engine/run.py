@@ -200,10 +200,7 @@ class _Running:
         """Merge the inputs to the output. parts: of them, one for each part of the output."""
         writer, inputs, operation = self.output.writer(self.job.operation.equals), self.inputs, self.job.operation
         work = replace(Pass.of(self.job, "merge", inputs, writer), parts=parts, advance=self.advance)
-        try:
-            outcome = run_pass(work, self.team.ready(work), self.clock, waits=self.output.seekable)
-        except FoundDisorderError as found:
-            raise _first_disorder(work, found.source) from None
+        outcome = self._outcome(work)
         if outcome.rest is not None:
             outcome = self._go_on(work, outcome, outcome.rest)
         if operation.margin is not None and operation.margin.total is not None:
@@ -219,7 +216,7 @@ class _Running:
 
         writer = self.output.writer(self.job.operation.equals, rest.offset)
         work = replace(merged, action="heads", writer=writer, pieces=[rest])
-        return combined_outcome(outcome, run_pass(work, self.team.ready(work), self.clock, waits=self.output.seekable))
+        return combined_outcome(outcome, self._outcome(work))
 
     def sort(self, stack: ExitStack) -> Outcome:
         """Sort the inputs to the output. stack: closes at the end what must stay open until then."""
@@ -247,13 +244,19 @@ class _Running:
             work = replace(work, parts=work.planner.parts(len(self.output.sinks)))
             if job.operation.equals.keeps_all:
                 self.output.reserve([part.nbytes for part in work.parts])
-        return sort_outcome(made, run_pass(work, self.team.ready(work), self.clock, waits=self.output.seekable))
+        return sort_outcome(made, self._outcome(work))
 
     def _sorted(self, work: Pass, advance: Advance | None) -> Outcome:
         """Do a pass that sorts pieces of the inputs."""
         work = replace(work, advance=advance, on_stage=self.on_stage)
-        waits = work.action == "sort" or self.output.seekable
-        return run_pass(work, self.team.ready(work), self.clock, waits=waits)
+        return self._outcome(work, waits=work.action == "sort")
+
+    def _outcome(self, work: Pass, *, waits: bool = False) -> Outcome:
+        """The outcome of a pass. waits: even if the output is a pipe. Raises InputError for the first item at fault."""
+        try:
+            return run_pass(work, self.team.ready(work), self.clock, waits=waits or self.output.seekable)
+        except FoundDisorderError as found:
+            raise _first_disorder(work, found.source) from None
 
     def _say(self, stage: str) -> None:
         if self.on_stage is not None:
@@ -266,7 +269,7 @@ class _Running:
 
 
 def _first_disorder(work: Pass, number: int) -> InputError:
-    """The error for the first disorder in a source of a merge or join."""
+    """The error for the first disorder or invalid key in a source of a pass."""
     from gpumerge_cli.engine.check import disorder_of
 
     join = _joining(work, number, work.join) if isinstance(work.join, Join) else None

@@ -17,7 +17,7 @@ from gpumerge_cli.plan import Chunk
 
 
 class FoundDisorderError(DisorderError):
-    """A chunk is not in order. Only a scan of the file can say which disorder comes first."""
+    """A chunk is not in order, or has an invalid key. Only a scan of the file can say which of those comes first."""
 
     def __init__(self, source: int) -> None:
         super().__init__("out of order")
@@ -67,19 +67,29 @@ def first_of_equals(sources: Sequence[Source], chunk: Chunk, order: Order) -> Eq
 def disorder_between(
     source: Source, block: tuple[int, int], order: Order, workspace: Workspace, *, unique: bool = False
 ) -> int | None:
-    """The position of the first item of a block that is out of order, None if there is none.
+    """The position of the first item of a block that is out of order or has an invalid key, None if there is none.
 
     block: two positions. unique: an item that equals the one ahead of it is out of order, too. workspace: has room for
     the block.
     """
     start, stop = block
     if is_out_of_order(source, start, order, unique=unique):
-        return start
+        return start  # if its key is invalid too, the error will say that
     read_chunk([source], Chunk(((start, stop),), start), workspace)
     workspace.upload([stop - start])
-    disorder = workspace.disorder(strict=unique)
+    found = [workspace.disorder(strict=unique), workspace.fault() if order.checks_values else None]
     workspace.synchronize()
-    return None if disorder is None else start + disorder.offset
+    return min((start + one.offset for one in found if one is not None), default=None)
+
+
+def fault_between(source: Source, block: tuple[int, int], workspace: Workspace) -> int | None:
+    """The position of the first line of a block with an invalid key, or None. See disorder_between."""
+    start, stop = block
+    read_chunk([source], Chunk(((start, stop),), start), workspace)
+    workspace.upload([stop - start])
+    found = workspace.fault()
+    workspace.synchronize()
+    return None if found is None else start + found.offset
 
 
 def named_sort(span: Span) -> Span:

@@ -17,7 +17,7 @@ from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.parts import lines_that_begin, nearest_line_edge
 from gpumerge_cli.engine.passes import Pass
-from gpumerge_cli.engine.steps import named_sort
+from gpumerge_cli.engine.steps import FoundDisorderError, named_sort
 from gpumerge_cli.engine.task import PartTotal, Position, Task, TaskResult, UnfinishedError
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.formats.base import Source
@@ -120,6 +120,9 @@ class WholeWorker:
             source.check_unchanged()  # not later: what is written may go to one of them
         say("sorting")
         workspace.adopt(sizes)
+        fault = workspace.fault() if self._work.order.checks_values else None
+        if fault is not None:
+            raise FoundDisorderError(fault.run)
         workspace.sort(self._policy, self._work.equals)  # type: ignore[arg-type]
         workspace.synchronize()
         self._record(list(map(named_sort, workspace.spans)))

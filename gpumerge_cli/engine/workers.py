@@ -17,6 +17,7 @@ from gpumerge_cli.engine.steps import (
     FoundDisorderError,
     check_beginnings,
     disorder_between,
+    fault_between,
     first_of_equals,
     named_sort,
     read_chunk,
@@ -132,7 +133,7 @@ class Slot:
         """Carry out the task, in pieces where the device has no memory for it as a whole. Raises UnfinishedError."""
         setup, work = self._setup, self._work
         done = TaskResult([0] * len(task.chunk.ranges), part=task.position.part)
-        if work.action == "check":
+        if work.checks:
             return self._checked(task, done)
         pieces = deque([task.chunk])
         try:
@@ -205,6 +206,9 @@ class Slot:
         if work.check and not work.lenient:
             check_beginnings(work.sources, piece, work.order)
         workspace.upload(piece.lengths)
+        fault = workspace.fault() if work.order.checks_values else None
+        if fault is not None:
+            raise FoundDisorderError(fault.run)
         if work.check:
             disorder = workspace.disorder()
             if disorder is not None:
@@ -239,7 +243,10 @@ class Slot:
         workspace = self._workspace
         while start < stop and done.disorder is None and not work.writer.is_over(task.turn):
             until = min(stop, max(source.item_end(start), source.item_start(min(stop, start + size))))
-            done.disorder = disorder_between(source, (start, until), work.order, workspace, unique=unique)
+            if work.action == "values":
+                done.disorder = fault_between(source, (start, until), workspace)
+            else:
+                done.disorder = disorder_between(source, (start, until), work.order, workspace, unique=unique)
             if done.disorder is None:
                 done.counts[0] += workspace.counts[0]
             start = until

@@ -56,7 +56,8 @@ def records_of(
     separator = separator_of(order)
     within = order_within_fields(order)
     shape = None if within is None else reduce(or_, (csv_shape_of(source.file, separator) for source in sources))
-    counted = any(key.start_char or key.kind.source for key in order.keys)  # then a quote written twice counts
+    # then a quote written twice counts
+    counted = any(key.start_char or key.kind.source or key.kind.typed or key.null_values for key in order.keys)
     if within is None or shape is None or not shape.proper or (shape.doubled and counted):
         copied = [_copied(source, number, write_fields, order, progress) for number, source in enumerate(sources)]
         for copy, source in zip(copied, sources, strict=True):

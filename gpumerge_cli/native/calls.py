@@ -54,7 +54,7 @@ class ChunkWork(Protocol):
 
 
 class Disordered(Exception):  # noqa: N818 - the reader of the chunk reports it
-    """An input is not in order. source: its number."""
+    """An input is not in order, or has a line with an invalid key. source: its number."""
 
     def __init__(self, source: int) -> None:
         super().__init__(source)

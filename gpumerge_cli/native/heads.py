@@ -6,6 +6,7 @@ import ctypes
 
 from gpumerge_cli.buffers import Bytes, memory_at
 from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.native.calls import Disordered
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import check_status, order_spec
 from gpumerge_cli.order.equals import Equals
@@ -43,9 +44,14 @@ class Heads:
         check_status(self._library.gm_heads_follow(self._handle, line, len(line)))
 
     def next(self) -> Bytes | Wanted | None:
-        """The next lines of the result, valid until the next call, or what is wanted before; None at the end."""
+        """The next lines of the result, valid until the next call, or what is wanted before; None at the end.
+
+        Raises Disordered if a run gave a line with an invalid key.
+        """
         result = self._result
         self._library.gm_heads_next(self._handle, result)
+        if result.fault >= 0:
+            raise Disordered(result.fault)
         if result.nbytes:
             return memory_at(result.at, result.nbytes)
         return Wanted(result.run, result.held) if result.run >= 0 else None

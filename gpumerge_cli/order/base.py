@@ -142,6 +142,11 @@ class Order(ABC):
         return self.width <= PREFIX_BYTES
 
     @property
+    def checks_values(self) -> bool:
+        """Whether keys may be invalid, and an item that has such a key is an error."""
+        return False
+
+    @property
     def compared_bytes(self) -> int:
         """The bytes that merges compare first: those of a key, or of the prefix of a row."""
         return PREFIX_BYTES

@@ -6,6 +6,8 @@ same order.
 
 from __future__ import annotations
 
+from array import array
+
 from gpumerge_cli.dataclass import dataclass
 
 TYPE_CHECKING = False  # see gpumerge_cli
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 SALT_BYTES = 16
+WORD_BYTES = 8
+"""Bytes of a word of parameters."""
+TEXT_PADDING = 64
+"""Bytes that compiled code may read behind a text."""
 
 
 def _unchanged(data: bytes, _key: object) -> bytes:
@@ -26,16 +32,24 @@ class KeyKind:
 
     name: str
     letter: str = ""
-    """Its option in -k and on the command line; "" for the kind that needs none."""
+    """Its option in -k and on the command line; "" for a typed kind, and for the kind that needs none."""
     word: str = ""
-    """Its name for --sort."""
+    """Its name for --sort; of a typed kind also behind the colon of a key."""
+    typed: bool = False
+    """Whether it reads values of a type: it has a word in place of a letter, and some texts are no values."""
     begins: bytes | None = None
     """A pattern that the beginnings of keys match, which alone are compared; all other keys are equal.
     None for a kind that compares all of a key."""
     alone: bool = False
     """Whether its letter goes with that of no other kind, nor with those that leave out bytes, on one key."""
     noun: str = "number"
-    """The word of warnings for the beginning that `begins` asks for."""
+    """The word of messages for a value, or for the beginning that `begins` asks for."""
+    blanks: bool = False
+    """Whether the blanks around a value of a typed kind count."""
+    separated: bool = False
+    """Whether its numbers may have separators between digits."""
+    nulls: str = ""
+    """The place of empty keys, "first" or "last", if --nulls does not give one; "" if they are keys like others."""
     joins: bool = True
     """Whether a join can match by it."""
     source: str = ""
@@ -43,6 +57,8 @@ class KeyKind:
     draws: int = 0
     """The bytes of that file that are read; random bytes take their place if the option is not given. 0 for a kind that
     reads the whole file and needs the option."""
+    timed: bool = False
+    """Whether its parameters are those of times, see order.times."""
     words: Callable[[bytes, Any], bytes] = _unchanged
     """(the bytes read, a LineKey of this kind) -> its parameters. Raises ValueError, whose text is what is wrong."""
     default: bytes = b""
@@ -54,16 +70,51 @@ class KeyKind:
 
     @property
     def option(self) -> str:
-        """The name of its option on the command line; "" for the kind that needs none."""
-        return f"{self.word}-sort" if self.word else ""
+        """The name of its option on the command line; "" for a kind without a letter."""
+        return f"{self.word}-sort" if self.letter else ""
+
+    @property
+    def skips_blanks(self) -> bool:
+        """Whether the blanks ahead of a key never count."""
+        return self.begins is not None or (self.typed and not self.blanks)
+
+    @property
+    def symbol(self) -> str:
+        """Its letter, or the word in its place, among the options of a key."""
+        return self.letter or self.word
+
+
+def _typed(name: str, **more: Any) -> KeyKind:
+    fields: dict[str, Any] = {"nulls": "last", **more}
+    return KeyKind(name, word=name.replace("_", "-"), typed=True, alone=True, gnu=False, **fields)
+
+
+def _list_words(data: bytes, _key: object) -> bytes:
+    """The parameters of kind_list in kernels/typed_keys.cuh. Raises ValueError, whose second argument is a line."""
+    ranks: dict[bytes, tuple[int, int]] = {}
+    for number, line in enumerate(data.split(b"\n"), 1):
+        value = line.strip(b" \t\r")
+        if value in ranks:
+            shown = value.decode("utf-8", "replace")
+            raise ValueError(f"{shown!r} is in line {ranks[value][1]}, too", number)
+        if value:
+            ranks[value] = len(ranks), number
+    if not ranks:
+        raise ValueError("it lists no value")
+    words, texts = array("q", [len(ranks)]), bytearray()
+    begin = 1 + 3 * len(ranks)
+    for value in sorted(ranks):
+        words.extend((begin + len(texts) // WORD_BYTES, len(value), ranks[value][0]))
+        texts += value + bytes(-len(value) % WORD_BYTES)
+    return words.tobytes() + bytes(texts) + bytes(TEXT_PADDING)
 
 
 _DIGITS = rb"\s*-?\.?[0-9]"
 _MONTHS = rb"(?i)\s*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 KINDS = (
     KeyKind("bytes"),
-    KeyKind("numeric", "n", "numeric", begins=_DIGITS, alone=True),
-    KeyKind("human", "h", "human-numeric", begins=_DIGITS, alone=True),
+    KeyKind("numeric", "n", "numeric", begins=_DIGITS, alone=True, separated=True),
+    KeyKind("human", "h", "human-numeric", begins=_DIGITS, alone=True, separated=True),
     KeyKind("general", "g", "general-numeric", begins=rb"(?i)\s*[+-]?(\.?[0-9]|inf|nan)", alone=True),
     KeyKind(
         "month",
@@ -75,12 +126,23 @@ KINDS = (
     ),
     KeyKind("random", "R", "random", joins=False, source="random-source", draws=SALT_BYTES, default=bytes(SALT_BYTES)),
     KeyKind("version", "V", "version"),
+    _typed("hex", noun="hexadecimal number"),
+    _typed("length", blanks=True, nulls=""),
+    _typed("bytes_length", blanks=True, nulls=""),
+    _typed("size", noun="size"),
+    _typed("duration", noun="duration"),
+    _typed("address", noun="address"),
+    _typed("list", noun="value", source="order-list", words=_list_words, default=bytes(WORD_BYTES)),
+    _typed("time", noun="time", timed=True, default=bytes(7 * WORD_BYTES)),
+    _typed("log_time", noun="text with a time", timed=True, default=bytes(7 * WORD_BYTES)),
 )
 """All kinds. The place of one is its number in compiled code. If a key has the letters of several, the first counts."""
 KIND_OF = {kind.name: kind for kind in KINDS}
 NUMBER_OF = {kind.name: number for number, kind in enumerate(KINDS)}
 LETTERS = "".join(sorted("bdfir" + "".join(kind.letter for kind in KINDS), key=lambda letter: (letter.lower(), letter)))
 """The letters of the options for keys: those of kinds, and those that any kind takes."""
+TYPED_WORDS = tuple(sorted(kind.word for kind in KINDS if kind.typed))
+"""The words of typed kinds."""
 _NOT_IN_JOINS = {"b", "i"} | {kind.letter for kind in KINDS if not kind.joins}
 JOIN_LETTERS = "".join(letter for letter in LETTERS if letter not in _NOT_IN_JOINS)
 """The letters that a join's keys take."""

@@ -59,6 +59,10 @@ class TextOrder(Order):
     def prefix_decides(self) -> bool:
         return False
 
+    @property
+    def checks_values(self) -> bool:
+        return self.rules.checks_values
+
     def count(self, nbytes: int) -> int | None:
         return None
 

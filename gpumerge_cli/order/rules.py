@@ -9,27 +9,31 @@ from __future__ import annotations
 from array import array
 
 from gpumerge_cli.dataclass import dataclass, field, replace
-from gpumerge_cli.order.key_kinds import KIND_OF, KINDS, NUMBER_OF, KeyKind
+from gpumerge_cli.order.key_kinds import KIND_OF, KINDS, NUMBER_OF, TEXT_PADDING, WORD_BYTES, KeyKind
 
 NO_KEYS = len(KINDS)
 """Stands for the kind of keys of an order without keys."""
 NEWLINE, NUL = 10, 0
-TABLE_HEAD, KEY_WORDS, WORD_BYTES = 8, 8, 8
-"""Words of a table before the first key, words of a key, and bytes of a word."""
-STABLE, REVERSE, PLAIN, NUMERIC = 1, 2, 4, 8
+TABLE_HEAD, KEY_WORDS = 8, 8
+"""Words of a table before the first key, and words of a key."""
+STABLE, REVERSE, PLAIN, NUMERIC, CHECKS_VALUES = 1, 2, 4, 8, 16
 """Flags of a table: no last resort; the last resort is reversed; there are no keys; there is one, `LineKey("numeric")`
-as it stands or reversed, so that compiled code may take a shorter way."""
+as it stands or reversed, so that compiled code may take a shorter way; invalid values of some key are errors."""
 SEPARATOR = 1
 """The byte between a record of CSV and each of its fields, where the parser took it to pieces: see LineOrder.record_of.
 It is lower than any byte of text, so lines compare as their records do."""
 MARK, END = bytes([SEPARATOR]), bytes([NUL])
 """The bytes behind each field, and behind a record."""
 BLANKS = b" \t\n"
-_COMMA = 0x2C
+_COMMA, _POINT = 0x2C, 0x2E
 QUOTED = 256
 """Added to the separator of a table where fields may be quoted."""
 KEY_REVERSE, FOLD, DICTIONARY, PRINTABLE, SKIP_START, SKIP_END = 1, 2, 4, 8, 16, 32
-"""Flags of a key in a table."""
+CLASSED, NULLS, NULLS_FIRST, NAMED_NULLS, INVALID_FIRST, CHECKED = 64, 128, 256, 512, 1024, 2048
+SEPARATED = 4096
+"""Flags of a key in a table. kernels/key_classes.cuh reads those of the second line, kernels/separated.cuh the last."""
+_THOUSANDS_AT, _DECIMAL_AT = 16, 24
+"""Bits of the flags from which on the bytes of `thousands` and `decimal` lie."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,16 @@ class LineKey:
     """The option that named the field."""
     parameters: bytes = b""
     """Bytes for the kind's function in compiled code, see key_kinds.cuh; b"" for KeyKind.default."""
+    nulls: str = ""
+    """The place of nulls, "first" or "last", which `reverse` does not turn round; "" for KeyKind.nulls."""
+    null_values: tuple[bytes, ...] = ()
+    """Texts that are nulls as empty ones are, without blanks at their ends. They imply a place of nulls: "last"."""
+    thousands: int = 0
+    """The byte that may stand between digits of the whole part of a number; 0 for none."""
+    decimal: int = 0
+    """The byte between the whole part and the fraction of a number; 0 for a point."""
+    invalid: str = ""
+    """The place of texts that are no values of a typed kind, "first" or "last"; "" if they are an error."""
 
     @property
     def kind(self) -> KeyKind:
@@ -75,6 +89,16 @@ class LineKey:
         """True if the key is all of a line."""
         return (self.start_field, self.start_char, self.end_field) == (0, 0, None)
 
+    @property
+    def null_place(self) -> str:
+        """The place of nulls: "first", "last", or "" if there are none."""
+        return self.nulls or self.kind.nulls or ("last" if self.null_values else "")
+
+    @property
+    def checked(self) -> bool:
+        """Whether an invalid value is an error."""
+        return self.kind.typed and not self.invalid
+
     def words(self, parameters: int) -> list[int]:
         """See LineOrder.table. parameters: the place of its parameters."""
         flags = (
@@ -84,7 +108,15 @@ class LineKey:
             | PRINTABLE * self.printable
             | SKIP_START * self.skip_start
             | SKIP_END * self.skip_end
+            | CLASSED * (self.kind.typed or self.null_place != "")
+            | NULLS * (self.null_place != "")
+            | NULLS_FIRST * (self.null_place == "first")
+            | NAMED_NULLS * (self.null_values != ())
+            | INVALID_FIRST * (self.invalid == "first")
+            | CHECKED * self.checked
         )
+        if self.thousands or self.decimal:
+            flags |= SEPARATED | self.thousands << _THOUSANDS_AT | (self.decimal or _POINT) << _DECIMAL_AT
         end = -1 if self.end_field is None else self.end_field
         where = [self.start_field, self.start_char, end, self.end_char]
         return [NUMBER_OF[self.compare], *where, flags, parameters, len(self.padded_parameters()) // WORD_BYTES]
@@ -94,8 +126,20 @@ class LineKey:
         given = self.parameters or self.kind.default
         return given + bytes(-len(given) % WORD_BYTES)
 
+    def all_parameters(self) -> bytes:
+        """The parameters in whole words, then the null values as is_named_null of key_classes.cuh reads them."""
+        if not self.null_values:
+            return self.padded_parameters()
+        at = 1 + 2 * len(self.null_values)
+        head, texts = array("q", [len(self.null_values)]), b""
+        for value in self.null_values:
+            head.extend((at + len(texts) // WORD_BYTES, len(value)))
+            texts += value + bytes(-len(value) % WORD_BYTES)
+        return self.padded_parameters() + head.tobytes() + texts + bytes(TEXT_PADDING)
+
     def describe(self) -> str:
-        """The key in the words of sort's -k: "2,2nr", "1.3b,4". A key that is all of a line has letters only: "nr"."""
+        """The key in the words of sort's -k: "2,2nr", "1.3b,4", "2,2:hex,r". A key that is all of a line has letters
+        only: "nr". The word of a typed one is then not there."""
         letters = self._letters
         if self.whole:
             return "b" * self.skip_start + letters
@@ -103,20 +147,24 @@ class LineKey:
         start += "b" * self.skip_start
         if self.end_field is None:
             return start + letters
-        end = f",{self.end_field + 1}" + (f".{self.end_char}" if self.end_char else "")
-        return start + end + letters + "b" * self.skip_end
+        end = f",{self.end_field + 1}" + (f".{self.end_char}" if self.end_char else "") + "b" * self.skip_end
+        return start + end + letters
 
     @property
     def option_text(self) -> str:
         """The key with its option: "-k 2,2nr", or "--field amount:nr"."""
         if self.name:
-            letters = self._letters + "b" * self.skip_start
+            letters = self._letters.lstrip(":") + "b" * self.skip_start
             return f"{self.option} {self.name}{':' * bool(letters)}{letters}"
         described = self.describe()
+        if self.kind.typed and self.end_field is None:
+            return f"{f'-k {described} ' * (not self.whole)}--sort={self.kind.word}{' -r' * self.reverse}"
         return f"-k {described}" if described[:1].isdigit() else f"-k 1{described}"
 
     @property
     def _letters(self) -> str:
+        if self.kind.typed:
+            return "" if self.end_field is None else f":{self.kind.word}{',r' * self.reverse}"
         flags = zip("dfir", (self.dictionary, self.fold, self.printable, self.reverse), strict=True)
         return self.kind.letter + "".join(letter for letter, on in flags if on)
 
@@ -145,6 +193,16 @@ class LineOrder:
     """The way for a user to make this order stable."""
 
     @property
+    def is_timed(self) -> bool:
+        """Whether some key is a time."""
+        return any(key.kind.timed for key in self.keys)
+
+    @property
+    def checks_values(self) -> bool:
+        """Whether an invalid value of some key is an error."""
+        return any(key.checked for key in self.keys)
+
+    @property
     def compared(self) -> int:
         """The kinds of the keys, one bit for each: see COMPARED in kernels/fields.cuh."""
         kinds = {NUMBER_OF[key.compare] for key in self.keys} or {NO_KEYS}
@@ -155,17 +213,19 @@ class LineOrder:
 
         0: flags. 1: number of keys. 2: separator or -1, see QUOTED. 3: terminator. 4: the number of all these
         words. 5 to 7: spare. Then for each key KEY_WORDS words: the number of its kind, start field, start character,
-        end field or -1, end character, flags, the place of its parameters, and their number. Then the parameters.
+        end field or -1, end character, flags, the place of its parameters, and their number. Then the parameters of
+        each key, and its null values.
         """
         plain = not self.keys
         numeric = len(self.keys) == 1 and replace(self.keys[0], reverse=False) == LineKey("numeric")
         flags = STABLE * self.stable | REVERSE * self.reverse | PLAIN * plain | NUMERIC * numeric
+        flags |= CHECKS_VALUES * self.checks_values
         separator = -1 if self.separator is None else self.separator + QUOTED * self.quoted
         at = TABLE_HEAD + KEY_WORDS * len(self.keys)
         keys, parameters = array("q"), array("q")
         for key in self.keys:
             keys.extend(key.words(at + len(parameters)))
-            parameters.frombytes(key.padded_parameters())
+            parameters.frombytes(key.all_parameters())
         head = [flags, len(self.keys), separator, self.terminator, at + len(parameters), 0, 0, 0]
         return array("q", head) + keys + parameters
 

@@ -90,8 +90,9 @@ public:
     void check()
     {
         Failure failure{0, 0, 0};
-        if (spec_.check && !workspace_.in_order(false, failure))
-            throw Fault{DISORDER, {0, failure.input, start(failure.input) + failure.position}};
+        const auto found = [&] { return Fault{DISORDER, {0, failure.input, start(failure.input) + failure.position}}; };
+        if (workspace_.find_fault(failure)) throw found();
+        if (spec_.check && !workspace_.in_order(false, failure)) throw found();
     }
 
     void put_together(const LaunchSpec& launch, Equals equals, const SinkSpec& sink)

@@ -124,6 +124,11 @@ int64_t gm_disorder(Workspace* workspace, int64_t strict, Failure* failure)
     return guarded([&] { return workspace->in_order(strict != 0, *failure) ? DONE : DISORDER; });
 }
 
+int64_t gm_fault(Workspace* workspace, Failure* failure)
+{
+    return guarded([&] { return workspace->find_fault(*failure) ? DISORDER : DONE; });
+}
+
 int64_t gm_merge(Workspace* workspace, const LaunchSpec* launch, int64_t equals)
 {
     return guarded([&] {

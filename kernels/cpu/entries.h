@@ -21,7 +21,8 @@ enum Status { DONE = 0, DISORDER = 1, READ_FAILED = 2, INPUT_SHRANK = 3, WRITE_F
     SURPLUS_FIELDS = 7 };
 
 /* The failure of a call. error: its errno, if it has one. input: the number of the source or run. position: the byte in that source;
- * for DISORDER the byte of the first item that goes before the one ahead of it, for SURPLUS_FIELDS the first byte of the line. */
+ * for DISORDER the byte of the first item that goes before the one ahead of it, or of a line with an invalid key (see gm_fault);
+ * for SURPLUS_FIELDS the first byte of the line. */
 struct Failure {
     int64_t error, input, position;
 };
@@ -143,6 +144,9 @@ int64_t gm_upload(struct Workspace* workspace, const int64_t* lengths, int64_t r
 void gm_counts(struct Workspace* workspace, int64_t* counts);
 /* DONE, or DISORDER with the run and the byte in it. strict: an item that equals the one ahead of it is disorder, too. */
 int64_t gm_disorder(struct Workspace* workspace, int64_t strict, struct Failure* failure);
+/* DONE, or DISORDER with the run, and the byte in it, of the first line that has an invalid key. Such keys are of a kind with
+ * invalid texts, and have the flag CHECKED. */
+int64_t gm_fault(struct Workspace* workspace, struct Failure* failure);
 /* Merge or sort the items. equals: bits of Equals. The runs do not change. */
 int64_t gm_merge(struct Workspace* workspace, const struct LaunchSpec* launch, int64_t equals);
 int64_t gm_sort(struct Workspace* workspace, const struct LaunchSpec* launch, int64_t equals);
@@ -163,10 +167,11 @@ void gm_heads_close(struct Heads* heads);
 /* The line that went out last before this merge, without its terminator. Call it first. */
 int64_t gm_heads_follow(struct Heads* heads, const unsigned char* line, int64_t size);
 /* What the caller does next: it takes nbytes of the result at `at`, or, if there are none, gives more bytes of `run`, of whose
- * next line `held` bytes are there. run: -1 if the merge is over. dropped: the lines that were left out. */
+ * next line `held` bytes are there. run: -1 if the merge is over. dropped: the lines that were left out. fault: a run that gave a
+ * line with an invalid key (see gm_fault), or -1. */
 struct HeadsResult {
     const unsigned char* at;
-    int64_t nbytes, run, held, dropped;
+    int64_t nbytes, run, held, dropped, fault;
 };
 void gm_heads_next(struct Heads* heads, struct HeadsResult* result);
 /* The place for the next `nbytes` bytes of a run, which the caller fills before gm_heads_next; null if there is no memory.
@@ -271,6 +276,11 @@ int64_t gm_first_disorder(const struct OrderSpec* order, const unsigned char* it
 
 /* Negative, zero or positive, if item a goes before, with or behind item b. Lines come without their terminators. */
 int64_t gm_compare(const struct OrderSpec* order, const unsigned char* a, int64_t a_size, const unsigned char* b, int64_t b_size);
+/* 1 if key `number` of a line is no value of its kind, and no null; else 0. */
+int64_t gm_is_invalid(const struct OrderSpec* order, int64_t number, const unsigned char* line, int64_t size);
+/* 1 if key `number` of a line, whose kind is a time, is one; else 0. found[0] and found[1] become its seconds since 1970 and the
+ * nanoseconds behind them, found[2] and found[3] the places where it begins and ends in the line. */
+int64_t gm_read_time(const struct OrderSpec* order, int64_t number, const unsigned char* line, int64_t size, int64_t* found);
 /* bounds[0] and bounds[1] become the places where key `number` of a line begins and ends. */
 void gm_key_bounds(const struct OrderSpec* order, int64_t number, const unsigned char* line, int64_t size, int64_t* bounds);
 

@@ -59,7 +59,7 @@ struct Held {
 // The images of lines without keys. The text is compared where these are equal.
 struct PlainWords {
     Word words[2];
-    static constexpr bool exact = false;
+    static constexpr bool exact = false, fault = false;
 
     PlainWords(const LineOrder& order, Text line) : words{first_word(line), 0}
     {
@@ -122,7 +122,8 @@ public:
         unsigned char* const text = saved_.bytes.reserve(static_cast<size_t>(size));
         saved_.size = size;
         if (size > 0) std::memcpy(text, line, static_cast<size_t>(size));
-        last_ = head_of({text, text + size});
+        last_ = head_of({text, text + size}, 0);
+        fault_ = -1;  // the caller has seen to that line
         has_last_ = true;
     }
 
@@ -154,6 +155,7 @@ public:
         result.run = -1;
         go_on(result);
         result.dropped = dropped_;
+        result.fault = fault_;
     }
 
     void counts(int64_t* counts) const override
@@ -185,9 +187,10 @@ private:
         if (settle(result) && filled_ > 0) hand_out(result);
     }
 
-    Head head_of(Text line) const
+    Head head_of(Text line, size_t run)
     {
         const Words words(line_order(), line);
+        if (words.fault && fault_ < 0) [[unlikely]] fault_ = static_cast<int64_t>(run);
         return {{words.words[0], words.words[1]}, line, words.exact};
     }
 
@@ -233,7 +236,7 @@ private:
         HeadRun& run = runs_[number];
         Text line;
         is_there_ = run.find(terminator_, line);
-        if (is_there_) heads_[number] = head_of(line);
+        if (is_there_) heads_[number] = head_of(line, number);
         else if (!run.last) {
             if (!settle(result)) return false;  // the bytes of a run move when more come
             result.run = static_cast<int64_t>(number);
@@ -275,7 +278,7 @@ private:
                 order_.erase(order_.begin());
                 return true;
             }
-            head = head_of(line);
+            head = head_of(line, static_cast<size_t>(top));
         } while (alone || ahead(top, order_[1]));
         sink();
         return true;
@@ -345,6 +348,7 @@ private:
     bool handed_ = false;  // whether the caller has what lies in out_
     Head last_{};          // the line that went out last, in saved_ or in the room of last_run_
     int64_t last_run_ = -1, dropped_ = 0;
+    int64_t fault_ = -1;  // the first run that gave a line with an invalid key
     bool has_last_ = false;
     Held saved_;
 };
@@ -363,7 +367,7 @@ std::unique_ptr<Heads> opened(const OrderSpec& spec, int64_t runs, int64_t equal
     const LineOrder& order = *reinterpret_cast<const LineOrder*>(table.data());
     if (order.flags & PLAIN) return made<PlainWords>(table, runs, equals, room);
     if (order.flags & NUMERIC) return made<Images::NumberWords<false>>(table, runs, equals, room);
-    if (order.keys == 1 && order.key(0).kind == KIND_numeric)
+    if (Images::is_one_number(order))
         return made<Images::NumberWords<true>>(table, runs, equals, room);
     return made<Images::KeyWords>(table, runs, equals, room);
 }

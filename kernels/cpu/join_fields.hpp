@@ -8,6 +8,7 @@ struct JoinLine {
     WideWord image = 0;
     Text text{nullptr, nullptr}, key{nullptr, nullptr}, field{nullptr, nullptr};
     bool exact = false, raw = false, returns = false;  // returns: a carriage return follows the text
+    bool fault = false;                                // the key is invalid, which is an error
 
     // The line lies so much further on in memory. key_too: so does its key.
     void move(ptrdiff_t bytes, bool key_too)
@@ -36,6 +37,7 @@ public:
         const Prefix prefix = key_prefix(*reinterpret_cast<const LineOrder*>(order_.table), line.key);
         line.image = prefix.bits;
         line.exact = prefix.exact;
+        line.fault = prefix.fault;
     }
 
     // Negative, zero or positive, if the key of x goes before, with or behind that of y.

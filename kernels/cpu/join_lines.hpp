@@ -30,6 +30,7 @@ public:
 
     __attribute__((always_inline)) int compare(const JoinLine& x, const JoinLine& y) const { return order_.compare(x, y); }
     static Place begin_of(const JoinLine& line) { return line.text.start; }
+    static bool is_at_fault(const JoinLine& line) { return line.fault; }
     void move(JoinLine& line, ptrdiff_t bytes, int64_t) const { line.move(bytes, !readers_[0].several()); }
     void judge(int64_t input, JoinLine& line) const
     {

@@ -101,6 +101,7 @@ public:
     }
 
     static const unsigned char* begin_of(const JoinRecord& record) { return record.at; }
+    static bool is_at_fault(const JoinRecord&) { return false; }
 
     void move(JoinRecord& record, ptrdiff_t bytes, int64_t input) const
     {

@@ -88,6 +88,7 @@ private:
         ++side.taken;
         side.in_hand ^= 1;
         kind_.read(input, begin, end, side.item(), side.made[side.in_hand]);
+        if (kind_.is_at_fault(side.item())) [[unlikely]] throw Fault{DISORDER, {0, input, side.tape.place_of(begin)}};
     }
 
     // Takes the next item of an input in hand. Throws Fault if it goes before the one that was in hand.

@@ -95,10 +95,12 @@ struct Images {
     struct KeyedSurvey {
         bool exact = true;
         int key_bits = 0;
+        int64_t fault = INT64_MAX;  // the first row with an invalid key
         Differences words[2];
     };
 
-    void make_keyed(Lines& known, Room<Word>& following_room)
+    // Returns the first row with an invalid key that has the flag CHECKED; `count` if there is none.
+    int64_t make_keyed(Lines& known, Room<Word>& following_room)
     {
         Word* const following = following_room.reserve(static_cast<size_t>(count));
         const LineOrder& order = *lines.order;
@@ -114,16 +116,23 @@ struct Images {
             for (int64_t at = first; at < last; ++at)
                 rows[at].prefix = packing.pack([&](int word) { return word == 0 ? rows[at].prefix : following[at]; });
         });
+        return all.fault < count ? all.fault : count;
+    }
+
+    // Whether the only key is a number without separators, which no class goes ahead of.
+    static bool is_one_number(const LineOrder& order)
+    {
+        return order.keys == 1 && order.key(0).kind == KIND_numeric && !(order.key(0).flags & (CLASSED | SEPARATED));
     }
 
     KeyedSurvey survey_by_kind(const LineOrder& order, Word* following) const
     {
         if (order.flags & NUMERIC) return survey_keys<NumberWords<false>>(following);
-        if (order.keys == 1 && order.key(0).kind == KIND_numeric) return survey_keys<NumberWords<true>>(following);
+        if (is_one_number(order)) return survey_keys<NumberWords<true>>(following);
 #if defined(__SSE4_1__)
         bool texts = true;
         for (long long number = 0; number < order.keys; ++number)
-            texts &= order.key(number).kind == KIND_bytes && !(order.key(number).flags & (DICTIONARY | PRINTABLE));
+            texts &= order.key(number).kind == KIND_bytes && !(order.key(number).flags & (DICTIONARY | PRINTABLE | CLASSED));
         if (texts) return survey_keys<TextWords>(following);
 #endif
         return survey_keys<KeyWords>(following);
@@ -133,7 +142,7 @@ struct Images {
     struct KeyWords {
         Word words[2];
         int key_bits;
-        bool exact;
+        bool exact, fault = false;  // fault: see Prefix
 
         KeyWords() = default;
         __attribute__((always_inline)) KeyWords(const LineOrder& order, Text line)
@@ -143,6 +152,7 @@ struct Images {
             words[1] = in_register(static_cast<Word>(prefix.bits));
             key_bits = 128 - prefix.rest;
             exact = prefix.exact;
+            fault = prefix.fault;
         }
 
         static void add(Differences& differences, Word word) { differences.add(word); }
@@ -195,6 +205,7 @@ struct Images {
     struct NumberWords {
         Word words[2];
         static constexpr int key_bits = 64;
+        static constexpr bool fault = false;
         bool exact;
 
         __attribute__((always_inline)) NumberWords(const LineOrder& order, Text line)
@@ -234,6 +245,7 @@ struct Images {
                 rows[at].prefix = words.words[0];
                 following[at] = words.words[1];
                 here.exact &= words.exact;
+                if (words.fault && at < here.fault) [[unlikely]] here.fault = at;
                 here.key_bits = here.key_bits > words.key_bits ? here.key_bits : words.key_bits;
                 Words::add(here.words[0], words.words[0]);
                 Words::add(here.words[1], words.words[1]);
@@ -243,6 +255,7 @@ struct Images {
         KeyedSurvey all;
         for (const KeyedSurvey& some : found) {
             all.exact &= some.exact;
+            all.fault = some.fault < all.fault ? some.fault : all.fault;
             all.key_bits = all.key_bits > some.key_bits ? all.key_bits : some.key_bits;
             for (int word = 0; word < 2; ++word) all.words[word].add(some.words[word]);
         }

@@ -57,6 +57,16 @@ public:
         return true;
     }
 
+    bool find_fault(Failure& failure) const final
+    {
+        if (fault_ >= count_) return false;
+        const int64_t place = start_of_row(lines_, rows_.data()[fault_].line);
+        const auto behind = std::upper_bound(starts_.begin(), starts_.end(), place);
+        failure.input = behind - starts_.begin() - 1;
+        failure.position = place - behind[-1];
+        return true;
+    }
+
     void merge(const LaunchSpec& launch, Equals equals) final
     {
         merge_rows_in(launch, equals);
@@ -106,6 +116,7 @@ protected:
     Lines lines_;
     Room<Item> rows_;
     int64_t count_ = 0;
+    int64_t fault_ = INT64_MAX;  // the first row with an invalid key
 
 private:
     int64_t first_row_at(int64_t position) const

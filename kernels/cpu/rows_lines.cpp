@@ -40,10 +40,11 @@ private:
         lines_.have_ties = true;
         lines_.keys_exact = false;
         lines_.common = 0;
+        fault_ = INT64_MAX;
         if (count_ == 0) return;
         Images images{lines_, rows_.data(), count_, team};
         if (lines_.order->flags & PLAIN) images.make_plain(lines_);
-        else images.make_keyed(lines_, following_);
+        else fault_ = images.make_keyed(lines_, following_);
     }
 
     void find_lines(int64_t nbytes)

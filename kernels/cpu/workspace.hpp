@@ -18,6 +18,8 @@ struct Workspace {
     virtual void counts(int64_t* counts) const = 0;
     // Whether all runs are in order. If not, `failure` gets the first disorder: its run, and the byte in the run.
     virtual bool in_order(bool strict, Failure& failure) = 0;
+    // Whether a line has an invalid key that is an error. If so, `failure` gets the first one: its run, and the byte in the run.
+    virtual bool find_fault(Failure&) const { return false; }
     virtual void merge(const LaunchSpec& launch, Equals equals) = 0;
     virtual void sort(const LaunchSpec& launch, Equals equals) = 0;
     // The same, but items are gathered only by receive(), unless they lie in one place already. So `result` may be null.

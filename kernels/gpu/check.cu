@@ -1,4 +1,4 @@
-// Finds the first disorder of a run, or any, and the items that differ from the item ahead of them.
+// Finds the first disorder of a run, or any, the first line with an invalid key, and the items that differ from the item ahead of them.
 #include "../corank.cuh"
 #include "sizes.cuh"
 
@@ -32,6 +32,26 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) any_disorder(
         return;
     }
 }
+
+#if ROWS && !RECORD_SIZE
+
+// Lowers *first to the least line of which a key is invalid that has the flag CHECKED. All bits of *first must be 1 at the start.
+// Any grid: threads stride over the lines.
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) check_values(
+    const unsigned char* text, const long long* starts, long long count, unsigned long long* first)
+{
+    const Lines lines{text, starts};
+    const LineOrder& order = order_of(lines);
+    const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
+    for (long long line = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; line < count; line += stride) {
+        const Text here = text_of(lines, line);
+        if (!is_at_fault(order, FieldMarks(order, here), 0)) continue;
+        atomicMin(first, static_cast<unsigned long long>(line));
+        return;  // all further lines of this thread lie behind this one
+    }
+}
+
+#endif
 
 // differs[i] becomes 1 where items[i] goes after items[i - 1] in the sorted items, else 0; differs[0] becomes `first`.
 // Any grid: threads stride over the items.

@@ -16,16 +16,16 @@ from gpumerge_cli.trust import warn_once
 from tests.settings import used
 
 OF_PROJECTS = """
-    algorithm backend batch-size block-size blocks columns csv debug device device-memory dictionary-order
+    algorithm backend batch-size block-size blocks columns csv debug decimal device device-memory dictionary-order
     dtype empty fan-in field field-separator format general-numeric-sort human-numeric-sort ignore-case
-    ignore-leading-blanks ignore-nonprinting items-per-thread json kernel key key-1 key-2 key-offset key-size
-    last-resort memory month-sort numeric-sort output-delimiter progress quiet random-sort random-source rank
-    record-size reverse rounds sort stable temporary-directory threads tile-load tile-size total traceback
-    transfer verbose version-sort without-both without-first without-second zero-terminated
+    ignore-leading-blanks ignore-nonprinting invalid items-per-thread json kernel key key-1 key-2 key-offset key-size
+    last-resort memory month-sort null-values nulls numeric-sort output-delimiter progress quiet random-sort
+    random-source rank record-size reverse rounds sort stable temporary-directory thousands threads tile-load tile-size
+    total traceback transfer verbose version-sort without-both without-first without-second zero-terminated
 """
 NOT_OF_PROJECTS = """
     check cluster cluster-wait compare compress-program config count distinct dry-run dtypes figures
-    files0-from fsync header items joblog jobs keep-going kernels measure only-unpaired output plan quick
+    files0-from fsync header items joblog jobs keep-going kernels measure only-unpaired order-list output plan quick
     render repeat report resume resume-failed runs seed shape shapes sizes sorted type unique unpaired
 """
 

@@ -222,6 +222,20 @@ def test_checks(unique: bool, machines: Cluster, tmp_path: Path) -> None:
         assert list(checked((name,), unique, machines)) == list(checked((name,), unique, LOCAL))
 
 
+@pytest.mark.parametrize("make", [merge_job, sort_job])
+def test_invalid_keys_are_named(make: Any, machines: Cluster, tmp_path: Path, rng: np.random.Generator) -> None:
+    lines = sorted((b"%x" % number for number in rng.integers(0, 1 << 60, _ITEMS)), key=lambda line: int(line, 16))
+    names = [str(tmp_path / name) for name in ("good", "bad")]
+    Path(names[0]).write_bytes(b"\n".join([*lines, b""]))
+    at = int(rng.integers(0, _ITEMS))
+    Path(names[1]).write_bytes(b"\n".join([*lines[:at], b"no", *lines[at:], b""]))
+    job = make(names, str(tmp_path / "out"), Items(lines=LineOrder((LineKey("hex"),))), memory=4 << 20)
+    with pytest.raises(InputError, match="'no' is no hexadecimal number") as caught:
+        run(job, executor=machines)
+    assert caught.value.where == f"{names[1]}:{at + 1}"
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("other", [b"9\n10\n11\n", b"10\n9\n"], ids=["alike", "otherwise"])
 def test_a_check_looks_at_all_inputs_before_it_proposes_an_order(
     other: bytes, machines: Cluster, tmp_path: Path

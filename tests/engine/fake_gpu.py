@@ -25,7 +25,7 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from tests import needs
 from tests.fake_kernels import memory
-from tests.linekeys import key_of
+from tests.linekeys import is_at_fault, key_of
 from tests.reference import set_of
 
 if TYPE_CHECKING:
@@ -163,6 +163,12 @@ class FakeChecks:
         found = memory(first, 8).view(np.uint64)
         if len(falls):
             found[0] = min(int(found[0]), base + int(falls[0]) + 1)
+
+    def values(self, lines: int, first: int, text: tuple[int, int]) -> list[Any]:
+        assert self._order.text is not None
+        faults = (at for at in range(lines) if is_at_fault(self._order.text, item_of(self._order, text, at)))
+        memory(first, 8).view(np.uint64)[0] = next(faults, np.iinfo(np.uint64).max)
+        return []
 
     def count_equals(self, items: tuple[int, int], text: tuple[int, int] = (0, 0)) -> Any:
         address, count = items

@@ -26,7 +26,7 @@ from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.backends.variants.lookup import LADDER, RUNGS
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.rules import LineOrder
+from gpumerge_cli.order.rules import NO_KEYS, LineOrder
 from tests import needs
 
 HERE = Path(__file__).parent
@@ -57,6 +57,7 @@ WORKS = (
     "rows_check",
     "rows_mark",
     "rows_prefixes",
+    "rows_values",
     "rows_compare",
     "sort",
     "rows_sort",
@@ -68,7 +69,7 @@ SANITIZERS = {"address": "address,undefined", "thread": "thread"}
 _SHOWN = 3000  # characters of the beginning and of the end of a program's output
 _NEVER_FOUND = "null,object-size,vptr"
 """Checks that find nothing here: the address sanitizer finds null pointers, and -O0 and plain types leave no others."""
-EVERY_COMPARISON = 255
+EVERY_COMPARISON = (2 << NO_KEYS) - 1
 """The macro COMPARED of kernels that serve all orders of lines."""
 _DEFAULTS = {
     "KEY_KIND": 0, "DESCENDING": 0, "ROWS": 0, "RECORD_SIZE": 0, "KEY_OFFSET": 0, "KEY_SIZE": 8, "KEY_BIG_ENDIAN": 0,

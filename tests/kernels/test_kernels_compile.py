@@ -160,7 +160,7 @@ def test_orders_of_lines_that_compare_in_the_same_ways_share_kernels() -> None:
 def test_lines_are_laid_out_as_the_kernels_have_it() -> None:
     text = flatten("rows.cu")
     for name in ("OrderFlag", "KeyFlag"):
-        body = re.search(rf"enum {name} {{(.*?)}}", text)
+        body = re.search(rf"enum {name} {{([^}}]*)}}", text)
         assert body is not None
         for flag, value in re.findall(r"(\w+) = (\d+)", body[1]):
             assert getattr(lines, flag) == int(value)

@@ -15,12 +15,12 @@ from kernel_shim import MERGES, Case, Program, Variant
 
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
-from tests.line_cases import INEXACT, cases, lines
+from tests.line_cases import INEXACT, KNOWN_TO_SORT, TYPED, cases, lines
 from tests.line_prefix import prefix
-from tests.linekeys import item_key, key_of
+from tests.linekeys import is_at_fault, item_key, key_of
 
 KINDS: list[tuple[str, ...]] = [
-    (), ("numeric", "bytes"), ("general", "month"), ("human", "version", "random")
+    (), ("numeric", "bytes"), ("general", "month"), ("human", "version", "random"), TYPED
 ]  # fmt: skip
 """The ways in which the keys of some orders compare: together all of them, and no keys at all."""
 EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "15"))
@@ -67,10 +67,20 @@ def test_lines_compare_as_keys_and_prefixes_do(program: Program, data: st.DataOb
 
 @settings(max_examples=EXAMPLES)
 @given(st.data())
+def test_keys_with_nulls_and_invalid_values_do_so_too(program: Program, data: st.DataObject) -> None:
+    kinds = data.draw(st.sampled_from([TYPED, KNOWN_TO_SORT, (*TYPED, "numeric", "bytes")]))
+    orders = [data.draw(cases(kinds, classed=True)).order for _ in range(4)]
+    passes(program, [each for order in orders for each in drawn_cases(data, order)])
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.data())
 def test_code_for_some_comparisons_does_as_code_for_all(narrow: Program, data: st.DataObject) -> None:
     checked = []
     for variant, kind in enumerate(KINDS):
-        keyed = data.draw(cases(kind)).order if kind else LineOrder(reverse=data.draw(st.booleans()))
+        keyed = (
+            data.draw(cases(kind, classed=kind == TYPED)).order if kind else LineOrder(reverse=data.draw(st.booleans()))
+        )
         # An order whose keys compare in fewer ways takes other code.
         missing = [LineKey(way) for way in kind if all(key.compare != way for key in keyed.keys)]
         order = replace(keyed, keys=(*keyed.keys, *missing))
@@ -91,7 +101,10 @@ def drawn_cases(data: st.DataObject, order: LineOrder, variant: int = 0, merges:
     merge, skews = data.draw(st.sampled_from(merges)), (data.draw(st.integers(0, 3)), 0, 0)
     compared = comparisons(len(drawn), lambda y, x: keys[y] < keys[x])
     shape = {"block": 2, "items": 2, "tile": 4, "blocks": 2}
+    faults = (at for at, line in enumerate(drawn) if is_at_fault(order, line))
+    fault = next(faults, (1 << 64) - 1).to_bytes(8, "little")
     return [
+        *([case("rows_values", order, drawn, fault, variant=variant)] if order.checks_values and variant == 0 else []),
         case("rows_prefixes", order, drawn, prefixes, variant=variant, skews=skews),
         case("rows_compare", order, drawn, compared, variant=variant),
         case("rows_merge", order, half[0], merged, half[1], variant=variant, merge=merge, **shape),

@@ -167,6 +167,18 @@ static unsigned long long first_disorder(
     return first;
 }
 
+#if !RECORD_SIZE && ROWS
+static unsigned long long first_fault(long long count, const unsigned char* text, const long long* starts)
+{
+    unsigned long long first = ~0ull;
+    shim::launch(2, 3, 0, [&] {
+        using namespace check;
+        check_values(text, starts, count, &first);
+    });
+    return first;
+}
+#endif
+
 // Flags start out as 2, so that one that is not written shows.
 static std::string marks(
     const void* items, long long count, long long first, const unsigned char* text, const long long* starts)
@@ -258,6 +270,12 @@ static std::string run_rows(const Case& c)
         const unsigned long long first = first_disorder(items.as<Item>(), found.count, 0, h.strict, text, starts);
         return bytes_of(&first, 1);
     }
+#if !RECORD_SIZE
+    if (h.work == ROWS_VALUES) {
+        const unsigned long long first = first_fault(found.count, text, starts);
+        return bytes_of(&first, 1);
+    }
+#endif
     if (h.work == ROWS_MARK) return marks(items.as<Item>(), found.count, h.n, text, starts);
 #endif
     if (h.work == ROWS_PREFIXES) {

@@ -103,6 +103,14 @@ class CpuWorkspace:
         check_status(status)
         return None
 
+    def fault(self) -> Disorder | None:
+        failure = self._functions.Failure()
+        status = self._functions.gm_fault(self._handle, failure)
+        if status == self._functions.DISORDER:
+            return Disorder(failure.input, failure.position)
+        check_status(status)
+        return None
+
     def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL) -> None:
         self._put_out(self._functions.gm_merge, launch_spec(policy), equals.value)
 

@@ -41,6 +41,8 @@ def _steps(
     checks, everything = Checks(kernels), (_ITEMS, max(items, 2))
     if moves_rows(kernels.order):
         yield from TextKernels(kernels).steps(items, _no_memory)
+    if kernels.order.checks_values:
+        yield from checks.values(items, _OUT, NO_TEXT)
     if check:
         yield from checks.order(everything, 0, _OUT)
     if isinstance(policy, SortPolicy):

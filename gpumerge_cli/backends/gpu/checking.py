@@ -49,6 +49,10 @@ class Checks:
         """The steps of `check`."""
         return self._steps("check_order", run[1], [*run, base, int(strict), first, *text]) if run[1] > 1 else ()
 
+    def values(self, lines: int, first: int, text: Context) -> Iterable[Step]:
+        """The steps that lower the uint64 at `first` to the number of the first line with an invalid key."""
+        return self._steps("check_values", lines, [*text, lines, first]) if lines else ()
+
     def any_disorder(self, address: int, count: int, answer: int) -> Iterable[Step]:
         """Make the int64 at `answer` nonzero if items at an address are not in order."""
         blocks = min(-(-count // _THREADS), self._most_blocks)

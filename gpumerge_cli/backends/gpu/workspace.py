@@ -138,13 +138,26 @@ class GpuWorkspace:
             for run, base in zip(runs, bases, strict=False):
                 self._checks.check(run, base, first.data.ptr, text, strict=strict)
             item = int(first.get()[0])
-        if item >= bases[-1]:
-            return None
+        return None if item >= bases[-1] else self._at(item, bases)
+
+    def _at(self, item: int, bases: Sequence[int]) -> Disorder:
+        """The place of an item. bases: the number of each run's first item, and the number of all."""
         number = next(number for number, (_, end) in enumerate(pairwise(bases)) if item < end)
         if self._text is None:
             return Disorder(number, (item - bases[number]) * self._order.item_bytes)
         with device_errors(), self._device, self._stream:
             return Disorder(number, self._text.offset_of(item) - sum(self._lengths[:number]))
+
+    def fault(self) -> Disorder | None:
+        """See Workspace. Waits for the device."""
+        assert self._text is not None, "only lines have faults"
+        with self._span("check", self._total):
+            counts = self._text.counts
+            first = self._checks.no_disorder()
+            queue(self._checks.values(sum(counts), first.data.ptr, self._text.context), self._stream.ptr)
+            line = int(first.get()[0])
+        bases = list(accumulate(counts, initial=0))
+        return None if line >= bases[-1] else self._at(line, bases)
 
     def merge(self, policy: LaunchPolicy, equals: Equals = Equals.ALL, *, counted: bool = False) -> None:
         """See CountingWorkspace. Returns before the merge is done, unless something may be dropped."""

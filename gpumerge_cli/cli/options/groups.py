@@ -124,6 +124,15 @@ class LineOptions(ItemOptions):
     human_numeric_sort: bool
     month_sort: bool
     version_sort: bool
+    nulls: Literal["first", "last"] | None
+    null_values: tuple[str, ...]
+    order_list: str | None
+    time_format: str | None
+    zone: str | None
+    year: int | None
+    thousands: str | None
+    decimal: str | None
+    invalid: Literal["error", "first", "last"] | None
     stable: bool
     last_resort: bool
 
@@ -139,6 +148,7 @@ class OrderOptions(RecordOptions, LineOptions):
     header: int
     key: tuple[str, ...]
     sort: str | None
+    time: bool
     ignore_leading_blanks: bool
     ignore_nonprinting: bool
     random_sort: bool
@@ -149,7 +159,7 @@ class OrderOptions(RecordOptions, LineOptions):
     @property
     def keys_alone(self) -> bool:
         """Whether lines with equal keys are equal, whatever their other bytes."""
-        return not self.last_resort
+        return self.time or not self.last_resort
 
 
 class OutputOptions(Options):

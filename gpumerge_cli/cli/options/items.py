@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpumerge_cli.cli.options.model import COMBINING, NotWith, Option
 from gpumerge_cli.formats.names import FORMAT_NAMES
 from gpumerge_cli.order.equals import SETS
-from gpumerge_cli.order.key_kinds import KINDS, LETTERS
+from gpumerge_cli.order.key_kinds import KINDS, LETTERS, TYPED_WORDS
 
 _FILES = ("merge", *COMBINING, "sort", "check")
 _ORDERED = (*_FILES, "path", "rank")
@@ -15,7 +15,8 @@ _STABLE = tuple(name for name in _ORDERED if name != "sort")
 
 _WITH_WORDS = sorted((kind for kind in KINDS if kind.word), key=lambda kind: kind.word)
 _SORT_WORDS = tuple(kind.word for kind in _WITH_WORDS)
-_SHOWN_WORDS = [f"{kind.word} (-{kind.letter})" for kind in _WITH_WORDS]
+_SHOWN_WORDS = [f"{kind.word} (-{kind.letter})" if kind.letter else kind.word for kind in _WITH_WORDS]
+_KINDS = f"{', '.join(TYPED_WORDS[:-1])}{' or ' * (len(TYPED_WORDS) > 1)}{TYPED_WORDS[-1]}"
 _ONE_OF_EQUALS = (
     NotWith(
         ("count", "count-to"), "{other} counts equal items, and {option} keeps one of them", "use one of the two",
@@ -136,7 +137,8 @@ ORDER = (
     Option(
         "field", "Order", _ORDERED,
         "Keys by name, as city,amount:r: columns of CSV, or fields of structured .npy files or of a --dtype with "
-        "fields. After a colon: any -k option letters; only r for records. Column names imply --csv and --header 1, "
+        "fields. After a colon: any -k option letters; only r for records; or a kind, as id:hex or id:hex,r (a column "
+        "named r then needs its own --field). Column names imply --csv and --header 1, "
         "unless the suffix means binary items; the header may come from a pipe. A "
         "name in the header is a name, even if it looks like a number. Beside -k, keys go in the order of the command "
         "line.",
@@ -151,7 +153,8 @@ ORDER = (
         "key", "Order", _ORDERED,
         "A key of lines, F[.C][OPTIONS][,F[.C][OPTIONS]]: from character C of field F, counted from 1, to that of "
         f"another, or to the line's end. OPTIONS are letters from {LETTERS}, in place of the global ones; a "
-        "character 0 of the last field is its end. May be given again, for ties.",
+        f"character 0 of the last field is its end. After a colon: a kind, {_KINDS}, with r behind a comma, as "
+        "2,2:hex,r. May be given again, for ties.",
         letter="k", kind="text", placeholder="KEY", multiple=True, gnu=True,
         formerly=("sort-key",), project=True,
     ),
@@ -228,6 +231,59 @@ ORDER = (
         "sort", "Order", _ORDERED,
         f"The order as a word: {', '.join(_SHOWN_WORDS[:-1])} or {_SHOWN_WORDS[-1]}.",
         kind="text", placeholder="WORD", choices=_SORT_WORDS, gnu=True, project=True,
+    ),
+    Option(
+        "nulls", "Order", _KEYED,
+        "The place of keys that are empty or in --null-values, whatever -r says. By default it is last for the kinds "
+        "behind a colon; for other keys an empty key is one as any.",
+        kind="text", choices=("first", "last"), project=True,
+    ),
+    Option(
+        "null-values", "Order", _KEYED,
+        "Texts that are nulls as empty keys are, with commas between them: NA,null. Without --nulls they go last.",
+        kind="text", placeholder="LIST", multiple=True, project=True,
+    ),
+    Option(
+        "invalid", "Order", _KEYED,
+        "The place of keys that are no value of their kind, which is behind a colon. By default they are an error.",
+        kind="text", choices=("error", "first", "last"), project=True,
+    ),
+    Option(
+        "thousands", "Order", _KEYED,
+        "The byte between digits of numbers, for n and h: --thousands , reads 1,234.50.",
+        kind="text", placeholder="BYTE", project=True,
+    ),
+    Option(
+        "decimal", "Order", _KEYED,
+        "The byte ahead of a number's fraction, for n and h: --decimal , reads 1234,50. A point by default.",
+        kind="text", placeholder="BYTE", project=True,
+    ),
+    Option(
+        "order-list", "Order", _KEYED,
+        "FILE has the values of list keys, one a line, in their order. Other values go behind them.",
+        kind="file",
+    ),
+    Option(
+        "time", "Order", _ORDERED,
+        "Lines are in the order of the first time in them, whatever its form and that of other files: the same as "
+        "--sort log-time, and lines with equal times keep their order.",
+        not_with=(NotWith(("key", "field", "sort"), "{option} and {other} both say what is compared"),),
+    ),
+    Option(
+        "time-format", "Order", _KEYED,
+        "The form of times, in strptime's letters, as %d/%m/%Y. By default the usual forms are known.",
+        kind="text", placeholder="FORMAT", project=True,
+    ),
+    Option(
+        "zone", "Order", _KEYED,
+        "The zone of times without one, as Europe/Berlin; UTC by default.",
+        kind="text", placeholder="NAME", project=True,
+    ),
+    Option(
+        "year", "Order", _KEYED,
+        "The year of times without one, as in syslog. By default, the latest one that does not lie more than a day "
+        "behind the newest file.",
+        kind="number", placeholder="YEAR", least=1, project=True,
     ),
     Option(
         "stable", "Order", ("sort",),

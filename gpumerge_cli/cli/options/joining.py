@@ -13,8 +13,8 @@ JOIN = (
     Option(
         "key", "Input", ("join",),
         "Join by this field of both files, counted from 1; 1 by default. Several fields, as 1,2n, make one key; "
-        f"letters from {JOIN_LETTERS} say how a field compares, as in sort's -k. With --csv, fields may be named, as "
-        "city,amount:n. Fields of records are named, as id or id:r.",
+        f"letters from {JOIN_LETTERS} say how a field compares, as in sort's -k, or a kind behind a colon, as 1:hex. "
+        "With --csv, fields may be named, as city,amount:n. Fields of records are named, as id or id:r.",
         letter="j", kind="text", placeholder="FIELDS", project=True,
     ),
     Option(

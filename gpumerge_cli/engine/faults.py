@@ -1,0 +1,37 @@
+"""The errors for keys that are no values of their kind."""
+
+from __future__ import annotations
+
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.native.comparison import is_invalid, key_bounds
+from gpumerge_cli.order.kinds import Order
+
+_SHOWN = 40
+
+
+def fault_error(source: Source, offset: int, order: Order, *, joined: bool = False) -> InputError | None:
+    """The error for the item at `offset` if one of its keys is invalid, and that is an error; else None.
+
+    joined: it is for a join, whose option for a header is another one.
+    """
+    if order.text is None or not order.checks_values:
+        return None
+    line = source.item_at(offset)
+    for number, key in enumerate(order.text.keys):
+        if key.checked and is_invalid(order, number, line):
+            begin, end = key_bounds(order, number, line)
+            value = order.text.between_fields(line[begin:end])
+            shown = order.quoted(value[:_SHOWN]) + "..." * (len(value) > _SHOWN)
+            what = f"{shown} is no {key.kind.noun}, by {order.key_option(number)}"
+            way_out = "add --invalid last to have such lines last, or --null-values if it stands for no value"
+            from gpumerge_cli.engine.times import lacks_year
+
+            if lacks_year(order, number, line):
+                what = f"{shown} has no year, by {order.key_option(number)}"
+                return InputError(what, where=source.location(offset), way_out="give it by --year")
+            where = source.location(offset)
+            if where.endswith(":1"):
+                way_out = f"if line 1 is a header, add --header{'' if joined else ' 1'}; else {way_out}"
+            return InputError(what, where=where, way_out=way_out)
+    return None
