@@ -8,7 +8,73 @@ constexpr long long FIRST_SECOND = -(1ll << 39);  // ahead of all years and epoc
 constexpr int SECOND_BITS = 40, NANO_BITS = 30;
 constexpr int LEAST_LEADING_EPOCH = 10, MOST_EPOCH = 19;  // digits: of seconds since 2001, and of nanoseconds
 
+__device__ __forceinline__ bool in_word(int byte) { return is_digit(byte) || static_cast<unsigned>((byte | 32) - 'a') < 26; }
+
 struct KnownForms : TimeReader {
+    // Whether a date may begin at `at`, where a word begins. Most words of lines are none.
+    __device__ __forceinline__ bool may_be_dated() const
+    {
+        if (!is_digit(*at)) return is_letter(ahead(1)) && is_letter(ahead(2)) && !is_letter(ahead(3)) && !is_digit(ahead(3));
+        const int count = digits_ahead(9), mark = ahead(count);
+        if (count <= 2) return mark == '/' || mark == '-' || mark == ' ';
+        return count == YEAR_DIGITS ? mark == '-' || mark == '/' : count == 8;
+    }
+
+    // A part of 2 digits at a place of a form of fixed width. fault: becomes true if they are none.
+    __device__ __forceinline__ long long two(int place, bool& fault) const
+    {
+        const unsigned tens = at[place] - '0', ones = at[place + 1] - '0';
+        fault |= tens > 9 || ones > 9;
+        return tens * 10 + ones;
+    }
+
+    __device__ __forceinline__ void fixed_clock(int place, bool& fault)
+    {
+        time.hour = two(place, fault);
+        time.minute = two(place + 3, fault);
+        time.second = two(place + 6, fault);
+        fault |= at[place + 2] != ':' || at[place + 5] != ':';
+    }
+
+    // 31/Jan/2024:10:20:30 and 2024-01-31T10:20:30, as most logs have them, up to the seconds: the same as the general way, but faster.
+    __device__ __forceinline__ bool fixed_day_first()
+    {
+        constexpr int WIDTH = 20;
+        if (stop - at < WIDTH) return false;
+        bool fault = at[2] != '/' || at[6] != '/' || at[11] != ':';
+        time.day = two(0, fault);
+        time.year = two(7, fault) * 100 + two(9, fault);
+        fixed_clock(12, fault);
+        time.month = month_of({at + 3, at + 6});
+        if (fault || is_blank(at[3]) || time.month == 0) return false;
+        at += WIDTH;
+        return true;
+    }
+
+    __device__ __forceinline__ bool fixed_year_first()
+    {
+        constexpr int WIDTH = 19;
+        if (stop - at < WIDTH) return false;
+        bool fault = at[4] != '-' || at[7] != '-' || (at[10] != 'T' && at[10] != ' ');
+        time.year = two(0, fault) * 100 + two(2, fault);
+        time.month = two(5, fault);
+        time.day = two(8, fault);
+        fixed_clock(11, fault);
+        if (fault) return false;
+        at += WIDTH;
+        return true;
+    }
+
+    // Behind the seconds.
+    __device__ __forceinline__ void maybe_rest()
+    {
+        if ((ahead() == '.' || ahead() == ',') && is_digit(ahead(1))) {
+            ++at;
+            fraction();
+        }
+        maybe_offset();
+    }
+
     // What may follow a date: a T, a blank, then hh:mm and so on. Nothing follows a date alone.
     __device__ inline bool maybe_clock(bool colons)
     {
@@ -80,6 +146,11 @@ struct KnownForms : TimeReader {
             }
             return month_first();
         }
+        if (fixed_day_first() || fixed_year_first()) {
+            maybe_rest();
+            return true;
+        }
+        time = {};
         const int count = digits_ahead(9);
         if ((count == YEAR_DIGITS && (ahead(4) == '-' || ahead(4) == '/')) || count == 8) return year_first(count);
         return (count == 1 || count == 2) && day_first();
@@ -105,8 +176,6 @@ struct KnownForms : TimeReader {
     }
 };
 
-__device__ __forceinline__ bool in_word(int byte) { return is_digit(byte) || is_letter(byte); }
-
 // The time that is all of a text. Brackets around it do not count.
 __device__ inline Instant time_of(Text text, const TimeParameters& by)
 {
@@ -124,37 +193,48 @@ __device__ inline Instant time_of(Text text, const TimeParameters& by)
     return number.at == text.stop ? found : Instant{};
 }
 
+// Whether a place lies between two bytes of one word.
+__device__ __forceinline__ bool inside_word(Place at, Text text)
+{
+    return at > text.start && at < text.stop && in_word(at[-1]) && in_word(*at);
+}
+
+// The first time in a text by its format.
+__device__ __noinline__ Instant first_of_format(Text text, const TimeParameters& by, Text& where)
+{
+    for (Place at = text.start; at < text.stop; ++at) {
+        TimeFormat reader{{at, text.stop, {}}};
+        if (inside_word(at, text) || !reader.matches(by.format())) continue;
+        const Instant found = reader.instant(by);
+        if (found.valid && !inside_word(reader.at, text)) {
+            where = {at, reader.at};
+            return found;
+        }
+    }
+    return {};
+}
+
 // The first time in a text. It begins and ends with a word. An epoch counts only where the text begins with it, has at least
 // LEAST_LEADING_EPOCH digits, and no word is directly behind it. where: its bounds, if it is valid.
 __device__ inline Instant first_time(Text text, const TimeParameters& by, Text& where)
 {
     text = trimmed(text);
-    for (Place at = text.start; at < text.stop; ++at) {
-        const bool begins = in_word(*at) && (at == text.start || !in_word(at[-1]));
-        if (by.format_bytes > 0 ? at > text.start && !begins && in_word(*at) : !begins) continue;
+    if (by.format_bytes > 0) return first_of_format(text, by, where);
+    for (Place at = text.start; at < text.stop;) {
+        KnownForms reader{{at, text.stop, {}}};
         Instant found;
-        Place end;
-        if (by.format_bytes > 0) {
-            TimeFormat reader{{at, text.stop, {}}};
-            if (!reader.matches(by.format())) continue;
-            found = reader.instant(by);
-            end = reader.at;
-        } else {
-            KnownForms reader{{at, text.stop, {}}};
-            if (reader.dated()) {
-                found = instant_of(reader.time, by);
-                end = reader.at;
-            } else {
-                KnownForms number{{at, text.stop, {}}};
-                if (at > text.start || number.digits_ahead(LEAST_LEADING_EPOCH) < LEAST_LEADING_EPOCH) continue;
-                found = number.epoch();
-                end = number.at;
-            }
+        if (in_word(*at) && reader.may_be_dated() && reader.dated()) {
+            found = instant_of(reader.time, by);
+        } else if (at == text.start) {
+            reader = {{at, text.stop, {}}};
+            if (reader.digits_ahead(LEAST_LEADING_EPOCH) == LEAST_LEADING_EPOCH) found = reader.epoch();
         }
-        if (found.valid && !(end < text.stop && in_word(*end) && in_word(end[-1]))) {
-            where = {at, end};
+        if (found.valid && !inside_word(reader.at, text)) {
+            where = {at, reader.at};
             return found;
         }
+        while (at < text.stop && in_word(*at)) ++at;
+        while (at < text.stop && !in_word(*at)) ++at;
     }
     return {};
 }
