@@ -18,8 +18,8 @@ _LAST_YEAR = 9999
 def with_parameters(order: LineOrder, options: LineOptions, files: Sequence[str]) -> LineOrder:
     """The order, each key with its places of nulls and invalid values, and the parameters of its kind.
 
-    files: the inputs, whose own times give years. Raises UsageError if an option is needed and not given, InputError for a
-    file that is invalid or cannot be read.
+    files: the inputs, whose own times give years. Raises UsageError if an option is needed and not given, InputError
+    for a file that is invalid or cannot be read.
     """
     order = _timed(_separated(_placed(order, options), options), options, files)
     names = {key.compare for key in order.keys if key.kind.source}
