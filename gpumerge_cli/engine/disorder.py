@@ -75,6 +75,10 @@ def disorder_error(
         )
     if not way_out and not equal and known and join is None:
         way_out = order_hint(sources, order, by, first_in, [other for other in order.meant(by) if holds(other)])
+    if not way_out and known and join is None:
+        from gpumerge_cli.engine.time_hint import time_hint
+
+        way_out = time_hint(sources, order, first_in)
     way_out = way_out or mark_hint(source)
     if not way_out and known and join is None and has_common_header(sources, order):
         way_out = "line 1 is a header: add --header 1"
