@@ -128,6 +128,7 @@ __device__ inline Instant time_of(Text text, const TimeParameters& by)
 // LEAST_LEADING_EPOCH digits, and no word is directly behind it. where: its bounds, if it is valid.
 __device__ inline Instant first_time(Text text, const TimeParameters& by, Text& where)
 {
+    text = trimmed(text);
     for (Place at = text.start; at < text.stop; ++at) {
         const bool begins = in_word(*at) && (at == text.start || !in_word(at[-1]));
         if (by.format_bytes > 0 ? at > text.start && !begins && in_word(*at) : !begins) continue;

@@ -12,7 +12,7 @@ from gpumerge_cli.order.key_kinds import TEXT_PADDING, WORD_BYTES
 UNKNOWN_YEAR, ONE_YEAR, LATEST_BY = range(3)
 """The year of a time that has none: unknown, so that it is no time; one for all; or the latest one in which the time is
 not behind a certain second."""
-_FIRST_YEAR, _LAST_YEAR = 1800, 2440
+_FIRST_YEAR, _LAST_YEAR = 1800, 2500
 """The years whose changes of a zone are looked for. From the last 400 of them on, they repeat themselves."""
 _STEP = 5 * 86400
 """Seconds. No zone leaves an offset and comes back to it in less."""

@@ -54,7 +54,7 @@ class InputFile:
     items: int
     nbytes: int
     first_time: str = ""
-    """Its first time and how it was read, in words; "" if its items are not in the order of times."""
+    """The first time in it and how it was read, in words; "" if its items are not in the order of times."""
 
 
 @dataclass(frozen=True)
