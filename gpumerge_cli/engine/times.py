@@ -46,8 +46,12 @@ def _begins_without_year(source: Source, order: Order, unknown: Order, number: i
     """Whether the first time in a file has no year. unknown: the order in which these are no times."""
     if not isinstance(source, LineSource):
         return False
-    line = next((line for line in _first_lines(source) if read_time(order, number, line) is not None), None)
-    return line is not None and read_time(unknown, number, line) is None
+    for line in _first_lines(source):
+        found = read_time(order, number, line)
+        if found is not None:
+            with_year = read_time(unknown, number, line)  # it may be another one, further on in the line
+            return with_year is None or with_year.begin != found.begin
+    return False
 
 
 def lacks_year(order: Order, number: int, line: bytes) -> bool:
@@ -71,7 +75,7 @@ def _first_time(source: Source, order: Order, number: int) -> str:
         found = read_time(order, number, line)
         if found is not None:
             _check_year(source, order, number, line, found)
-            return f"{_shown(line, found)} is {_when(found)}"
+            return f"{_shown(line, found)} is {in_utc(found)}"
     form = format_of(key.parameters)
     if lines and not key.checked and form:
         what = f"its first {len(lines)} lines have no time in the format {form!r}"
@@ -87,8 +91,8 @@ def _check_year(source: Source, order: Order, number: int, line: bytes, found: R
     by_own = read_time(_with_latest_by(order, own), number, line)
     if by_own is not None and by_own.seconds != found.seconds:
         raise InputError(
-            f"{_shown(line, found)} has no year: it is {_when(by_own)[:4]} by the time of this file, but "
-            f"{_when(found)[:4]} by that of the newest one without years",
+            f"{_shown(line, found)} has no year: it is {in_utc(by_own)[:4]} by the time of this file, but "
+            f"{in_utc(found)[:4]} by that of the newest one without years",
             where=source.name,
             way_out="merge files of one year, and give it by --year",
         )
@@ -124,7 +128,7 @@ def _shown(line: bytes, found: ReadTime) -> str:
     return repr(line[found.begin : found.end][:_SHOWN].decode("utf-8", "replace"))
 
 
-def _when(found: ReadTime) -> str:
+def in_utc(found: ReadTime) -> str:
     """A time in UTC, as ISO 8601 has it."""
     from datetime import UTC, datetime, timedelta
 

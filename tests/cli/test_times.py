@@ -82,7 +82,9 @@ def test_every_command_that_orders_lines_has_the_options(told: Run) -> None:
     assert told("compare", "-q", "-12", "--time", all_of_it, "web") == "".join(WEB)
     assert json.loads(told("rank", "--time", "--json", "--quantile", "0", *FILES))["ranks"][0]["item"] == WEB[0][:-1]
     assert "2 items, lines, by --time" in told("path", "--time", "web", "app")
-    assert "sort it first" in told("check", "--time", "-r", "web", code=1)
+    assert told("check", "--time", "-r", "web", code=1).endswith(
+        ", 2023-12-01T00:00:02Z after 2023-11-30T23:59:58Z by --time -r; sort it first\n"
+    )
 
 
 def test_a_sort_puts_times_in_order(told: Run) -> None:
@@ -209,6 +211,11 @@ class TestYears:
         write("app", *APP, changed="2026-07-01T00:00:00+00:00")
         assert told("merge", "-q", "--time", *FILES) == LOGS
 
+    def test_a_date_further_on_gives_no_year(self, told: Run) -> None:
+        write("s1", "Dec 31 23:59:58 host-2020-01-01 a\n", changed="2024-01-02T00:00:00+00:00")
+        write("app", *APP, changed="2026-07-01T00:00:00+00:00")
+        assert "is 2023-12-31T23:59:58Z" in told("merge", "-v", "--time", "s1", "app", "-o", "out", messages=True)
+
     def test_files_of_several_years_are_refused(self, told: Run) -> None:
         write("old", "Dec 31 23:59:59 c\n", changed="2023-01-01T00:00:00+00:00")
         write("new", "Dec 31 23:59:59 c\n", changed="2024-01-01T00:00:00+00:00")
@@ -295,6 +302,8 @@ BAD: Mapping[str, str] = {
     "merge --time --zone Europe/Berln app": "--zone Europe/Berln: there is no such zone; did you mean Europe/Berlin?",
     "merge --time --zone ../etc/passwd app": "--zone ../etc/passwd: there is no such zone; name one as",
     "merge --time --zone /etc/localtime app": "--zone /etc/localtime: there is no such zone;",
+    "merge --time --zone berlin app": "--zone berlin: there is no such zone; did you mean Europe/Berlin?",
+    "merge --time --zone +02:00 app": "--zone +02:00: there is no such zone; name one as Europe/Berlin",
     "merge --zone Europe/Berlin app": "--zone: no key is a time; add --time, or :time or :log-time to a key",
     "sort --zone Europe/Berlin -n app": "--zone: no key is a time; add --time,",
     "join --year 2024 app web": "--year: no key is a time; add --time, or :time or :log-time to a key",
