@@ -114,6 +114,23 @@ def test_joins_by_time_compare_instants(told: Run) -> None:
     assert told("join", "-q", "-t,", "-j", "1:time", "--time-format", "%d/%m/%Y", "day", "summer") == "31/12/2024,a,b\n"
 
 
+def test_each_side_of_a_join_has_its_own_field(told: Run) -> None:
+    write("left", "a,31/12/2024\n")
+    write("right", "31/12/2024,b\n")
+    by = ["-t,", "-1", "2:time", "-2", "1:time", "--time-format", "%d/%m/%Y", "--invalid", "last"]
+    assert told("join", "-q", *by, "left", "right", "--report", "r.json", "--output", "out") == ""
+    assert Path("out").read_text() == "31/12/2024,a,b\n"
+    shown = "'31/12/2024' is 2024-12-31T00:00:00Z"
+    assert [file["first_time"] for file in json.loads(Path("r.json").read_text())["inputs"]] == [shown] * 2
+
+
+def test_a_joined_file_with_years_gives_none(told: Run) -> None:
+    write("left", "Dec 31 23:59:58,a\n", changed="2024-01-01T00:00:00+00:00")
+    write("right", "b,2023-12-31T23:59:58Z\n", changed="2026-01-01T00:00:00+00:00")
+    assert told("join", "-q", "-t,", "-1", "1:time", "-2", "2:time", "left", "right") == "Dec 31 23:59:58,a,b\n"
+    assert told("join", "-q", "-t,", "-1", "2:time", "-2", "1:time", "right", "left").endswith("Z,b,a\n")
+
+
 def test_a_column_of_csv_has_a_form_of_its_own(told: Run) -> None:
     write("d.csv", "when,who\n", '"03/11/2024",a\n', "28/02/2025,b\n", '"15/01/2023",c\n')
     expected = 'when,who\n"15/01/2023",c\n"03/11/2024",a\n28/02/2025,b\n'
@@ -196,6 +213,12 @@ def test_many_files_are_not_all_shown(told: Run) -> None:
 
 
 class TestYears:
+    def test_a_day_that_the_year_lacks_is_no_time(self, told: Run) -> None:
+        write("leap", "Feb 29 10:00:00 a\n", changed="2025-01-01T00:00:00+00:00")
+        assert "is 2024-02-29T10:00:00Z" in told("check", "-v", "--time", "leap", messages=True)
+        error = told("check", "--time", "--year", "2023", "leap", code=2)
+        assert "leap:1: 'Feb 29 10:00:00 a' has no time in it, by --time;" in error
+
     def test_december_goes_ahead_of_january(self, told: Run) -> None:
         first = write("s1", "Dec 31 23:59:58 a\n", "Jan  1 00:00:01 b\n", changed="2024-01-02T00:00:00+00:00")
         second = write("s2", "Dec 31 23:59:59 c\n", "Jan  1 00:00:00 d\n", changed="2024-01-01T00:00:00+00:00")
