@@ -105,7 +105,11 @@ def _known_zones(zone: str) -> str:
     from zoneinfo import available_timezones
 
     known = available_timezones()
-    return did_you_mean(zone, known, "name one as Europe/Berlin") if known else "install Python's package tzdata first"
+    if not known:
+        return "install Python's package tzdata first"
+    place = zone.replace(" ", "_").casefold()
+    near = sorted(name for name in known if place and name.casefold().endswith(f"/{place}"))
+    return f"did you mean {near[0]}?" if near else did_you_mean(zone, known, "name one as Europe/Berlin")
 
 
 def _byte(name: str, text: str | None) -> int:

@@ -149,6 +149,7 @@ def test_whole_lines(kind: str, chance: Random) -> None:
 def test_an_invalid_value_is_named(kind: str, chance: Random, capfd: pytest.CaptureFixture[str]) -> None:
     """It may lie anywhere in a sorted file, even where another key decides, and in every command."""
     word = next(word for word, name in KINDS.items() if name == kind)
+    fault = "has no time in it" if kind == "log_time" else "is no "
     for words in (["-t,", "-k1,1", f"-k2,2:{word}"], ["-t,", f"-k2,2:{word},r"]):
         words += listing(kind)
         lines, at = with_one_fault(kind, chance, first=words[1] != "-k1,1")
@@ -168,7 +169,7 @@ def test_an_invalid_value_is_named(kind: str, chance: Random, capfd: pytest.Capt
             made = [] if command == "check" else ["none", "-o", "out"]
             assert invoke([*command.split(), *words, "bad", *made]) == 2
             said = capfd.readouterr().err
-            assert said.startswith(f"gpumerge: bad:{at + 1}: {bad.decode(errors='replace')!r} is no "), said
+            assert said.startswith(f"gpumerge: bad:{at + 1}: {bad.decode(errors='replace')!r} {fault}"), said
             assert f", by -k 2,2:{word}" in said
             assert "add --invalid last" in said
             assert not os.path.exists("out")

@@ -265,9 +265,15 @@ ORDER = (
     ),
     Option(
         "time", "Order", _ORDERED,
-        "Lines are in the order of the first time in them, whatever its form and that of other files: the same as "
-        "--sort log-time, and lines with equal times keep their order.",
-        not_with=(NotWith(("key", "field", "sort"), "{option} and {other} both say what is compared"),),
+        "Lines are in the order of the first time in each, as access logs, syslog, ISO 8601 and others write it; forms "
+        "may differ. The same as --sort log-time, but lines with equal times keep their order.",
+        not_with=(
+            NotWith(("key", "field", "sort"), "{option} and {other} both say what is compared"),
+            NotWith(
+                ("last-resort",), "{option} leaves lines with equal times in their order, and {other} does not",
+                "leave {other} out, or use --sort log-time in place of {option}",
+            ),
+        ),
     ),
     Option(
         "time-format", "Order", _KEYED,
@@ -281,8 +287,8 @@ ORDER = (
     ),
     Option(
         "year", "Order", _KEYED,
-        "The year of times without one, as in syslog. By default, the latest one that does not lie more than a day "
-        "behind the newest file.",
+        "The year of times without one, as in syslog. By default, the latest one in which they are not more than a day "
+        "later than the last change of the newest file.",
         kind="number", placeholder="YEAR", least=1, project=True,
     ),
     Option(
