@@ -19,7 +19,7 @@ from whole_commands import in_turns
 
 GNU_TIME = "sort -s -t ' ' -k 4.9,4.12n -k 4.5,4.7M -k 4.2,4.3n -k 4.14,4.21"
 LINES = 4_000_000
-"""Of each file of values."""
+"""Those of each file of values."""
 
 
 def write_logs(folder: Path, nbytes: int) -> None:
