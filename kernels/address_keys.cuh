@@ -121,7 +121,7 @@ struct AddressReader {
             return at == stop || (*at == ':' && read_port() && at == stop);
         }
         if (read_four(found.low))
-            return at == stop || (*at == ':' && read_port() && at == stop) || (*at == '/' && read_length(32) && at == stop);
+            return at == stop || ((*at == ':' ? read_port() : *at == '/' && read_length(32)) && at == stop);
         at = begin;
         found.low = 0;
         found.six = true;
