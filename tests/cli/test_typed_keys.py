@@ -240,16 +240,23 @@ def test_nulls_of_other_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert found.splitlines()[1:] == [rows[int(number) - 1] for number in wanted], words
 
 
+@pytest.mark.parametrize("letter", ["n", "g"])
 @pytest.mark.parametrize(("thousands", "decimal"), [(",", "."), (".", ","), ("'", "."), (" ", ","), ("", ",")])
 @pytest.mark.usefixtures("small_chunks")
-def test_numbers_with_separators(thousands: str, decimal: str, chance: Random) -> None:
-    """They compare as Python's decimals do."""
+def test_numbers_with_separators(thousands: str, decimal: str, letter: str, chance: Random) -> None:
+    """They compare as Python's decimals do, and by g also as its floats and hexadecimal numbers do."""
     own = {",": thousands, ".": decimal}
-    values = [Decimal(chance.randrange(-(10**7), 10**7)) / chance.choice([1, 10, 1000]) for _ in range(400)]
-    rows = [
-        (value, "".join(own.get(byte, byte) for byte in f"{value:{',' if thousands else ''}f}")) for value in values
+    most = [10**7, 10**7, 10**24]
+    values = [
+        Decimal(chance.randrange(-(limit := chance.choice(most)), limit)) / chance.choice([1, 10, 1000])
+        for _ in range(400)
     ]
-    options = ["--field", "v:n", "--decimal", decimal, *["--thousands", thousands] * bool(thousands)]
+    forms = [f"{',' if thousands else ''}f", *["E", "e"] * (letter == "g")]
+    rows = [(value, "".join(own.get(byte, byte) for byte in f"{value:{chance.choice(forms)}}")) for value in values]
+    if letter == "g":
+        rows += [(Decimal(places) / 16, f"0x{places // 16:x}{decimal}{places % 16:X}") for places in range(0, 900, 37)]
+        rows += [(Decimal(f"{sign}inf"), f"{sign}inf{decimal}0") for sign in ("", "-")]
+    options = ["--field", f"v:{letter}", "--decimal", decimal, *["--thousands", thousands] * bool(thousands)]
     write("a.csv", [b"v,at", *(f'"{text}",{at}'.encode() for at, (_, text) in enumerate(rows))])
     ranks = sorted(range(len(rows)), key=lambda at: rows[at][0])
     found = run("sort", "-s", *options, "a.csv")
@@ -272,12 +279,12 @@ def test_numbers_with_separators(thousands: str, decimal: str, chance: Random) -
             ["-k1n", "--thousands", "."],
             "--thousands and the fraction have the same separator '.'; name another one by ",
         ),
-        (["-k1g", "--decimal", ","], "--decimal: g reads no separators; compare by n or h"),
-        (["-k1", "--thousands", ","], "--thousands: no key is a number; compare by n or h"),
+        (["-k1", "--thousands", ","], "--thousands: no key is a number; compare by n, h or g"),
         (
             ["-k1n", "--thousands", "12"],
-            "--thousands: invalid separator '12'; name one byte that is no digit, as , or .",
+            "--thousands: invalid separator '12'; name one byte that is no digit, letter or sign, as , or .",
         ),
+        (["-k1g", "--decimal", "e"], "--decimal: invalid separator 'e'; name one byte that is no digit, "),
         (["--sort=hex", "--nulls", "middle"], "--nulls: invalid value 'middle'; use first, last"),
     ],
 )
