@@ -9,7 +9,8 @@
 #define IMAGED_KINDS(KIND) \
     KIND(numeric) KIND(human) KIND(general) KIND(month) KIND(random) KIND(version) TYPED_KINDS(KIND)
 #define TYPED_KINDS(KIND) \
-    KIND(hex) KIND(length) KIND(bytes_length) KIND(size) KIND(duration) KIND(address) KIND(list)
+    KIND(hex) KIND(length) KIND(bytes_length) KIND(size) KIND(duration) KIND(address) KIND(list) \
+    KIND(time) KIND(log_time)
 
 enum KeyKind {
 #define NUMBER(name) KIND_##name,

@@ -169,3 +169,4 @@ struct kind_list {
 #include "address_keys.cuh"
 #include "duration_keys.cuh"
 #include "size_keys.cuh"
+#include "time_keys.cuh"

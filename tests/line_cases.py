@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.order.key_kinds import KIND_OF, KINDS, SALT_BYTES
 from gpumerge_cli.order.rules import NEWLINE, NUL, LineKey, LineOrder
+from tests.times_read import WITHOUT_FORMAT
 
 OPTIONS: dict[str, str] = {
     "bytes": "", "numeric": "n", "human": "h", "general": "g", "month": "M", "version": "V", "random": "R",
@@ -97,13 +98,20 @@ _ADDRESS = [
     b"fe80::1", b"::ffff:1.2.3.4", b":80", b".", b":", b"/", b"[", b"]", b"65536", b"1::", b"FF", b"01", b"256",
     b"1:2:3:4:5:6:7::", b"/129", b"1:2:3:4:5:6:1.2.3.4",
 ]  # fmt: skip
+TIME_PARTS = [
+    b"2024-02-29", b"2023-02-29", b"2024/12/31", b"20240301", b"T", b" ", b"t10:20:30", b"10:20", b":30", b"235960",
+    b"Z", b".5", b",123456789012", b"+01:00", b"-0930", b"+24", b" UTC", b"GMT", b"Jan", b"feb ", b"MAR 31 02:30:00",
+    b"Oct 27 02:30", b"Dec 31 23:59:60", b"Fri, ", b"sun ", b"31/Jan/2024:", b"[", b"]", b"5-Nov-2023 01:30:00",
+    b"1700000000", b"1700000000.5", b"17000000000001", b"-1", b"9223372036854775807", b"9223372036854775808",
+    b"0001-01-01", b"9999-12-31T23:59:59", b" 2024",
+]  # fmt: skip
 LISTED = (b"high", b"1", b"low", b"medium or something longer", b"10")
 _LIST = [*LISTED, b"lo", b"w", b"none"]
 _SYMBOLS: dict[str, list[bytes]] = {
     "bytes": _TEXT, "numeric": _NUMBER, "human": _NUMBER + _HUMAN, "general": _NUMBER + _GENERAL, "month": _MONTH,
     "version": _VERSION, "random": _TEXT, "hex": _HEX,
     "length": [*_TEXT, b"\xc3\xa9", b"\xe2\x82\xac"], "bytes_length": _TEXT, "size": _NUMBER + _SIZE, "list": _LIST,
-    "duration": _NUMBER + _DURATION, "address": _ADDRESS,
+    "time": TIME_PARTS, "log_time": TIME_PARTS, "duration": _NUMBER + _DURATION, "address": _ADDRESS,
 }  # fmt: skip
 NULLS = (b"NA", b"-", b"0x", b"null values of more than eight bytes")
 _SHARED = [b"a" * 7, b"a" * 8, b"~" * 9, b"0" * 9, b"1" * 17, b" " * 9, b"1a" * 20, b"\0" * 5, b"JAN" * 3]
@@ -214,6 +222,8 @@ def cases(draw: st.DrawFn, comparisons: Sequence[str] = KNOWN_TO_SORT, *, classe
         arguments += [f"-{letter}" for letter in letters]
     arguments += ["-s"] * stable + ["-z"] * (terminator == NUL)
     keys = [replace(key, parameters=salt) if key.compare == "random" else key for key in keys]
+    timed = [draw(st.sampled_from(WITHOUT_FORMAT)) if key.kind.timed else b"" for key in keys]
+    keys = [replace(key, parameters=words) if key.kind.timed else key for key, words in zip(keys, timed, strict=True)]
     keys = [replace(key, parameters=list_of(LISTED)) if key.compare == "list" else key for key in keys]
     if classed:
         keys = [draw(_classed(key)) for key in keys]

@@ -6,8 +6,12 @@ RANDOM has a function for each kind, (chance) -> a value.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address
 from random import Random
+
+from gpumerge_cli.order.key_kinds import KIND_OF
+from tests import times_read
 
 
 def _hex(chance: Random) -> bytes:
@@ -52,8 +56,34 @@ def _text(chance: Random) -> bytes:
     return "".join(chance.choices("ab\u00e9\u20acx", k=chance.randrange(12))).encode()
 
 
+def _time(chance: Random) -> bytes:
+    return _valid(times_read.written, times_read.read, chance)
+
+
+def _log_time(chance: Random) -> bytes:
+    return _valid(times_read.in_log, times_read.first, chance)
+
+
+def _valid(draw: Callable[[Random], bytes], read: Callable[[bytes, bytes], int], chance: Random) -> bytes:
+    """A time without a comma."""
+    while True:
+        made = draw(chance)
+        with suppress(ValueError):
+            read(made, times_read.USUAL)
+            if b"," not in made:
+                return made
+
+
+def parameters_of(kind: str) -> bytes:
+    """The parameters of keys whose values RANDOM draws."""
+    if KIND_OF[kind].timed:
+        return times_read.USUAL
+    return KIND_OF["list"].words(b"\n".join(LISTED), None) if kind == "list" else b""
+
+
 RANDOM: dict[str, Callable[[Random], bytes]] = {
     "hex": _hex, "length": _text, "bytes_length": _text, "size": _size, "duration": _duration, "address": _address,
+    "time": _time, "log_time": _log_time,
     "list": lambda chance: chance.choice([*LISTED, b"other", b"a", b"zz"]),
 }  # fmt: skip
 LISTED = (b"high", b"medium", b"low", b"10", b"9")

@@ -60,6 +60,11 @@ def _address(text: bytes, key: LineKey, most: int) -> Image:
     return f"0{number:032b}{behind - 70 if behind >= 200 else behind:017b}", most > 50
 
 
+def _time(text: bytes, key: LineKey, most: int) -> Image:
+    seconds, nanos = divmod(READ[key.compare](text, key), 10**9)
+    return f"{seconds + 2**39:040b}{nanos:030b}", most > 70
+
+
 def _list(text: bytes, key: LineKey, most: int) -> Image:
     rank, other = READ["list"](text, key)
     return _counted(rank, most, other == b"")
@@ -67,6 +72,7 @@ def _list(text: bytes, key: LineKey, most: int) -> Image:
 
 IMAGES: dict[str, Callable[[bytes, LineKey, int], Image]] = {
     "hex": _hex, "size": _size, "duration": _duration, "address": _address, "list": _list,
+    "time": _time, "log_time": _time,
     "length": lambda text, key, most: _counted(READ["length"](text, key), most),
     "bytes_length": lambda text, key, most: _counted(READ["bytes_length"](text, key), most),
 }  # fmt: skip

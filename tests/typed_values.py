@@ -14,6 +14,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from gpumerge_cli.order.rules import LineKey
+from tests import times_read
 
 BLANKS = b" \t\n"
 
@@ -120,6 +121,8 @@ def _list(text: bytes, key: LineKey) -> Any:
 
 READ: dict[str, Callable[[bytes, LineKey], Any]] = {
     "hex": _hex, "size": _size, "duration": _duration, "address": _address, "list": _list,
+    "time": lambda text, key: times_read.read(text, key.parameters),
+    "log_time": lambda text, key: times_read.first(text, key.parameters),
     "length": lambda text, key: sum(byte & 0xC0 != 0x80 for byte in text), "bytes_length": lambda text, key: len(text),
 }  # fmt: skip
 

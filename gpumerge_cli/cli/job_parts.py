@@ -23,6 +23,7 @@ from gpumerge_cli.cli.options.groups import (
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Margin
+from gpumerge_cli.order.key_kinds import KIND_OF
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
     written = options.key if requested_columns(options).name else [*map(parse_key, options.key)]
     keys = find_keys(options, files, separator, written)
     order = line_order_of(options, keys.of_lines)
-    placed = with_parameters(order, options)
+    placed = with_parameters(order, options, files)
     chosen = chosen_format(options.format, files, keys.columns)
     return Items(
         chosen.name,
@@ -79,6 +80,8 @@ def line_order_of(options: OrderOptions, keys: Sequence[KeySpec]) -> LineOrder:
     letters = options.letters
     if options.sort is not None:
         letters.add(parse_sort_word(options.sort))
+    if options.time:
+        letters.add(KIND_OF["log_time"].symbol)
     return line_order(
         letters,
         keys,

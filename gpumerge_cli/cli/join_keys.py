@@ -90,7 +90,7 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | Non
         check_numbers(chosen.columns, names_of_columns())
     return JoinKeys(
         fields,
-        with_parameters(order, options),
+        with_parameters(order, options, names),
         chosen,
         names=(_names(a), _names(b)),
         options=(fields_given[0].option, fields_given[1].option),

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from gpumerge_cli.cli.options.groups import LineOptions
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError, input_error
-from gpumerge_cli.order.key_kinds import KIND_OF, TYPED_WORDS, KeyKind
+from gpumerge_cli.order.key_kinds import KIND_OF, KINDS, TYPED_WORDS, KeyKind
 from gpumerge_cli.order.rules import LineKey, LineOrder
+from gpumerge_cli.suggestions import did_you_mean
+
+_LAST_YEAR = 9999
 
 
-def with_parameters(order: LineOrder, options: LineOptions) -> LineOrder:
-    """The order, each key with its places of nulls and invalid values, and the parameters that its kind makes from the
-    file of its option.
+def with_parameters(order: LineOrder, options: LineOptions, files: Sequence[str]) -> LineOrder:
+    """The order, each key with its places of nulls and invalid values, and the parameters of its kind.
 
-    Raises UsageError if an option is needed and not given, InputError for a file that is invalid or cannot be read.
+    files: the inputs, whose own times give years. Raises UsageError if an option is needed and not given, InputError
+    for a file that is invalid or cannot be read.
     """
-    order = _separated(_placed(order, options), options)
+    order = _timed(_separated(_placed(order, options), options), options, files)
     names = {key.compare for key in order.keys if key.kind.source}
     if not names:
         return order
-    files = {name: getattr(options, KIND_OF[name].source.replace("-", "_")) for name in names}
-    data = {name: _read(KIND_OF[name], file) for name, file in files.items()}
-    keys = (_filled(key, files[key.compare], data[key.compare]) if key.kind.source else key for key in order.keys)
+    named = {name: getattr(options, KIND_OF[name].source.replace("-", "_")) for name in names}
+    data = {name: _read(KIND_OF[name], file) for name, file in named.items()}
+    keys = (_filled(key, named[key.compare], data[key.compare]) if key.kind.source else key for key in order.keys)
     return replace(order, keys=tuple(keys))
 
 
@@ -64,6 +68,41 @@ def _separated(order: LineOrder, options: LineOptions) -> LineOrder:
         for key in order.keys
     )
     return replace(order, keys=tuple(keys))
+
+
+def _timed(order: LineOrder, options: LineOptions, files: Sequence[str]) -> LineOrder:
+    """The order, its times with what options say about them. Raises UsageError."""
+    if not any(key.kind.timed for key in order.keys):
+        given = [name for name in ("zone", "year", "time_format") if name in options.given]
+        if given:
+            words = " or :".join(kind.word for kind in KINDS if kind.timed)
+            raise UsageError(
+                f"--{given[0].replace('_', '-')}: no key is a time", way_out=f"add --time, or :{words} to a key"
+            )
+        return order
+    from gpumerge_cli.formats.own_time import latest_second
+    from gpumerge_cli.order.times import LATEST_BY, ONE_YEAR, UNKNOWN_YEAR, InvalidTimesError, TimeSettings
+
+    if options.year is not None and options.year > _LAST_YEAR:
+        raise UsageError(f"--year {options.year}: years end with {_LAST_YEAR}", way_out="name a year as 2024")
+    latest = latest_second(files) if options.year is None else None
+    years = ONE_YEAR if options.year is not None else UNKNOWN_YEAR if latest is None else LATEST_BY
+    try:
+        parameters = TimeSettings(
+            options.zone or "", years, options.year or latest or 0, options.time_format or ""
+        ).words()
+    except InvalidTimesError as error:
+        raise UsageError(str(error), way_out=error.way_out or _known_zones(options.zone or "")) from None
+    keys = (replace(key, parameters=parameters) if key.kind.timed else key for key in order.keys)
+    return replace(order, keys=tuple(keys))
+
+
+def _known_zones(zone: str) -> str:
+    """The way out where there is no such zone."""
+    from zoneinfo import available_timezones
+
+    known = available_timezones()
+    return did_you_mean(zone, known, "name one as Europe/Berlin") if known else "install Python's package tzdata first"
 
 
 def _byte(name: str, text: str | None) -> int:

@@ -176,7 +176,7 @@ def job_of(option_values: Sequence[OptionValue], files: Sequence[str], settings:
 
 
 def _filled(command: SortCommand) -> SortCommand:
-    return replace(command, order=with_parameters(command.order, command.options))
+    return replace(command, order=with_parameters(command.order, command.options, command.files))
 
 
 def _job(command: SortCommand) -> Job:

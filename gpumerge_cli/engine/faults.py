@@ -25,6 +25,11 @@ def fault_error(source: Source, offset: int, order: Order, *, joined: bool = Fal
             shown = order.quoted(value[:_SHOWN]) + "..." * (len(value) > _SHOWN)
             what = f"{shown} is no {key.kind.noun}, by {order.key_option(number)}"
             way_out = "add --invalid last to have such lines last, or --null-values if it stands for no value"
+            from gpumerge_cli.engine.times import lacks_year
+
+            if lacks_year(order, number, line):
+                what = f"{shown} has no year, by {order.key_option(number)}"
+                return InputError(what, where=source.location(offset), way_out="give it by --year")
             where = source.location(offset)
             if where.endswith(":1"):
                 way_out = f"if line 1 is a header, add --header{'' if joined else ' 1'}; else {way_out}"

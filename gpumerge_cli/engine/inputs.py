@@ -75,6 +75,8 @@ class Inputs:
     """The names as the user gave them. They may hold secrets; the names of the sources do not."""
     new_head: bytes | None = None
     """The start of the output where it is not that of an input."""
+    first_times: tuple[str, ...] = ()
+    """See engine.times.read_first_times."""
     others: Callable[[], Sequence[Source] | None] = tuple
     """Gives further inputs of the command that have the same order.
 
@@ -128,8 +130,9 @@ class Inputs:
         sizes: the bytes of each that were worked on; () for all.
         """
         known = [source.count() for source in self.sources] if counts is None else counts
-        rows = zip(self.sources, known, sizes or [source.size for source in self.sources], strict=True)
-        return tuple(InputFile(source.name, items, nbytes) for source, items, nbytes in rows)
+        nbytes = sizes or [source.size for source in self.sources]
+        rows = zip(self.sources, known, nbytes, self.first_times or [""] * len(known), strict=True)
+        return tuple(InputFile(source.name, items, size, first_time) for source, items, size, first_time in rows)
 
 
 def layouts_of(names: Sequence[str], items: Items) -> list[Layout]:
@@ -207,6 +210,11 @@ def open_inputs(
 
             if alike:
                 same_headers([(source.name, inputs.shown_header(source)) for source in inputs.sources], first)
+            if inputs.order.text is not None and inputs.order.text.is_timed:
+                from gpumerge_cli.engine.times import read_first_times, with_years_of
+
+                order = with_years_of(inputs.sources, inputs.order) if alike else inputs.order
+                inputs = replace(inputs, order=order, first_times=read_first_times(inputs.sources, order))
             if not silent:
                 warn_about_lines(inputs.sources, inputs.order, items)
         yield inputs

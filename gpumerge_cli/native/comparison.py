@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cmp_to_key
 from typing import Any
 
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import order_spec
 from gpumerge_cli.order.kinds import Order
@@ -39,3 +40,22 @@ def key_bounds(order: Order, number: int, line: bytes) -> tuple[int, int]:
     bounds = (ctypes.c_int64 * 2)()
     library().gm_key_bounds(order_spec(order), number, line, len(line), bounds)
     return bounds[0], bounds[1]
+
+
+@dataclass(frozen=True)
+class ReadTime:
+    """A time in a line."""
+
+    seconds: int
+    """Since 1970, in UTC."""
+    nanos: int
+    """Nanoseconds behind them."""
+    begin: int
+    """The place in the line at which it begins."""
+    end: int
+
+
+def read_time(order: Order, number: int, line: bytes) -> ReadTime | None:
+    """Key `number` of a line, whose kind is a time; None if it is none."""
+    found = (ctypes.c_int64 * 4)()
+    return ReadTime(*found) if library().gm_read_time(order_spec(order), number, line, len(line), found) else None

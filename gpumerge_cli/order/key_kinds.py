@@ -57,6 +57,8 @@ class KeyKind:
     draws: int = 0
     """The bytes of that file that are read; random bytes take their place if the option is not given. 0 for a kind that
     reads the whole file and needs the option."""
+    timed: bool = False
+    """Whether its parameters are those of times, see order.times."""
     words: Callable[[bytes, Any], bytes] = _unchanged
     """(the bytes read, a LineKey of this kind) -> its parameters. Raises ValueError, whose text is what is wrong."""
     default: bytes = b""
@@ -132,6 +134,8 @@ KINDS = (
     _typed("duration", noun="duration"),
     _typed("address", noun="address"),
     _typed("list", noun="value", source="order-list", words=_list_words, default=bytes(WORD_BYTES)),
+    _typed("time", noun="time", timed=True, default=bytes(7 * WORD_BYTES)),
+    _typed("log_time", noun="text with a time", timed=True, default=bytes(7 * WORD_BYTES)),
 )
 """All kinds. The place of one is its number in compiled code. If a key has the letters of several, the first counts."""
 KIND_OF = {kind.name: kind for kind in KINDS}

@@ -193,6 +193,11 @@ class LineOrder:
     """The way for a user to make this order stable."""
 
     @property
+    def is_timed(self) -> bool:
+        """Whether some key is a time."""
+        return any(key.kind.timed for key in self.keys)
+
+    @property
     def checks_values(self) -> bool:
         """Whether an invalid value of some key is an error."""
         return any(key.checked for key in self.keys)

@@ -53,6 +53,8 @@ class InputFile:
     name: str
     items: int
     nbytes: int
+    first_time: str = ""
+    """The first time in it and how it was read, in words; "" if its items are not in the order of times."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "../host.cuh"
 
@@ -50,6 +51,20 @@ bool is_invalid_key(const OrderSpec& order, int64_t number, Bytes line)
     const LineOrder& lines = lines_of(order);
     const Key& key = lines.key(number);
     return class_of({lines, key, key_text(key, lines.separator, {line.at, line.at + line.size})}) == INVALID_KEY;
+}
+
+bool read_time(const OrderSpec& order, int64_t number, Bytes line, int64_t* found)
+{
+    const LineOrder& lines = lines_of(order);
+    const Key& key = lines.key(number);
+    const KeyIn one{lines, key, key_text(key, lines.separator, {line.at, line.at + line.size})};
+    if (class_of(one) == NULL_KEY) return false;
+    Text where = trimmed(one.text);
+    const TimeParameters& by = time_parameters(one);
+    const Instant instant = key.kind == KIND_log_time ? first_time(one.text, by, where) : time_of(one.text, by);
+    const int64_t all[] = {instant.seconds, instant.nanos, where.start - line.at, where.stop - line.at};
+    std::copy(std::begin(all), std::end(all), found);
+    return instant.valid;
 }
 
 Bytes key_in_line(const OrderSpec& order, int64_t number, Bytes line)

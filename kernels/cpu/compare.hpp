@@ -35,6 +35,8 @@ struct Bytes {
 };
 // Whether key `number` of a line is no value of its kind, and no null.
 bool is_invalid_key(const OrderSpec& order, int64_t number, Bytes line);
+// Reads key `number` of a line, whose kind is a time: see gm_read_time.
+bool read_time(const OrderSpec& order, int64_t number, Bytes line, int64_t* found);
 // Key `number` of a line.
 Bytes key_in_line(const OrderSpec& order, int64_t number, Bytes line);
 // The key of an item whose place is `table`: see SourceSpec. order: that of the keys. made: holds the key if it does not lie in

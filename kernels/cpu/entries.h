@@ -278,6 +278,9 @@ int64_t gm_first_disorder(const struct OrderSpec* order, const unsigned char* it
 int64_t gm_compare(const struct OrderSpec* order, const unsigned char* a, int64_t a_size, const unsigned char* b, int64_t b_size);
 /* 1 if key `number` of a line is no value of its kind, and no null; else 0. */
 int64_t gm_is_invalid(const struct OrderSpec* order, int64_t number, const unsigned char* line, int64_t size);
+/* 1 if key `number` of a line, whose kind is a time, is one; else 0. found[0] and found[1] become its seconds since 1970 and the
+ * nanoseconds behind them, found[2] and found[3] the places where it begins and ends in the line. */
+int64_t gm_read_time(const struct OrderSpec* order, int64_t number, const unsigned char* line, int64_t size, int64_t* found);
 /* bounds[0] and bounds[1] become the places where key `number` of a line begins and ends. */
 void gm_key_bounds(const struct OrderSpec* order, int64_t number, const unsigned char* line, int64_t size, int64_t* bounds);
 

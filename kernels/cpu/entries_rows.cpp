@@ -19,6 +19,11 @@ int64_t gm_is_invalid(const OrderSpec* order, int64_t number, const unsigned cha
     return is_invalid_key(*order, number, {line, size});
 }
 
+int64_t gm_read_time(const OrderSpec* order, int64_t number, const unsigned char* line, int64_t size, int64_t* found)
+{
+    return read_time(*order, number, {line, size}, found);
+}
+
 std::unique_ptr<Workspace> make_rows(const OrderSpec& order, int threads)
 {
     return order.kind == RECORDS ? make_record_rows(order, threads) : make_line_rows(order, threads);

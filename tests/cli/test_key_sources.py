@@ -36,7 +36,15 @@ def by_digest(data: bytes, key: LineKey) -> bytes:
 def options(file: str | None) -> LineOptions:
     return cast(
         LineOptions,
-        SimpleNamespace(random_source=file, nulls=None, null_values=(), invalid=None, thousands=None, decimal=None),
+        SimpleNamespace(
+            random_source=file,
+            nulls=None,
+            null_values=(),
+            invalid=None,
+            thousands=None,
+            decimal=None,
+            given=frozenset(),
+        ),
     )
 
 
@@ -61,7 +69,9 @@ def test_every_command_gives_keys_the_parameters_of_the_file(
 
 
 def test_keys_of_a_kind_share_what_is_drawn() -> None:
-    keys = with_parameters(LineOrder((LineKey("random"), LineKey("month"), LineKey("random", 1))), options(None)).keys
+    keys = with_parameters(
+        LineOrder((LineKey("random"), LineKey("month"), LineKey("random", 1))), options(None), ()
+    ).keys
     assert keys[0].parameters == keys[2].parameters != keys[0].kind.default
     assert keys[1].parameters == b""
 
@@ -69,7 +79,7 @@ def test_keys_of_a_kind_share_what_is_drawn() -> None:
 def test_a_kind_that_draws_nothing_needs_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
     changed(monkeypatch, draws=0)
     with pytest.raises(UsageError, match="-R needs a file") as caught:
-        with_parameters(LineOrder((LineKey("random"),)), options(None))
+        with_parameters(LineOrder((LineKey("random"),)), options(None), ())
     assert "--random-source" in caught.value.way_out
 
 
@@ -80,5 +90,5 @@ def test_a_file_that_does_not_suit_is_named(tmp_path: Path, monkeypatch: pytest.
     changed(monkeypatch, draws=0, words=wrong)
     (tmp_path / "empty").touch()
     with pytest.raises(InputError, match="it lists no value") as caught:
-        with_parameters(LineOrder((LineKey("random"),)), options(str(tmp_path / "empty")))
+        with_parameters(LineOrder((LineKey("random"),)), options(str(tmp_path / "empty")), ())
     assert caught.value.where == str(tmp_path / "empty")

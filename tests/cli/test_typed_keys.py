@@ -12,11 +12,10 @@ import pytest
 
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.order.key_kinds import TYPED_WORDS
+from gpumerge_cli.order.key_kinds import KIND_OF, TYPED_WORDS
 from gpumerge_cli.order.rules import LineKey, LineOrder
-from tests.line_cases import list_of
 from tests.linekeys import key_of
-from tests.random_values import INVALID, LISTED, NULLS, RANDOM
+from tests.random_values import INVALID, LISTED, NULLS, RANDOM, parameters_of
 from tests.typed_values import class_of
 
 KINDS = {word: word.replace("-", "_") for word in TYPED_WORDS}
@@ -34,19 +33,17 @@ def chance(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Random
 
 
 def key_for(kind: str, field: int = 1, **more: object) -> LineKey:
-    return replace(LineKey(kind, field, end_field=field, parameters=parameters(kind)), **more)  # type: ignore[arg-type]
+    return replace(LineKey(kind, field, end_field=field, parameters=parameters_of(kind)), **more)  # type: ignore[arg-type]
 
 
 def whole(kind: str, **more: object) -> LineKey:
-    return replace(LineKey(kind, parameters=parameters(kind)), **more)  # type: ignore[arg-type]
-
-
-def parameters(kind: str) -> bytes:
-    return list_of(LISTED) if kind == "list" else b""
+    return replace(LineKey(kind, parameters=parameters_of(kind)), **more)  # type: ignore[arg-type]
 
 
 def listing(kind: str) -> list[str]:
-    """The option that gives the list, in the file of that name."""
+    """The options that give the parameters of a kind."""
+    if KIND_OF[kind].timed:
+        return ["--zone", "Europe/Berlin", "--year", "2023"]
     return ["--order-list", write("listed", LISTED)] if kind == "list" else []
 
 
@@ -153,7 +150,8 @@ def test_an_invalid_value_is_named(kind: str, chance: Random, capfd: pytest.Capt
     """It may lie anywhere in a sorted file, even where another key decides, and in every command."""
     word = next(word for word, name in KINDS.items() if name == kind)
     for words in (["-t,", "-k1,1", f"-k2,2:{word}"], ["-t,", f"-k2,2:{word},r"]):
-        lines, at = with_one_fault(kind, chance, first=len(words) == 2)
+        words += listing(kind)
+        lines, at = with_one_fault(kind, chance, first=words[1] != "-k1,1")
         bad = lines[at].split(b",")[1]
         write("bad", lines)
         write("none", [])

@@ -17,9 +17,8 @@ from gpumerge_cli.order.key_kinds import KINDS
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.engine.fake_gpu import stand_in
 from tests.jobs_of import merge_job, sort_job
-from tests.line_cases import list_of
 from tests.linekeys import key_of
-from tests.random_values import INVALID, LISTED, NULLS, RANDOM
+from tests.random_values import INVALID, NULLS, RANDOM, parameters_of
 
 TYPED = [kind.name for kind in KINDS if kind.typed]
 NAMED = (b"NA", b"n/a")
@@ -33,8 +32,7 @@ def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> A
 
 
 def key_for(kind: str) -> LineKey:
-    parameters = list_of(LISTED) if kind == "list" else b""
-    return LineKey(kind, 1, end_field=1, null_values=NAMED, parameters=parameters)
+    return LineKey(kind, 1, end_field=1, null_values=NAMED, parameters=parameters_of(kind))
 
 
 def lines_of(kind: str, chance: Random, bad: list[bytes]) -> list[bytes]:

@@ -127,6 +127,9 @@ class LineOptions(ItemOptions):
     nulls: Literal["first", "last"] | None
     null_values: tuple[str, ...]
     order_list: str | None
+    time_format: str | None
+    zone: str | None
+    year: int | None
     thousands: str | None
     decimal: str | None
     invalid: Literal["error", "first", "last"] | None
@@ -145,6 +148,7 @@ class OrderOptions(RecordOptions, LineOptions):
     header: int
     key: tuple[str, ...]
     sort: str | None
+    time: bool
     ignore_leading_blanks: bool
     ignore_nonprinting: bool
     random_sort: bool
@@ -155,7 +159,7 @@ class OrderOptions(RecordOptions, LineOptions):
     @property
     def keys_alone(self) -> bool:
         """Whether lines with equal keys are equal, whatever their other bytes."""
-        return not self.last_resort
+        return self.time or not self.last_resort
 
 
 class OutputOptions(Options):

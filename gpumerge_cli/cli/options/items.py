@@ -264,6 +264,28 @@ ORDER = (
         kind="file",
     ),
     Option(
+        "time", "Order", _ORDERED,
+        "Lines are in the order of the first time in them, whatever its form and that of other files: the same as "
+        "--sort log-time, and lines with equal times keep their order.",
+        not_with=(NotWith(("key", "field", "sort"), "{option} and {other} both say what is compared"),),
+    ),
+    Option(
+        "time-format", "Order", _KEYED,
+        "The form of times, in strptime's letters, as %d/%m/%Y. By default the usual forms are known.",
+        kind="text", placeholder="FORMAT", project=True,
+    ),
+    Option(
+        "zone", "Order", _KEYED,
+        "The zone of times without one, as Europe/Berlin; UTC by default.",
+        kind="text", placeholder="NAME", project=True,
+    ),
+    Option(
+        "year", "Order", _KEYED,
+        "The year of times without one, as in syslog. By default, the latest one that does not lie more than a day "
+        "behind the newest file.",
+        kind="number", placeholder="YEAR", least=1, project=True,
+    ),
+    Option(
         "stable", "Order", ("sort",),
         "Lines with equal keys keep their order. Without this option all their bytes decide.",
         letter="s", gnu=True, project=True,

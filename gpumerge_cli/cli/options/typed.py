@@ -111,7 +111,7 @@ class SortOptions(
 
     @property
     def keys_alone(self) -> bool:
-        return self.stable or self.unique
+        return self.stable or self.unique or self.time
 
 
 class CheckOptions(InputOptions, OrderOptions, DeviceOptions, ClusterOptions, ShownOptions):

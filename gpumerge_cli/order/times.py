@@ -1,0 +1,141 @@
+"""Parameters of times: zone, year and format. See TimeParameters in kernels/calendar.cuh."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterator
+
+from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.order.key_kinds import TEXT_PADDING, WORD_BYTES
+
+UNKNOWN_YEAR, ONE_YEAR, LATEST_BY = range(3)
+"""The year of a time that has none: unknown, so that it is no time; one for all; or the latest one in which the time is
+not behind a certain second."""
+_FIRST_YEAR, _LAST_YEAR = 1800, 2500
+"""The years whose changes of a zone are looked for. From the last 400 of them on, they repeat themselves."""
+_STEP = 5 * 86400
+"""Seconds. No zone leaves an offset and comes back to it in less."""
+_EPOCH_YEAR = 1970
+_SAME = {"e": "d", "B": "b", "h": "b", "A": "a", "Z": "z"}
+"""Letters of a format, and those that read the same."""
+_MADE_OF = {"T": "%H:%M:%S", "D": "%m/%d/%y", "F": "%Y-%m-%d", "R": "%H:%M", "n": " ", "t": " "}
+HEAD_WORDS = 7
+"""Words of the parameters ahead of the changes of a zone."""
+LETTERS = "YymdjHIpMSfbazs%"
+"""The letters of a format that compiled code reads."""
+_DATE = re.compile(r"%[Yymdjbs]")
+
+
+class InvalidTimesError(ValueError):
+    """A zone or a format is impossible. way_out: "" for a zone."""
+
+    def __init__(self, what: str, way_out: str) -> None:
+        super().__init__(what)
+        self.way_out = way_out
+
+
+@dataclass(frozen=True)
+class TimeSettings:
+    """The zone, the year and the format of times that do not say them."""
+
+    zone: str = ""
+    """The name of the zone of times without an offset, as zoneinfo has it; "" for UTC."""
+    years: int = UNKNOWN_YEAR
+    """UNKNOWN_YEAR, ONE_YEAR or LATEST_BY."""
+    year: int = 0
+    """The year, or by LATEST_BY the second since 1970 in UTC."""
+    format: str = ""
+    """In the letters of strptime; "" for the forms that are known without one."""
+
+    def words(self) -> bytes:
+        """The parameters of a key. Raises InvalidTimesError."""
+        switches = [*_switches(self.zone)] if self.zone else []
+        text = compiled_format(self.format).encode("utf-8", "surrogateescape")
+        offset = _offset(self.zone, _seconds(_FIRST_YEAR)) if self.zone else 0
+        words = array("q", [self.years, self.year, len(switches), offset, _seconds(_LAST_YEAR), len(text)])
+        words.append(HEAD_WORDS + 2 * len(switches))
+        for switch in switches:
+            words.extend(switch)
+        return words.tobytes() + text + (bytes(-len(text) % WORD_BYTES + TEXT_PADDING) if text else b"")
+
+
+def years_of(parameters: bytes) -> int:
+    """UNKNOWN_YEAR, ONE_YEAR or LATEST_BY, in the parameters of a key."""
+    return array("q", parameters[:WORD_BYTES])[0] if parameters else UNKNOWN_YEAR
+
+
+def with_years(parameters: bytes, years: int, year: int) -> bytes:
+    """The parameters of a key with other years, see TimeSettings."""
+    given = parameters or TimeSettings().words()
+    return array("q", [years, year]).tobytes() + given[2 * WORD_BYTES :]
+
+
+def format_of(parameters: bytes) -> str:
+    """The compiled format in the parameters of a key; "" if there is none."""
+    if not parameters:
+        return ""
+    *_, nbytes, word = array("q", parameters[: HEAD_WORDS * WORD_BYTES])
+    return parameters[word * WORD_BYTES :][:nbytes].decode("utf-8", "surrogateescape")
+
+
+def compiled_format(text: str) -> str:
+    """A format in the letters of LETTERS. Raises InvalidTimesError."""
+    made = ""
+    at = iter(text.strip(" \t\n"))
+    for char in at:
+        if char != "%":
+            made += char
+            continue
+        letter = next(at, "")
+        letter = _SAME.get(letter, letter)
+        if letter not in _MADE_OF and (not letter or letter not in LETTERS):
+            raise InvalidTimesError(
+                f"--time-format {text}: %{letter} reads no part of a time", f"use letters from {LETTERS}"
+            )
+        made += _MADE_OF.get(letter, f"%{letter}")
+    if made and _DATE.search(made.replace("%%", "")) is None:
+        raise InvalidTimesError(f"--time-format {text}: it has no date", "write one as %d/%m/%Y")
+    if "%j" in made.replace("%%", "") and "%Y" not in made and "%y" not in made:
+        raise InvalidTimesError(f"--time-format {text}: %j needs a year", "add %Y")
+    return made
+
+
+def _seconds(year: int) -> int:
+    from datetime import UTC, datetime
+
+    return int(datetime(year, 1, 1, tzinfo=UTC).timestamp())
+
+
+def _offset(zone: str, second: int) -> int:
+    """Seconds by which local time is ahead of UTC at a second of UTC. Raises InvalidTimesError for an unknown zone."""
+    from datetime import UTC, datetime, timedelta
+    from zoneinfo import ZoneInfo
+
+    try:
+        local = ZoneInfo(zone)
+    except (ValueError, KeyError, OSError):
+        raise InvalidTimesError(f"--zone {zone}: there is no such zone", "") from None
+    then = datetime(_EPOCH_YEAR, 1, 1, tzinfo=UTC) + timedelta(seconds=second)
+    ahead = then.astimezone(local).utcoffset()
+    assert ahead is not None
+    return round(ahead.total_seconds())
+
+
+def _switches(zone: str) -> Iterator[tuple[int, int]]:
+    """Each change of a zone's offset: the second of local time from which on it holds for fold=0, and the offset.
+
+    Both clocks show that second or a later one: an hour that occurs twice belongs to the offset ahead of it.
+    """
+    first, last = _seconds(_FIRST_YEAR), _seconds(_LAST_YEAR)
+    before = _offset(zone, first)
+    for begin in range(first, last, _STEP):
+        after = _offset(zone, begin + _STEP)
+        if after == before:
+            continue
+        low, high = begin, begin + _STEP  # the offset is `before` at `low`, and `after` at `high`
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if _offset(zone, middle) == before else (low, middle)
+        yield high + max(before, after), after
+        before = after

@@ -1,0 +1,188 @@
+// Times: the forms that are known without a format, see data/manual/times.md, and those by a format (time_format.cuh).
+#pragma once
+
+#include "time_format.cuh"
+#include "time_reader.cuh"
+
+constexpr long long FIRST_SECOND = -(1ll << 39);  // ahead of all years and epochs
+constexpr int SECOND_BITS = 40, NANO_BITS = 30;
+constexpr int LEAST_LEADING_EPOCH = 10, MOST_EPOCH = 19;  // digits: of seconds since 2001, and of nanoseconds
+
+struct KnownForms : TimeReader {
+    // What may follow a date: a T, a blank, then hh:mm and so on. Nothing follows a date alone.
+    __device__ inline bool maybe_clock(bool colons)
+    {
+        const Place begin = at;
+        const WrittenTime date = time;
+        if ((take('T') || take('t') || take(' ') || take('_')) && clock(colons)) {
+            maybe_offset();
+            return true;
+        }
+        at = begin;
+        time = date;
+        return true;
+    }
+
+    // 2024-01-31, 2024/01/31; 20240131 with a T and a time behind it.
+    __device__ inline bool year_first(int digits_there)
+    {
+        if (!digits(YEAR_DIGITS, time.year)) return false;
+        if (digits_there == 8) {
+            if (!digits(2, time.month) || !digits(2, time.day)) return false;
+            return (ahead() == 'T' || ahead() == 't') && maybe_clock(false) && !is_letter(ahead());
+        }
+        const int mark = *at++;
+        if (!digits(2, time.month) || !take(mark) || !digits(2, time.day) || is_digit(ahead())) return false;
+        return maybe_clock(true);
+    }
+
+    // 31/Jan/2024:10:20:30 +0000, 31-Jan-2024 10:20:30, 31 Jan 2024 10:20:30 GMT.
+    __device__ inline bool day_first()
+    {
+        if (!one_or_two(time.day)) return false;
+        const int mark = ahead();
+        if ((mark != '/' && mark != '-' && mark != ' ') || !take(mark) || !month() || !take(mark)) return false;
+        if (!digits(YEAR_DIGITS, time.year) || !(take(':') || take(' ')) || !clock()) return false;
+        maybe_offset();
+        return true;
+    }
+
+    // Jan 31 10:20:30, with a year ahead of or behind the time if there is one.
+    __device__ inline bool month_first()
+    {
+        if (!month() || !blanks() || !one_or_two(time.day) || !blanks()) return false;
+        if (digits_ahead(5) == YEAR_DIGITS && ahead(4) == ' ') {
+            digits(YEAR_DIGITS, time.year);
+            ++at;
+        }
+        if (!clock()) return false;
+        const Place behind = at;
+        const WrittenTime found = time;
+        if (take(' ') && (!is_letter(ahead()) || (offset() && take(' '))) && time.year == NO_YEAR && digits_ahead(5) == YEAR_DIGITS
+            && (at + 4 == stop || ahead(4) == ' ' || ahead(4) == ']')) {
+            digits(YEAR_DIGITS, time.year);
+            return true;
+        }
+        at = behind;
+        time = found;
+        maybe_offset();
+        return true;
+    }
+
+    // A date and a time in one of the forms that a number alone does not have.
+    __device__ inline bool dated()
+    {
+        if (is_letter(ahead())) {
+            if (weekday()) {
+                take(',');
+                if (!blanks()) return false;
+                return is_digit(ahead()) ? day_first() : month_first();
+            }
+            return month_first();
+        }
+        const int count = digits_ahead(9);
+        if ((count == YEAR_DIGITS && (ahead(4) == '-' || ahead(4) == '/')) || count == 8) return year_first(count);
+        return (count == 1 || count == 2) && day_first();
+    }
+
+    // Seconds, milliseconds, microseconds or nanoseconds since 1970, by their size.
+    __device__ inline Instant epoch()
+    {
+        const bool negative = take('-');
+        const int count = digits_ahead(MOST_EPOCH + 1);
+        if (count == 0 || count > MOST_EPOCH) return {};
+        Word number = 0;
+        for (int digit = 0; digit < count; ++digit) number = number * 10 + static_cast<Word>(*at++ - '0');
+        if (number >> 63) return {};
+        if (ahead() == '.' && is_digit(ahead(1))) {
+            ++at;
+            fraction();
+        }
+        long long unit = 1;  // so many of it are a second
+        for (Word most = 100000000000; number >= most && unit < NANOS; most *= 1000) unit *= 1000;
+        const long long units = static_cast<long long>(number);
+        return since_epoch(units / unit, units % unit * (NANOS / unit) + time.nanos / unit, negative);
+    }
+};
+
+__device__ __forceinline__ bool in_word(int byte) { return is_digit(byte) || is_letter(byte); }
+
+// The time that is all of a text. Brackets around it do not count.
+__device__ inline Instant time_of(Text text, const TimeParameters& by)
+{
+    text = trimmed(text);
+    if (by.format_bytes > 0) {
+        TimeFormat reader{{text.start, text.stop, {}}};
+        return reader.matches(by.format()) && reader.at == text.stop ? reader.instant(by) : Instant{};
+    }
+    if (text.start < text.stop && *text.start == '[') ++text.start;
+    if (text.start < text.stop && text.stop[-1] == ']') --text.stop;
+    KnownForms reader{{text.start, text.stop, {}}};
+    if (reader.dated()) return reader.at == text.stop ? instant_of(reader.time, by) : Instant{};
+    KnownForms number{{text.start, text.stop, {}}};
+    const Instant found = number.epoch();
+    return number.at == text.stop ? found : Instant{};
+}
+
+// The first time in a text. It begins and ends with a word. An epoch counts only where the text begins with it, has at least
+// LEAST_LEADING_EPOCH digits, and no word is directly behind it. where: its bounds, if it is valid.
+__device__ inline Instant first_time(Text text, const TimeParameters& by, Text& where)
+{
+    text = trimmed(text);
+    for (Place at = text.start; at < text.stop; ++at) {
+        const bool begins = in_word(*at) && (at == text.start || !in_word(at[-1]));
+        if (by.format_bytes > 0 ? at > text.start && !begins && in_word(*at) : !begins) continue;
+        Instant found;
+        Place end;
+        if (by.format_bytes > 0) {
+            TimeFormat reader{{at, text.stop, {}}};
+            if (!reader.matches(by.format())) continue;
+            found = reader.instant(by);
+            end = reader.at;
+        } else {
+            KnownForms reader{{at, text.stop, {}}};
+            if (reader.dated()) {
+                found = instant_of(reader.time, by);
+                end = reader.at;
+            } else {
+                KnownForms number{{at, text.stop, {}}};
+                if (at > text.start || number.digits_ahead(LEAST_LEADING_EPOCH) < LEAST_LEADING_EPOCH) continue;
+                found = number.epoch();
+                end = number.at;
+            }
+        }
+        if (found.valid && !(end < text.stop && in_word(*end) && in_word(end[-1]))) {
+            where = {at, end};
+            return found;
+        }
+    }
+    return {};
+}
+
+__device__ __forceinline__ const TimeParameters& time_parameters(const KeyIn& one)
+{
+    return *reinterpret_cast<const TimeParameters*>(one.parameters());
+}
+
+__device__ __forceinline__ KeyImage image_of(const Instant& found)
+{
+    if (!found.valid) return no_image();
+    const Word nanos = static_cast<Word>(found.nanos);
+    return {static_cast<Word>(found.seconds - FIRST_SECOND) << (64 - SECOND_BITS) | nanos >> (NANO_BITS - (64 - SECOND_BITS)), true,
+            nanos << (128 - SECOND_BITS - NANO_BITS)};
+}
+
+struct kind_time : ExactKind<kind_time> {
+    static constexpr int BITS = SECOND_BITS + NANO_BITS;
+    __device__ static inline KeyImage image(const KeyIn& one) { return image_of(time_of(one.text, time_parameters(one))); }
+};
+
+// Texts by the first time in them.
+struct kind_log_time : ExactKind<kind_log_time> {
+    static constexpr int BITS = kind_time::BITS;
+    __device__ static inline KeyImage image(const KeyIn& one)
+    {
+        Text where{nullptr, nullptr};
+        return image_of(first_time(one.text, time_parameters(one), where));
+    }
+};
