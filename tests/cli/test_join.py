@@ -329,7 +329,7 @@ def test_a_missing_field_behind_a_quoted_one_is_empty(tmp_path: Path) -> None:
         (["-j", "1,1"], "twice"),
         (["-j", "1,2k"], "invalid key options 'k'"),
         (["-j", "1,"], "invalid field number ''"),
-        (["-j", "1:tme"], "-j 1:tme: there is no kind of key 'tme'; use "),
+        (["-j", "1:tme"], "-j 1:tme: there is no kind of key 'tme'; did you mean time? use "),
         (["-1", "1:hexx"], "-1 1:hexx: there is no kind of key 'hexx'; did you mean hex? use "),
         (["-j", "1:hex:size"], "-j 1:hex:size: hex and size are incompatible; give a key one way to compare"),
         (["-t", "", "-j", "1,2"], "a whole line is one field"),
