@@ -89,7 +89,23 @@ def values(kind: str, chance: Random) -> Iterator[bytes]:
                 for number in (edge // 10**cut - 1, edge // 10**cut, edge // 10**cut + 1):
                     yield f"{number}{letter}i".encode()
     yield from (RANDOM[kind](chance) for _ in range(200))
-    yield from (*INVALID, b"", b" ", b"5 bytes", b"5 byte", b"+5k", b"0 k", b"0.5k", b".5k", b"5.k", b"5.", b"5 .")
+    yield from (
+        *INVALID,
+        b"",
+        b" ",
+        b"5\0MB",
+        b"5k\0",
+        b"5\0",
+        b"5 bytes",
+        b"5 byte",
+        b"+5k",
+        b"0 k",
+        b"0.5k",
+        b".5k",
+        b"5.k",
+        b"5.",
+        b"5 .",
+    )
 
 
 def changed(kind: str, text: bytes, chance: Random) -> Iterator[bytes]:
@@ -101,6 +117,25 @@ def changed(kind: str, text: bytes, chance: Random) -> Iterator[bytes]:
         yield text[:place] + byte + text[place + 1 :]
         yield text[:place] + byte + text[place:]
         yield text[:place] + text[place + 1 :]
+
+
+USUAL = {
+    "hex": ["0", "00ff", "DEADBEEF", "0x7f", "0123456789abcdef", " 1a\r"],
+    "address": ["10.0.0.1", "0.0.0.0", "255.255.255.255", " 1.2.3.4 "],
+    "size": [
+        "10 MB",
+        "1.5GiB",
+        "900k",
+        "512",
+        "-3.25 kib",
+        "1023.99 GiB",
+        "12.34TiB",
+        "7 b",
+        "8Q",
+        "12.",
+        "999999999999999",
+    ],
+}
 
 
 def told(function: Any, table: Any, given: tuple[Any, Any]) -> list[int]:
@@ -125,6 +160,18 @@ def test_images_by_vectors_equal_those_by_bytes(forms: dict[str, Any], kind: str
             assert slow[3] == (class_of(key, text) != "value"), text
             valid += not slow[3]
     assert valid > 500
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_vectors_read_the_usual_values(forms: dict[str, Any], kind: str) -> None:
+    table = np.array(LineOrder((LineKey(kind, invalid="last"),)).table())
+    pages = Pages(b"\n")
+    for text in USUAL[kind]:
+        given = pages.put(text.encode(), True)
+        read = forms["best"].is_read_by_vectors(table.ctypes.data_as(ctypes.c_void_p), *given)
+        if read < 0:
+            pytest.skip("this processor has no such vectors")
+        assert read, text
 
 
 @pytest.mark.parametrize("kind", CHANGES)

@@ -62,6 +62,21 @@ void image(const long long* table, const unsigned char* text, int64_t size, uint
     std::copy_n(all, 5, found);
 }
 
+// Whether vectors read the text as the order's first key; -1 if there are none.
+int is_read_by_vectors([[maybe_unused]] const long long* table, [[maybe_unused]] const unsigned char* text, [[maybe_unused]] int64_t size)
+{
+#if HAS_VECTORS
+    KeyImage image;
+    const Text all{text, text + size};
+    switch (order_at(table).key(0).kind) {
+    case KIND_hex: return kind_hex::exact_image(all, image);
+    case KIND_size: return kind_size::exact_image(all, image);
+    case KIND_address: return kind_address::exact_image(all, image);
+    }
+#endif
+    return -1;
+}
+
 #if TEXT_PADDING
 // The words of a line, the bits of its key, whether these are exact, and whether it is at fault, for any keys.
 void any_words(const long long* table, const unsigned char* line, int64_t size, uint64_t* found)
