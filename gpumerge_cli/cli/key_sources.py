@@ -59,11 +59,8 @@ def _separated(order: LineOrder, options: LineOptions) -> LineOrder:
     if thousands == (decimal or ord(".")):
         what = f"--thousands and the fraction have the same separator {chr(thousands)!r}"
         raise UsageError(what, way_out="name another one by --decimal")
-    general = any(key.compare == "general" for key in order.keys)
-    wanted = {"thousands", "decimal"} & options.given
-    if wanted and (general or not any(key.kind.separated for key in order.keys)):
-        what = "g reads no separators" if general else "no key is a number"
-        raise UsageError(f"{option}: {what}", way_out="compare by n or h")
+    if {"thousands", "decimal"} & options.given and not any(key.kind.separated for key in order.keys):
+        raise UsageError(f"{option}: no key is a number", way_out="compare by n, h or g")
     keys = (
         _within_field(replace(key, thousands=thousands, decimal=decimal), order.separator)
         if key.kind.separated
@@ -117,8 +114,9 @@ def _byte(name: str, text: str | None) -> int:
     if text is None:
         return 0
     byte = os.fsencode(text)
-    if len(byte) != 1 or byte in b"0123456789-\n\0":
-        raise UsageError(f"--{name}: invalid separator {text!r}", way_out="name one byte that is no digit, as , or .")
+    if len(byte) != 1 or byte.isalnum() or byte in b"+-\n\0":
+        way_out = "name one byte that is no digit, letter or sign, as , or ."
+        raise UsageError(f"--{name}: invalid separator {text!r}", way_out=way_out)
     return byte[0]
 
 

@@ -250,12 +250,12 @@ ORDER = (
     ),
     Option(
         "thousands", "Order", _KEYED,
-        "The byte between digits of numbers, for n and h: --thousands , reads 1,234.50.",
+        "The byte between digits of numbers, for n, h and g: --thousands , reads 1,234.50.",
         kind="text", placeholder="BYTE", project=True,
     ),
     Option(
         "decimal", "Order", _KEYED,
-        "The byte ahead of a number's fraction, for n and h: --decimal , reads 1234,50. A point by default.",
+        "The byte ahead of a number's fraction, for n, h and g: --decimal , reads 1234,50. A point by default.",
         kind="text", placeholder="BYTE", project=True,
     ),
     Option(
