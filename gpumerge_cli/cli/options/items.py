@@ -14,6 +14,7 @@ _KEYED = (*_ORDERED, "join")
 _STABLE = tuple(name for name in _ORDERED if name != "sort")
 
 _WITH_WORDS = sorted((kind for kind in KINDS if kind.word), key=lambda kind: kind.word)
+_KIND_OPTIONS = tuple(kind.option for kind in KINDS if kind.option)
 _SORT_WORDS = tuple(kind.word for kind in _WITH_WORDS)
 _SHOWN_WORDS = [f"{kind.word} (-{kind.letter})" if kind.letter else kind.word for kind in _WITH_WORDS]
 _KINDS = f"{', '.join(TYPED_WORDS[:-1])}{' or ' * (len(TYPED_WORDS) > 1)}{TYPED_WORDS[-1]}"
@@ -268,7 +269,7 @@ ORDER = (
         "Lines are in the order of the first time in each, as access logs, syslog, ISO 8601 and others write it; forms "
         "may differ. The same as --sort log-time, but lines with equal times keep their order.",
         not_with=(
-            NotWith(("key", "field", "sort"), "{option} and {other} both say what is compared"),
+            NotWith(("key", "field", "sort", *_KIND_OPTIONS), "{option} and {other} both say what is compared"),
             NotWith(
                 ("last-resort",), "{option} leaves lines with equal times in their order, and {other} does not",
                 "leave {other} out, or use --sort log-time in place of {option}",
