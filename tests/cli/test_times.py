@@ -369,6 +369,9 @@ def test_bad_input_gets_one_line_with_the_way_out(command: str, told: Run) -> No
 def test_lines_without_a_time_have_their_place(told: Run) -> None:
     write("odd", APP[0], "    at main.py\n", APP[1])
     assert told("sort", "--time", "--invalid", "last", "odd") == "".join([*APP, "    at main.py\n"])
+    write("gaps", "\n", APP[1], "\n", APP[0])
+    assert told("sort", "--time", "gaps") == "".join([*APP, "\n\n"])
+    assert told("sort", "--time", "--nulls", "first", "gaps") == "".join(["\n\n", *APP])
     assert told("sort", "--time", "--invalid", "first", "odd") == "".join(["    at main.py\n", *APP])
 
 
