@@ -57,6 +57,12 @@ __device__ __forceinline__ Instant since_epoch(long long seconds, long long nano
 struct WrittenTime {
     long long year = NO_YEAR, month = 1, day = 1, hour = 0, minute = 0, second = 0, nanos = 0, offset = 0;
     bool has_offset = false;
+
+    // Whether nothing gives its year. Then a line has no time: another date in it is not its time.
+    __device__ __forceinline__ bool lacks_year(const TimeParameters& by) const
+    {
+        return year == NO_YEAR && by.years == TimeParameters::UNKNOWN_YEAR;
+    }
 };
 
 // Days from 1970-01-01. Source: Howard Hinnant, chrono-Compatible Low-Level Date Algorithms, days_from_civil.

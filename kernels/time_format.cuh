@@ -103,6 +103,8 @@ struct TimeFormat : TimeReader {
         return true;
     }
 
+    __device__ __forceinline__ bool lacks_year(const TimeParameters& by) const { return !has_epoch && time.lacks_year(by); }
+
     __device__ inline Instant instant(const TimeParameters& by)
     {
         if (has_epoch) return since_epoch(epoch, time.nanos, before_epoch);

@@ -75,12 +75,13 @@ struct KnownForms : TimeReader {
         maybe_offset();
     }
 
-    // What may follow a date: a T, a blank, then hh:mm and so on. Nothing follows a date alone.
+    // What may follow a date: a T or blanks, then hh:mm and so on. Nothing follows a date alone.
     __device__ inline bool maybe_clock(bool colons)
     {
         const Place begin = at;
         const WrittenTime date = time;
-        if ((take('T') || take('t') || take(' ') || take('_')) && clock(colons)) {
+        if (!take('T') && !take('t') && !take('_')) at = skip_blanks(at, stop);
+        if (at > begin && clock(colons)) {
             maybe_offset();
             return true;
         }
@@ -205,8 +206,10 @@ __device__ __noinline__ Instant first_of_format(Text text, const TimeParameters&
     for (Place at = text.start; at < text.stop; ++at) {
         TimeFormat reader{{at, text.stop, {}}};
         if (inside_word(at, text) || !reader.matches(by.format())) continue;
+        if (inside_word(reader.at, text)) continue;
+        if (reader.lacks_year(by)) return {};
         const Instant found = reader.instant(by);
-        if (found.valid && !inside_word(reader.at, text)) {
+        if (found.valid) {
             where = {at, reader.at};
             return found;
         }
@@ -224,6 +227,7 @@ __device__ inline Instant first_time(Text text, const TimeParameters& by, Text& 
         KnownForms reader{{at, text.stop, {}}};
         Instant found;
         if (in_word(*at) && reader.may_be_dated() && reader.dated()) {
+            if (reader.time.lacks_year(by) && !inside_word(reader.at, text)) return {};
             found = instant_of(reader.time, by);
         } else if (at == text.start) {
             reader = {{at, text.stop, {}}};

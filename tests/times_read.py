@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from random import Random
 from zoneinfo import ZoneInfo
@@ -27,7 +26,7 @@ _MONTH_DAY = rf"{_WEEKDAY}{_MONTH}[ ]{{1,2}}{_DAY}[ ]{{1,2}}"
 _PATTERNS = [
     re.compile(form, re.I | re.A)
     for form in (
-        rf"{_YEAR}(?P<mark>[-/])(?P<month>\d\d)(?P=mark)(?P<day>\d\d)(?:[t _]{_CLOCK}{_OFFSET}?)?",
+        rf"{_YEAR}(?P<mark>[-/])(?P<month>\d\d)(?P=mark)(?P<day>\d\d)(?:(?:[t_]|[ \t\n]+){_CLOCK}{_OFFSET}?)?",
         rf"{_YEAR}(?P<month>\d\d)(?P<day>\d\d)t{_CLOSE_CLOCK}{_OFFSET}?",
         rf"{_WEEKDAY}{_DAY}(?P<mark>[/ -]){_MONTH}(?P=mark){_YEAR}[: ]{_CLOCK}{_OFFSET}?",
         rf"{_MONTH_DAY}{_CLOCK}(?:[ ](?P<zone>z|utc|gmt))?[ ]{_YEAR}(?=\Z|[ \]])",
@@ -49,6 +48,10 @@ SETTINGS = {
 """The settings of keys in tests, by the parameters that they make."""
 WITHOUT_FORMAT = [words for words, settings in SETTINGS.items() if not settings.format]
 USUAL = TimeSettings("Europe/Berlin", ONE_YEAR, 2023).words()
+
+
+class LacksYearError(ValueError):
+    """A time has no year, and nothing gives it."""
 
 
 def read(text: bytes, parameters: bytes) -> int:
@@ -73,8 +76,12 @@ def first(text: bytes, parameters: bytes) -> int:
     written = text.decode("latin-1")
     for found in re.finditer(r"(?a)(?<![a-zA-Z\d])(?=[a-zA-Z\d])", written):
         for end in _ends(written, found.start()):
-            with suppress(ValueError):
+            try:
                 return read(text[found.start() : end], parameters)
+            except LacksYearError:
+                raise
+            except ValueError:
+                pass
     raise ValueError
 
 
@@ -91,6 +98,8 @@ def _read_parts(parts: dict[str, str | None], settings: TimeSettings) -> int:
     def number(name: str) -> int:
         return int(parts.get(name) or 0)
 
+    if not parts.get("year") and settings.years not in (ONE_YEAR, LATEST_BY):
+        raise LacksYearError
     name, second = parts.get("name"), number("second")
     month = _MONTHS.index(name.lower()) + 1 if name else number("month")
     if second > 60:
@@ -157,6 +166,7 @@ def written(chance: Random) -> bytes:
     clock, half = f"{then:%H:%M:%S}", "AM" if then.hour < 12 else "PM"
     forms = [
         f"{then:%Y-%m-%d}", f"{then:%Y-%m-%d}T{clock}{fraction}{zone}", f"{then:%Y/%m/%d} {clock}{fraction}",
+        f"{then:%Y-%m-%d}\t{clock}",
         f"{then:%Y-%m-%d %H:%M}{zone}", f"{then:%Y%m%dT%H%M%S}{fraction}{zone}", f"{then:%Y-%m-%dT%H:%M}:60",
         f"{then:%d}/{name}/{year}:{clock} -0700", f"[{then:%d}/{name}/{year}:{clock} +0000]",
         f"{then.day}-{name}-{year} {clock}{fraction}", f"{week}, {then:%d} {name} {year} {clock} +0200",

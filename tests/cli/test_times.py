@@ -213,6 +213,11 @@ def test_many_files_are_not_all_shown(told: Run) -> None:
 
 
 class TestYears:
+    def test_a_later_date_is_no_year_of_a_pipe(self) -> None:
+        words = [sys.executable, "-m", "gpumerge_cli", "merge", "-q", "--time", "-"]
+        ran = subprocess.run(words, input="Dec 31 22:00:00 host-2024-01-01 x\n", text=True, capture_output=True)
+        assert (ran.returncode, "has no year" in ran.stderr) == (2, True)
+
     def test_a_day_that_the_year_lacks_is_no_time(self, told: Run) -> None:
         write("leap", "Feb 29 10:00:00 a\n", changed="2025-01-01T00:00:00+00:00")
         assert "is 2024-02-29T10:00:00Z" in told("check", "-v", "--time", "leap", messages=True)
