@@ -1,4 +1,4 @@
-"""Time merges and sorts by typed keys: access logs by time against GNU sort, other kinds against -n. Markdown to stdout.
+"""Time merges and sorts by typed keys: access logs by time against GNU sort, others against -n. Markdown to stdout.
 
 python data/bench/measure_keys.py [--megabytes 500] [--turns 5] [--folder DIR]
 
@@ -19,7 +19,7 @@ from whole_commands import in_turns
 
 GNU_TIME = "sort -s -t ' ' -k 4.9,4.12n -k 4.5,4.7M -k 4.2,4.3n -k 4.14,4.21"
 LINES = 4_000_000
-"""Of each file of values."""
+"""The lines of each file of values."""
 
 
 def write_logs(folder: Path, nbytes: int) -> None:
@@ -52,9 +52,7 @@ def write_values(folder: Path) -> None:
     values = {
         "numeric": map(str, numbers),
         "hex": (f"{number:x}" for number in numbers),
-        "address": (
-            f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}" for number in numbers
-        ),
+        "address": (f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}" for number in numbers),
         "size": (f"{number % 100000 / 100:g}{units[unit]}" for number, unit in zip(numbers, drawn, strict=True)),
     }
     for kind, lines in values.items():
