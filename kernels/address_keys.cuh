@@ -121,7 +121,7 @@ struct AddressReader {
             return at == stop || (*at == ':' && read_port() && at == stop);
         }
         if (read_four(found.low))
-            return at == stop || (*at == ':' && read_port() && at == stop) || (*at == '/' && read_length(32) && at == stop);
+            return at == stop || ((*at == ':' ? read_port() : *at == '/' && read_length(32)) && at == stop);
         at = begin;
         found.low = 0;
         found.six = true;
@@ -129,9 +129,9 @@ struct AddressReader {
     }
 };
 
+// The text must be trimmed.
 __device__ __noinline__ Address address_of(Text text)
 {
-    text = trimmed(text);
     AddressReader reader{text.start, text.stop, {}};
     reader.found.valid = reader.read();
     return reader.found;
@@ -140,9 +140,25 @@ __device__ __noinline__ Address address_of(Text text)
 struct kind_address {
     static constexpr int BITS = 128, OF_FOUR = 1 + 32 + BEHIND_BITS;
 
+#if HAS_VECTORS
+    __device__ static __forceinline__ bool exact_image(Text text, KeyImage& image)
+    {
+        text = trimmed(text);
+        Word four;
+        const int length = four_numbers(text.start, text.stop, four);
+        if (length == 0 || length != text.stop - text.start) return false;
+        image = {four << 31, true, 0, false, OF_FOUR};
+        return true;
+    }
+#endif
+
     __device__ static inline KeyImage image(const KeyIn& one)
     {
-        const Address found = address_of(one.text);
+#if HAS_VECTORS
+        KeyImage image;
+        if (exact_image(one.text, image)) return image;
+#endif
+        const Address found = address_of(trimmed(one.text));
         if (!found.valid) return no_image();
         if (!found.six) return {found.low << 31 | found.behind << (64 - OF_FOUR), true, 0, false, OF_FOUR};
         return {1ull << 63 | found.high >> 1, false, found.high << 63 | found.low >> 1};
@@ -150,7 +166,7 @@ struct kind_address {
 
     __device__ static inline int compare(const KeyIn& a, const KeyIn& b)
     {
-        const Address x = address_of(a.text), y = address_of(b.text);
+        const Address x = address_of(trimmed(a.text)), y = address_of(trimmed(b.text));
         if (x.six != y.six) return x.six ? 1 : -1;
         if (x.high != y.high) return x.high < y.high ? -1 : 1;
         if (x.low != y.low) return x.low < y.low ? -1 : 1;

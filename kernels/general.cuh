@@ -4,7 +4,7 @@
 // number that is infinite or zero there is so here. Hexadecimal numbers are cut to 64 bits. All computing is on integers.
 #pragma once
 
-#include "numbers.cuh"
+#include "separated.cuh"
 
 enum GeneralClass { NO_NUMBER, NOT_A_NUMBER, MINUS_INFINITY, FINITE, PLUS_INFINITY };
 
@@ -25,7 +25,7 @@ struct Decimal {
     Word digits;
 };
 
-// A number of any kind. The rests are the digits that follow the 18 digits of `decimal`.
+// A number of any kind. The rests are the digits that follow the 18 digits of `decimal`; the whole part may have separators.
 struct General {
     int kind;
     bool negative;
@@ -109,7 +109,7 @@ __device__ inline Decimal decimal_of(Word mantissa, long long scale)
 }
 
 // The number behind 0x.
-__device__ inline Decimal hexadecimal(Place at, Place stop)
+__device__ inline Decimal hexadecimal(Place at, Place stop, int point)
 {
     Word mantissa = 0;
     long long scale = 0;
@@ -117,7 +117,7 @@ __device__ inline Decimal hexadecimal(Place at, Place stop)
     for (; at < stop; ++at) {
         const int byte = lower_at(at, stop);
         const int digit = hex_value(byte);
-        if (byte == '.' && !behind) {
+        if (*at == point && !behind) {
             behind = true;
         } else if (digit < 0) {
             break;
@@ -138,8 +138,11 @@ __device__ inline bool word_follows(Place at, Place stop, int a, int b, int c)
     return lower_at(at, stop) == a && lower_at(at + 1, stop) == b && lower_at(at + 2, stop) == c;
 }
 
-__device__ __noinline__ General parsed(Text text)
+__device__ __noinline__ General parsed(Text text, long long flags)
 {
+    const int separator = flags & SEPARATED ? flags >> THOUSANDS_AT & 255 : 0;
+    const int point = flags & SEPARATED ? flags >> DECIMAL_AT & 255 : '.';
+    const auto point_at = [&](Place at) { return at < text.stop && *at == point; };
     const Place stop = text.stop;
     Place at = text.start;
     while (at < stop && (*at == ' ' || (*at >= '\t' && *at <= '\r'))) ++at;
@@ -155,10 +158,9 @@ __device__ __noinline__ General parsed(Text text)
         return number;
     }
     if (lower_at(at, stop) == '0' && lower_at(at + 1, stop) == 'x') {
-        const bool point = lower_at(at + 2, stop) == '.';
-        if (hex_value(lower_at(at + 2 + point, stop)) >= 0) {
+        if (hex_value(lower_at(at + 2 + point_at(at + 2), stop)) >= 0) {
             number.kind = FINITE;
-            number.decimal = hexadecimal(at + 2, stop);
+            number.decimal = hexadecimal(at + 2, stop, point);
             if (number.decimal.exponent == INFINITE) {
                 number.kind = infinity;
                 number.decimal = {0, 0};
@@ -166,29 +168,37 @@ __device__ __noinline__ General parsed(Text text)
             return number;
         }
     }
-    if (!digit_at(at, stop) && !(lower_at(at, stop) == '.' && digit_at(at + 1, stop))) return number;
+    if (!digit_at(at, stop) && !(point_at(at) && digit_at(at + 1, stop))) return number;
 
     number.kind = FINITE;
-    while (at < stop && *at == '0') ++at;
+    while (at < stop && (*at == '0' || separates(at, text, separator))) ++at;
     Text whole{at, at};
-    while (digit_at(at, stop)) ++at;
+    long long separators = 0;
+    for (; at < stop; ++at) {
+        if (is_digit(*at)) continue;
+        if (!separates(at, text, separator)) break;
+        ++separators;
+    }
     whole.stop = at;
     Text fraction{at, at};
-    if (at < stop && *at == '.') {
+    if (point_at(at)) {
         fraction.start = ++at;
         while (digit_at(at, stop)) ++at;
         fraction.stop = at;
     }
     const long long scale = exponent_behind(at, stop, 'e');
-    long long exponent = whole.stop - whole.start;
+    long long exponent = whole.stop - whole.start - separators;
     if (exponent == 0) {
         for (; fraction.start < fraction.stop && *fraction.start == '0'; ++fraction.start) --exponent;
         if (fraction.start == fraction.stop) return number;
     }
     Word digits = 0;
     int taken = 0;
-    for (; whole.start < whole.stop && taken < LEADING_DIGITS; ++whole.start, ++taken)
+    for (; whole.start < whole.stop && taken < LEADING_DIGITS; ++whole.start) {
+        if (!is_digit(*whole.start)) continue;
         digits = digits * 10 + (*whole.start - '0');
+        ++taken;
+    }
     for (; fraction.start < fraction.stop && taken < LEADING_DIGITS; ++fraction.start, ++taken)
         digits = digits * 10 + (*fraction.start - '0');
     for (; taken < LEADING_DIGITS; ++taken) digits *= 10;
@@ -205,9 +215,9 @@ __device__ __noinline__ General parsed(Text text)
 }
 
 // Images ascend from no number to NaN, minus infinity, finite numbers and infinity.
-__device__ inline Word general_image(Text text)
+__device__ inline Word general_image(Text text, long long flags)
 {
-    const General number = parsed(text);
+    const General number = parsed(text, flags);
     if (number.kind == PLUS_INFINITY) return ~0ull;
     if (number.kind != FINITE) return static_cast<Word>(number.kind);
     const Decimal decimal = number.decimal;
@@ -218,7 +228,8 @@ __device__ inline Word general_image(Text text)
 // The next digit of a whole part and of the fraction behind it; 0 after the last digit.
 __device__ inline int next_digit(Text& whole, Text& fraction)
 {
-    if (whole.start < whole.stop) return *whole.start++;
+    while (whole.start < whole.stop)
+        if (const int byte = *whole.start++; is_digit(byte)) return byte;
     return fraction.start < fraction.stop ? *fraction.start++ : '0';
 }
 
@@ -232,9 +243,9 @@ __device__ inline int compare_rests(General x, General y)
     return 0;
 }
 
-__device__ inline int compare_general(Text a, Text b)
+__device__ inline int compare_general(Text a, Text b, long long flags)
 {
-    const General x = parsed(a), y = parsed(b);
+    const General x = parsed(a, flags), y = parsed(b, flags);
     if (x.kind != y.kind) return x.kind - y.kind;
     if (x.kind == NOT_A_NUMBER) return x.negative - y.negative;
     if (x.kind != FINITE) return 0;

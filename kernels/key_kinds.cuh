@@ -111,8 +111,8 @@ struct kind_human {
 
 struct kind_general {
     static constexpr int BITS = 64;
-    __device__ static inline KeyImage image(const KeyIn& one) { return {general_image(one.text), false}; }
-    __device__ static inline int compare(const KeyIn& a, const KeyIn& b) { return compare_general(a.text, b.text); }
+    __device__ static inline KeyImage image(const KeyIn& one) { return {general_image(one.text, one.flags()), false}; }
+    __device__ static inline int compare(const KeyIn& a, const KeyIn& b) { return compare_general(a.text, b.text, a.flags()); }
 };
 
 // The number of the month whose name begins the text: 1 to 12, 0 for none.

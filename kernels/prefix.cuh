@@ -111,6 +111,19 @@ struct Prefix {
         }
         put(0, turned);
     }
+
+    // Puts the bytes of the line behind all its keys, unless lines with equal keys keep their order.
+    __device__ __forceinline__ void put_line(const LineOrder& order, Text line)
+    {
+        rest = room;
+        if (order.flags & STABLE) return;
+        const int turned = order.flags & REVERSE ? 255 : 0;
+#if TEXT_PADDING
+        put_last(WideText(line, false).bytes ^ (0 - static_cast<WideWord>(turned != 0)));
+#else
+        for (Place at = line.start; !full(); ++at) put(at < line.stop ? *at : 0, turned);
+#endif
+    }
 };
 
 // Puts a key. Returns false if nothing may follow it, because its image does not hold all of it.
@@ -155,14 +168,6 @@ __device__ __noinline__ Prefix key_prefix(const LineOrder& order, Text line)
         }
         prefix.exact = prefix.exact && prefix.room >= 0;
     }
-    prefix.rest = prefix.room;
-    if (!(order.flags & STABLE)) {
-        const int turned = order.flags & REVERSE ? 255 : 0;
-#if TEXT_PADDING
-        prefix.put_last(WideText(line, false).bytes ^ (0 - static_cast<WideWord>(turned != 0)));
-#else
-        for (Place at = line.start; !prefix.full(); ++at) prefix.put(at < line.stop ? *at : 0, turned);
-#endif
-    }
+    prefix.put_line(order, line);
     return prefix;
 }

@@ -42,9 +42,9 @@ __device__ inline bool is_bytes_word(Place at, Place stop)
     return word_follows(at, stop, 'b', 'y', 't') && lower_at(at + 3, stop) == 'e' && (stop - at == 4 || lower_at(at + 4, stop) == 's');
 }
 
+// The text must be trimmed.
 __device__ inline Size size_of(Text text)
 {
-    text = trimmed(text);
     if (text.start < text.stop && *text.start == '+') {
         ++text.start;
         if (text.start < text.stop && *text.start == '-') return {{}, 0, false, false};
@@ -143,9 +143,27 @@ __device__ inline Word short_binary_magnitude(const Size& size)
 struct kind_size {
     static constexpr int BITS = 64;
 
+#if HAS_VECTORS
+    __device__ static __forceinline__ bool exact_image(Text text, KeyImage& image)
+    {
+        const ShortSize found = short_size(trimmed(text));
+        if (found.digits == 0) return false;
+        image = {signed_image(found.negative, magnitude_image(found.exponent, found.digits, false)), true};
+        return true;
+    }
+#endif
+
     __device__ static inline KeyImage image(const KeyIn& one)
     {
-        const Size size = size_of(one.text);
+#if HAS_VECTORS
+        KeyImage found;
+        if (exact_image(one.text, found)) return found;
+#endif
+        return image_of(size_of(trimmed(one.text)));
+    }
+
+    __device__ static __noinline__ KeyImage image_of(const Size& size)
+    {
         if (!size.valid) return no_image();
         Word magnitude = 0;
         if (!size.binary) magnitude = magnitude_of(size.number, size.scale());
@@ -159,7 +177,7 @@ struct kind_size {
 
     __device__ static __noinline__ int compare(const KeyIn& a, const KeyIn& b)
     {
-        const Size x = size_of(a.text), y = size_of(b.text);
+        const Size x = size_of(trimmed(a.text)), y = size_of(trimmed(b.text));
         const int sign = x.number.sign();
         if (sign != y.number.sign() || sign == 0) return sign - y.number.sign();
         SizeDigits left(x), right(y);

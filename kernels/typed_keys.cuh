@@ -4,12 +4,26 @@
 // only. Blanks around a value do not count, nor does a carriage return behind it.
 #pragma once
 
-// Without the blanks at either end, and the carriage return of a newline.
-__device__ inline Text trimmed(Text text)
+// With vectors, some kinds have a function `exact_image`. It makes the image of a text that vectors read, and which is exact.
+#if TEXT_PADDING && defined(__SSE4_1__)
+#define HAS_VECTORS 1
+#include "cpu/typed_words.hpp"
+#else
+#define HAS_VECTORS 0
+#endif
+
+__device__ __noinline__ Text without_blanks(Text text)
 {
     text.start = skip_blanks(text.start, text.stop);
     while (text.start < text.stop && (is_blank(text.stop[-1]) || text.stop[-1] == '\r')) --text.stop;
     return text;
+}
+
+// Without the blanks at either end, and the carriage return of a newline.
+__device__ __forceinline__ Text trimmed(Text text)
+{
+    if (text.start < text.stop && *text.start > ' ' && text.stop[-1] > ' ') return text;
+    return without_blanks(text);
 }
 
 // The digits of a hexadecimal number, with or without 0x ahead of them. They compare as numbers of any length: by the count of
@@ -17,15 +31,55 @@ __device__ inline Text trimmed(Text text)
 struct kind_hex {
     static constexpr int BITS = 72, HELD = 16;  // a byte for the count, and so many digits
 
-    // The digits behind the leading zeros. Whether all are digits is not known.
-    __device__ static inline Text digits(Text text)
+    // The digits without 0x. Whether all are digits is not known.
+    __device__ static __forceinline__ Text bare(Text text)
     {
         text = trimmed(text);
         if (text.stop - text.start > 2 && *text.start == '0' && (text.start[1] | 32) == 'x') text.start += 2;
+        return text;
+    }
+
+    // The same behind the leading zeros.
+    __device__ static inline Text digits(Text text)
+    {
+        text = bare(text);
         while (text.stop - text.start > 1 && *text.start == '0') ++text.start;
         return text;
     }
 
+    // held: the first digits behind the leading zeros, from the top of the word on. count: the number of all of these.
+    __device__ static __forceinline__ KeyImage image_of(Word held, long long count)
+    {
+        return {static_cast<Word>(count < 255 ? count : 255) << 56 | held >> 8, count <= HELD, held << 56};
+    }
+
+#if HAS_VECTORS
+    __device__ static __forceinline__ bool exact_image(Text text, KeyImage& image)
+    {
+        text = bare(text);
+        const long long count = text.stop - text.start;
+        Word held;
+        if (count == 0 || count > HELD || !hex_digits(text.start, static_cast<int>(count), held)) return false;
+        const long long zeros = held == 0 ? count - 1 : __builtin_clzll(held) / 4;
+        image = image_of(held << 4 * zeros, count - zeros);
+        return true;
+    }
+
+    __device__ static __noinline__ KeyImage image(const KeyIn& one)
+    {
+        KeyImage found;
+        if (exact_image(one.text, found)) return found;
+        const Text all = digits(one.text);
+        const auto next = [&](Place at, Word& held) {
+            return hex_digits(at, all.stop - at < HELD ? static_cast<int>(all.stop - at) : HELD, held);
+        };
+        Word held, others;
+        if (all.start == all.stop || !next(all.start, held)) return no_image();
+        for (Place at = all.start + HELD; at < all.stop; at += HELD)
+            if (!next(at, others)) return no_image();
+        return image_of(held, all.stop - all.start);
+    }
+#else
     __device__ static inline KeyImage image(const KeyIn& one)
     {
         const Text found = digits(one.text);
@@ -40,10 +94,9 @@ struct kind_hex {
                 ++taken;
             }
         }
-        const long long count = found.stop - found.start;
-        held <<= 4 * (HELD - taken);
-        return {static_cast<Word>(count < 255 ? count : 255) << 56 | held >> 8, count <= HELD, held << 56};
+        return image_of(held << 4 * (HELD - taken), found.stop - found.start);
     }
+#endif
 
     __device__ static inline int compare(const KeyIn& a, const KeyIn& b)
     {

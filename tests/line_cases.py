@@ -119,7 +119,7 @@ _LONG = [b"a" * 256, b"a" * 257, b"0" * 300, b"7" * 300, b"." + b"3" * 260, b" "
 _SEPARATORS = [ord(","), ord(","), ord("\t"), ord(" "), ord("a"), ord("1"), ord("."), 0, 255]
 
 # Binary exponents and fractions whose decimal digits 64 bits do not hold: compiled code and Python round differently.
-INEXACT = re.compile(rb"0x[0-9a-f.]{13}|0x[0-9a-f.]*p[+-]?[0-9]{2}", re.IGNORECASE)
+INEXACT = re.compile(rb"0x[0-9a-f.,]{13}|0x[0-9a-f.,]*p[+-]?[0-9]{2}", re.IGNORECASE)
 
 
 def list_of(values: Sequence[bytes]) -> bytes:

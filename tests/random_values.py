@@ -88,6 +88,9 @@ RANDOM: dict[str, Callable[[Random], bytes]] = {
 }  # fmt: skip
 LISTED = (b"high", b"medium", b"low", b"10", b"9")
 """The values of list keys in their order."""
-INVALID = [b"?", b"x1", b"12 13", b"--5", b"0x", b"g" * 20, b"::::", b"1.2.3.4.5", b"\xff\xfe", b"P", b"1:2:3:4"]
+INVALID = [
+    b"?", b"x1", b"12 13", b"--5", b"0x", b"g" * 20, b"::::", b"1.2.3.4.5", b"1.2.3.4:80/8", b"\xff\xfe", b"P",
+    b"1:2:3:4",
+]  # fmt: skip
 """Texts that no kind reads, but for those that read anything."""
 NULLS = [b"", b" ", b"NA", b"n/a"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import shutil
 import sys
@@ -60,6 +61,17 @@ def test_links_lead_somewhere_and_nothing_is_left_to_fill_in(document: Path) -> 
     assert not re.search(r"^(?:FIGURES|FILES|TODO|COMMIT)$|\| COMMIT \|", text, re.MULTILINE)
 
 
+LOGS = {
+    "web1.log": (
+        '10.0.0.2 - - [31/Dec/2024:23:59:58 +0000] "GET /a HTTP/1.1" 200 17\n'
+        '10.0.0.1 - - [01/Jan/2025:00:00:02 +0000] "GET /b HTTP/1.1" 200 4\n'
+    ),
+    "web2.log": '10.0.0.7 - - [01/Jan/2025:00:00:00 +0000] "GET /c HTTP/1.1" 200 17\n',
+    "app.log": "2024-12-31T23:59:59.25Z INFO start\n",
+    "syslog": "Dec 31 23:59:57 web1 sshd[7]: accepted\nJan  1 00:00:03 web1 sshd[7]: closed\n",
+}
+NEW_YEAR = 1735689605
+"""Seconds since 1970: 2025-01-01T00:00:05Z."""
 USERS = "0xff,1a,10 MB,1h30m,10.0.0.1,high\n10,2B,1.5GiB,90s,[::1]:80,low\n"
 
 
@@ -91,8 +103,12 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy("february.csv", "b.csv")
     Path("monday.csv").write_text('city,amount\n"Rome, Italy",7\nOslo,40\n')
     Path("tuesday.csv").write_text("city,amount\nOslo,9\nParis,10\n")
-    Path("web1.log").write_text("10.0.0.2 GET /a 08:30\n10.0.0.1 GET /b 08:31\n")
-    Path("web2.log").write_text("10.0.0.7 GET /c 08:29\n10.0.0.1 GET /d 08:31\n")
+    for name, text in LOGS.items():
+        Path(name).write_text(text)
+    os.utime("syslog", (NEW_YEAR, NEW_YEAR))
+    Path("orders.csv").write_text("when,what\n01/12/2024,tea\n03/11/2024,rice\n")
+    Path("visits.csv").write_text("at,who\n2024-12-01T10:00:00Z,ann\n")
+    Path("orders2.csv").write_text("at,what\n2024-12-01 11:00:00+01:00,tea\n")
     trades = np.array([(7, 1.5), (3, 2.5)], [("id", "u4"), ("price", "f8")])
     np.save("trades1.npy", trades)
     np.save("trades2.npy", trades)

@@ -12,14 +12,12 @@ import pytest
 
 FOLDERS = Path(__file__).parent / "people"
 NOT_YET = {
-    "06b-rfc3339nano-hint": "-V is asked for, and it is no order of fractions; no hint proposes it",
     "07-json-lines": "keys of JSON",
     "08b-vcf-merge-headers": "headers that differ",
     "09-wordlist-crlf": "ends of lines",
     "12-npy-datetime64": "datetime64",
     "18-source-column": "a column of the source",
     "21-asof-join": "joins by the nearest key",
-    "24-syslog-new-year": "months over the end of a year",
     "26-locale": "locales",
     "27-parquet": "Parquet",
     "28-multi-byte-separator": "separators of several bytes",

@@ -46,14 +46,15 @@ def test_random_texts_are_read_as_python_reads_them(kind: str, seed: int) -> Non
 
 
 @pytest.mark.parametrize(
-    "zone", ["Europe/Berlin", "America/St_Johns", "Africa/Casablanca", "Antarctica/Troll", "Asia/Tokyo"]
+    "zone",
+    ["Europe/Berlin", "America/St_Johns", "Africa/Casablanca", "Antarctica/Troll", "Africa/Freetown", "Asia/Gaza"],
 )
 def test_every_hour_of_some_years_in_a_zone(zone: str) -> None:
     settings = TimeSettings(zone)
     parameters = settings.words()
     times_read.SETTINGS.setdefault(parameters, settings)
     order = order_of("time", parameters)
-    for year in (1850, 1945, 1983, 2024, 2038, 2499, 2500, 2900, 9999):
+    for year in (1850, 1939, 1945, 2024, 2040, 2499, 2500, 2900, 9999):
         for hour in range(0, 365 * 24, 1 if year == 2024 else 7):
             text = b"%d-%02d-%02d %02d:30" % (year, hour // 24 // 31 + 1, hour // 24 % 28 + 1, hour % 24)
             found = read_time(order, 0, text)

@@ -169,6 +169,8 @@ def without_separators(key: LineKey, text: bytes) -> bytes:
         return text
     between = re.escape(bytes([key.thousands])) if key.thousands else rb"(?!)"
     point = re.escape(bytes([key.decimal or ord(".")]))
+    if key.compare == "general":
+        return _general_without(text, between, point)
     pattern = rb"[ \t\n]*(-?)((?:[0-9](?:" + between + rb"(?=[0-9]))?)*)(?:(" + point + rb")([0-9]*))?"
     found = re.match(pattern, text)
     assert found is not None
@@ -177,3 +179,23 @@ def without_separators(key: LineKey, text: bytes) -> bytes:
     rest = text[found.end() :]
     ends = b"x" if rest[:1] in (b".", *(b"%d" % digit for digit in range(10))) else b""
     return minus + digits + (b"." + fraction if has_point else b"") + ends + rest
+
+
+def _general_without(text: bytes, between: bytes, point: bytes) -> bytes:
+    """The same of a number for `g`, which may be hexadecimal. Those have no separators, but the same point."""
+    begin = re.match(rb"[ \t\n\v\f\r]*[+-]?", text)
+    assert begin is not None
+    rest = text[begin.end() :]
+    if rest[:3].lower() in (b"inf", b"nan"):
+        return text
+    found = re.match(rb"0x(?=(?:" + point + rb")?[0-9a-f])([0-9a-f]*)(?:(" + point + rb")([0-9a-f]*))?", rest, re.I)
+    if found is None:
+        decimal = rb"((?:[0-9](?:" + between + rb"(?=[0-9]))?)*)(?:(" + point + rb")([0-9]*))?"
+        found = re.match(decimal, rest)
+        assert found is not None
+        digits = bytes(byte for byte in found[1] if byte in b"0123456789")
+    else:
+        digits = b"0x" + found[1]
+    fraction = b"." + found[3] if found[2] else b""
+    ends = b"?" if rest[found.end() :][:1] == b"." else b""
+    return begin[0] + digits + fraction + ends + rest[found.end() :]

@@ -1,4 +1,4 @@
-"""Time merges and sorts by typed keys: access logs by time against GNU sort, others against -n. Markdown to stdout.
+"""Time merges and sorts by typed keys: access logs by time against GNU sort, others against -n.
 
 python data/bench/measure_keys.py [--megabytes 500] [--turns 5] [--folder DIR]
 
@@ -19,7 +19,7 @@ from whole_commands import in_turns
 
 GNU_TIME = "sort -s -t ' ' -k 4.9,4.12n -k 4.5,4.7M -k 4.2,4.3n -k 4.14,4.21"
 LINES = 4_000_000
-"""The lines of each file of values."""
+"""Those of each file of values."""
 
 
 def write_logs(folder: Path, nbytes: int) -> None:

@@ -25,7 +25,8 @@ def run_check(options: CheckOptions) -> None:
             print_message(found)
         elif options.verbose and sys.stderr is not None:
             holds = f"{format_counted(found.items, 'item')}, {format_bytes(found.nbytes)}"
-            print(f"{visible(found.name)}: in order, {holds}", file=sys.stderr)
+            begins = f", {visible(found.first_time)}" if found.first_time else ""
+            print(f"{visible(found.name)}: in order, {holds}{begins}", file=sys.stderr)
 
     job = job_of(options)
     with progress_bar(wants_bar(job, options)) as progress:

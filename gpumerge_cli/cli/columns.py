@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.gnu_values import SATURATED, parse_number
@@ -17,6 +18,7 @@ from gpumerge_cli.cli.keyspec import (
     SYMBOLS,
     WHOLE_KEY,
     KeySpec,
+    check_one_kind,
     field_key,
     parse_key,
     split_columns,
@@ -27,7 +29,7 @@ from gpumerge_cli.cli.keyspec import (
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.foreign import JSON
-from gpumerge_cli.order.key_kinds import LETTERS
+from gpumerge_cli.order.key_kinds import LETTERS, TYPED_WORDS
 from gpumerge_cli.suggestions import did_you_mean_column
 from gpumerge_cli.urls import is_url, shown
 
@@ -177,6 +179,9 @@ def parse_columns(
         return [_named_key(text, names, option, header)]
     if not all(numbered):
         header = replace(header, known=True)
+    for ahead, word in pairwise(words):
+        if word in TYPED_WORDS and names is not None and word not in names and split_typed(ahead)[1]:
+            check_one_kind(f"{ahead},{word}", option, bool)
     return [
         _named_key(word, names, option, header)
         if number is None or _means_name(word, number, header, option)
@@ -256,6 +261,7 @@ def _named_key(text: str, names: Sequence[str] | None, option: str, header: Head
             way_out=by_number(option),
         )
     if not name or name not in names:
+        check_one_kind(text, option, names.__contains__)
         sought = name or written
         what = f"{option} {text or repr(text)}: {header.title()} has no field {sought!r}"
         raise UsageError(what, way_out=_other_names(sought, names, option, header))

@@ -7,6 +7,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge merge a.i32 b.i32 -o merged.i32", "Merge two files of 32-bit integers."),
         ("gpumerge merge -k 2,2n -t , january.csv february.csv", "Merge lines by the number in their second field."),
         ("gpumerge merge --field amount:n monday.csv tuesday.csv", "Merge CSV by a column of the header, as numbers."),
+        ("gpumerge merge --time web1.log app.log syslog -o all.log", "Merge logs by time, each in its own form."),
         ("gpumerge merge --unique a.i32 b.i32 -o distinct.i32", "Merge, and keep one of several equal items."),
         ("gpumerge merge web1.log web2.log --head 1", "Write the first line of the merge, and read little more."),
         ("gpumerge merge a.i32 b.i32 --compare", "Check and time every kernel on these files."),
@@ -39,6 +40,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge sort -n -o sorted.txt numbers.txt", "Sort lines by their leading numbers."),
         ("gpumerge sort -m -k 2,2n -t , january.csv february.csv", "Merge files that are sorted already."),
         ("gpumerge sort --field amount:nr sales.csv", "Sort CSV by amount, the greatest first, under its header."),
+        ("gpumerge sort --time app.log", "Sort a log by the first time in each line."),
         ("gpumerge sort -o sorted.i32 shuffled.i32", "Sort raw numbers, whose type the suffix gives."),
     ),
     "check": (

@@ -19,7 +19,16 @@ from gpumerge_cli.cli.columns import (
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
 from gpumerge_cli.cli.join_columns import ChosenColumns, Fields, Names, check_numbers, chosen_columns
 from gpumerge_cli.cli.key_sources import with_parameters
-from gpumerge_cli.cli.keyspec import SYMBOLS, KeySpec, field_key, line_order, split_columns, symbols_of, unknown_symbols
+from gpumerge_cli.cli.keyspec import (
+    SYMBOLS,
+    KeySpec,
+    check_one_kind,
+    field_key,
+    line_order,
+    split_columns,
+    symbols_of,
+    unknown_symbols,
+)
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
@@ -210,6 +219,7 @@ def _keys(
 def _numbered(word: str, option: str) -> KeySpec:
     found = _FIELD.fullmatch(word)
     if found is None:
+        check_one_kind(word, option, str.isdecimal)
         raise UsageError(
             f"{option}: invalid field number {word!r}",
             way_out=f"count from 1, as 2 or 1,2n; {'--field' if option == '-j' else '--csv'} takes names",
@@ -217,8 +227,11 @@ def _numbered(word: str, option: str) -> KeySpec:
     number = parse_number(found[1])
     if number == 0:
         raise UsageError(f"{option} {word}: there is no field 0", way_out="count from 1")
+    written = found[2] or ""
+    if re.fullmatch(SYMBOLS, written) is None:
+        raise unknown_symbols(f"{option} {word}", written, JOIN_LETTERS)
     field = min(number, SATURATED) - 1
-    return field_key(field, symbols_of(found[2] or ""))
+    return field_key(field, symbols_of(written))
 
 
 def _of_columns(

@@ -23,12 +23,20 @@ def with_parameters(order: LineOrder, options: LineOptions, files: Sequence[str]
     """
     order = _timed(_separated(_placed(order, options), options), options, files)
     names = {key.compare for key in order.keys if key.kind.source}
+    for kind in KINDS:
+        if kind.typed and kind.name not in names and _option_of(kind) in options.given:
+            raise UsageError(f"--{kind.source}: no key is a {kind.word}", way_out=f"add :{kind.word} to a key")
     if not names:
         return order
-    named = {name: getattr(options, KIND_OF[name].source.replace("-", "_")) for name in names}
+    named = {name: getattr(options, _option_of(KIND_OF[name])) for name in names}
     data = {name: _read(KIND_OF[name], file) for name, file in named.items()}
     keys = (_filled(key, named[key.compare], data[key.compare]) if key.kind.source else key for key in order.keys)
     return replace(order, keys=tuple(keys))
+
+
+def _option_of(kind: KeyKind) -> str:
+    """The parameter of the option that names the file of a kind."""
+    return kind.source.replace("-", "_")
 
 
 def _placed(order: LineOrder, options: LineOptions) -> LineOrder:
@@ -59,11 +67,8 @@ def _separated(order: LineOrder, options: LineOptions) -> LineOrder:
     if thousands == (decimal or ord(".")):
         what = f"--thousands and the fraction have the same separator {chr(thousands)!r}"
         raise UsageError(what, way_out="name another one by --decimal")
-    general = any(key.compare == "general" for key in order.keys)
-    wanted = {"thousands", "decimal"} & options.given
-    if wanted and (general or not any(key.kind.separated for key in order.keys)):
-        what = "g reads no separators" if general else "no key is a number"
-        raise UsageError(f"{option}: {what}", way_out="compare by n or h")
+    if {"thousands", "decimal"} & options.given and not any(key.kind.separated for key in order.keys):
+        raise UsageError(f"{option}: no key is a number", way_out="compare by n, h or g")
     keys = (
         _within_field(replace(key, thousands=thousands, decimal=decimal), order.separator)
         if key.kind.separated
@@ -105,7 +110,11 @@ def _known_zones(zone: str) -> str:
     from zoneinfo import available_timezones
 
     known = available_timezones()
-    return did_you_mean(zone, known, "name one as Europe/Berlin") if known else "install Python's package tzdata first"
+    if not known:
+        return "install Python's package tzdata first"
+    place = zone.replace(" ", "_").casefold()
+    near = sorted(name for name in known if place and name.casefold().endswith(f"/{place}"))
+    return f"did you mean {near[0]}?" if near else did_you_mean(zone, known, "name one as Europe/Berlin")
 
 
 def _byte(name: str, text: str | None) -> int:
@@ -113,8 +122,9 @@ def _byte(name: str, text: str | None) -> int:
     if text is None:
         return 0
     byte = os.fsencode(text)
-    if len(byte) != 1 or byte in b"0123456789-\n\0":
-        raise UsageError(f"--{name}: invalid separator {text!r}", way_out="name one byte that is no digit, as , or .")
+    if len(byte) != 1 or byte.isalnum() or byte in b"+-\n\0":
+        way_out = "name one byte that is no digit, letter or sign, as , or ."
+        raise UsageError(f"--{name}: invalid separator {text!r}", way_out=way_out)
     return byte[0]
 
 

@@ -8,13 +8,14 @@ end; one without any takes the global ones.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, match_word, parse_number
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_kinds import KINDS, LETTERS, TYPED_WORDS
 from gpumerge_cli.order.rules import NEWLINE, NUL, LineKey, LineOrder
+from gpumerge_cli.suggestions import did_you_mean
 
 _POSITION = rf"({NUMBER})(?:\.({NUMBER}))?([{LETTERS}]*)"
 WHOLE_KEY = re.compile(rf"{_POSITION}(?:,{_POSITION})?", re.ASCII)
@@ -25,7 +26,9 @@ SYMBOLS = rf"(?:{'|'.join(TYPED_WORDS)})(?:,[br]+)?|[{LETTERS}]*"
 _TYPED_KEY = re.compile(rf"(.*):((?:{'|'.join(TYPED_WORDS)})(?:,[br]+)?)", re.DOTALL)
 _TYPED_WORD = re.compile(rf".*:(?:{'|'.join(TYPED_WORDS)})", re.DOTALL)
 _FLAGS = re.compile("[br]+")
-_OTHER_KIND = re.compile(r".*:([A-Za-z][A-Za-z-]+)(?:,[br]*)?", re.DOTALL)
+_OTHER_KIND = re.compile(r".*?:([A-Za-z][A-Za-z-]+(?:,.*)?)", re.DOTALL)
+_ONE_KIND = rf"{'|'.join(TYPED_WORDS)}|[{LETTERS}]+"
+_TWO_KINDS = re.compile(rf"(.*?):({_ONE_KIND})[:,]({_ONE_KIND})(?:,[br]+)?", re.DOTALL)
 _SORT_WORDS = {kind.word: kind.symbol for kind in sorted(KINDS, key=lambda kind: kind.word) if kind.word}
 _ALONE = {kind.symbol for kind in KINDS if kind.alone}
 _TOGETHER = {"d", "i"} | {kind.letter for kind in KINDS if not kind.alone}
@@ -74,12 +77,36 @@ def split_columns(text: str) -> list[str]:
 def unknown_symbols(key: str, written: str, letters: str = LETTERS) -> UsageError:
     """The error for what is written behind the colon of a key. key: with its option. letters: those that it takes."""
     word = written.partition(",")[0]
+    if word in TYPED_WORDS:
+        return UsageError(f"{key}: invalid key options {written!r}", way_out=f"write {word}, or {word},r to reverse it")
+    if word in _SORT_WORDS:
+        return UsageError(f"{key}: there is no kind of key {word!r}", way_out=f"write its letter, {_SORT_WORDS[word]}")
     if len(word) > 1 and set(word.lower()) - set(letters):
         return UsageError(
             f"{key}: there is no kind of key {word!r}",
-            way_out=f"use {', '.join(TYPED_WORDS)}, or letters from {letters}",
+            way_out=did_you_mean(word, TYPED_WORDS, f"use {', '.join(TYPED_WORDS)}, or letters from {letters}"),
         )
     return UsageError(f"{key}: invalid key options {written!r}", way_out=f"use letters from {letters}")
+
+
+def check_one_kind(text: str, option: str, is_place: Callable[[str], object]) -> None:
+    """Raises UsageError if a key has two kinds, as "2:hex:size" or "2:hex,n".
+
+    is_place: whether a text, which lies ahead of the first colon, is a place in a line.
+    """
+    found = _TWO_KINDS.fullmatch(text)
+    if found is None or not is_place(found[1]):
+        return
+    place, *kinds = found.groups()
+    first, second = (_FLAGS.fullmatch(kind) is None for kind in kinds)
+    if first and second:
+        raise _two_kinds(f"{option} {text}", kinds)
+    if first and kinds[0] in TYPED_WORDS:
+        raise UsageError(f"{option} {text}: invalid key", way_out=f"write {place}:{kinds[0]},{kinds[1]}")
+
+
+def _two_kinds(key: str, kinds: Iterable[str]) -> UsageError:
+    return UsageError(f"{key}: {' and '.join(kinds)} are incompatible", way_out="give a key one way to compare")
 
 
 def parse_key(text: str) -> KeySpec:
@@ -90,25 +117,30 @@ def parse_key(text: str) -> KeySpec:
     place, written = split_typed(text)
     found = WHOLE_KEY.fullmatch(place)
     if found is None:
+        check_one_kind(text, "-k", WHOLE_KEY.fullmatch)
         other = _OTHER_KIND.fullmatch(text)
-        if other is not None and not written and WHOLE_KEY.fullmatch(text.rpartition(":")[0]):
+        if other is not None and WHOLE_KEY.fullmatch(text.partition(":")[0]):
             raise unknown_symbols(f"-k {text}", other[1])
         raise UsageError(
             f"-k: invalid key {text!r}",
-            way_out=f"write F[.C][OPTIONS][,F[.C][OPTIONS]], options from {LETTERS}; --field takes names",
+            way_out=f"write F[.C][OPTIONS][,F[.C][OPTIONS]][:KIND], options from {LETTERS}; --field takes names",
         )
     field, char, start, last_field, last_char, end = found.groups()
     if 0 in map(parse_number, (field, char or "1", last_field or "1")):
         raise UsageError(f"-k {text!r}: there is no field or character 0", way_out="count from 1")
+    symbols = symbols_of(written)
     if written:
         last_field = last_field or field
+        letters = {*start, *(end or "")} - {"b", "r"}
+        if letters:
+            raise _two_kinds(f"-k {text}", [*sorted(letters), *symbols.intersection(TYPED_WORDS)])
     line_key = LineKey(
         start_field=_saturated(parse_number(field) - 1),
         start_char=_saturated(parse_number(char or "1") - 1),
         end_field=None if last_field is None else _saturated(parse_number(last_field) - 1),
         end_char=_saturated(parse_number(last_char or "0")),
     )
-    return KeySpec(line_key, frozenset(start) | symbols_of(written), frozenset(end or ""))
+    return KeySpec(line_key, frozenset(start) | symbols, frozenset(end or ""))
 
 
 def field_key(
@@ -185,8 +217,8 @@ def _line_key(key: KeySpec) -> LineKey:
     letters = key.start | key.end
     typed = letters.intersection(TYPED_WORDS)
     if typed and len(letters & (_ALONE | _TOGETHER)) > 1:
-        shown = " and ".join(sorted(letters & (_ALONE | _TOGETHER)))
-        raise UsageError(f"{shown} on one key are incompatible", way_out="give a key one way to compare")
+        words = (f"--sort={one}" if one in TYPED_WORDS else f"-{one}" for one in sorted(letters & (_ALONE | _TOGETHER)))
+        raise UsageError(f"{' and '.join(words)} are incompatible", way_out="give a key one way to compare")
     if len(letters & _ALONE) + bool(letters & _TOGETHER) > 1:
         shown = "".join(sorted(letters - set("br"), key=LETTERS.index))
         raise UsageError(f"options -{shown} are incompatible", way_out="give a key one way to compare")

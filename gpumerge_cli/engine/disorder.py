@@ -19,7 +19,7 @@ from gpumerge_cli.engine.hints import (
 from gpumerge_cli.engine.table_hints import table_hint
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.native.comparison import Comparison, key_bounds
+from gpumerge_cli.native.comparison import Comparison, key_bounds, read_time
 from gpumerge_cli.order.base import Meant
 from gpumerge_cli.order.kinds import Order
 
@@ -75,6 +75,10 @@ def disorder_error(
         )
     if not way_out and not equal and known and join is None:
         way_out = order_hint(sources, order, by, first_in, [other for other in order.meant(by) if holds(other)])
+    if not way_out and known and join is None:
+        from gpumerge_cli.engine.time_hint import time_hint
+
+        way_out = time_hint(sources, order, first_in)
     way_out = way_out or mark_hint(source)
     if not way_out and known and join is None and has_common_header(sources, order):
         way_out = "line 1 is a header: add --header 1"
@@ -142,11 +146,22 @@ def _why(here: bytes, ahead: bytes, order: Order, by: int | None) -> str:
     """The key by which items are out of order, as the end of a sentence; "" if the items themselves show it."""
     if by is None:
         return ", with equal keys" if order.by_key() else ""
+    if order.text is not None and order.text.keys[by].kind.timed:
+        return _times(here, ahead, order, by)
     bounds = partial(key_bounds, order)
     first, second = (order.part(by, item, bounds) for item in (here, ahead))
     if first is not None and second is not None:
         return f", key {' after '.join(_shown(first, second, order))} by {order.key_option(by)}"
     return f" by {order.key_option(by)}" if not order.item_word else ""
+
+
+def _times(here: bytes, ahead: bytes, order: Order, by: int) -> str:
+    """The times of two lines in UTC, as the end of a sentence, since their forms may not show their order."""
+    from gpumerge_cli.engine.times import in_utc
+
+    times = [read_time(order, by, line) for line in (here, ahead)]
+    shown = " after ".join("no time" if time is None else in_utc(time) for time in times)
+    return f", {shown} by {order.key_option(by)}"
 
 
 def _shown(here: bytes, ahead: bytes, order: Order) -> tuple[str, str]:

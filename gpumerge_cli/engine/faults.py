@@ -8,6 +8,9 @@ from gpumerge_cli.native.comparison import is_invalid, key_bounds
 from gpumerge_cli.order.kinds import Order
 
 _SHOWN = 40
+_PLACED = "add --invalid last to have such lines last"
+_NULL = "--null-values if it stands for no value"
+_FORMED = "add --time-format if its time has another form"
 
 
 def fault_error(source: Source, offset: int, order: Order, *, joined: bool = False) -> InputError | None:
@@ -23,14 +26,19 @@ def fault_error(source: Source, offset: int, order: Order, *, joined: bool = Fal
             begin, end = key_bounds(order, number, line)
             value = order.text.between_fields(line[begin:end])
             shown = order.quoted(value[:_SHOWN]) + "..." * (len(value) > _SHOWN)
-            what = f"{shown} is no {key.kind.noun}, by {order.key_option(number)}"
-            way_out = "add --invalid last to have such lines last, or --null-values if it stands for no value"
-            from gpumerge_cli.engine.times import lacks_year
-
-            if lacks_year(order, number, line):
-                what = f"{shown} has no year, by {order.key_option(number)}"
-                return InputError(what, where=source.location(offset), way_out="give it by --year")
             where = source.location(offset)
+            by = f"by {order.key_option(number)}"
+            what, way_out = f"{shown} is no {key.kind.noun}, {by}", f"{_PLACED}, or {_NULL}"
+            if key.kind.timed:
+                from gpumerge_cli.engine.times import lacks_year
+                from gpumerge_cli.order.times import format_of
+
+                if lacks_year(order, number, line):
+                    return InputError(f"{shown} has no year, {by}", where=where, way_out="give it by --year")
+                if key.compare == "log_time":
+                    what, way_out = f"{shown} has no time in it, {by}", _PLACED
+                if not format_of(key.parameters):
+                    way_out = f"{_FORMED}, or {way_out}"
             if where.endswith(":1"):
                 way_out = f"if line 1 is a header, add --header{'' if joined else ' 1'}; else {way_out}"
             return InputError(what, where=where, way_out=way_out)

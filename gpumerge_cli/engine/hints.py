@@ -55,7 +55,7 @@ def order_hint(
     samples = [sampled_items(source, order) for source in sources]
     if not all(samples) or any(is_torn(source, order) for source in sources):
         return ""
-    holding = [other for other in others if all(_in_order(stretches, other.order) for stretches in samples)]
+    holding = [other for other in others if all(is_in_order(stretches, other.order) for stretches in samples)]
     leaving = [other for other in holding if other.leaves_ties and not _may_have_headers(samples)]
     if order.item_word and not leaving:
         holding = _plausible(holding, order, by, samples)
@@ -80,7 +80,7 @@ def join_hint(
     for source, order, its in zip(sources, orders, others, strict=True):
         if source.size:
             sample = sampled_items(source, order)
-            holding = [other for other in its if sample and all(_in_order([lines], other.order) for lines in sample)]
+            holding = [other for other in its if sample and all(is_in_order([lines], other.order) for lines in sample)]
             plausible = _plausible(holding, order, by, [sample])
             kept &= {number for number, other in enumerate(its) if other in plausible}
     fitting = [others[0][number].order for number in sorted(kept) if first_in(others[0][number].order) is None]
@@ -203,7 +203,7 @@ def _is_cut(order: Order, by: int | None, line: bytes) -> bool:
     )
 
 
-def _in_order(stretches: Sequence[Sequence[bytes]], order: Order) -> bool:
+def is_in_order(stretches: Sequence[Sequence[bytes]], order: Order) -> bool:
     compare = Comparison(order)
     return all(compare(a, b) <= 0 for lines in stretches for a, b in pairwise(lines))
 
@@ -245,7 +245,7 @@ def has_common_header(sources: Sequence[Source], order: Order) -> bool:
     samples = [sampled_items(source, order) for source in sources if source.size]
     if not all(samples) or _common_first(samples) is None or not all(is_header(sample[0]) for sample in samples):
         return False
-    return all(_in_order([sample[0][1:], *sample[1:]], order) for sample in samples)
+    return all(is_in_order([sample[0][1:], *sample[1:]], order) for sample in samples)
 
 
 def is_torn(source: Source, order: Order) -> bool:

@@ -210,11 +210,12 @@ def open_inputs(
 
             if alike:
                 same_headers([(source.name, inputs.shown_header(source)) for source in inputs.sources], first)
-            if inputs.order.text is not None and inputs.order.text.is_timed:
+            if alike and inputs.order.text is not None and inputs.order.text.is_timed:
                 from gpumerge_cli.engine.times import read_first_times, with_years_of
 
-                order = with_years_of(inputs.sources, inputs.order) if alike else inputs.order
-                inputs = replace(inputs, order=order, first_times=read_first_times(inputs.sources, order))
+                count = len(inputs.sources)
+                order = Order.lines(with_years_of(inputs.sources, [inputs.order] * count, inputs.order.text))
+                inputs = replace(inputs, order=order, first_times=read_first_times(inputs.sources, [order] * count))
             if not silent:
                 warn_about_lines(inputs.sources, inputs.order, items)
         yield inputs

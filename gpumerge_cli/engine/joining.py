@@ -90,6 +90,11 @@ def _of_lines(job: Job, join: Join, inputs: Inputs) -> tuple[Job, Inputs]:
     join = replace(join, key=replace(join.key, terminator=text.terminator))
     if text.quoted:
         join = replace(join, quoted=True, separator=text.separator, between=text.separator or 0)
+    if join.key.is_timed:
+        from gpumerge_cli.engine.times import read_first_times, with_years_of
+
+        join = replace(join, key=with_years_of(inputs.sources, join.orders, join.key))
+        inputs = replace(inputs, first_times=read_first_times(inputs.sources, join.orders))
     firsts = [_first(source) for source in inputs.sources if isinstance(source, LineSource)]
     if join.auto:
         counts = _counts_of_fields(join, inputs, firsts)

@@ -11,6 +11,7 @@ from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.own_time import latest_second
 from gpumerge_cli.native.comparison import ReadTime, read_time
 from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.rules import LineOrder
 from gpumerge_cli.order.times import LATEST_BY, UNKNOWN_YEAR, format_of, with_years, years_of
 
 _LOOKED_AT = 64
@@ -18,63 +19,67 @@ _LOOKED_AT = 64
 _SHOWN = 60
 
 
-def with_years_of(sources: Sequence[Source], order: Order) -> Order:
-    """The order, where the newest file that needs years gives them, not the newest file.
+def with_years_of(sources: Sequence[Source], orders: Sequence[Order], rules: LineOrder) -> LineOrder:
+    """The rules, where the newest file that needs years gives them, not the newest file.
 
-    A file needs years if the first time in it has none.
+    A file needs years if the first time in it has none. orders: that of each source, by the keys of these rules.
     """
-    number = _time_key(order)
-    if number is None or _years(order, number) != LATEST_BY:
-        return order
-    unknown = _with_parameters(order, lambda given: with_years(given, UNKNOWN_YEAR, 0))
-    found = [source.name for source in sources if _begins_without_year(source, order, unknown, number)]
+    found = [source.name for source, order in zip(sources, orders, strict=True) if _begins_without_year(source, order)]
     latest = latest_second(found)
-    return order if latest is None else _with_latest_by(order, latest)
+    return rules if latest is None else _with_latest_by(rules, latest)
 
 
-def read_first_times(sources: Sequence[Source], order: Order) -> tuple[str, ...]:
-    """The first time in each file and how it is read, in words; () if no key is a time, "" for a file without one.
+def read_first_times(sources: Sequence[Source], orders: Sequence[Order]) -> tuple[str, ...]:
+    """The first time in each file and how it is read, in words; "" for a file without one.
 
-    Raises InputError for a time without a year that has another year by its own file than by the newest one, and for a
-    file whose first lines have no time in the given format.
+    orders: that of each source. Raises InputError for a time without a year that has another year by its own file than
+    by the newest one, and for a file whose first lines have no time in the given format.
     """
+    return tuple(_first_time(source, order, _time_key(order)) for source, order in zip(sources, orders, strict=True))
+
+
+def _begins_without_year(source: Source, order: Order) -> bool:
+    """Whether the first time in a file has no year, and files give years."""
     number = _time_key(order)
-    return () if number is None else tuple(_first_time(source, order, number) for source in sources)
-
-
-def _begins_without_year(source: Source, order: Order, unknown: Order, number: int) -> bool:
-    """Whether the first time in a file has no year. unknown: the order in which these are no times."""
-    if not isinstance(source, LineSource):
+    if not isinstance(source, LineSource) or _years(order, number) != LATEST_BY:
         return False
-    line = next((line for line in _first_lines(source) if read_time(order, number, line) is not None), None)
-    return line is not None and read_time(unknown, number, line) is None
+    assert order.text is not None
+    unknown = Order.lines(_with_parameters(order.text, lambda given: with_years(given, UNKNOWN_YEAR, 0)))
+    for line in _first_lines(source):
+        found = read_time(order, number, line)
+        if found is not None:
+            with_year = read_time(unknown, number, line)  # it may be another one, further on in the line
+            return with_year is None or with_year.begin != found.begin
+    return False
 
 
 def lacks_year(order: Order, number: int, line: bytes) -> bool:
     """Whether a key is invalid only because no option gives the year of its time."""
     assert order.text is not None
-    key = order.text.keys[number]
-    return key.kind.timed and read_time(_with_latest_by(order, 0), number, line) is not None
+    if not order.text.keys[number].kind.timed or _years(order, number) != UNKNOWN_YEAR:
+        return False
+    return read_time(Order.lines(_with_latest_by(order.text, 0)), number, line) is not None
 
 
-def _time_key(order: Order) -> int | None:
-    keys = order.text.keys if order.text is not None else ()
-    return next((at for at, key in enumerate(keys) if key.kind.timed), None)
+def _time_key(order: Order) -> int:
+    assert order.text is not None
+    return next(at for at, key in enumerate(order.text.keys) if key.kind.timed)
 
 
 def _first_time(source: Source, order: Order, number: int) -> str:
     if not isinstance(source, LineSource):
         return ""
     assert order.text is not None
-    key, lines = order.text.keys[number], [*_first_lines(source)]
-    for line in lines:
+    key, lines = order.text.keys[number], 0
+    for line in _first_lines(source):
+        lines += 1
         found = read_time(order, number, line)
         if found is not None:
             _check_year(source, order, number, line, found)
-            return f"{_shown(line, found)} is {_when(found)}"
+            return f"{_shown(line, found)} is {in_utc(found)}"
     form = format_of(key.parameters)
     if lines and not key.checked and form:
-        what = f"its first {len(lines)} lines have no time in the format {form!r}"
+        what = f"its first {lines} lines have no time in the format {form!r}"
         raise InputError(what, where=source.name, way_out="give another --time-format, or none for the usual forms")
     return ""
 
@@ -84,11 +89,11 @@ def _check_year(source: Source, order: Order, number: int, line: bytes, found: R
     own = latest_second((source.name,))
     if own is None or _years(order, number) != LATEST_BY:
         return
-    by_own = read_time(_with_latest_by(order, own), number, line)
+    by_own = read_time(Order.lines(_with_latest_by(order.text, own)), number, line)
     if by_own is not None and by_own.seconds != found.seconds:
         raise InputError(
-            f"{_shown(line, found)} has no year: it is {_when(by_own)[:4]} by the time of this file, but "
-            f"{_when(found)[:4]} by that of the newest one without years",
+            f"{_shown(line, found)} has no year: it is {in_utc(by_own)[:4]} by the time of this file, but "
+            f"{in_utc(found)[:4]} by that of the newest one without years",
             where=source.name,
             way_out="merge files of one year, and give it by --year",
         )
@@ -99,16 +104,15 @@ def _years(order: Order, number: int) -> int:
     return years_of(order.text.keys[number].parameters)
 
 
-def _with_latest_by(order: Order, second: int) -> Order:
-    """The order, where a time without a year is the latest one that is not behind a second."""
-    return _with_parameters(order, lambda parameters: with_years(parameters, LATEST_BY, second))
+def _with_latest_by(rules: LineOrder, second: int) -> LineOrder:
+    """The rules, where a time without a year is the latest one that is not behind a second."""
+    return _with_parameters(rules, lambda parameters: with_years(parameters, LATEST_BY, second))
 
 
-def _with_parameters(order: Order, change: Callable[[bytes], bytes]) -> Order:
-    """The order, the parameters of all its times changed."""
-    assert order.text is not None
-    keys = (replace(key, parameters=change(key.parameters)) if key.kind.timed else key for key in order.text.keys)
-    return Order.lines(replace(order.text, keys=tuple(keys)))
+def _with_parameters(rules: LineOrder, change: Callable[[bytes], bytes]) -> LineOrder:
+    """The rules, the parameters of all their times changed."""
+    keys = (replace(key, parameters=change(key.parameters)) if key.kind.timed else key for key in rules.keys)
+    return replace(rules, keys=tuple(keys))
 
 
 def _first_lines(source: LineSource) -> Iterator[bytes]:
@@ -124,7 +128,7 @@ def _shown(line: bytes, found: ReadTime) -> str:
     return repr(line[found.begin : found.end][:_SHOWN].decode("utf-8", "replace"))
 
 
-def _when(found: ReadTime) -> str:
+def in_utc(found: ReadTime) -> str:
     """A time in UTC, as ISO 8601 has it."""
     from datetime import UTC, datetime, timedelta
 

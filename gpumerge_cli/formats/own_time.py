@@ -14,10 +14,13 @@ _FIRST, _LAST = -62_000_000_000, 250_000_000_000
 def latest_second(names: Sequence[str]) -> int | None:
     """A day behind the time at which the newest of these files changed, in seconds since 1970.
 
-    A time that was written into one of them is not behind it. None if one is no local file, such as a pipe.
+    A time that was written into one of them is not behind it. None if one is no local file, such as standard
+    input.
     """
     changed = []
     for name in names:
+        if name == "-":
+            return None
         try:
             found = os.stat(name)
         except (OSError, ValueError):

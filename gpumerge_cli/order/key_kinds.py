@@ -110,12 +110,13 @@ def _list_words(data: bytes, _key: object) -> bytes:
 
 
 _DIGITS = rb"\s*-?\.?[0-9]"
+_GENERAL = rb"(?i)\s*[+-]?(\.?[0-9]|inf|nan)"
 _MONTHS = rb"(?i)\s*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 KINDS = (
     KeyKind("bytes"),
     KeyKind("numeric", "n", "numeric", begins=_DIGITS, alone=True, separated=True),
     KeyKind("human", "h", "human-numeric", begins=_DIGITS, alone=True, separated=True),
-    KeyKind("general", "g", "general-numeric", begins=rb"(?i)\s*[+-]?(\.?[0-9]|inf|nan)", alone=True),
+    KeyKind("general", "g", "general-numeric", begins=_GENERAL, alone=True, separated=True),
     KeyKind(
         "month",
         "M",

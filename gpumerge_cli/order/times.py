@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator
+from functools import cache
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.order.key_kinds import TEXT_PADDING, WORD_BYTES
@@ -12,11 +12,10 @@ from gpumerge_cli.order.key_kinds import TEXT_PADDING, WORD_BYTES
 UNKNOWN_YEAR, ONE_YEAR, LATEST_BY = range(3)
 """The year of a time that has none: unknown, so that it is no time; one for all; or the latest one in which the time is
 not behind a certain second."""
-_FIRST_YEAR, _LAST_YEAR = 1800, 2500
-"""The years whose changes of a zone are looked for. From the last 400 of them on, they repeat themselves."""
-_STEP = 5 * 86400
-"""Seconds. No zone leaves an offset and comes back to it in less."""
-_EPOCH_YEAR = 1970
+_DAY = 86400
+_STEPS = ((1800, 0), (1900, 30), (2100, 3), (2500, 20))
+"""Years, and the days in which a zone has no more than one change ahead of that year. From the last 400 of these years
+on, changes repeat themselves."""
 _SAME = {"e": "d", "B": "b", "h": "b", "A": "a", "Z": "z"}
 """Letters of a format, and those that read the same."""
 _MADE_OF = {"T": "%H:%M:%S", "D": "%m/%d/%y", "F": "%Y-%m-%d", "R": "%H:%M", "n": " ", "t": " "}
@@ -50,10 +49,9 @@ class TimeSettings:
 
     def words(self) -> bytes:
         """The parameters of a key. Raises InvalidTimesError."""
-        switches = [*_switches(self.zone)] if self.zone else []
+        (_, offset), *switches = _switches(self.zone) if self.zone else ((0, 0),)
         text = compiled_format(self.format).encode("utf-8", "surrogateescape")
-        offset = _offset(self.zone, _seconds(_FIRST_YEAR)) if self.zone else 0
-        words = array("q", [self.years, self.year, len(switches), offset, _seconds(_LAST_YEAR), len(text)])
+        words = array("q", [self.years, self.year, len(switches), offset, _seconds(_STEPS[-1][0]), len(text)])
         words.append(HEAD_WORDS + 2 * len(switches))
         for switch in switches:
             words.extend(switch)
@@ -107,35 +105,39 @@ def _seconds(year: int) -> int:
     return int(datetime(year, 1, 1, tzinfo=UTC).timestamp())
 
 
-def _offset(zone: str, second: int) -> int:
-    """Seconds by which local time is ahead of UTC at a second of UTC. Raises InvalidTimesError for an unknown zone."""
-    from datetime import UTC, datetime, timedelta
+@cache
+def _switches(zone: str) -> tuple[tuple[int, int], ...]:
+    """Each change of a zone's offset: the second of local time from which on it holds for fold=0, and the offset.
+
+    The first one is the offset ahead of all changes. Both clocks show that second or a later one: an hour that occurs
+    twice belongs to the offset ahead of it. Raises InvalidTimesError for an unknown zone.
+    """
+    from datetime import datetime
     from zoneinfo import ZoneInfo
 
     try:
         local = ZoneInfo(zone)
     except (ValueError, KeyError, OSError):
         raise InvalidTimesError(f"--zone {zone}: there is no such zone", "") from None
-    then = datetime(_EPOCH_YEAR, 1, 1, tzinfo=UTC) + timedelta(seconds=second)
-    ahead = then.astimezone(local).utcoffset()
-    assert ahead is not None
-    return round(ahead.total_seconds())
 
+    def offset(second: int) -> int:
+        ahead = datetime.fromtimestamp(second, local).utcoffset()
+        assert ahead is not None
+        return round(ahead.total_seconds())
 
-def _switches(zone: str) -> Iterator[tuple[int, int]]:
-    """Each change of a zone's offset: the second of local time from which on it holds for fold=0, and the offset.
-
-    Both clocks show that second or a later one: an hour that occurs twice belongs to the offset ahead of it.
-    """
-    first, last = _seconds(_FIRST_YEAR), _seconds(_LAST_YEAR)
-    before = _offset(zone, first)
-    for begin in range(first, last, _STEP):
-        after = _offset(zone, begin + _STEP)
-        if after == before:
-            continue
-        low, high = begin, begin + _STEP  # the offset is `before` at `low`, and `after` at `high`
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if _offset(zone, middle) == before else (low, middle)
-        yield high + max(before, after), after
-        before = after
+    begin = _seconds(_STEPS[0][0])
+    before = offset(begin)
+    found = [(begin, before)]
+    for until, days in _STEPS[1:]:
+        last = _seconds(until)
+        while begin < last:
+            low, high = begin, min(last, begin + days * _DAY)
+            begin, after = high, offset(high)
+            if after == before:
+                continue
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if offset(middle) == before else (low, middle)
+            found.append((high + max(before, after), after))
+            before = after
+    return tuple(found)

@@ -21,6 +21,7 @@ from gpumerge_cli.report.merge_tables import (
     busy_header,
     clock_cells,
     facts,
+    input_cells,
     part_cells,
     summary,
 )
@@ -34,7 +35,7 @@ from gpumerge_cli.report.tables import (
 )
 from gpumerge_cli.report.timeline import idle_text, overlap_text, program, timeline, workers
 from gpumerge_cli.results.compared import BenchReport, BenchRow, CompareReport, Report
-from gpumerge_cli.results.run import InputFile, MergeReport
+from gpumerge_cli.results.run import MergeReport
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput
 
 _OPEN_CASES = 6
@@ -95,7 +96,7 @@ def _merge(report: MergeReport) -> Iterator[Part]:
         table(busy_header(report), busy_cells(report), right=range(1, 5)),
     )
     yield table(("what", "how"), facts(report))
-    yield _inputs(report.inputs)
+    yield table(*input_cells(report.inputs), right=(1, 2))
     if report.parts:
         yield table(PARTS_HEADER, part_cells(report), right=(1, 2))
 
@@ -131,7 +132,7 @@ def _compare(report: CompareReport) -> Iterator[Part]:
     )
     header = compare_header(report)
     yield _section("In numbers", "", table(header, compare_cells(report), right=range(2, len(header) - 1)))
-    yield _inputs(report.inputs)
+    yield table(*input_cells(report.inputs), right=(1, 2))
     yield table(("environment", ""), list(report.environment.items()))
 
 
@@ -212,8 +213,3 @@ def _legend() -> Element:
 
 def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
-
-
-def _inputs(files: Sequence[InputFile]) -> Element:
-    rows = [(file.name, format_count(file.items), format_bytes(file.nbytes)) for file in files]
-    return table(("input", "items", "bytes"), rows, right=(1, 2))

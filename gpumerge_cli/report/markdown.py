@@ -12,6 +12,7 @@ from gpumerge_cli.report.merge_tables import (
     busy_header,
     clock_cells,
     facts,
+    input_cells,
     part_cells,
     summary,
 )
@@ -26,7 +27,7 @@ from gpumerge_cli.report.tables import (
 )
 from gpumerge_cli.results.compared import BenchReport, CompareReport, Report
 from gpumerge_cli.results.run import MergeReport
-from gpumerge_cli.units import format_bytes, format_count, format_counted, visible
+from gpumerge_cli.units import format_count, format_counted, visible
 
 
 def render(report: Report) -> str:
@@ -41,7 +42,7 @@ def _merge(report: MergeReport) -> str:
     lines += [*_table(CLOCK_HEADER, clock_cells(report), right=range(1, 5)), ""]
     lines += _table(busy_header(report), busy_cells(report), right=range(1, 5))
     lines += ["", *_listed([*facts(report), *origin_rows(report)])]
-    lines += ["", *_table(("input", "items", "bytes"), _inputs(report), right=(1, 2))]
+    lines += ["", *_table(*input_cells(report.inputs), right=(1, 2))]
     if report.parts:
         lines += ["", *_table(PARTS_HEADER, part_cells(report), right=(1, 2))]
     return "\n".join(lines) + "\n"
@@ -60,7 +61,7 @@ def _compare(report: CompareReport) -> str:
         "",
         *(f"- {_escape(note)}" for note in compare_notes(report)),
         "",
-        *_table(("input", "items", "bytes"), _inputs(report), right=(1, 2)),
+        *_table(*input_cells(report.inputs), right=(1, 2)),
         "",
         *_listed([*report.environment.items(), *origin_rows(report)]),
     ]
@@ -96,10 +97,6 @@ def _bench(report: BenchReport) -> str:
 
 def _listed(rows: Iterable[tuple[str, str]]) -> list[str]:
     return [f"- {_escape(name)}: {_escape(value)}" for name, value in rows]
-
-
-def _inputs(report: MergeReport | CompareReport) -> list[tuple[str, ...]]:
-    return [(file.name, format_count(file.items), format_bytes(file.nbytes)) for file in report.inputs]
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int]) -> list[str]:

@@ -6,8 +6,10 @@ which is added up over all of them and so may be more than the clock's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpumerge_cli.measure import COMPILE
-from gpumerge_cli.results.run import AHEAD, MergeReport
+from gpumerge_cli.results.run import AHEAD, InputFile, MergeReport
 from gpumerge_cli.units import format_bytes, format_count, format_counted, format_seconds, format_throughput, visible
 
 _MEANINGS = {
@@ -45,6 +47,8 @@ _BOUNDS = {
     "compress": "compression",
     "write": "writing",
 }
+_MOST_TIMES = 16
+"""Inputs."""
 
 
 def stage_name(stage: str) -> str:
@@ -206,6 +210,24 @@ def idle_share(report: MergeReport, name: str) -> float:
             at_work += min(one.stop - start, one.seconds) if one.spans > 1 else one.stop - start
             reached = one.stop
     return min(1.0, max(0.0, 1 - at_work / report.busy))
+
+
+def input_cells(files: Sequence[InputFile]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The names of the columns, and a row for each input; with its first time if the order is one of times."""
+    header: tuple[str, ...] = ("input", "items", "bytes")
+    rows: list[tuple[str, ...]] = [(one.name, format_count(one.items), format_bytes(one.nbytes)) for one in files]
+    if any(one.first_time for one in files):
+        header = (*header, "first time")
+        rows = [(*row, one.first_time) for row, one in zip(rows, files, strict=True)]
+    return header, rows
+
+
+def first_times(files: Sequence[InputFile]) -> list[tuple[str, str]]:
+    """The first inputs and how their first times were read; none if the order is not one of times."""
+    if not any(one.first_time for one in files):
+        return []
+    rows = [(one.name, one.first_time or "no time in its first lines") for one in files[:_MOST_TIMES]]
+    return rows + [("", f"and {len(files) - _MOST_TIMES} further inputs")] * (len(files) > _MOST_TIMES)
 
 
 PARTS_HEADER = ("part", "items", "bytes")

@@ -15,6 +15,7 @@ from gpumerge_cli.report.merge_tables import (
     busy_header,
     clock_cells,
     facts,
+    first_times,
     summary,
 )
 from gpumerge_cli.report.notes import bench_notes, compare_notes
@@ -60,17 +61,26 @@ def show_report(report: Report, console: Console | None = None) -> None:
 def _show_merge(report: MergeReport, console: Console) -> None:
     console.print(Text(summary(report)))
     console.print()
+    times = first_times(report.inputs)
+    if times:
+        console.print(_pairs(times, folded=True))
+        console.print()
     clock, busy = (CLOCK_HEADER, clock_cells(report)), (busy_header(report), busy_cells(report))
     widths = [max(map(len, column)) for column in zip(clock[0], *clock[1], busy[0], *busy[1], strict=True)]
     for header, rows in (clock, busy):
         console.print(_stage_table(header, rows, widths))
         console.print()
+    console.print(_pairs(facts(report)))
+
+
+def _pairs(rows: list[tuple[str, str]], *, folded: bool = False) -> Table:
+    """Names with a text beside each. folded: whether long names are folded."""
     about = Table.grid(padding=(0, 2))
-    about.add_column(no_wrap=True)
+    about.add_column(no_wrap=not folded, overflow="fold")
     about.add_column(overflow="fold")
-    for name, value in facts(report):
-        about.add_row(Text(f" {name}"), Text(visible(value)), style="bold" if name == "bounded by" else "")
-    console.print(about)
+    for name, value in rows:
+        about.add_row(Text(f" {visible(name)}"), Text(visible(value)), style="bold" if name == "bounded by" else "")
+    return about
 
 
 def _stage_table(header: TableRow, rows: list[TableRow], widths: list[int]) -> Table:

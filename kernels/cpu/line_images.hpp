@@ -125,17 +125,46 @@ struct Images {
         return order.keys == 1 && order.key(0).kind == KIND_numeric && !(order.key(0).flags & (CLASSED | SEPARATED));
     }
 
-    KeyedSurvey survey_by_kind(const LineOrder& order, Word* following) const
+    // Whether the only key is of this typed kind, and no text of it is a null by its name.
+    static bool is_one_value(const LineOrder& order, KeyKind kind)
     {
-        if (order.flags & NUMERIC) return survey_keys<NumberWords<false>>(following);
-        if (is_one_number(order)) return survey_keys<NumberWords<true>>(following);
+        return order.keys == 1 && order.key(0).kind == kind && (order.key(0).flags & (CLASSED | NAMED_NULLS)) == CLASSED;
+    }
+
+    // Calls call(words) with a null pointer to the kind of words that are made fastest for the order.
+    template <typename Call>
+    static auto by_kind(const LineOrder& order, Call call)
+    {
+        if (order.flags & NUMERIC) return call(static_cast<NumberWords<false>*>(nullptr));
+        if (is_one_number(order)) return call(static_cast<NumberWords<true>*>(nullptr));
+#if HAS_VECTORS
+        if (is_one_value(order, KIND_hex)) return by_place<kind_hex>(order, call);
+        if (is_one_value(order, KIND_size)) return by_place<kind_size>(order, call);
+        if (is_one_value(order, KIND_address)) return by_place<kind_address>(order, call);
+#endif
 #if defined(__SSE4_1__)
         bool texts = true;
         for (long long number = 0; number < order.keys; ++number)
             texts &= order.key(number).kind == KIND_bytes && !(order.key(number).flags & (DICTIONARY | PRINTABLE | CLASSED));
-        if (texts) return survey_keys<TextWords>(following);
+        if (texts) return call(static_cast<TextWords*>(nullptr));
 #endif
-        return survey_keys<KeyWords>(following);
+        return call(static_cast<KeyWords*>(nullptr));
+    }
+
+#if HAS_VECTORS
+    template <typename Kind, typename Call>
+    static auto by_place(const LineOrder& order, Call call)
+    {
+        const Key& key = order.key(0);
+        const bool whole = key.start_field == 0 && key.start_char == 0 && key.end_field < 0 && !(key.flags & SKIP_START);
+        if (whole && order.separator < QUOTED) return call(static_cast<ValueWords<Kind, false>*>(nullptr));
+        return call(static_cast<ValueWords<Kind, true>*>(nullptr));
+    }
+#endif
+
+    KeyedSurvey survey_by_kind(const LineOrder& order, Word* following) const
+    {
+        return by_kind(order, [&](auto* words) { return survey_keys<std::remove_pointer_t<decltype(words)>>(following); });
     }
 
     // Makes the first two words of a line's images. The images of its keys take key_bits of them.
@@ -147,7 +176,11 @@ struct Images {
         KeyWords() = default;
         __attribute__((always_inline)) KeyWords(const LineOrder& order, Text line)
         {
-            const Prefix prefix = key_prefix(order, line);
+            take(key_prefix(order, line));
+        }
+
+        __attribute__((always_inline)) void take(const Prefix& prefix)
+        {
             words[0] = in_register(static_cast<Word>(prefix.bits >> 64));
             words[1] = in_register(static_cast<Word>(prefix.bits));
             key_bits = 128 - prefix.rest;
@@ -227,6 +260,29 @@ struct Images {
 
         static void add(Differences& differences, Word word) { IN_FIELDS ? differences.add(word) : differences.add_number(word); }
     };
+
+#if HAS_VECTORS
+    // As KeyWords, for lines whose only key is a value of a typed kind. IN_FIELDS: it lies in a field; else it is the line.
+    template <typename Kind, bool IN_FIELDS>
+    struct ValueWords : KeyWords {
+        __attribute__((always_inline)) ValueWords(const LineOrder& order, Text line)
+        {
+            const Key& key = order.key(0);
+            KeyImage image;
+            if (!Kind::exact_image(IN_FIELDS ? FieldMarks(order, line).part(key) : line, image)) [[unlikely]] {
+                KeyWords::operator=(KeyWords(order, line));
+                return;
+            }
+            Prefix prefix;
+            prefix.put_class(place_of_class(key, VALUE_KEY));
+            prefix.put_key<Kind::BITS>(image, key.flags & KEY_REVERSE);
+            prefix.put_line(order, line);
+            take(prefix);
+        }
+
+        static void add(Differences& differences, Word word) { differences.add_number(word); }
+    };
+#endif
 
     // Puts the words into the rows' prefixes and into `following`.
     template <typename Words>

@@ -201,6 +201,17 @@ inline int leading_digits(__m128i bytes)
     return __builtin_ctz(~static_cast<unsigned>(_mm_movemask_epi8(digits)));
 }
 
+// 16 digits: the first `count` of the bytes, and zeros behind them.
+inline Word sixteen_digits(__m128i bytes, int count)
+{
+    bytes = _mm_and_si128(bytes, first_bytes(count));
+    const __m128i pairs = _mm_maddubs_epi16(bytes, _mm_set1_epi16(1 << 8 | 10));
+    const __m128i fours = _mm_madd_epi16(pairs, _mm_set1_epi32(1 << 16 | 100));
+    const __m128i eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours), _mm_set1_epi32(1 << 16 | 10000));
+    const Word both = static_cast<Word>(_mm_cvtsi128_si64(eights));
+    return (both & 0xffffffff) * 100000000 + (both >> 32);
+}
+
 inline ShortNumber short_number(Place at, Place stop)
 {
     const bool negative = *at == '-';
@@ -215,12 +226,7 @@ inline ShortNumber short_number(Place at, Place stop)
         count = leading_digits(bytes);
     }
     if (whole == 0 || *at == '0' || count == 16 || at + count + point > stop) return {false, 0, 0};
-    bytes = _mm_and_si128(bytes, first_bytes(count));
-    const __m128i pairs = _mm_maddubs_epi16(bytes, _mm_set1_epi16(1 << 8 | 10));
-    const __m128i fours = _mm_madd_epi16(pairs, _mm_set1_epi32(1 << 16 | 100));
-    const __m128i eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours), _mm_set1_epi32(1 << 16 | 10000));
-    const Word both = static_cast<Word>(_mm_cvtsi128_si64(eights));
-    return {negative, whole, (both & 0xffffffff) * 100000000 + (both >> 32)};
+    return {negative, whole, sixteen_digits(bytes, count)};
 }
 
 #else

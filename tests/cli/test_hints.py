@@ -242,7 +242,6 @@ LOG = b'10.0.0.%d - - [30/Sep/2025:10:00:%02d +0000] "GET /"\n'
 @pytest.mark.parametrize(
     "lines",
     [
-        [LOG % (20 - n, n) for n in range(12)],
         [b"1700000000.%d\n" % n for n in (5, 25, 9, 11, 3, 4, 6, 7, 8, 12)],
         [b"9,5\n", b"10,3\n", b"10,25\n"],
         [b"t=9.5\n", b"t=10.3\n"],
@@ -311,9 +310,17 @@ def test_a_mark_must_go_before_a_file_is_sorted(tmp_path: Path, capfd: pytest.Ca
     assert "remove its byte order mark" in _told(capfd, tmp_path, files)
 
 
-def test_no_version_order_for_timestamps(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    files = {"a.log": b"2024-01-01T00:00:01Z a\n2024-01-01T00:00:01.5Z b\n", "b.log": b"2024-01-01T00:00:01.25Z x\n"}
-    assert " add " not in _told(capfd, tmp_path, files)
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a.log": b"2024-01-01T00:00:01Z a\n2024-01-01T00:00:01.5Z b\n", "b.log": b"2024-01-01T00:00:01.25Z x\n"},
+        {"a.log": b"".join(LOG % (20 - n, n) for n in range(12))},
+    ],
+)
+def test_times_and_no_other_order_are_proposed_for_timestamps(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], files: dict[str, bytes]
+) -> None:
+    assert _told(capfd, tmp_path, files).endswith("; the file is in the order of its times: add --time\n")
 
 
 def test_an_order_that_another_input_lacks_is_not_proposed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

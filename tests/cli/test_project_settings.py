@@ -21,12 +21,13 @@ OF_PROJECTS = """
     ignore-leading-blanks ignore-nonprinting invalid items-per-thread json kernel key key-1 key-2 key-offset key-size
     last-resort memory month-sort null-values nulls numeric-sort output-delimiter progress quiet random-sort
     random-source rank record-size reverse rounds sort stable temporary-directory thousands threads tile-load tile-size
-    total traceback transfer verbose version-sort without-both without-first without-second zero-terminated
+    time-format total traceback transfer verbose version-sort without-both without-first without-second year
+    zero-terminated zone
 """
 NOT_OF_PROJECTS = """
     check cluster cluster-wait compare compress-program config count distinct dry-run dtypes figures
     files0-from fsync header items joblog jobs keep-going kernels measure only-unpaired order-list output plan quick
-    render repeat report resume resume-failed runs seed shape shapes sizes sorted type unique unpaired
+    render repeat report resume resume-failed runs seed shape shapes sizes sorted time type unique unpaired
 """
 
 

@@ -149,6 +149,7 @@ def test_whole_lines(kind: str, chance: Random) -> None:
 def test_an_invalid_value_is_named(kind: str, chance: Random, capfd: pytest.CaptureFixture[str]) -> None:
     """It may lie anywhere in a sorted file, even where another key decides, and in every command."""
     word = next(word for word, name in KINDS.items() if name == kind)
+    fault = "has no time in it" if kind == "log_time" else "is no "
     for words in (["-t,", "-k1,1", f"-k2,2:{word}"], ["-t,", f"-k2,2:{word},r"]):
         words += listing(kind)
         lines, at = with_one_fault(kind, chance, first=words[1] != "-k1,1")
@@ -168,7 +169,7 @@ def test_an_invalid_value_is_named(kind: str, chance: Random, capfd: pytest.Capt
             made = [] if command == "check" else ["none", "-o", "out"]
             assert invoke([*command.split(), *words, "bad", *made]) == 2
             said = capfd.readouterr().err
-            assert said.startswith(f"gpumerge: bad:{at + 1}: {bad.decode(errors='replace')!r} is no "), said
+            assert said.startswith(f"gpumerge: bad:{at + 1}: {bad.decode(errors='replace')!r} {fault}"), said
             assert f", by -k 2,2:{word}" in said
             assert "add --invalid last" in said
             assert not os.path.exists("out")
@@ -238,16 +239,23 @@ def test_nulls_of_other_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert found.splitlines()[1:] == [rows[int(number) - 1] for number in wanted], words
 
 
+@pytest.mark.parametrize("letter", ["n", "g"])
 @pytest.mark.parametrize(("thousands", "decimal"), [(",", "."), (".", ","), ("'", "."), (" ", ","), ("", ",")])
 @pytest.mark.usefixtures("small_chunks")
-def test_numbers_with_separators(thousands: str, decimal: str, chance: Random) -> None:
-    """They compare as Python's decimals do."""
+def test_numbers_with_separators(thousands: str, decimal: str, letter: str, chance: Random) -> None:
+    """They compare as Python's decimals do, and by g also as its floats and hexadecimal numbers do."""
     own = {",": thousands, ".": decimal}
-    values = [Decimal(chance.randrange(-(10**7), 10**7)) / chance.choice([1, 10, 1000]) for _ in range(400)]
-    rows = [
-        (value, "".join(own.get(byte, byte) for byte in f"{value:{',' if thousands else ''}f}")) for value in values
+    most = [10**7, 10**7, 10**24]
+    values = [
+        Decimal(chance.randrange(-(limit := chance.choice(most)), limit)) / chance.choice([1, 10, 1000])
+        for _ in range(400)
     ]
-    options = ["--field", "v:n", "--decimal", decimal, *["--thousands", thousands] * bool(thousands)]
+    forms = [f"{',' if thousands else ''}f", *["E", "e"] * (letter == "g")]
+    rows = [(value, "".join(own.get(byte, byte) for byte in f"{value:{chance.choice(forms)}}")) for value in values]
+    if letter == "g":
+        rows += [(Decimal(places) / 16, f"0x{places // 16:x}{decimal}{places % 16:X}") for places in range(0, 900, 37)]
+        rows += [(Decimal(f"{sign}inf"), f"{sign}inf{decimal}0") for sign in ("", "-")]
+    options = ["--field", f"v:{letter}", "--decimal", decimal, *["--thousands", thousands] * bool(thousands)]
     write("a.csv", [b"v,at", *(f'"{text}",{at}'.encode() for at, (_, text) in enumerate(rows))])
     ranks = sorted(range(len(rows)), key=lambda at: rows[at][0])
     found = run("sort", "-s", *options, "a.csv")
@@ -260,9 +268,22 @@ def test_numbers_with_separators(thousands: str, decimal: str, chance: Random) -
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["-k", "2,2:hexx"], "-k 2,2:hexx: there is no kind of key 'hexx'; use "),
-        (["-k", "2n,2:hex"], "hex and n on one key are incompatible; give a key one way to compare"),
-        (["--csv", "-k", "a:nhex"], "-k a:nhex: there is no kind of key 'nhex'; use "),
+        (["-k", "2,2:hexx"], "-k 2,2:hexx: there is no kind of key 'hexx'; did you mean hex? use address, "),
+        (["-k", "2:Size,r"], "-k 2:Size,r: there is no kind of key 'Size'; did you mean size? use "),
+        (["-k", "2:zzz"], "-k 2:zzz: there is no kind of key 'zzz'; use address, "),
+        (["-k", "2:numeric"], "-k 2:numeric: there is no kind of key 'numeric'; write its letter, n"),
+        (["-k", "2n,2:hex"], "-k 2n,2:hex: n and hex are incompatible; give a key one way to compare"),
+        (["-k", "1:hex:size"], "-k 1:hex:size: hex and size are incompatible; give a key one way to compare"),
+        (["-k", "1:hex,n"], "-k 1:hex,n: hex and n are incompatible; give a key one way to compare"),
+        (["-k", "1:hex:r"], "-k 1:hex:r: invalid key; write 1:hex,r"),
+        (["-k", "1:hex,"], "-k 1:hex,: invalid key options 'hex,'; write hex, or hex,r to reverse it"),
+        (["-k", "1:hex,r,r"], "-k 1:hex,r,r: invalid key; write 1:hex,r"),
+        (["-n", "--sort=hex"], "--sort=hex and -n are incompatible; give a key one way to compare"),
+        (["--field", "a:hex,size"], "--field a:hex,size: hex and size are incompatible; give a key one way to "),
+        (["--field", "a:hex:size"], "--field a:hex:size: hex and size are incompatible; give a key one way to "),
+        (["--field", "a:nn:hex"], "--field a:nn:hex: nn and hex are incompatible; give a key one way to compare"),
+        (["--field", "a:hx"], "--field a:hx: there is no kind of key 'hx'; did you mean hex? use "),
+        (["--csv", "-k", "a:nhex"], "-k a:nhex: there is no kind of key 'nhex'; did you mean hex? use "),
         (["--nulls", "last"], "--nulls needs a key of lines; name one by -k or --field"),
         (["-k1n", "--invalid", "last"], "--invalid: no key is of a kind whose values can be invalid; those are "),
         (["--sort=hexadecimal"], "--sort: invalid value 'hexadecimal'"),
@@ -270,12 +291,12 @@ def test_numbers_with_separators(thousands: str, decimal: str, chance: Random) -
             ["-k1n", "--thousands", "."],
             "--thousands and the fraction have the same separator '.'; name another one by ",
         ),
-        (["-k1g", "--decimal", ","], "--decimal: g reads no separators; compare by n or h"),
-        (["-k1", "--thousands", ","], "--thousands: no key is a number; compare by n or h"),
+        (["-k1", "--thousands", ","], "--thousands: no key is a number; compare by n, h or g"),
         (
             ["-k1n", "--thousands", "12"],
-            "--thousands: invalid separator '12'; name one byte that is no digit, as , or .",
+            "--thousands: invalid separator '12'; name one byte that is no digit, letter or sign, as , or .",
         ),
+        (["-k1g", "--decimal", "e"], "--decimal: invalid separator 'e'; name one byte that is no digit, "),
         (["--sort=hex", "--nulls", "middle"], "--nulls: invalid value 'middle'; use first, last"),
     ],
 )

@@ -441,4 +441,5 @@ def test_a_header_is_written_out_once() -> None:
     # The preprocessor leaves out the CPU's own code.
     assert {line for line in text.splitlines() if line.startswith('#include "')} <= {
         '#include "cpu/words.hpp"', '#include "cpu/lines.hpp"', '#include "cpu/field_marks.hpp"',
+        '#include "cpu/typed_words.hpp"',
     }  # fmt: skip

@@ -14,6 +14,7 @@ _KEYED = (*_ORDERED, "join")
 _STABLE = tuple(name for name in _ORDERED if name != "sort")
 
 _WITH_WORDS = sorted((kind for kind in KINDS if kind.word), key=lambda kind: kind.word)
+_KIND_OPTIONS = tuple(kind.option for kind in KINDS if kind.option)
 _SORT_WORDS = tuple(kind.word for kind in _WITH_WORDS)
 _SHOWN_WORDS = [f"{kind.word} (-{kind.letter})" if kind.letter else kind.word for kind in _WITH_WORDS]
 _KINDS = f"{', '.join(TYPED_WORDS[:-1])}{' or ' * (len(TYPED_WORDS) > 1)}{TYPED_WORDS[-1]}"
@@ -250,12 +251,12 @@ ORDER = (
     ),
     Option(
         "thousands", "Order", _KEYED,
-        "The byte between digits of numbers, for n and h: --thousands , reads 1,234.50.",
+        "The byte between digits of numbers, for n, h and g: --thousands , reads 1,234.50.",
         kind="text", placeholder="BYTE", project=True,
     ),
     Option(
         "decimal", "Order", _KEYED,
-        "The byte ahead of a number's fraction, for n and h: --decimal , reads 1234,50. A point by default.",
+        "The byte ahead of a number's fraction, for n, h and g: --decimal , reads 1234,50. A point by default.",
         kind="text", placeholder="BYTE", project=True,
     ),
     Option(
@@ -265,9 +266,15 @@ ORDER = (
     ),
     Option(
         "time", "Order", _ORDERED,
-        "Lines are in the order of the first time in them, whatever its form and that of other files: the same as "
-        "--sort log-time, and lines with equal times keep their order.",
-        not_with=(NotWith(("key", "field", "sort"), "{option} and {other} both say what is compared"),),
+        "Lines are in the order of the first time in each, as access logs, syslog, ISO 8601 and others write it; forms "
+        "may differ. The same as --sort log-time, but lines with equal times keep their order.",
+        not_with=(
+            NotWith(("key", "field", "sort", *_KIND_OPTIONS), "{option} and {other} both say what is compared"),
+            NotWith(
+                ("last-resort",), "{option} leaves lines with equal times in their order, and {other} does not",
+                "leave {other} out, or use --sort log-time in place of {option}",
+            ),
+        ),
     ),
     Option(
         "time-format", "Order", _KEYED,
@@ -281,8 +288,8 @@ ORDER = (
     ),
     Option(
         "year", "Order", _KEYED,
-        "The year of times without one, as in syslog. By default, the latest one that does not lie more than a day "
-        "behind the newest file.",
+        "The year of times without one, as in syslog. By default, the latest one in which they are not more than a day "
+        "later than the last change of the newest file.",
         kind="number", placeholder="YEAR", least=1, project=True,
     ),
     Option(
