@@ -14,6 +14,10 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.select import count_of_gpus
+from gpumerge_cli.cli.batch_jobs import commands as operations_of_jobs
+from gpumerge_cli.cli.options.commands import COMMAND_NAMES
+from gpumerge_cli.order.equals import SETS
+from gpumerge_cli.order.key_kinds import TYPED_WORDS
 from tests import needs
 from tests.shown import COLUMNS, Runner, matches, shown_in
 
@@ -412,3 +416,22 @@ def test_the_manual_leads_to_each_of_its_pages() -> None:
     linked = set(re.findall(r"\]\(([^)#]+\.md)", (MANUAL / "README.md").read_text()))
     pages = {str(page.relative_to(MANUAL)) for page in MANUAL.rglob("*.md")} - {"README.md"}
     assert pages <= linked
+
+
+def test_lists_written_by_hand_are_complete() -> None:
+    """Lists of commands, of sets and of kinds of keys, which no program makes."""
+    assert set(COMMAND_NAMES) <= _names(_line(ROOT / "README.md", "| [Commands]"))
+    operations = re.findall("[a-z]+", _line(MANUAL / "batches.md", "operation ="))
+    assert set(operations_of_jobs()) <= set(operations)
+    assert {f"gpumerge {name} A B" for name in SETS} <= _names((MANUAL / "sets.md").read_text())
+    assert set(SETS) <= _names((MANUAL / "python.md").read_text())
+    assert set(TYPED_WORDS) <= _names((MANUAL / "keys.md").read_text())
+
+
+def _line(document: Path, start: str) -> str:
+    return next(line for line in document.read_text().splitlines() if line.startswith(start))
+
+
+def _names(text: str) -> set[str]:
+    """What stands between backticks."""
+    return set(re.findall(r"`([^`\n]+)`", text))

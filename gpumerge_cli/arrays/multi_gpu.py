@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.call import CallOptions
+from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.options import check_aligned, check_out, flag, same_side
+from gpumerge_cli.arrays.options import check_aligned, check_backend, check_count, check_out, flag
 from gpumerge_cli.arrays.payload import contiguous
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.gpu import access as gpu
@@ -25,7 +25,7 @@ def in_shares(array: Any) -> bool:
 
 
 def sort_on_gpus(array: Any, devices: Sequence[int] | None, request: SortRequest, options: CallOptions) -> Any:
-    """See gpumerge_cli.sort, for an `array` in shares, or with `devices`. options: key, descending and out are read."""
+    """See gpumerge_cli.sort, for an `array` in shares, or with `devices`. options: without values."""
     options = options._replace(descending=flag("descending", options.descending))
     if in_shares(array):
         if devices is not None:
@@ -33,13 +33,10 @@ def sort_on_gpus(array: Any, devices: Sequence[int] | None, request: SortRequest
         return _of_shares([as_array(part) for part in array], request, options)
     if devices is None or not len(devices):
         raise UsageError("devices names no GPU", way_out="give their numbers, as in devices=[0, 1]")
-    given = as_array(array)
-    keys, out = ArrayKeys.of([given], options.key, options.descending), options.out
-    if out is not None:
-        check_out(out, keys.dtype, len(given), [given])
-    if not same_side([given]):
+    call = Call.of((array,), options)
+    (given,), keys, out = call.arrays, call.keys, options.out
+    if not call.on_device:
         return _of_host(given, keys, gpu.create(devices), request, out)
-    keys.check_for_gpu()
     home = int(given.device.id)
     if home not in devices:
         raise UsageError(
@@ -54,6 +51,8 @@ def _of_shares(given: Sequence[Any], request: SortRequest, options: CallOptions)
         raise UsageError("shares lie partly in host memory", way_out="move all of them to GPUs")
     keys, out = ArrayKeys.of(given, options.key, options.descending), options.out
     keys.check_for_gpu()
+    check_backend(options.backend, options.device)
+    check_count("threads", options.threads)
     if out is not None:
         if not isinstance(out, list | tuple) or len(out) != len(given):
             raise UsageError(f"out is not a list of {len(given)} arrays", way_out="give one for each share")

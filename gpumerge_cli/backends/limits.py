@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 
 MAX_GRID = 2**31 - 1
 """Blocks that CUDA allows in a grid's first dimension."""
-STATIC_SHARED = 2048
-"""Bytes of the kernels' own shared variables, rounded up."""
 _HOPPER = 90
 MAX_TILE = 1 << 24
 """The most items a tile that the CPU's library takes."""
@@ -30,7 +29,7 @@ class DeviceLimits:
     @property
     def dynamic_shared(self) -> int:
         """Bytes of shared memory that a block may have beside the kernels' own variables."""
-        return self.shared_memory - STATIC_SHARED
+        return self.shared_memory - kernel_size("STATIC_SHARED")
 
     @property
     def has_bulk_copies(self) -> bool:

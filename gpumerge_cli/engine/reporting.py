@@ -119,7 +119,9 @@ def _ceilings(backends: Sequence[str], items: str, workers: int) -> tuple[Ceilin
 
 def _finished(log: WorkerLog) -> WorkerReport:
     about = log.worker.launch_info()
-    return replace(log.report, device=about.device, kernel=about.kernel, launch=about.launch, hands=log.worker.threads)
+    return replace(
+        log.report, device=about.device, kernel=about.kernel, launch=about.launch, threads=log.worker.threads
+    )
 
 
 def _kinds(logs: Sequence[WorkerLog], expected: Mix | None) -> tuple[KindReport, ...]:

@@ -81,7 +81,7 @@ class WorkerReport:
     """The chunks that it did."""
     nbytes: int = 0
     """The bytes of the inputs in these chunks."""
-    hands: int = 1
+    threads: int = 1
     """The threads that worked for it."""
     busy: float = 0.0
     """Seconds during which its threads had a chunk, added up over the threads."""

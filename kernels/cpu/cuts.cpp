@@ -345,7 +345,7 @@ private:
     uint64_t drawn_ = 1;
 };
 
-void judge_cut(const OrderSpec& order, const SourceSpec* sources, const int64_t* positions, int64_t inputs)
+void check_cut(const OrderSpec& order, const SourceSpec* sources, const int64_t* positions, int64_t inputs)
 {
     Window window;
     Buffer key;
@@ -395,7 +395,7 @@ int64_t gm_bounds(const struct OrderSpec* order, const struct BoundSpec* spec, i
 int64_t gm_is_cut(const struct OrderSpec* order, const struct SourceSpec* sources, const int64_t* positions, int64_t inputs,
     struct Failure* failure)
 {
-    return stopped_by(failure, [&] { judge_cut(*order, sources, positions, inputs); });
+    return stopped_by(failure, [&] { check_cut(*order, sources, positions, inputs); });
 }
 
 int64_t gm_cut(const struct OrderSpec* order, const struct CutSpec* cut, int64_t* cuts, struct Failure* failure)

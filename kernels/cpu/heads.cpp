@@ -169,8 +169,8 @@ private:
     // Merges until there is something for the caller to do, which `result` says.
     void go_on(HeadsResult& result)
     {
-        if (handed_) filled_ = 0;
-        handed_ = false;
+        if (passed_on_) filled_ = 0;
+        passed_on_ = false;
         while (started_ < runs_.size()) {
             if (!advance(started_, result)) return;
             if (is_there_) insert(0, static_cast<int32_t>(started_));
@@ -184,7 +184,7 @@ private:
         }
         while (!order_.empty())
             if (!merge(result)) return;
-        if (settle(result) && filled_ > 0) hand_out(result);
+        if (settle(result) && filled_ > 0) pass_on(result);
     }
 
     Head head_of(Text line, size_t run)
@@ -310,7 +310,7 @@ private:
             return false;
         }
         if (nbytes > room_ / 2 || filled_ + nbytes > room_) {
-            hand_out(result);
+            pass_on(result);
             return false;
         }
         unsigned char* const out = out_.data() + filled_;
@@ -322,11 +322,11 @@ private:
         return true;
     }
 
-    void hand_out(HeadsResult& result)
+    void pass_on(HeadsResult& result)
     {
         result.at = out_.data();
         result.nbytes = filled_;
-        handed_ = true;
+        passed_on_ = true;
     }
 
     static constexpr int64_t LONG = 512;  // from this many bytes on, the library's memcpy is faster
@@ -345,7 +345,7 @@ private:
     Buffer out_;
     const int64_t room_;
     int64_t filled_ = 0;
-    bool handed_ = false;  // whether the caller has what lies in out_
+    bool passed_on_ = false;  // whether the caller has what lies in out_
     Head last_{};          // the line that went out last, in saved_ or in the room of last_run_
     int64_t last_run_ = -1, dropped_ = 0;
     int64_t fault_ = -1;  // the first run that gave a line with an invalid key

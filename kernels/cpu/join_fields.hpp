@@ -2,7 +2,7 @@
 #pragma once
 
 // text: a line without its terminator, and of CSV without the carriage return ahead of it. key: what compares. image: has the
-// order of keys, but keys of equal images may differ unless both images are `exact`. judge() tells the rest: `field`, the join
+// order of keys, but keys of equal images may differ unless both images are `exact`. find_field() finds the rest: `field`, the join
 // field as it stands, and whether the other fields can be copied as they lie.
 struct JoinLine {
     WideWord image = 0;
@@ -109,7 +109,7 @@ public:
         else found.key = marks.part(order_.key(0));
     }
 
-    void judge(JoinLine& line) const
+    void find_field(JoinLine& line) const
     {
         if (several_) return;
         line.field = as_it_stands(order_, line.text, line.key);
@@ -182,7 +182,7 @@ private:
 
     static void split_by_blanks(Text text, std::vector<Text>& fields)
     {
-        Place begin = nullptr, behind = text.start;  // of the field in hand, if there is one; behind the last blank
+        Place begin = nullptr, behind = text.start;  // of the current field, if there is one; behind the last blank
         Word blank_ahead = 1;                        // a line's start is as one behind a blank
         const auto edges = [&](Place block) {  // the first blank behind each field, and each field's first byte
             const Word blanks = blanks_at(block), found = blanks ^ (blanks << 1 | blank_ahead);

@@ -32,10 +32,10 @@ public:
     static Place begin_of(const JoinLine& line) { return line.text.start; }
     static bool is_at_fault(const JoinLine& line) { return line.fault; }
     void move(JoinLine& line, ptrdiff_t bytes, int64_t) const { line.move(bytes, !readers_[0].several()); }
-    void judge(int64_t input, JoinLine& line) const
+    void prepare(int64_t input, JoinLine& line) const
     {
         if (out.by_fields()) return;
-        readers_[input].judge(line);
+        readers_[input].find_field(line);
         const int64_t most = out.most(input);
         if (most > 0 && line.raw) line.raw = readers_[input].has_fields(line.text, most);
     }
@@ -105,7 +105,7 @@ private:
         unsigned char* const copy = copies_[input].reserve(static_cast<size_t>(text.size));
         if (text.size > 0) std::memcpy(copy, text.at, static_cast<size_t>(text.size));
         readers_[input].read({copy, copy + text.size}, line, made_[input]);
-        readers_[input].judge(line);
+        readers_[input].find_field(line);
         return text.at != nullptr;
     }
 

@@ -110,7 +110,7 @@ public:
         record.at += bytes;
     }
 
-    void judge(int64_t, JoinRecord&) const {}
+    void prepare(int64_t, JoinRecord&) const {}
     void put(const JoinRecord* a, const JoinRecord* b) { out.put(a, b); }
     bool hold(const std::vector<JoinRecord>&, int64_t) const { return true; }
     void begin_pairs(const JoinRecord&) const {}

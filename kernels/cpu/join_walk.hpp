@@ -26,7 +26,7 @@ public:
             side.there = false;
             side.tape.begin(spec_.sources[input], keys_, input, from, to, room_);
             step(input);
-            if (check && from > 0 && to > from) judge_border(input, from);
+            if (check && from > 0 && to > from) check_border(input, from);
         }
     }
 
@@ -65,17 +65,17 @@ private:
     // The items of one input's range, one after the other.
     struct Side {
         Tape tape;
-        Item items[2];    // the item in hand, and the one ahead of it
-        Buffer made[2];   // their keys, if these are made
-        size_t in_hand = 0;  // which of the two
+        Item items[2];       // the current item, and the one ahead of it
+        Buffer made[2];      // their keys, if these are made
+        size_t current = 0;  // which of the two
         bool there = false;  // whether there is one
         bool same = false;   // whether its key equals that of the item ahead of it
         int64_t taken = 0;
 
-        Item& item() { return items[in_hand]; }
+        Item& item() { return items[current]; }
     };
 
-    // Takes the next item of a side in hand, if there is one.
+    // Makes the next item of a side the current one, if there is one.
     __attribute__((always_inline)) void take(int64_t input, Side& side)
     {
         const bool was_there = side.there;
@@ -86,18 +86,18 @@ private:
         const unsigned char* const begin = side.tape.next;
         side.tape.next = end;
         ++side.taken;
-        side.in_hand ^= 1;
-        kind_.read(input, begin, end, side.item(), side.made[side.in_hand]);
+        side.current ^= 1;
+        kind_.read(input, begin, end, side.item(), side.made[side.current]);
         if (kind_.is_at_fault(side.item())) [[unlikely]] throw Fault{DISORDER, {0, input, side.tape.place_of(begin)}};
     }
 
-    // Takes the next item of an input in hand. Throws Fault if it goes before the one that was in hand.
+    // Makes the next item of an input the current one. Throws Fault if it goes before the last one.
     __attribute__((always_inline)) void step(int64_t input)
     {
         Side& side = sides_[input];
         const bool was_there = side.there;
         take(input, side);
-        const int order = was_there && side.there ? kind_.compare(side.item(), side.items[side.in_hand ^ 1]) : 1;
+        const int order = was_there && side.there ? kind_.compare(side.item(), side.items[side.current ^ 1]) : 1;
         side.same = order == 0;
         if (order < 0 && check_) throw Fault{DISORDER, {0, input, side.tape.place_of(kind_.begin_of(side.item()))}};
     }
@@ -121,14 +121,14 @@ private:
         return end == nullptr ? tape.stop() : end;
     }
 
-    void judge_border(int64_t input, int64_t from)
+    void check_border(int64_t input, int64_t from)
     {
         Items items(spec_.sources[input], keys_, input, window_);
         const Bytes first = items.read_key(from, border_);
         if (items.compare(items.start_before(from), first) > 0) throw Fault{DISORDER, {0, input, from}};
     }
 
-    // Goes on with the items in hand: puts out one without a partner, or finds a group. False if no item is left.
+    // Goes on with the current items: puts out one without a partner, or finds a group. False if no item is left.
     bool walk()
     {
         Side &a = sides_[0], &b = sides_[1];
@@ -147,10 +147,10 @@ private:
             }
         }
         if (order < 0) {
-            if (spec_.shows & JOIN_ONLY_A) kind_.put(judged(0), nullptr);
+            if (spec_.shows & JOIN_ONLY_A) kind_.put(prepared(0), nullptr);
             step(0);
         } else if (order > 0) {
-            if (spec_.shows & JOIN_ONLY_B) kind_.put(nullptr, judged(1));
+            if (spec_.shows & JOIN_ONLY_B) kind_.put(nullptr, prepared(1));
             step(1);
         } else {
             gather();
@@ -158,13 +158,13 @@ private:
         return true;
     }
 
-    const Item* judged(int64_t input)
+    const Item* prepared(int64_t input)
     {
-        kind_.judge(input, sides_[input].item());
+        kind_.prepare(input, sides_[input].item());
         return &sides_[input].item();
     }
 
-    // Begins with the group of the items in hand: goes to its end in B, and holds B's items if they are needed.
+    // Begins with the group of the current items: goes to its end in B, and holds B's items if they are needed.
     void gather()
     {
         Side& b = sides_[1];
@@ -174,7 +174,7 @@ private:
         const int64_t from = b.tape.place_of(kind_.begin_of(b.item()));
         do {
             if (holding_) {
-                b_items_.push_back(*judged(1));
+                b_items_.push_back(*prepared(1));
                 if (static_cast<int64_t>(b_items_.size() * sizeof(Item)) > room_) give_up();
             }
             step(1);
@@ -196,17 +196,17 @@ private:
         b_items_.clear();
     }
 
-    // Begins with the pairs of A's item in hand.
+    // Begins with the pairs of A's current item.
     void begin_row()
     {
-        kind_.judge(0, sides_[0].item());
+        kind_.prepare(0, sides_[0].item());
         next_b_ = 0;
         if (!far_) return;
         again_.there = false;
         again_.tape.begin(spec_.sources[1], keys_, 1, group_[0], group_[1], room_);
     }
 
-    // Goes on with the group: puts out what A's item in hand makes, and takes the next one.
+    // Goes on with the group: puts out what A's current item makes, and takes the next one.
     void put_group(int64_t most)
     {
         Side& a = sides_[0];
@@ -220,7 +220,7 @@ private:
         if (in_group_) begin_row();
     }
 
-    // Whether all pairs of A's item in hand are out.
+    // Whether all pairs of A's current item are out.
     bool put_pairs(int64_t most)
     {
         kind_.begin_pairs(sides_[0].item());
@@ -234,7 +234,7 @@ private:
         while (kind_.out.bytes() < most) {
             take(1, again_);
             if (!again_.there) return true;
-            kind_.judge(1, again_.item());
+            kind_.prepare(1, again_.item());
             kind_.put(&sides_[0].item(), &again_.item());
         }
         return false;
@@ -257,12 +257,12 @@ private:
     Side sides_[2];
     Window window_;
     Buffer border_;
-    // The group in hand, which A's item in hand is of.
+    // The current group, which A's current item is of.
     bool in_group_ = false;
     bool holding_ = false;         // whether B's items are being gathered
     bool far_ = false;             // whether they were too large for that, and lie at group_ in the source
     std::vector<Item> b_items_;
-    size_t next_b_ = 0;            // the next partner of A's item in hand
+    size_t next_b_ = 0;            // the next partner of A's current item
     int64_t group_[2] = {0, 0};
     Side again_;                   // reads them again
 };

@@ -149,6 +149,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
     __shared__ Staged staged;
     __shared__ Arrival of_keys, of_values;
     __shared__ int values[RUNS];
+    static_assert(sizeof(Ends) + sizeof(Staged) + 2 * sizeof(Arrival) + sizeof(values) <= STATIC_SHARED);
     const Lines lines{text, starts};
     const long long first = static_cast<long long>(blockIdx.x) * TILE;
     const long long* low = cuts + static_cast<long long>(blockIdx.x) * RUNS;

@@ -77,6 +77,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
     __shared__ Ends ends;
     __shared__ Staged staged;
     __shared__ Arrival arrival;
+    static_assert(sizeof(Ends) + sizeof(Staged) + sizeof(Arrival) <= STATIC_SHARED);
     const Lines lines{text, starts};
     const unsigned tiles = static_cast<unsigned>((source.largest() + TILE - 1) / TILE);
     const long long group = source.group_here(tiles);

@@ -12,6 +12,7 @@ constexpr int GROUP_WORDS = 2;  // that the tiles of a warp share: see lookback.
 constexpr int JOINED_RUNS = 240;  // of a launch of join_runs.cu: 3,840 bytes of arguments; drivers take 4,096
 constexpr int JOINED_STRETCH = 32768;  // bytes that a block of join_runs.cu copies
 constexpr int BYTES_PER_THREAD = 16;  // of text, in rows.cu and text.cu
+constexpr int STATIC_SHARED = 2048;  // of the variables that a kernel has beside dynamic shared memory, or more
 constexpr int SUMMED = 16;  // numbers that a thread of text.cu adds up
 
 // Threads of a block.

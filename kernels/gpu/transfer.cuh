@@ -107,11 +107,11 @@ __device__ __forceinline__ void bulk_store(void* to, const void* from, int bytes
 
 #else
 
-constexpr unsigned long long TO_BE_SAID = 1ull << 40;
+constexpr unsigned long long UNANNOUNCED = 1ull << 40;
 
 inline void prepare(Arrival* arrival)
 {
-    __atomic_store_n(&arrival->state, TO_BE_SAID, __ATOMIC_RELEASE);
+    __atomic_store_n(&arrival->state, UNANNOUNCED, __ATOMIC_RELEASE);
 }
 
 inline void announce(Arrival* arrival, int bytes)

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -213,6 +214,10 @@ def test_devices_that_make_no_sense_are_refused() -> None:
         gpumerge_cli.sort(np.zeros(3), devices=[])
     with pytest.raises(UsageError, match="several GPUs sort keys alone"):
         gpumerge_cli.sort(np.zeros(3), devices=[0], values=np.zeros(3))
+    wrong: list[dict[str, Any]] = [{"backend": "fast"}, {"threads": -4}, {"device": "x"}]
+    for options in wrong:
+        with pytest.raises(UsageError, match=f"{next(iter(options))}="):
+            gpumerge_cli.sort(np.zeros(3), devices=[0], **options)
 
 
 def test_the_drivers_start_needs_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -255,7 +255,7 @@ def test_more_seconds_of_writing_than_the_run_took_add_up() -> None:
     assert bound_text(bounded(report)) == "writing, 47% of the time of 3 workers"
     alone = replace(report, workers=1)
     assert busy_header(alone)[0] == "busy, one worker"
-    # More hands than workers were at it: there is no sum.
+    # More threads than workers were at it: there is no sum.
     assert [row[0] for row in busy_cells(alone)] == ["read inputs", "merge kernel", "write output"]
 
 

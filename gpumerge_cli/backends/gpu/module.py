@@ -8,7 +8,8 @@ from typing import Any
 from gpumerge_cli.backends.gpu.compiled import begin_compiling, kernel
 from gpumerge_cli.backends.gpu.launching import Launch, launch
 from gpumerge_cli.backends.gpu.source import comparison_macros, compiler_options, row_macros, text_macros
-from gpumerge_cli.backends.limits import STATIC_SHARED, DeviceLimits
+from gpumerge_cli.backends.kernel_sizes import kernel_size
+from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.order.base import Macros
 from gpumerge_cli.order.kinds import Order
 
@@ -51,7 +52,7 @@ class Kernels:
             file = file or f"{name}.cu"
             macros = (*self._macros.get(file, self._comparing), *macros)
             begin_compiling(file, compiler_options(macros), self.limits.capability)
-            largest = self.limits.shared_memory if shared + STATIC_SHARED > _USUAL_SHARED_MEMORY else 0
+            largest = self.limits.shared_memory if shared + kernel_size("STATIC_SHARED") > _USUAL_SHARED_MEMORY else 0
             find = partial(_function, self._device, file, name, macros, largest)
             found = self._ready[kind] = launch(find, threads, shared)
         return found

@@ -46,11 +46,6 @@ def dtype_of(suffix: str) -> str:
     return "" if one is None else one.suffixes[suffix]
 
 
-def is_known(suffix: str) -> bool:
-    """True if a suffix names a format."""
-    return format_of_suffix(suffix) is not None
-
-
 def holds_lines(name: str) -> bool:
     """True if the items of the format of that name are lines of text."""
     return FORMATS[name].holds == "lines"
