@@ -318,7 +318,8 @@ def test_a_list_of_numbers_is_one_array() -> None:
 def test_integers_in_lists_are_never_rounded(given: Any) -> None:
     """NumPy makes float64 of them."""
     said = (
-        "^float64, the dtype of a (list|tuple) of such numbers, does not hold all of its integers; give a NumPy array"
+        "^(values: )?float64, the dtype of a (list|tuple) of such numbers, does not hold all of its integers; "
+        "give a NumPy array"
     )
     for call in (
         lambda: gpumerge_cli.sort(given),
@@ -335,3 +336,11 @@ def test_numbers_that_floats_hold_stay_beside_integers() -> None:
         assert gpumerge_cli.sort(given).tolist()[:1] == [min(given)]
     assert gpumerge_cli.sort([2**63 + 1, 2**63]).tolist() == [2**63, 2**63 + 1]
     assert gpumerge_cli.sort([float("nan")] * 2).size == 2
+
+
+@pytest.mark.parametrize(("values", "got"), [("xy", "str"), ({"a": [1, 2]}, "dict"), (5, "int")])
+def test_values_that_are_no_array_are_named(values: Any, got: str) -> None:
+    with pytest.raises(UsageError, match=f"^values: expected an array, got {got}; give a list, "):
+        gpumerge_cli.sort([2, 1], values=values)
+    with pytest.raises(UsageError, match=f"^values: expected an array, got {got}; give a list, "):
+        gpumerge_cli.merge([2], [1], values=[values, [1]])
