@@ -102,7 +102,7 @@ def test_lists_of_values_take_a_common_dtype(values: Any, dtype: str) -> None:
     ("given", "said"),
     [
         ([None, 1], r"an array of objects \(NoneType, int\) cannot be keys; use numbers, bool, datetime64"),
-        ([2**70], r"an array of objects \(int\) cannot be keys; use numbers"),
+        ([2**70], r"integers of more than 64 bits cannot be keys; use those from -2\*\*63 to 2\*\*64 - 1"),
         ([{}], r"an array of objects \(dict\) cannot be keys"),
         ([[1], [2, 3]], "the items of a list have different shapes; give a list of numbers for each array"),
         ([[1], [2]], "an array has 2 dimensions; merge 1-D arrays"),
@@ -344,3 +344,12 @@ def test_values_that_are_no_array_are_named(values: Any, got: str) -> None:
         gpumerge_cli.sort([2, 1], values=values)
     with pytest.raises(UsageError, match=f"^values: expected an array, got {got}; give a list, "):
         gpumerge_cli.merge([2], [1], values=[values, [1]])
+
+
+@pytest.mark.parametrize("items", [[2, 1], [2.5, 1], [True, 1]])
+def test_the_way_out_for_numbers_that_are_objects(items: list[Any]) -> None:
+    keys = np.array(items, object)
+    with pytest.raises(UsageError, match=r"^arrays of objects cannot be keys; convert them, ") as caught:
+        gpumerge_cli.sort(keys)
+    converted = eval(caught.value.way_out.removeprefix("convert them, "), {"numpy": np, "keys": keys})
+    assert gpumerge_cli.sort(converted).tolist() == sorted(items)
