@@ -102,7 +102,7 @@ def test_lists_of_values_take_a_common_dtype(values: Any, dtype: str) -> None:
     ("given", "said"),
     [
         ([None, 1], r"an array of objects \(NoneType, int\) cannot be keys; use numbers, bool, datetime64"),
-        ([2**70], r"an array of objects \(int\) cannot be keys; use numbers"),
+        ([2**70], r"integers of more than 64 bits cannot be keys; use those from -2\*\*63 to 2\*\*64 - 1"),
         ([{}], r"an array of objects \(dict\) cannot be keys"),
         ([[1], [2, 3]], "the items of a list have different shapes; give a list of numbers for each array"),
         ([[1], [2]], "an array has 2 dimensions; merge 1-D arrays"),
@@ -318,7 +318,8 @@ def test_a_list_of_numbers_is_one_array() -> None:
 def test_integers_in_lists_are_never_rounded(given: Any) -> None:
     """NumPy makes float64 of them."""
     said = (
-        "^float64, the dtype of a (list|tuple) of such numbers, does not hold all of its integers; give a NumPy array"
+        "^(values: )?float64, the dtype of a (list|tuple) of such numbers, does not hold all of its integers; "
+        "give a NumPy array"
     )
     for call in (
         lambda: gpumerge_cli.sort(given),
@@ -335,3 +336,20 @@ def test_numbers_that_floats_hold_stay_beside_integers() -> None:
         assert gpumerge_cli.sort(given).tolist()[:1] == [min(given)]
     assert gpumerge_cli.sort([2**63 + 1, 2**63]).tolist() == [2**63, 2**63 + 1]
     assert gpumerge_cli.sort([float("nan")] * 2).size == 2
+
+
+@pytest.mark.parametrize(("values", "got"), [("xy", "str"), ({"a": [1, 2]}, "dict"), (5, "int")])
+def test_values_that_are_no_array_are_named(values: Any, got: str) -> None:
+    with pytest.raises(UsageError, match=f"^values: expected an array, got {got}; give a list, "):
+        gpumerge_cli.sort([2, 1], values=values)
+    with pytest.raises(UsageError, match=f"^values: expected an array, got {got}; give a list, "):
+        gpumerge_cli.merge([2], [1], values=[values, [1]])
+
+
+@pytest.mark.parametrize("items", [[2, 1], [2.5, 1], [True, 1]])
+def test_the_way_out_for_numbers_that_are_objects(items: list[Any]) -> None:
+    keys = np.array(items, object)
+    with pytest.raises(UsageError, match=r"^arrays of objects cannot be keys; convert them, ") as caught:
+        gpumerge_cli.sort(keys)
+    converted = eval(caught.value.way_out.removeprefix("convert them, "), {"numpy": np, "keys": keys})
+    assert gpumerge_cli.sort(converted).tolist() == sorted(items)

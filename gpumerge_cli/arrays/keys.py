@@ -140,10 +140,19 @@ def _not_keys(dtype: np.dtype[Any], arrays: Sequence[Any] | None) -> UsageError:
         )
     if types == {bytes}:
         return UsageError("objects of bytes cannot be keys", way_out='convert them, numpy.asarray(keys, "S")')
+    if types and types <= {int, float, bool}:
+        return _numbers_as_objects(arrays)
     if types:
         names = ", ".join(sorted(each.__name__ for each in types))
         return UsageError(f"an array of objects ({names}) cannot be keys", way_out=_WAY_OUT)
     return error
+
+
+def _numbers_as_objects(arrays: Sequence[Any]) -> UsageError:
+    """The error for arrays of objects that are all numbers of Python. NumPy makes them of the largest integers, too."""
+    if any(np.asarray(array.tolist()).dtype.kind == "O" for array in arrays):
+        return UsageError("integers of more than 64 bits cannot be keys", way_out="use those from -2**63 to 2**64 - 1")
+    return UsageError("arrays of objects cannot be keys", way_out="convert them, numpy.asarray(keys.tolist())")
 
 
 def _path(dtype: np.dtype[Any], field: str) -> tuple[str, ...]:

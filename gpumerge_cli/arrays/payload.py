@@ -38,7 +38,7 @@ def payload(values: Any, keys: Sequence[Any], *, on_device: bool, listed: bool) 
     for each in given:
         if not isinstance(each, np.ndarray) and (is_table(each) or holds_structs(each)):
             raise _is_table(each, keys, listed)
-    found = as_arrays(given, payload=True)
+    found = _as_arrays(given)
     if len(found) != len(keys):
         raise UsageError(
             f"{len(found)} arrays of values for {len(keys)} of keys", way_out="give a list of one array for each"
@@ -54,6 +54,15 @@ def payload(values: Any, keys: Sequence[Any], *, on_device: bool, listed: bool) 
     if on_device:
         same_side([*found, *keys])
     return found
+
+
+def _as_arrays(given: Sequence[Any]) -> list[Any]:
+    """The arrays of values. The error for one that is none says that it is about values: keys stand beside them."""
+    try:
+        return as_arrays(given, payload=True)
+    except UsageError as error:
+        what = error.what if error.what.startswith("values") else f"values: {error.what}"
+        raise UsageError(what, way_out=error.way_out) from error
 
 
 def _is_table(table: Any, keys: Sequence[Any], listed: bool) -> UsageError:

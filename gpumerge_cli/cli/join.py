@@ -40,7 +40,7 @@ def job_of(options: JoinOptions) -> Job:
     names = tuple(options.files)
     if len(names) != 2:
         named = "1 file was named" if len(names) == 1 else f"{len(names)} files were named"
-        in_words = f"; columns in one word have commas between them: {_COLUMNS_OPTION} id,name"
+        in_words = f"; between columns write commas, as {_COLUMNS_OPTION} id,name"
         more = in_words if options.columns and len(names) > 2 else ""
         raise UsageError(named, way_out=f"a join takes two, A and B{more}")
     output = "-" if options.output is None else options.output

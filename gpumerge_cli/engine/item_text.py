@@ -120,7 +120,7 @@ def _number(text: str, order: KeyOrder) -> bytes:
         with np.errstate(over="ignore"):
             item = np.array([number], dtype)
     except (ValueError, OverflowError):
-        raise invalid_item(text, f"it is no {dtype}", f"write {_example(order)}") from None
+        raise invalid_item(text, f"it is not of type {dtype}", f"write {_example(order)}") from None
     if dtype.kind == "f" and np.isinf(item[0]) and "inf" not in text.lower():
         raise invalid_item(text, f"it is too large for {dtype}", "write inf, or a lesser number")
     return item.tobytes()

@@ -45,6 +45,15 @@ class Meant(NamedTuple):
     """Whether it is the same order, but leaves items with equal keys as they are."""
 
 
+def by_another_key(order: Order, other: Order, by: int) -> Meant:
+    """The order `other`, in which key `by` compares in another way than in `order`."""
+    from shlex import quote  # only for messages: it loads more
+
+    words = [one.key_option(by).split(" ", 1) for one in (other, order)]
+    meant, given = (" ".join((option, *map(quote, value))) for option, *value in words)
+    return Meant(other, f"the file is in the order of {meant}: use that for {given}", by)
+
+
 class Of(Protocol):
     """See KeyOrder.of_dtype."""
 

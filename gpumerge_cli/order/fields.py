@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.order.base import PREFIX_BYTES, Macros, Meant, Order, OrderLayout, Ways
+from gpumerge_cli.order.base import PREFIX_BYTES, Macros, Meant, Order, OrderLayout, Ways, by_another_key
 from gpumerge_cli.order.keys import Equal
 from gpumerge_cli.order.records import RECORDS, RecordOrder
 
@@ -115,8 +115,7 @@ class FieldsOrder(Order):
             return ()
         turned = replace(self.parts[by], descending=not self.parts[by].descending)
         other = replace(self, parts=(*self.parts[:by], turned, *self.parts[by + 1 :]))
-        way_out = f"the file is in the order of {other.key_option(by)}: use that for {self.key_option(by)}"
-        return (Meant(other, way_out, by),)
+        return (by_another_key(self, other, by),)
 
 
 def _most_significant_first(images: NDArray[Any]) -> NDArray[np.uint8]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.order.base import Bounds, Macros, Meant, Order, OrderLayout, Ways
+from gpumerge_cli.order.base import Bounds, Macros, Meant, Order, OrderLayout, Ways, by_another_key
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
 if TYPE_CHECKING:
@@ -150,11 +150,7 @@ class TextOrder(Order):
         if key.dictionary or key.printable:  # numbers take neither
             wishes = wishes[1:2]
         others = [TextOrder.by(_with_key(self.rules, by, *wish)) for wish in wishes]
-        option = self.key_option(by)
-        return [
-            Meant(other, f"the file is in the order of {other.key_option(by)}: use that for {option}", by)
-            for other in others
-        ]
+        return [by_another_key(self, other, by) for other in others]
 
 
 def _with_key(rules: LineOrder, by: int, compare: str, reverse: bool) -> LineOrder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +243,19 @@ def test_a_disorder_by_columns_names_the_field(
     Path("a.csv").write_text("city,day\nRome,10\nRome,2\n")
     assert invoke(["check", f"--field={field}", "--header=1", "--backend=cpu", "a.csv"]) == 1
     assert capsys.readouterr().err == f"gpumerge: a.csv:3: disorder: {told}\n"
+
+
+@pytest.mark.parametrize("name", ["a b", "it's", "$x;y"])
+def test_the_order_that_is_proposed_can_be_pasted(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text(f"{name},x\n9,1\n10,2\n")
+    np.save("a.npy", np.array([(2, 1), (1, 1)], [(name, "<i4"), ("x", "<i4")]))
+    for file, field in (("a.csv", name), ("a.npy", f"{name},x")):
+        assert invoke(["check", "--backend=cpu", f"--field={field}", file]) == 1
+        proposed = capsys.readouterr().err.partition("is in the order of ")[2].partition(": use that for ")[0]
+        assert invoke(["check", "--backend=cpu", *shlex.split(proposed), file]) == 0
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,10 @@ def test_a_terminal_shows_that_plain_text_is_written(name: str, codec: str, tmp_
 
 
 @pytest.mark.parametrize(
-    ("name", "what"), [("x.lz4", "LZ4"), ("x.zip", "ZIP"), ("x.parquet", "Parquet"), ("x.tgz", "a tar archive")]
-)
+    ("name", "what"),
+    [("x.lz4", "LZ4"), ("x.zip", "ZIP"), ("x.parquet", "Parquet"), ("x.tgz", "a tar archive"), ("x.bgz", "bgzip"),
+     ("x.Z", "Unix compress"), ("x.br", "Brotli"), ("x.lz", "lzip"), ("x.lzo", "lzop")],
+)  # fmt: skip
 def test_names_that_other_commands_refuse(name: str, what: str, tmp_path: Path) -> None:
     assert told(tmp_path, "in.txt", "-o", name) == (
         f"gpumerge: warning: {name}: plain text was written, and its suffix means {what}; name it .txt\r\n"
