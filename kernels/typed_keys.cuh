@@ -50,7 +50,8 @@ struct kind_hex {
     // held: the first digits behind the leading zeros, from the top of the word on. count: the number of all of these.
     __device__ static __forceinline__ KeyImage image_of(Word held, long long count)
     {
-        return {static_cast<Word>(count < 255 ? count : 255) << 56 | held >> 8, count <= HELD, held << 56};
+        if (count >= 255) return {255ull << 56, false};  // the digits say nothing where the counts may differ
+        return {static_cast<Word>(count) << 56 | held >> 8, count <= HELD, held << 56};
     }
 
 #if HAS_VECTORS

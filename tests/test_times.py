@@ -9,7 +9,7 @@ import pytest
 from gpumerge_cli.native.comparison import read_time
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
-from gpumerge_cli.order.times import InvalidTimesError, TimeSettings
+from gpumerge_cli.order.times import InvalidTimesError, TimeSettings, compiled_format
 from tests import times_read
 from tests.line_cases import TIME_PARTS
 from tests.times_read import SETTINGS, WITHOUT_FORMAT
@@ -102,3 +102,7 @@ def test_formats(form: str, text: bytes, read: bytes) -> None:
 def test_impossible_settings(settings: TimeSettings) -> None:
     with pytest.raises(InvalidTimesError):
         settings.words()
+
+
+def test_blanks_at_the_ends_of_a_format_do_not_count() -> None:
+    assert compiled_format("%n%Y-%m-%d%t") == "%Y-%m-%d"

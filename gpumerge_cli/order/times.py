@@ -92,6 +92,7 @@ def compiled_format(text: str) -> str:
                 f"--time-format {text}: %{letter} reads no part of a time", f"use letters from {LETTERS}"
             )
         made += _MADE_OF.get(letter, f"%{letter}")
+    made = made.strip(" ")  # a blank ahead would be tried at each place of a run of blanks
     if made and _DATE.search(made.replace("%%", "")) is None:
         raise InvalidTimesError(f"--time-format {text}: it has no date", "write one as %d/%m/%Y")
     if "%j" in made.replace("%%", "") and "%Y" not in made and "%y" not in made:
