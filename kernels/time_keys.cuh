@@ -114,8 +114,8 @@ struct KnownForms : TimeReader {
         return true;
     }
 
-    // Jan 31 10:20:30, with a year ahead of or behind the time if there is one.
-    __device__ inline bool month_first()
+    // Jan 31 10:20:30, with a year ahead of or behind the time if there is one. Behind a day of the week, there is one.
+    __device__ inline bool month_first(bool has_weekday)
     {
         if (!month() || !blanks() || !one_or_two(time.day) || !blanks()) return false;
         if (digits_ahead(5) == YEAR_DIGITS && ahead(4) == ' ') {
@@ -126,7 +126,7 @@ struct KnownForms : TimeReader {
         const Place behind = at;
         const WrittenTime found = time;
         if (take(' ') && (!is_letter(ahead()) || (offset() && take(' '))) && time.year == NO_YEAR && digits_ahead(5) == YEAR_DIGITS
-            && (at + 4 == stop || ahead(4) == ' ' || ahead(4) == ']')) {
+            && (at + 4 == stop || ahead(4) == ' ' || ahead(4) == ']' || (has_weekday && (ahead(4) == ':' || ahead(4) == ',')))) {
             digits(YEAR_DIGITS, time.year);
             return true;
         }
@@ -143,9 +143,9 @@ struct KnownForms : TimeReader {
             if (weekday()) {
                 take(',');
                 if (!blanks()) return false;
-                return is_digit(ahead()) ? day_first() : month_first();
+                return is_digit(ahead()) ? day_first() : month_first(true);
             }
-            return month_first();
+            return month_first(false);
         }
         if (fixed_day_first() || fixed_year_first()) {
             maybe_rest();

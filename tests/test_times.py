@@ -95,7 +95,7 @@ def test_formats(form: str, text: bytes, read: bytes) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        *(TimeSettings(format=form) for form in ("%Q", "%H:%M", "%j %d", "%Y %")),
+        *(TimeSettings(format=form) for form in ("%Q", "%H:%M", "%j %d", "%Y %", "%j%%Y", "%%Y")),
         *(TimeSettings(zone) for zone in ("Europe/Nowhere", "../zone", "America")),
     ],
 )

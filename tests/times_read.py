@@ -22,15 +22,16 @@ _HOURS = r"[+-](?:[01]\d|2[0-3])"
 _OFFSET = rf"(?P<zone>(?: ?(?:z|utc|gmt)(?![a-z\d])| ?{_HOURS}:?[0-5]\d(?!\d)|{_HOURS}(?![:\d])))"
 _YEAR, _DAY = r"(?P<year>\d{4})", r"(?P<day>\d\d?)"
 _WEEKDAY = rf"(?:(?:{_DAYS}),?[ ]{{1,2}})?"
-_MONTH_DAY = rf"{_WEEKDAY}{_MONTH}[ ]{{1,2}}{_DAY}[ ]{{1,2}}"
+_MONTH_DAY = rf"{_MONTH}[ ]{{1,2}}{_DAY}[ ]{{1,2}}"
 _PATTERNS = [
     re.compile(form, re.I | re.A)
     for form in (
         rf"{_YEAR}(?P<mark>[-/])(?P<month>\d\d)(?P=mark)(?P<day>\d\d)(?:(?:[t_]|[ \t\n]+){_CLOCK}{_OFFSET}?)?",
         rf"{_YEAR}(?P<month>\d\d)(?P<day>\d\d)t{_CLOSE_CLOCK}{_OFFSET}?",
         rf"{_WEEKDAY}{_DAY}(?P<mark>[/ -]){_MONTH}(?P=mark){_YEAR}[: ]{_CLOCK}{_OFFSET}?",
-        rf"{_MONTH_DAY}{_CLOCK}(?:[ ](?P<zone>z|utc|gmt))?[ ]{_YEAR}(?=\Z|[ \]])",
-        rf"{_MONTH_DAY}(?:{_YEAR}[ ])?{_CLOCK}{_OFFSET}?",
+        rf"(?:{_DAYS}),?[ ]{{1,2}}{_MONTH_DAY}{_CLOCK}(?:[ ](?P<zone>z|utc|gmt))?[ ]{_YEAR}(?=\Z|[ \]:,])",
+        rf"{_WEEKDAY}{_MONTH_DAY}{_CLOCK}(?:[ ](?P<zone>z|utc|gmt))?[ ]{_YEAR}(?=\Z|[ \]])",
+        rf"{_WEEKDAY}{_MONTH_DAY}(?:{_YEAR}[ ])?{_CLOCK}{_OFFSET}?",
     )
 ]
 SETTINGS = {
@@ -187,5 +188,5 @@ def written(chance: Random) -> bytes:
 def in_log(chance: Random) -> bytes:
     """A line of a log with a time in it, and maybe others."""
     words = ["", "", "[", "10.0.0.1 - - [", "<34>", "<34>1 ", "time=", 'a "', "x", "2 4 ", "may ", "dec0::1 "]
-    ahead = chance.choice(words)
-    return ahead.encode() + written(chance) + chance.choice([b"", b"", b" x", b"] GET", b"x", b" 2024", b": y", b",5"])
+    behind = [b"", b"", b" x", b"] GET", b"x", b" 2024", b": y", b": hi", b",5"]
+    return chance.choice(words).encode() + written(chance) + chance.choice(behind)

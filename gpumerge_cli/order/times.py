@@ -23,7 +23,6 @@ HEAD_WORDS = 7
 """Words of the parameters ahead of the changes of a zone."""
 LETTERS = "YymdjHIpMSfbazs%"
 """The letters of a format that compiled code reads."""
-_DATE = re.compile(r"%[Yymdjbs]")
 
 
 class InvalidTimesError(ValueError):
@@ -88,14 +87,14 @@ def compiled_format(text: str) -> str:
         letter = next(at, "")
         letter = _SAME.get(letter, letter)
         if letter not in _MADE_OF and (not letter or letter not in LETTERS):
-            raise InvalidTimesError(
-                f"--time-format {text}: %{letter} reads no part of a time", f"use letters from {LETTERS}"
-            )
+            what = f"--time-format {text}: %{letter} reads no part of a time"
+            raise InvalidTimesError(what, f"use letters from {LETTERS}{''.join((*_SAME, *_MADE_OF))}")
         made += _MADE_OF.get(letter, f"%{letter}")
     made = made.strip(" ")  # a blank ahead would be tried at each place of a run of blanks
-    if made and _DATE.search(made.replace("%%", "")) is None:
+    letters = set(re.findall("%(.)", made, re.DOTALL))
+    if made and not letters & set("Yymdjbs"):
         raise InvalidTimesError(f"--time-format {text}: it has no date", "write one as %d/%m/%Y")
-    if "%j" in made.replace("%%", "") and "%Y" not in made and "%y" not in made:
+    if "j" in letters and not letters & set("Yy"):
         raise InvalidTimesError(f"--time-format {text}: %j needs a year", "add %Y")
     return made
 

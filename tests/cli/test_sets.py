@@ -97,7 +97,7 @@ def test_keys_say_which_lines_are_equal(words: list[str], wanted: str, names: li
         (["sort", "--count-to", "{a}", "{a}"], "--count-to {a} would replace {a}"),
         (["union", "--count-to", "c", "--report", "c", "{a}"], "--report c would replace c"),
         (["union", "--count-to", "c", "--distinct", "{a}"], "--count-to counts equal items"),
-        (["merge", "--count-to", "c", "--head", "2", "{a}"], "does not go with --count-to"),
+        (["merge", "--count-to", "c", "--head", "2", "{a}"], "so it does not go with --head"),
         (["merge", "--count-to", "c", "--compare", "{a}", "{b}"], "--compare counts nothing"),
         (["sort", "--count-to", "c", "--parts", "2", "{a}"], "--count-to writes the counts of one output"),
     ],

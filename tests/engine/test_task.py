@@ -146,7 +146,6 @@ _JOBS = st.builds(
     Job, st.lists(st.text()).map(tuple), _ITEMS, _OPERATIONS,
     st.builds(Destination, st.text(), st.none() | st.integers(1, 9), st.booleans()),
     st.builds(Resources, st.sampled_from(["auto", "cpu"]), threads=st.none() | st.integers(1, 9)),
-    st.none() | st.text(),
 )  # fmt: skip
 _RANGES = st.lists(st.tuples(st.integers(0, 1 << 62), st.integers(0, 1 << 62)), max_size=4).map(tuple)
 
