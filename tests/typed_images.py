@@ -27,7 +27,8 @@ def magnitude(exponent: int, digits: bytes) -> int:
 
 def _hex(text: bytes, key: LineKey, most: int) -> Image:
     digits = f"{int(text, 16):x}"
-    return f"{min(len(digits), 255):08b}{int(digits[:16].ljust(16, '0'), 16):064b}", len(digits) <= 16 and most > 72
+    held = digits[:16] if len(digits) < 255 else ""
+    return f"{min(len(digits), 255):08b}{int(held.ljust(16, '0'), 16):064b}", len(digits) <= 16 and most > 72
 
 
 def _counted(number: int, most: int, exact: bool = True) -> Image:
