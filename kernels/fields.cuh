@@ -10,7 +10,8 @@
     KIND(numeric) KIND(human) KIND(general) KIND(month) KIND(random) KIND(version) TYPED_KINDS(KIND)
 #define TYPED_KINDS(KIND) \
     KIND(hex) KIND(length) KIND(bytes_length) KIND(size) KIND(duration) KIND(address) KIND(list) \
-    KIND(time) KIND(log_time)
+    TIMED_KINDS(KIND)
+#define TIMED_KINDS(KIND) KIND(time) KIND(log_time)
 
 enum KeyKind {
 #define NUMBER(name) KIND_##name,

@@ -36,7 +36,8 @@ struct KnownForms : TimeReader {
         fault |= at[place + 2] != ':' || at[place + 5] != ':';
     }
 
-    // 31/Jan/2024:10:20:30 and 2024-01-31T10:20:30, as most logs have them, up to the seconds: the same as the general way, but faster.
+    // 31/Jan/2024:10:20:30 and 2024-01-31T10:20:30, up to the seconds. Most logs have them. day_first and year_first read the same,
+    // but more slowly.
     __device__ __forceinline__ bool fixed_day_first()
     {
         constexpr int WIDTH = 20;
@@ -65,17 +66,7 @@ struct KnownForms : TimeReader {
         return true;
     }
 
-    // Behind the seconds.
-    __device__ __forceinline__ void maybe_rest()
-    {
-        if ((ahead() == '.' || ahead() == ',') && is_digit(ahead(1))) {
-            ++at;
-            fraction();
-        }
-        maybe_offset();
-    }
-
-    // What may follow a date: a T or blanks, then hh:mm and so on. Nothing follows a date alone.
+    // A time of day may follow a date, behind a T, a _ or blanks. Without one, the date is its midnight.
     __device__ inline bool maybe_clock(bool colons)
     {
         const Place begin = at;
@@ -148,7 +139,8 @@ struct KnownForms : TimeReader {
             return month_first(false);
         }
         if (fixed_day_first() || fixed_year_first()) {
-            maybe_rest();
+            maybe_fraction();
+            maybe_offset();
             return true;
         }
         time = {};
@@ -256,17 +248,24 @@ __device__ __forceinline__ KeyImage image_of(const Instant& found)
             nanos << (128 - SECOND_BITS - NANO_BITS)};
 }
 
+// A kind of TIMED_KINDS has a function `read`. where: becomes the bounds of the time, if it is valid.
 struct kind_time : ExactKind<kind_time> {
     static constexpr int BITS = SECOND_BITS + NANO_BITS;
+    __device__ static inline Instant read(const KeyIn& one, Text& where)
+    {
+        where = trimmed(one.text);
+        return time_of(one.text, time_parameters(one));
+    }
     __device__ static inline KeyImage image(const KeyIn& one) { return image_of(time_of(one.text, time_parameters(one))); }
 };
 
 // Texts by the first time in them.
 struct kind_log_time : ExactKind<kind_log_time> {
     static constexpr int BITS = kind_time::BITS;
+    __device__ static inline Instant read(const KeyIn& one, Text& where) { return first_time(one.text, time_parameters(one), where); }
     __device__ static inline KeyImage image(const KeyIn& one)
     {
         Text where{nullptr, nullptr};
-        return image_of(first_time(one.text, time_parameters(one), where));
+        return image_of(read(one, where));
     }
 };

@@ -58,6 +58,15 @@ struct TimeReader {
         return true;
     }
 
+    // The fraction behind seconds, if there is one.
+    __device__ __forceinline__ void maybe_fraction()
+    {
+        if ((ahead() == '.' || ahead() == ',') && is_digit(ahead(1))) {
+            ++at;
+            fraction();
+        }
+    }
+
     // Three letters that begin the name of a month, and no letter behind them.
     __device__ inline bool month()
     {
@@ -101,10 +110,7 @@ struct TimeReader {
         if (!has_seconds) return true;
         at += colons;
         if (!digits(2, time.second)) return false;
-        if ((ahead() == '.' || ahead() == ',') && is_digit(ahead(1))) {
-            ++at;
-            return fraction();
-        }
+        maybe_fraction();
         return true;
     }
 

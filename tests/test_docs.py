@@ -433,5 +433,5 @@ def _line(document: Path, start: str) -> str:
 
 
 def _names(text: str) -> set[str]:
-    """What stands between backticks."""
+    """The texts between backticks."""
     return set(re.findall(r"`([^`\n]+)`", text))

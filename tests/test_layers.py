@@ -139,7 +139,7 @@ def programs(text: str) -> list[str]:
 
 
 def imports_of_programs(module: str) -> list[str]:
-    """What programs that stand as texts in a module import, but for the command line where they start it."""
+    """The modules that programs held as texts import. The command line does not count for modules that may start it."""
     found = [name for text in programs(path_of(module).read_text()) for name in imports_of(text, module)]
     return [name for name in found if name != "gpumerge_cli.__main__" or module not in STARTING]
 

@@ -21,7 +21,7 @@ V = TypeVar("V", bound=np.generic)
 Host = NDArray[Any] | Sequence[float]
 """Keys in host memory: an array of NumPy, or a list or tuple of numbers."""
 Strings = list[str] | tuple[str, ...]
-"""Values that become an array of strings. A string alone is no array."""
+"""Values that become an array of strings. One string is not taken for a list of its letters."""
 Indices = NDArray[np.int64]
 _Rows = Iterable[NDArray[V]]
 No = Literal[False]

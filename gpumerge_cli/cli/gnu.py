@@ -26,7 +26,7 @@ from gpumerge_cli.cli.scan import ENDING, Operand, last_value, scan
 from gpumerge_cli.cli.values import OptionValue, given_twice, make_options, read_value
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.key_kinds import KIND_OF, LETTERS
+from gpumerge_cli.order.key_kinds import BY_FLAG, LETTERS
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
@@ -145,8 +145,8 @@ class _Reading:
                 self._check("C")
             else:
                 self.values[option.parameter] = True
-                if option.name == "time":
-                    self.letters.add(KIND_OF["log_time"].symbol)
+                if option.name in BY_FLAG:
+                    self.letters.add(BY_FLAG[option.name].symbol)
         else:
             self._take_text(option, value, written)
 

@@ -28,15 +28,14 @@ def fault_error(source: Source, offset: int, order: Order, *, joined: bool = Fal
             shown = order.quoted(value[:_SHOWN]) + "..." * (len(value) > _SHOWN)
             where = source.location(offset)
             by = f"by {order.key_option(number)}"
-            what, way_out = f"{shown} is no {key.kind.noun}, {by}", f"{_PLACED}, or {_NULL}"
+            what = f"{shown} {key.kind.fault or f'is no {key.kind.noun}'}, {by}"
+            way_out = _PLACED if key.kind.fault else f"{_PLACED}, or {_NULL}"
             if key.kind.timed:
                 from gpumerge_cli.engine.times import lacks_year
                 from gpumerge_cli.order.times import format_of
 
                 if lacks_year(order, number, line):
                     return InputError(f"{shown} has no year, {by}", where=where, way_out="give it by --year")
-                if key.compare == "log_time":
-                    what, way_out = f"{shown} has no time in it, {by}", _PLACED
                 if not format_of(key.parameters):
                     way_out = f"{_FORMED}, or {way_out}"
             if where.endswith(":1"):

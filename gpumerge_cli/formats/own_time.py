@@ -6,6 +6,8 @@ import os
 import stat
 from collections.abc import Sequence
 
+from gpumerge_cli.formats.base import STDIO
+
 _DAY = 86400
 _FIRST, _LAST = -62_000_000_000, 250_000_000_000
 """Seconds of the years 5 and 9892: what calendars can hold."""
@@ -19,7 +21,7 @@ def latest_second(names: Sequence[str]) -> int | None:
     """
     changed = []
     for name in names:
-        if name == "-":
+        if name == STDIO:
             return None
         try:
             found = os.stat(name)

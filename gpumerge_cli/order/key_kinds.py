@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 SALT_BYTES = 16
 WORD_BYTES = 8
 """Bytes of a word of parameters."""
+TIME_WORDS = 7
+"""Words of the parameters of times ahead of the changes of a zone: TimeParameters in kernels/calendar.cuh."""
 TEXT_PADDING = 64
 """Bytes that compiled code may read behind a text."""
 
@@ -57,6 +59,10 @@ class KeyKind:
     draws: int = 0
     """The bytes of that file that are read; random bytes take their place if the option is not given. 0 for a kind that
     reads the whole file and needs the option."""
+    fault: str = ""
+    """What is wrong with an invalid text, as "has no time in it"; "" for "is no NOUN"."""
+    flag: str = ""
+    """The option that compares whole lines by it and leaves equal ones as they are, without its dashes; "" for none."""
     timed: bool = False
     """Whether its parameters are those of times, see order.times."""
     words: Callable[[bytes, Any], bytes] = _unchanged
@@ -134,10 +140,19 @@ KINDS = (
     _typed("duration", noun="duration"),
     _typed("address", noun="address"),
     _typed("list", noun="value", source="order-list", words=_list_words, default=bytes(WORD_BYTES)),
-    _typed("time", noun="time", timed=True, default=bytes(7 * WORD_BYTES)),
-    _typed("log_time", noun="text with a time", timed=True, default=bytes(7 * WORD_BYTES)),
+    _typed("time", noun="time", timed=True, default=bytes(TIME_WORDS * WORD_BYTES)),
+    _typed(
+        "log_time",
+        noun="text with a time",
+        fault="has no time in it",
+        flag="time",
+        timed=True,
+        default=bytes(TIME_WORDS * WORD_BYTES),
+    ),
 )
 """All kinds. The place of one is its number in compiled code. If a key has the letters of several, the first counts."""
+BY_FLAG = {kind.flag: kind for kind in KINDS if kind.flag}
+"""The kinds that have a flag, by it."""
 KIND_OF = {kind.name: kind for kind in KINDS}
 NUMBER_OF = {kind.name: number for number, kind in enumerate(KINDS)}
 LETTERS = "".join(sorted("bdfir" + "".join(kind.letter for kind in KINDS), key=lambda letter: (letter.lower(), letter)))

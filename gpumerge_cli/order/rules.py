@@ -157,8 +157,8 @@ class LineKey:
             letters = self._letters.lstrip(":") + "b" * self.skip_start
             return f"{self.option} {self.name}{':' * bool(letters)}{letters}"
         described = self.describe()
-        if self.compare == "log_time" and self.whole:
-            return f"--time{' -r' * self.reverse}"
+        if self.kind.flag and self.whole:
+            return f"--{self.kind.flag}{' -r' * self.reverse}"
         if self.kind.typed and self.end_field is None:
             return f"{f'-k {described} ' * (not self.whole)}--sort={self.kind.word}{' -r' * self.reverse}"
         return f"-k {described}" if described[:1].isdigit() else f"-k 1{described}"

@@ -7,7 +7,7 @@ from array import array
 from functools import cache
 
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.order.key_kinds import TEXT_PADDING, WORD_BYTES
+from gpumerge_cli.order.key_kinds import TEXT_PADDING, TIME_WORDS, WORD_BYTES
 
 UNKNOWN_YEAR, ONE_YEAR, LATEST_BY = range(3)
 """The year of a time that has none: unknown, so that it is no time; one for all; or the latest one in which the time is
@@ -19,8 +19,6 @@ on, changes repeat themselves."""
 _SAME = {"e": "d", "B": "b", "h": "b", "A": "a", "Z": "z"}
 """Letters of a format, and those that read the same."""
 _MADE_OF = {"T": "%H:%M:%S", "D": "%m/%d/%y", "F": "%Y-%m-%d", "R": "%H:%M", "n": " ", "t": " "}
-HEAD_WORDS = 7
-"""Words of the parameters ahead of the changes of a zone."""
 LETTERS = "YymdjHIpMSfbazs%"
 """The letters of a format that compiled code reads."""
 
@@ -51,7 +49,7 @@ class TimeSettings:
         (_, offset), *switches = _switches(self.zone) if self.zone else ((0, 0),)
         text = compiled_format(self.format).encode("utf-8", "surrogateescape")
         words = array("q", [self.years, self.year, len(switches), offset, _seconds(_STEPS[-1][0]), len(text)])
-        words.append(HEAD_WORDS + 2 * len(switches))
+        words.append(TIME_WORDS + 2 * len(switches))
         for switch in switches:
             words.extend(switch)
         return words.tobytes() + text + (bytes(-len(text) % WORD_BYTES + TEXT_PADDING) if text else b"")
@@ -72,7 +70,7 @@ def format_of(parameters: bytes) -> str:
     """The compiled format in the parameters of a key; "" if there is none."""
     if not parameters:
         return ""
-    *_, nbytes, word = array("q", parameters[: HEAD_WORDS * WORD_BYTES])
+    *_, nbytes, word = array("q", parameters[: TIME_WORDS * WORD_BYTES])
     return parameters[word * WORD_BYTES :][:nbytes].decode("utf-8", "surrogateescape")
 
 

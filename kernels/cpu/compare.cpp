@@ -59,9 +59,12 @@ bool read_time(const OrderSpec& order, int64_t number, Bytes line, int64_t* foun
     const Key& key = lines.key(number);
     const KeyIn one{lines, key, key_text(key, lines.separator, {line.at, line.at + line.size})};
     if (class_of(one) == NULL_KEY) return false;
-    Text where = trimmed(one.text);
-    const TimeParameters& by = time_parameters(one);
-    const Instant instant = key.kind == KIND_log_time ? first_time(one.text, by, where) : time_of(one.text, by);
+    Text where = one.text;
+    Instant instant;
+#define READ(name) \
+    if (key.is(KIND_##name)) instant = kind_##name::read(one, where);
+    TIMED_KINDS(READ)
+#undef READ
     const int64_t all[] = {instant.seconds, instant.nanos, where.start - line.at, where.stop - line.at};
     std::copy(std::begin(all), std::end(all), found);
     return instant.valid;

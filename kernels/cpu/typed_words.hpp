@@ -20,8 +20,8 @@ inline bool hex_digits(Place at, int count, Word& digits)
     return _mm_testc_si128(_mm_or_si128(is_number, is_letter), held) != 0;
 }
 
-// Four numbers with points between them, as in 10.0.0.1: the bytes that they take, 0 if there are none. What follows them is no
-// digit and no point, or lies at `stop`.
+// The bytes of four numbers with points between them, as in 10.0.0.1; 0 if `at` is not the start of them. They end at `stop`, or
+// ahead of a byte that is no digit and no point.
 __attribute__((always_inline)) inline int four_numbers(Place at, Place stop, Word& bits)
 {
     const __m128i bytes = _mm_sub_epi8(bytes_at(at), _mm_set1_epi8('0'));
