@@ -60,7 +60,7 @@ class KeyKind:
     """The bytes of that file that are read; random bytes take their place if the option is not given. 0 for a kind that
     reads the whole file and needs the option."""
     fault: str = ""
-    """What is wrong with an invalid text, as "has no time in it"; "" for "is no NOUN"."""
+    """The words of an error behind an invalid text, as "has no time in it"; "" for "is no NOUN"."""
     flag: str = ""
     """The option that compares whole lines by it and leaves equal ones as they are, without its dashes; "" for none."""
     timed: bool = False
