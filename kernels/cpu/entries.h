@@ -27,7 +27,7 @@ struct Failure {
     int64_t error, input, position;
 };
 
-enum ItemKind { UNSIGNED_KEYS = 0, SIGNED_KEYS = 1, FLOAT_KEYS = 2, RECORDS = 3, LINES = 4 };
+enum ItemKind { UNSIGNED_KEYS = 0, SIGNED_KEYS = 1, FLOAT_KEYS = 2, RECORDS = 3, LINES = 4, DATE_KEYS = 5 };
 
 /* The kind of items, and which of two items goes first: gpumerge_cli/order as numbers.
  * kind: an ItemKind. width: the bytes of a key: 1, 2, 4 or 8 for keys, any number for records. descending: 0 or 1.
