@@ -101,15 +101,11 @@ class Format(ABC):
         return None
 
     def named(self, title: str, names: Sequence[str], head: bytes, order: Order) -> Named | None:
-        """The names of inputs as a column with this title; None if items take no text.
+        """The names of inputs as a column with this title; None if the format has no such column.
 
         head, order: those of the items without names. Raises UsageError for a name that cannot stand there.
         """
-        if self.holds != "lines":
-            return None
-        from gpumerge_cli.formats.source_column import names_of_lines
-
-        return names_of_lines(title, names, head, order)
+        return None
 
     def item_of(self, words: Sequence[bytes], order: Order) -> bytes:
         """The item, without its end, that a line of a file holds, or of rows one with these values of the keys.

@@ -42,10 +42,10 @@ def names_of_records(title: str, names: Sequence[str], head: bytes, order: LineO
     for name, text in zip(names, texts, strict=True):
         _refuse(name, text, copied)
     head = field_ahead(title, head, order, separator)
-    return Named(tuple(quoted(text, separator) + separator for text in texts), head)
+    return Named(tuple(quoted_field(text, separator) + separator for text in texts), head)
 
 
-def quoted(field: bytes, separator: bytes) -> bytes:
+def quoted_field(field: bytes, separator: bytes) -> bytes:
     """A field of CSV, within quotes if it needs them."""
     needs = any(byte in field for byte in (separator, b'"', b"\n", b"\r")) or field != field.strip()
     return b'"' + field.replace(b'"', b'""') + b'"' if needs else field

@@ -106,9 +106,12 @@ OUTPUT = (
             "Begin each line with the name of its file, as it was given, and a tab. Of CSV it is the first field; in "
             f"the header, source or NAME. Keys count the fields without it.{more}",
             kind="text", placeholder="NAME", value_is_optional=True, bare="source", settable=False,
-            not_with=(NotWith(("plan", "compare"), "{other} writes no items, and {option} writes beside them"),),
+            not_with=(NotWith(others, "{other} writes no items, and {option} writes beside them"),),
         )
-        for commands, more in ((("merge", *COMBINING), ""), (("sort",), " With -m, disorder is an error."))
+        for commands, others, more in (
+            (("merge", *COMBINING), ("plan", "compare"), ""),
+            (("sort",), ("compare",), " With -m, disorder is an error."),
+        )
     ),
     Option(
         "without-first", "Output", ("compare",), "Leave out the lines that only the first file holds.", letter="1",
