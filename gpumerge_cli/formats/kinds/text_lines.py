@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.order.kinds import Order
 
 
 class Text(Format):
