@@ -220,9 +220,11 @@ def _numbered(word: str, option: str) -> KeySpec:
     found = _FIELD.fullmatch(word)
     if found is None:
         check_one_kind(word, option, str.isdecimal)
+        from gpumerge_cli.formats.kinds.lookup import implied_format
+
+        by_name = "--field" if option == "-j" else implied_format().option
         raise UsageError(
-            f"{option}: invalid field number {word!r}",
-            way_out=f"count from 1, as 2 or 1,2n; {'--field' if option == '-j' else '--csv'} takes names",
+            f"{option}: invalid field number {word!r}", way_out=f"count from 1, as 2 or 1,2n; {by_name} takes names"
         )
     number = parse_number(found[1])
     if number == 0:
@@ -255,8 +257,10 @@ def _of_columns(
             other = Header(lambda: column_names((files[1 - number],), items[1 - number]))
             own = _own_names(given.texts, number, header.names(), other.names())
             if own:
-                csv = "--csv " * (columns_of(options, files).certainty == "implied")
-                way_out = f"if its key has another name, write {csv}{own}; {way_out}"
+                from gpumerge_cli.formats.kinds.lookup import implied_format
+
+                added = f"{implied_format().option} " * (columns_of(options, files).certainty == "implied")
+                way_out = f"if its key has another name, write {added}{own}; {way_out}"
         raise UsageError(f"{file}: {error.what}", way_out=way_out) from None
     if any(key.in_header for key in keys) and header.find_names() is None:  # the file is empty: its fields may be any
         return [field_key(_NOWHERE, key.start, in_header=key.in_header) for key in keys]
