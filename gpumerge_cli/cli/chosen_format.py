@@ -91,6 +91,18 @@ def binary_by_suffix(files: Sequence[str]) -> str:
     return next((name for name in files if name != "-" and is_binary(suffix_of(name))), "")
 
 
+def are_binary(options: OrderOptions | JoinOptions, files: Sequence[str], *, of_text: bool = False) -> bool:
+    """Whether items are numbers or records: by --format, else by an option that names their type, else by a suffix.
+
+    of_text: other options are for text alone, and count more than suffixes. All other files are text.
+    """
+    from gpumerge_cli.formats.kinds.lookup import holds_lines
+
+    if options.format is not None:
+        return not holds_lines(options.format)
+    return options.names_binary or (not of_text and binary_by_suffix(files) != "")
+
+
 def chosen_format(named: str | None, files: Sequence[str], columns: FormatChoice) -> FormatChoice:
     """The format of `files`.
 

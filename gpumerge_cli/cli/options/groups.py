@@ -28,6 +28,8 @@ _LETTERS = {
     **{kind.option.replace("-", "_"): kind.letter for kind in KINDS if kind.option},
 }
 """The letters of sort for options about keys, by their parameters."""
+_OF_BINARY = ("dtype", "record_size", "key_offset", "key_size")
+"""The parameters of options that name a type of numbers or records."""
 
 
 class Options:
@@ -98,6 +100,11 @@ class ItemOptions(Options):
     reverse: bool
     numeric_sort: bool
 
+    @property
+    def names_binary(self) -> bool:
+        """Whether an option names a type of numbers or records."""
+        return any(self.__dict__.get(name) is not None for name in _OF_BINARY)
+
 
 class RecordOptions(ItemOptions):
     """The same, with the options of fixed-size records."""
@@ -105,11 +112,6 @@ class RecordOptions(ItemOptions):
     record_size: int | None
     key_offset: int | None
     field: tuple[str, ...]
-
-    @property
-    def names_binary(self) -> bool:
-        """Whether an option names a type of numbers or records."""
-        return any(one is not None for one in (self.dtype, self.record_size, self.key_offset, self.key_size))
 
 
 class LineOptions(ItemOptions):
