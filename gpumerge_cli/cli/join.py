@@ -128,11 +128,7 @@ def _of_lines_alone(options: JoinOptions) -> dict[str, object]:
         _COLUMNS_OPTION: options.columns,
         "--ignore-case": options.ignore_case,
         "--dictionary-order": options.dictionary_order,
-        **{
-            f"--{kind.option}": getattr(options, kind.option.replace("-", "_"))
-            for kind in KINDS
-            if kind.option and kind.joins
-        },
+        **{f"--{kind.option}": kind.letter in options.letters for kind in KINDS if kind.option and kind.joins},
     }
 
 

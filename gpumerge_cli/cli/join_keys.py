@@ -150,15 +150,11 @@ class GivenFields:
 
 def given_fields(options: JoinOptions) -> tuple[GivenFields, GivenFields]:
     """The fields of A and those of B. Raises UsageError if options name different ones."""
-    numbered = (("-j", "key", options.key), ("-1", "key_1", options.key_1), ("-2", "key_2", options.key_2))
     names = names_of_fields(options)
     if names:
-        others = [option for option, parameter, _ in numbered if parameter in options.given]
-        if others:
-            raise UsageError(f"{others[0]} and --field both name the key", way_out=f"leave {others[0]} or --field out")
         return GivenFields(names, "--field"), GivenFields(names, "--field")
     found = []
-    for option, _, own in numbered[1:]:
+    for option, own in (("-1", options.key_1), ("-2", options.key_2)):
         if own is not None and options.key is not None and own != options.key:
             what = f"{option} {own} and -j {options.key} name different fields"
             raise UsageError(what, way_out=f"leave -j or {option} out")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.order.key_kinds import KINDS
+from gpumerge_cli.order.key_kinds import BY_FLAG, KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from gpumerge_cli.engine.job import BackendChoice
     from gpumerge_cli.launch import KernelName, TileLoad
+    from gpumerge_cli.order.key_kinds import KeyKind
 
 
 _LETTERS = {
@@ -26,8 +27,9 @@ _LETTERS = {
     "ignore_leading_blanks": "b",
     "ignore_nonprinting": "i",
     **{kind.option.replace("-", "_"): kind.letter for kind in KINDS if kind.option},
+    **{flag: kind.symbol for flag, kind in BY_FLAG.items()},
 }
-"""The letters of sort for options about keys, by their parameters."""
+"""The letters of sort, or words of kinds, for options about keys, by their parameters."""
 _OF_BINARY = ("dtype", "record_size", "key_offset", "key_size")
 """The parameters of options that name a type of numbers or records."""
 
@@ -140,8 +142,19 @@ class LineOptions(ItemOptions):
 
     @property
     def letters(self) -> set[str]:
-        """The letters of sort for the options that say how keys compare."""
+        """The letters of sort, or words of kinds, for the options that say how keys compare."""
         return {letter for parameter, letter in _LETTERS.items() if self.__dict__.get(parameter)}
+
+    def file_of(self, kind: KeyKind) -> str | None:
+        """The file that an option gives to a kind of keys, see KeyKind.source."""
+        file = self.__dict__.get(source_parameter(kind))
+        assert file is None or isinstance(file, str)
+        return file
+
+
+def source_parameter(kind: KeyKind) -> str:
+    """The parameter of the option that names the file of a kind."""
+    return kind.source.replace("-", "_")
 
 
 class OrderOptions(RecordOptions, LineOptions):

@@ -46,6 +46,8 @@ class NotWith:
     way_out: str = "leave {others} out, or leave {option} out"
     settings: bool = True
     """Settings of the others count. Otherwise they are ignored beside this option."""
+    yields: bool = False
+    """A setting of this option gives way to the others; on the command line, they do not go together."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Option:
     multiple: bool = False
     """It may be given again, and all values count."""
     again: Again = "refused"
-    """What becomes of two different values of an option that is not `multiple`."""
+    """The one of two different values that counts, for an option that is not `multiple`."""
     gnu_again: Again = "refused"
     """The same in sort, as GNU sort has it."""
     value_is_optional: bool = False
