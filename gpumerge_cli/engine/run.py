@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.dataclass import dataclass, replace
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.disorder import JoinContext
     from gpumerge_cli.engine.rank import Answers
 
-    JobResult = MergeReport | CheckReport | Answers
+    JobResult: TypeAlias = MergeReport | CheckReport | Answers
     """CheckReport for a check, Answers for questions about ranks, MergeReport for all other jobs."""
 
 
