@@ -119,5 +119,5 @@ def _in_sequence(
 
 def _are_binary(options: OrderOptions, files: Sequence[str], header: int) -> bool:
     """Whether the items are numbers or records. header: lines of it."""
-    of_text = options.csv or header > 0 or options.field_separator is not None
+    of_text = options.format_switch != "" or header > 0 or options.field_separator is not None
     return are_binary(options, files, of_text=of_text)

@@ -122,7 +122,7 @@ def _of_lines_alone(options: JoinOptions) -> dict[str, object]:
     """The values of options that do not apply to records."""
     return {
         "--field-separator": options.field_separator,
-        "--csv": options.csv,
+        options.format_switch: options.format_switch,
         "--header": options.header,
         "--zero-terminated": options.zero_terminated,
         _COLUMNS_OPTION: options.columns,

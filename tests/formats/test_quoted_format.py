@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+import gpumerge_cli
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.formats.base import Source
@@ -93,3 +95,14 @@ def test_names_of_its_headers_are_proposed(capfd: pytest.CaptureFixture[str]) ->
     Path("b.psv").write_text("id|town\n9|1\n10|2\n")
     assert invoke(["join", "--field", "id", "a.psv", "b.psv", "-q"]) == 2
     assert "both files are in the order of --field id:n" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("room", ["order", "native", "backends", "engine", "cluster"])
+def test_other_rooms_name_no_format_of_tables(room: str) -> None:
+    """Texts of other rooms are made of the words of a format. Keys of --of alone are written as CSV has its fields."""
+    for path in (Path(gpumerge_cli.__file__).parent / room).rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        documents = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        texts = [str(node.value) for node in nodes if isinstance(node, ast.Constant) and id(node) not in documents]
+        found = [text for text in texts if "csv" in text.lower()]
+        assert found == [] or path.name == "item_text.py", f"{path} says {found}"

@@ -30,6 +30,8 @@ _LETTERS = {
     **{flag: kind.symbol for flag, kind in BY_FLAG.items()},
 }
 """The letters of sort, or words of kinds, for options about keys, by their parameters."""
+FORMAT_SWITCHES = {"csv": "--csv"}
+"""The switches that ask for a format of lines with columns, by their parameters: see Format.option."""
 _OF_BINARY = ("dtype", "record_size", "key_offset", "key_size")
 """The parameters of options that name a type of numbers or records."""
 
@@ -139,6 +141,11 @@ class LineOptions(ItemOptions):
     invalid: Literal["error", "first", "last"] | None
     stable: bool
     last_resort: bool
+
+    @property
+    def format_switch(self) -> str:
+        """The switch that asks for a format; "" if none is on."""
+        return next((switch for parameter, switch in FORMAT_SWITCHES.items() if self.__dict__[parameter]), "")
 
     @property
     def letters(self) -> set[str]:
