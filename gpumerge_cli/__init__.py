@@ -1,6 +1,7 @@
 """gpumerge: merge and sort files and arrays on the GPU or the CPU.
 
-merge, sort, argsort, is_sorted, rank, rank_of, union, intersect, difference, symmetric and join take arrays.
+merge, sort, argsort, is_sorted, rank, rank_of, union, intersect, difference, symmetric and join take arrays. A TextKey
+says what their text is read as.
 run carries out a Job of files, as the command line does. An invalid argument raises a GpumergeError.
 """
 
@@ -24,6 +25,7 @@ __all__ = [
     "Operation",
     "OutputError",
     "Resources",
+    "TextKey",
     "UsageError",
     "__version__",
     "argsort",
@@ -45,6 +47,7 @@ _ROOMS = {
     "run": "engine.run",
     "join": "arrays.joining", "merge": "arrays.merging", "rank": "arrays.ranking", "rank_of": "arrays.ranking",
     "difference": "arrays.sets", "intersect": "arrays.sets", "symmetric": "arrays.sets", "union": "arrays.sets",
+    "TextKey": "arrays.text_key",
     "argsort": "arrays.sorting", "is_sorted": "arrays.sorting", "sort": "arrays.sorting",
 }  # fmt: skip
 """The modules of exported names, apart from errors."""
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.arrays.ranking import rank, rank_of
     from gpumerge_cli.arrays.sets import difference, intersect, symmetric, union
     from gpumerge_cli.arrays.sorting import argsort, is_sorted, sort
+    from gpumerge_cli.arrays.text_key import TextKey
     from gpumerge_cli.engine.job import Destination, Job, Operation, Resources
     from gpumerge_cli.engine.run import run
     from gpumerge_cli.errors import (

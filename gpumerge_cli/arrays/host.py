@@ -14,7 +14,6 @@ from gpumerge_cli.arrays.payload import concatenated, gathered
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.select import host, select
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
 
@@ -34,7 +33,7 @@ class HostCall:
     def merge(self, request: LaunchRequest) -> ArrayOrPair:
         """See gpumerge_cli.merge."""
         runs, out = self._runs(self._call.options.backend), self._target()
-        if self._call.rows is not None:
+        if self._by_ranks:
             return self._gathered(runs, runs.merged_ranks(request), out)
         runs.merge(request, out.view(runs.keys.items))
         return out
@@ -42,7 +41,7 @@ class HostCall:
     def sort(self, request: SortRequest) -> ArrayOrPair:
         """See gpumerge_cli.sort."""
         runs, out = self._runs(self._call.options.backend), self._target()
-        if self._call.rows is not None:
+        if self._by_ranks:
             return self._gathered(runs, runs.sorted_ranks(request), out)
         runs.sort(request, out.view(runs.keys.items))
         return out
@@ -64,10 +63,10 @@ class HostCall:
         call = self._call
         runs = self._runs("cpu" if call.options.backend == "auto" else call.options.backend)  # as for sets of files
         keys, out = runs.keys, call.options.out
-        if call.rows is None and not any(runs.nats()):
+        if not self._by_ranks and not any(runs.nats()):
             return runs.combine(equals, None if out is None else out.view(keys.items)).view(keys.dtype)
         ranks = runs.combined_ranks(equals)
-        found = gathered(runs.arrays, ranks).view(keys.dtype)
+        found = self._items(runs, ranks)
         if out is not None:
             out[: len(found)] = found
             found = out[: len(found)]
@@ -76,19 +75,32 @@ class HostCall:
     def _runs(self, backend: str) -> HostRuns:
         """The arrays as a backend takes them, with the one of this name. "auto": the best one for so many bytes."""
         call = self._call
-        runs = [call.keys.run(array) for array in call.arrays]
-        selected = select(backend, call.options.device, call.keys.order, sum([run.nbytes for run in runs]))
-        return HostRuns(runs, call.keys, selected.backend, call.options.threads or cores())
+        runs, keys = call.runs()
+        backend = backend if call.keys.text is None else "cpu"
+        selected = select(backend, call.options.device, keys.order, sum([run.nbytes for run in runs]))
+        return HostRuns(runs, keys, selected.backend, call.threads)
+
+    @property
+    def _by_ranks(self) -> bool:
+        """Whether backends give the ranks of items, by which the result is gathered."""
+        return self._call.rows is not None or self._call.keys.text is not None
 
     def _target(self) -> Array:
         call = self._call
         return np.empty(call.total, call.keys.dtype) if call.options.out is None else call.options.out
 
-    def _gathered(self, runs: HostRuns, ranks: ItemIndices, out: Array) -> tuple[Array, Array]:
-        """(the keys of these ranks, in `out`; their values)."""
-        moved = gathered(self._call.rows or (), ranks)
-        out.view(runs.keys.items)[:] = gathered(runs.arrays, ranks)
-        return out, moved
+    def _gathered(self, runs: HostRuns, ranks: ItemIndices, out: Array) -> ArrayOrPair:
+        """The items of these ranks, in `out`; with values (items, values)."""
+        moved = None if self._call.rows is None else gathered(self._call.rows, ranks)
+        out[:] = self._items(runs, ranks)
+        return out if moved is None else (out, moved)
+
+    def _items(self, runs: HostRuns, ranks: ItemIndices) -> Array:
+        """The items of these ranks, of the arrays' dtype. runs: of this call."""
+        keys = self._call.keys
+        if keys.text is None:
+            return gathered(runs.arrays, ranks).view(keys.dtype)  # type: ignore[no-any-return]
+        return gathered([array.astype(keys.dtype, copy=False) for array in self._call.arrays], ranks)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,12 @@ import numpy as np
 from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.common_dtype import as_arrays
 from gpumerge_cli.arrays.device import DeviceCall
-from gpumerge_cli.arrays.keys import keys_in
 from gpumerge_cli.arrays.options import flag, short_repr
 from gpumerge_cli.arrays.run import check_sorted
 from gpumerge_cli.arrays.searching import search_ranks
 from gpumerge_cli.arrays.signatures import Host, Indices
+from gpumerge_cli.arrays.text_key import TextKey, TextKind
 from gpumerge_cli.engine.parallel import for_each
-from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import UsageError
 
 How = Literal["inner", "left", "right", "outer", "anti", "semi"]
@@ -29,6 +28,7 @@ _PIECE = 1 << 16
 
 class _Keywords(TypedDict, total=False):
     descending: bool
+    text: TextKey | TextKind | None
     check: bool
     threads: int | None
 
@@ -50,7 +50,14 @@ def join(
 @overload
 def join(a: Any, b: Any, *, how: How = "inner", **options: Unpack[_Keywords]) -> Any: ...
 def join(
-    a: Any, b: Any, *, how: How = "inner", descending: bool = False, check: bool = False, threads: int | None = None
+    a: Any,
+    b: Any,
+    *,
+    how: How = "inner",
+    descending: bool = False,
+    text: TextKey | TextKind | None = None,
+    check: bool = False,
+    threads: int | None = None,
 ) -> Any:
     """Join two sorted arrays: the indices of the items that equal each other.
 
@@ -74,6 +81,8 @@ def join(
         partner. "anti" gives the items of `a` without a partner, "semi" those with one, each once.
     descending:
         The arrays are in descending order, and so is the result.
+    text:
+        The kind of value that text is read as, on the CPU: see merge.
     check:
         Raise a DisorderError for an array that is not in order, as `merge` does. By default it is not checked.
     threads:
@@ -88,7 +97,8 @@ def join(
 
     Raises
     ------
-    UsageError: arrays that do not match, or an unknown kind of join. DisorderError: see `check`. DeviceError: an
+    UsageError: arrays that do not match, or an unknown kind of join. InputError: a text that its kind cannot read.
+    DisorderError: see `check`. DeviceError: an
     unavailable GPU.
     """
     if not isinstance(how, str) or how not in HOWS:
@@ -97,11 +107,12 @@ def join(
     for array in given:
         if array.dtype.names:
             raise UsageError("join takes no records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]")
-    call = Call.of(given, CallOptions(descending=flag("descending", descending), threads=threads, check=check))
+    options = CallOptions(descending=flag("descending", descending), threads=threads, check=check, text=text)
+    call = Call.of(given, options)
     check_sorted(call)
     if not call.on_device:
-        of_a, of_b = (keys_in(array, call.keys.path) for array in call.arrays)
-        return _by_threads(of_a, of_b, how, call.keys.order.descending, threads or cores())
+        of_a, of_b = call.comparable()
+        return _by_threads(of_a, of_b, how, call.keys.order.descending, call.threads)
     import cupy
 
     from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream

@@ -26,6 +26,7 @@ from gpumerge_cli.arrays.options import check_aligned, flag, same_side, short_re
 from gpumerge_cli.arrays.run import check_sorted
 from gpumerge_cli.arrays.searching import Side, co_ranks_of_images, search_ranks
 from gpumerge_cli.arrays.signatures import Host, Indices
+from gpumerge_cli.arrays.text_key import TextKey, TextKind
 from gpumerge_cli.engine.ranks import FixedRanks
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import Extent
@@ -34,6 +35,7 @@ from gpumerge_cli.extents import Extent
 class _Keywords(TypedDict, total=False):
     key: str | None
     descending: bool
+    text: TextKey | TextKind | None
     check: bool
 
 
@@ -42,7 +44,13 @@ def rank(arrays: Sequence[Host], at: Any, **options: Unpack[_Keywords]) -> Indic
 @overload
 def rank(arrays: Sequence[Any], at: Any, **options: Unpack[_Keywords]) -> Any: ...
 def rank(
-    arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: bool = False, check: bool = False
+    arrays: Sequence[Any],
+    at: Any,
+    *,
+    key: str | None = None,
+    descending: bool = False,
+    text: TextKey | TextKind | None = None,
+    check: bool = False,
 ) -> Any:
     """The co-ranks of ranks of a merge: how many items of each array are among the first `at` of the merge.
 
@@ -59,7 +67,7 @@ def rank(
         Sorted 1-D arrays that `merge` takes, in host memory or on one GPU.
     at:
         A rank from 0 to the number of all items, or an array of ranks of any shape.
-    key, descending, check:
+    key, descending, text, check:
         The same as for `merge`.
 
     Returns
@@ -71,10 +79,11 @@ def rank(
 
     Raises
     ------
-    UsageError: unusable arrays or ranks. InputError: unsorted arrays in host memory, if the search meets the disorder.
+    UsageError: unusable arrays or ranks. InputError: a text that its kind cannot read, and unsorted arrays in host
+    memory, if the search meets the disorder.
     DeviceError: an unavailable GPU.
     """
-    call = _call_of(arrays, key, descending, check)
+    call = _call_of(arrays, key, descending, check, text)
     ranks = _as_array(at, f"at={short_repr(at)} is not an array of ranks")
     if ranks.size and ranks.dtype.kind not in "iu":
         raise UsageError(f"at={short_repr(at)} is not a rank", way_out="give whole numbers")
@@ -84,7 +93,7 @@ def rank(
     if call.on_device:
         return _co_ranks_on_device(call, ranks)
     wanted, places = np.unique(ranks.reshape(-1), return_inverse=True)
-    found = _co_ranks([call.keys.run(array) for array in call.arrays], wanted, call.keys)[places.reshape(-1)]
+    found = _co_ranks(*call.runs(), wanted)[places.reshape(-1)]
     return found.reshape(*ranks.shape, len(call.arrays))
 
 
@@ -99,6 +108,7 @@ def rank_of(
     side: Side = "left",
     key: str | None = None,
     descending: bool = False,
+    text: TextKey | TextKind | None = None,
     check: bool = False,
 ) -> Any:
     """The ranks that items have, or would have, in the merge of arrays, as by NumPy's searchsorted.
@@ -119,7 +129,7 @@ def rank_of(
         field `key`.
     side:
         "left" counts the items ahead of all that equal the key, "right" also counts the equal ones.
-    key, descending, check:
+    key, descending, text, check:
         The same as for `merge`.
 
     Returns
@@ -128,10 +138,10 @@ def rank_of(
 
     Raises
     ------
-    UsageError: arrays or items that do not match. DisorderError: `check` found an array out of order. DeviceError: an
-    unavailable GPU.
+    UsageError: arrays or items that do not match. InputError: a text that its kind cannot read. DisorderError: `check`
+    found an array out of order. DeviceError: an unavailable GPU.
     """
-    call = _call_of(arrays, key, descending, check)
+    call = _call_of(arrays, key, descending, check, text)
     if not isinstance(side, str) or side not in ("left", "right"):
         raise UsageError(f"side={short_repr(side)} is not a side", way_out='use "left" or "right"')
     items = as_array(items) if lies_on_gpu(items) or hasattr(items, "__array__") else items
@@ -140,12 +150,17 @@ def rank_of(
             same_side([*call.arrays, items])
             check_aligned(items, "the array of items")
         return _ranks_on_device(call, items, side)
-    runs = [keys_in(array, call.keys.path) for array in call.arrays]
-    wanted = _as_keys(np, items.get() if is_cupy(items) else items, runs[0].dtype)
+    items = items.get() if is_cupy(items) else items
+    if call.keys.text is None:
+        wanted = _as_keys(np, items, keys_in(call.arrays[0][:0], call.keys.path).dtype)
+    else:
+        wanted = _as_texts(items)
+    *runs, found = call.comparable(wanted.reshape(-1))
+    wanted = found.reshape(wanted.shape)
     return search_ranks(np, runs, wanted, side, descending=call.keys.order.descending)
 
 
-def _call_of(arrays: Sequence[Any], key: str | None, descending: bool, check: bool) -> Call:
+def _call_of(arrays: Sequence[Any], key: str | None, descending: bool, check: bool, text: Any) -> Call:
     if is_table(arrays):
         raise UsageError(f"{name_of(arrays)} is a table", way_out="give a list of columns, as [table['key']]")
     check_listed(arrays, "arrays")
@@ -154,7 +169,7 @@ def _call_of(arrays: Sequence[Any], key: str | None, descending: bool, check: bo
     given = list(arrays)
     if not given:
         raise UsageError("no arrays to rank", way_out="give at least one")
-    call = Call.of(given, CallOptions(key=key, descending=flag("descending", descending), check=check))
+    call = Call.of(given, CallOptions(key=key, descending=flag("descending", descending), check=check, text=text))
     check_sorted(call)
     return call
 
@@ -207,7 +222,15 @@ def _as_keys(xp: Any, items: Any, dtype: np.dtype[Any]) -> Any:
     return xp.asarray(cast)
 
 
-def _co_ranks(runs: Sequence[Array], ranks: NDArray[np.int64], keys: ArrayKeys) -> NDArray[np.int64]:
+def _as_texts(items: Any) -> Array:
+    """Items as an array of S or U. Raises UsageError if they are not text."""
+    found = _as_array(items, "items are not an array")
+    if found.dtype.kind not in "SUV" or found.dtype.names:
+        raise UsageError(f"items of {found.dtype} are not text", way_out="give keys of S or U")
+    return found
+
+
+def _co_ranks(runs: Sequence[Array], keys: ArrayKeys, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     """The co-ranks of ascending ranks. NaTs lie apart from other items: ahead of them if descending, else behind."""
     nats = np.array([keys.nats(run) for run in runs], np.int64)
     dates = [keys.split(run, int(count))[0] for run, count in zip(runs, nats, strict=True)]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.keys import Array
 from gpumerge_cli.arrays.options import Tuning
+from gpumerge_cli.arrays.text_key import TextKey, TextKind
 from gpumerge_cli.engine.job import BackendChoice
 
 K = TypeVar("K", bound=np.generic)
@@ -33,6 +34,7 @@ class CallKeywords(TypedDict, total=False):
 
     key: str | None
     descending: bool
+    text: TextKey | TextKind | None
     out: Any
     backend: BackendChoice
     device: int

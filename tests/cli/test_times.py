@@ -140,7 +140,7 @@ def test_a_column_of_csv_has_a_form_of_its_own(told: Run) -> None:
     header, *lines = expected.splitlines(keepends=True)
     assert told("sort", "--field", "when:time,r", *by) == "".join([header, *reversed(lines)])
     error = told("sort", "--field", "when:time", "d.csv", code=2)
-    assert "d.csv:2: '03/11/2024' is no time, by --field when:time; add --time-format" in error
+    assert "d.csv:2: '03/11/2024' is not a time, by --field when:time; add --time-format" in error
     assert "if line 1 is a header, add --header 1" in told("sort", "--csv", "--time", *by, code=2)
 
 
