@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from gpumerge_cli.cli.gnu_values import SATURATED
 from gpumerge_cli.cli.options.groups import LineOptions
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError, input_error
@@ -88,7 +89,8 @@ def _timed(order: LineOrder, options: LineOptions, files: Sequence[str]) -> Line
     from gpumerge_cli.order.times import LAST_YEAR, LATEST_BY, ONE_YEAR, UNKNOWN_YEAR, InvalidTimesError, TimeSettings
 
     if options.year is not None and options.year > LAST_YEAR:
-        raise UsageError(f"--year {options.year}: years end with {LAST_YEAR}", way_out="name a year as 2024")
+        shown = f" {options.year}" if options.year < SATURATED else ""
+        raise UsageError(f"--year{shown}: years end with {LAST_YEAR}", way_out="name a year as 2024")
     latest = latest_second(files) if options.year is None else None
     years = ONE_YEAR if options.year is not None else UNKNOWN_YEAR if latest is None else LATEST_BY
     try:

@@ -344,6 +344,7 @@ BAD: Mapping[str, str] = {
     "sort --order-list app app": "--order-list: no key is a list; add :list to a key",
     "merge --time --year 0 app": "--year: invalid number '0'; write 1 or more",
     "merge --time --year 10000 app": "--year 10000: years end with 9999; name a year as 2024",
+    "merge --time --year 99999999999999999999 app": "--year: years end with 9999; name a year as 2024",
     "sort --time --year 10000 app": "--year 10000: years end with 9999;",
     "merge --time --year now app": "--year: invalid number 'now'",
     "merge --time --time-format %Q app": "--time-format %Q: %Q reads no part of a time; use letters from",
