@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.interchange import check_unmasked, has_nulls, is_cupy
 from gpumerge_cli.arrays.options import in_native_order, short_repr
-from gpumerge_cli.arrays.text_images import text_images
-from gpumerge_cli.arrays.text_key import as_text_key
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.record_options import Key, order_of
@@ -74,6 +72,8 @@ class ArrayKeys:
         path = () if field is None else _path(dtype, field)
         items, leaf = _as_items(dtype, path)
         if text is not None:
+            from gpumerge_cli.arrays.text_key import as_text_key  # only here: few calls need these modules
+
             order = as_text_key(text).order(descending=descending)
             if (field is not None and not path) or leaf.names:
                 _order_of_records(items, field, descending)
@@ -110,7 +110,11 @@ class ArrayKeys:
         others: keys without a field. They have the dtype of keys, or hold text if there is a `text`. Errors: see runs.
         """
         keys = [keys_in(array, self.path) for array in arrays]
-        return [*keys, *others] if self.text is None else [*text_images(keys, self.text, threads, others)]
+        if self.text is None:
+            return [*keys, *others]
+        from gpumerge_cli.arrays.text_images import text_images
+
+        return [*text_images(keys, self.text, threads, others)]
 
     def is_nat(self, run: Array) -> NDArray[np.bool_]:
         """A mask of the keys of a run that are NaT. The run has dtype `items`, and its keys are dated."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.options import Tuning, launch_request, wants_counts
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.signatures import as_merge
-from gpumerge_cli.arrays.text_key import TextKey, TextKind
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchRequest
+
+if TYPE_CHECKING:
+    from gpumerge_cli.arrays.text_key import TextKey, TextKind
 
 _USUAL = LaunchRequest()
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.options import flag, wants_counts
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.signatures import SetFunction, as_set
-from gpumerge_cli.arrays.text_key import TextKey, TextKind
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
+
+if TYPE_CHECKING:
+    from gpumerge_cli.arrays.text_key import TextKey, TextKind
 
 
 def _set_of(equals: Equals) -> Callable[[Callable[[], None]], SetFunction]:

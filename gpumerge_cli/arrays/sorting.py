@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.multi_gpu import in_shares, sort_on_gpus
@@ -11,10 +11,12 @@ from gpumerge_cli.arrays.options import wants_counts
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.signatures import Host, Indices
 from gpumerge_cli.arrays.sort_signatures import as_sort
-from gpumerge_cli.arrays.text_key import TextKey, TextKind
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import Algorithm, KernelChoice, LaunchRequest, SortRequest
+
+if TYPE_CHECKING:
+    from gpumerge_cli.arrays.text_key import TextKey, TextKind
 
 _USUAL = SortRequest()
 
