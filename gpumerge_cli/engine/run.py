@@ -78,6 +78,9 @@ def run(
 
 def _check_values(job: Job, executor: Executor) -> None:
     """Raise UsageError for a job that only Python can make, and that would be done in another way than it says."""
+    if not isinstance(job, Job):
+        what = f"{type(job).__name__} is not a Job"
+        raise UsageError(what, way_out="make one, gpumerge_cli.Job(('a.npy', 'b.npy'), output=...)")
     if job.operation.kind not in OPERATION_KINDS:
         what = f"{job.operation.kind!r} is not a kind of operation"
         raise UsageError(what, way_out=f"use one of {', '.join(OPERATION_KINDS)}")
