@@ -15,8 +15,6 @@ NOT_YET = {
     "07-json-lines": "keys of JSON",
     "08b-vcf-merge-headers": "headers that differ",
     "09-wordlist-crlf": "ends of lines",
-    "12-npy-datetime64": "datetime64",
-    "18-source-column": "a column of the source",
     "21-asof-join": "joins by the nearest key",
     "26-locale": "locales",
     "27-parquet": "Parquet",

@@ -129,10 +129,12 @@ def job_to_output(
 
 
 def margin_of(options: CountOptions) -> Margin | None:
-    """The counts that --count or --count-to asks for, None without them."""
+    """The counts that --count or --count-to asks for, with the column of --source; None without any of them."""
     if options.count_to is not None:
-        return Margin("apart", file=options.count_to)
-    return None if options.count is None else Margin(options.count)
+        return Margin("apart", file=options.count_to, source=options.source)
+    if options.count is None and options.source is None:
+        return None
+    return Margin(options.count, source=options.source)
 
 
 def launch_of(options: LaunchOptions) -> LaunchRequest:

@@ -87,7 +87,12 @@ class Operation:
     @property
     def by_groups(self) -> bool:
         """Whether all items that compare equal must lie in one chunk."""
-        return self.equals.groups or self.margin is not None
+        return self.equals.groups or (self.margin is not None and self.margin.groups)
+
+    @property
+    def keeps_sizes(self) -> bool:
+        """Whether all items are written as they are, so that the place of each in the output is known ahead."""
+        return self.equals.keeps_all and self.margin is None
 
     @property
     def title(self) -> str:

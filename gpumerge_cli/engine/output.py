@@ -86,11 +86,11 @@ class Output:
         self.seekable = self.sinks[0].seekable
         """Whether writes may come in any order."""
 
-    def writer(self, equals: Equals, start: int = 0) -> SinkWriter:
-        """A writer of items to the sinks, and of counts to theirs. equals, start: see SinkWriter."""
+    def writer(self, *, planned: bool, start: int = 0) -> SinkWriter:
+        """A writer of items to the sinks, and of counts to theirs. planned, start: see SinkWriter."""
         if self._counts is None:
-            return SinkWriter(self.sinks, equals, start)
-        return CountingWriter(self.sinks, self._counts, equals)
+            return SinkWriter(self.sinks, planned=planned, start=start)
+        return CountingWriter(self.sinks, self._counts)
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -106,7 +106,7 @@ class Output:
     def reserve_space(self, *, by_devices: bool) -> None:
         """Reserve the space of each part, as far as it is known. by_devices: only devices produce the output."""
         operation = self._operation
-        if operation.equals.keeps_all:
+        if operation.keeps_sizes:
             self.reserve(self.sizes)
             if by_devices:
                 self._populate()

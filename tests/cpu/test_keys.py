@@ -18,7 +18,7 @@ from tests.cpu.keys_library import Array
 
 KERNELS = [rung.replace(" ", "_") for rung in RUNGS]
 ALGORITHMS = ["SORT_MERGE", "SORT_BOTTOM_UP", "SORT_ITERATIVE", "SORT_RECURSIVE", "SORT_RADIX"]
-ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (False, True)]
+ORDERS = [Order.of(name, descending=down) for name in (*DTYPES, "datetime64[s]") for down in (False, True)]
 if os.environ.get("GPUMERGE_TEST_FEW"):  # one of each width, kind and direction
     ORDERS = [Order.of("uint8"), Order.of("float16", descending=True), Order.of("int32"), Order.of("float64")]
 ROUNDS = int(os.environ.get("GPUMERGE_TEST_ROUNDS", "6"))

@@ -76,7 +76,7 @@ QUICKLY = True
 EVERY_COMPARISON = LineOrder(tuple(map(LineKey, KIND_OF)))
 LEVELS = ("partition.cu", *(f"merge_{name}.cu" for name in KERNELS))
 MERGES = (*LEVELS, "check.cu")
-KEY_ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (False, True)]
+KEY_ORDERS = [Order.of(name, descending=down) for name in (*DTYPES, "datetime64[s]") for down in (False, True)]
 
 
 def ordered(orders: list[Order]) -> list[Any]:

@@ -192,7 +192,13 @@ class OutputOptions(Options):
     report: str | None
 
 
-class CountOptions(Options):
+class SourceOptions(Options):
+    """The names of inputs beside the output."""
+
+    source: str | None
+
+
+class CountOptions(SourceOptions):
     """Counts of equal items beside the output, and its parts."""
 
     count: Literal["ahead", "after"] | None

@@ -100,6 +100,19 @@ OUTPUT = (
             NotWith(("parts",), "{option} writes the counts of one output", "leave {other} out"),
         ),
     ),
+    *(
+        Option(
+            "source", "Output", commands,
+            "Begin each line with the name of its file, as it was given, and a tab. Of CSV it is the first field; in "
+            f"the header, source or NAME. Keys count the fields without it.{more}",
+            kind="text", placeholder="NAME", value_is_optional=True, bare="source", settable=False,
+            not_with=(NotWith(others, "{other} writes no items, and {option} writes beside them"),),
+        )
+        for commands, others, more in (
+            (("merge", *COMBINING), ("plan", "compare"), ""),
+            (("sort",), ("compare",), " With -m, disorder is an error."),
+        )
+    ),
     Option(
         "without-first", "Output", ("compare",), "Leave out the lines that only the first file holds.", letter="1",
         project=True,
