@@ -166,6 +166,7 @@ class OutputOptions(Options):
     """The output, and the report of making it."""
 
     output: str | None
+    compression: str | None
     fsync: bool
     report: str | None
 
