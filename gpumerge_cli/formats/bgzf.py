@@ -11,11 +11,11 @@ from gpumerge_cli.formats.block_index import BlockCoding, BlockDamageError, Wind
 
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 """The empty block behind all others."""
-_HEAD = BGZF_END[:16]  # behind it, the block's bytes less one
+_HEAD = BGZF_END[:16]  # behind it, the block's bytes less one; a flag in it says that there is no name or comment
 _CONTENT = 65280  # what other writers put into a block, so that its bytes fit a uint16 whatever it holds
 _LARGEST = 1 << 16
-_GZIP = b"\x1f\x8b\x08"
-_EXTRA_ALONE = 4  # the flags of a member with an extra field, and without a name or a comment
+_GZIP = BGZF_END[:3]
+_LEAST = 18  # of any member of gzip
 _FIXED = 12  # bytes ahead of the extra field
 _TAIL = 8  # the checksum of the content, and its bytes
 _RAW = -15  # zlib's word for data without a header
@@ -41,15 +41,19 @@ def packer(library: Any, level: int) -> Callable[[Any], bytes]:
 
 def _block_bytes(window: Window, start: int) -> int:
     """Bytes of the block at `start`; 0 if other data begin there, as gzip has them. Raises BlockDamageError."""
-    head = window.read(start, len(_HEAD) + 2)
-    if head.startswith(_HEAD[:3]) and head[10:16] == _HEAD[10:]:
-        return head[16] + (head[17] << 8) + 1
-    if not head.startswith(_GZIP):
-        if start == 0 or not any(head):  # zeros may follow members of gzip
+    head = window.read(start, _LEAST)
+    if start and not head.startswith(_GZIP):
+        if _are_zeros(window, start):  # which may follow members of gzip
             return 0
-        raise BlockDamageError(start, "no block begins there")
-    if len(head) < _FIXED or head[3] != _EXTRA_ALONE:
+        raise BlockDamageError(start, "no block begins there, or the one ahead of it is damaged")
+    if len(head) < _LEAST:
+        if start:
+            raise BlockDamageError(start, "the file ends inside it")
         return 0
+    if not head.startswith(_HEAD[:4]):
+        return 0
+    if head[10:16] == _HEAD[10:]:
+        return head[16] + (head[17] << 8) + 1
     fields = window.read(start + _FIXED, head[10] + (head[11] << 8))
     at = 0
     while at + 4 <= len(fields):
@@ -58,6 +62,11 @@ def _block_bytes(window: Window, start: int) -> int:
             return fields[at + 4] + (fields[at + 5] << 8) + 1
         at += 4 + length
     return 0
+
+
+def _are_zeros(window: Window, start: int) -> bool:
+    """Whether nothing but zeros stands from byte `start` on."""
+    return not any(any(window.read(at, _LARGEST)) for at in range(start, window.size, _LARGEST))
 
 
 def _walk(window: Window) -> Iterator[tuple[int, int]]:

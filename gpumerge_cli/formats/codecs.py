@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.bgzf import BGZF_END
-from gpumerge_cli.formats.block_index import BlockCoding
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.block_index import BlockCoding
 
 _ISAL_LEVEL = 2  # levels go from 0 to 3; this one makes files about as small as zlib's 1
 _ISAL_BLOCK_LEVEL = 1  # a block of 64 KiB becomes as small as by 2, a sixth faster
@@ -54,8 +55,8 @@ class Codec:
     """Makes a reader of a compressed stream. Raises UsageError if its library is missing."""
     compressor: Callable[[], Callable[[Any], bytes]]
     """Makes a function that compresses a chunk. Raises UsageError if its library is missing."""
-    end: bytes = b""
-    """Bytes behind all chunks."""
+    end: Callable[[], bytes] = bytes
+    """Gives the bytes behind all chunks."""
     blocks: Callable[[], BlockCoding] | None = None
     """Tells how its data are cut into blocks that can be read alone. Raises UsageError if its library is missing."""
     general: str = ""
@@ -149,6 +150,12 @@ def _write_bgzf() -> Callable[[Any], bytes]:
     except ImportError:
         return packer(_zlib(), _ZLIB_LEVEL)
     return packer(isal_zlib, _ISAL_BLOCK_LEVEL)
+
+
+def _bgzf_end() -> bytes:
+    from gpumerge_cli.formats.bgzf import BGZF_END
+
+    return BGZF_END
 
 
 def _bgzf_blocks() -> BlockCoding:
@@ -254,7 +261,7 @@ CODECS: Mapping[str, Codec] = {
             b"\x1f\x8b",
             _read_gzip,
             _write_bgzf,
-            BGZF_END,
+            _bgzf_end,
             _bgzf_blocks,
             ".gz",
         ),

@@ -259,7 +259,8 @@ def open_sink(
         return _open_rows(name, layout, written.columns, most, compression)
     codec = output_codec(name, compression, plain=layout.items.plain)
     compress = None if codec is None else codec.compressor()
-    footer = None if codec is None or not codec.end else FileEnd(codec.end)
+    end = b"" if codec is None else codec.end()
+    footer = FileEnd(end) if end else None
     suffix = checked_suffix(name, layout, dtype)
     if codec is not None and is_terminal(name):
         raise OutputError(f"{codec.name} data are not written to a terminal", way_out="use --output FILE or a pipe")

@@ -87,15 +87,8 @@ def suffix(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 
 def without_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (
-        "isal",
-        "isal.igzip",
-        "isal.isal_zlib",
-        "backports",
-        "backports.zstd",
-        "compression",
-        "compression.zstd",
-    ):
+    libraries = {"isal": ("igzip", "isal_zlib"), "backports": ("zstd",), "compression": ("zstd",)}
+    for module in (*libraries, *(f"{name}.{part}" for name, parts in libraries.items() for part in parts)):
         monkeypatch.setitem(sys.modules, module, None)
 
 
