@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gzip
 import os
+import random
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -217,6 +220,31 @@ def test_a_write_that_fails_leaves_nothing(write: Write, tmp_path: Path) -> None
     assert ran.returncode == 2
     assert ran.stderr.count(b"\n") == 1
     assert b"no space" in ran.stderr.lower()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_kill_leaves_the_output_as_it_was(write: Write, tmp_path: Path, number: int, seed: int) -> None:
+    lines = [b"%08d\n" % at for at in range(400_000)]
+    names = [
+        write(f"{part}.txt.bgz", in_blocks(b"".join(lines[part::2]), [*range(60_000, 1_800_000, 60_000)]))
+        for part in range(2)
+    ]
+    earlier = in_blocks(b"earlier\n")
+    output = tmp_path / "out.txt.bgz"
+    chance = random.Random(seed)
+    for _ in range(3):
+        output.write_bytes(earlier)
+        words = [sys.executable, "-m", "gpumerge_cli", "merge", "-q", "--threads", "1", *names, "-o", str(output)]
+        running = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+        time.sleep(chance.uniform(0.05, 0.4))
+        running.send_signal(number)
+        if running.wait():
+            assert output.read_bytes() == earlier
+            assert number == signal.SIGKILL or sorted(os.listdir(tmp_path)) == ["0.txt.bgz", "1.txt.bgz", "out.txt.bgz"]
+        else:
+            assert content_of(output.read_bytes()) == b"".join(lines)
+    run(merge_job(names, str(output), resources=ON))
+    assert sorted(os.listdir(tmp_path)) == ["0.txt.bgz", "1.txt.bgz", "out.txt.bgz"]
 
 
 def test_counts_and_answers_stay_as_they_are(write: Write, tmp_path: Path) -> None:
