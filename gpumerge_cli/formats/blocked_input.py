@@ -19,6 +19,7 @@ from gpumerge_cli.formats.input import SeekableInput
 
 _MOST_KEPT = 64 << 20
 """Bytes of content that all inputs together keep. An input for whose groups there is no room is unpacked to a copy."""
+_LEAST_KEPT = 32 << 20  # some cuts are searched before chunks are read
 _EACH_KEEPS = 2  # groups: where a thread has read to, and where a cut is searched
 _AT_ONCE = 1 << 20  # packed bytes that one call reads
 _LOCKS = 61
@@ -153,7 +154,7 @@ class BlockedInput(SeekableInput):
                 return
             BlockedInput._kept[id(self), number] = content
             BlockedInput._kept_bytes += len(content)
-            while BlockedInput._kept_bytes > _MOST_KEPT:
+            while BlockedInput._kept_bytes > max(_LEAST_KEPT, BlockedInput._taken):
                 BlockedInput._kept_bytes -= len(BlockedInput._kept.popitem(last=False)[1])
 
 
@@ -170,9 +171,9 @@ def open_blocked(name: str, progress: Callable[[float], None], folder: str | Non
     file = SeekableInput(name, plain=True, folder=folder)
     try:
         index = index_of(Window(file, progress), coding)
+        if index is not None and coding.end and file.read(file.size - len(coding.end), _AT_ONCE) != coding.end:
+            _warn(name, coding)
         if index is not None and BlockedInput.take_room(index):
-            if coding.end and file.read(file.size - len(coding.end), len(coding.end)) != coding.end:
-                _warn(name, coding)
             return BlockedInput(file, index, coding, folder)
     except BlockDamageError as error:
         file.check_unchanged()

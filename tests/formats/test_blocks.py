@@ -303,7 +303,7 @@ def test_large_frames_and_too_many_are_copied(write: Write, monkeypatch: pytest.
 
 
 def test_no_more_is_kept_than_allowed(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocked_input, "_MOST_KEPT", 150_000)
+    monkeypatch.setattr(blocked_input, "_LEAST_KEPT", 150_000)
     data = random.Random(1).randbytes(400_000)
     file = opened(write("x.bgz", in_blocks(data, list(range(30_000, 400_000, 30_000)))))
     for at in [*range(0, 400_000, 10_000), 5, 300_000]:
