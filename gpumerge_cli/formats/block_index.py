@@ -18,6 +18,8 @@ LARGEST_BLOCK = 2 << 20
 
 Blocks at the edges of chunks, and where cuts are searched, are unpacked more than once: a merge of files whose blocks
 had 8 MiB, as chunks have, unpacked them four times, and took three times as long as with copies."""
+LARGEST_PACKED = 2 * LARGEST_BLOCK
+"""Bytes in the file beyond which a block is too large, whatever it holds: it is read at once."""
 _GROUP_BYTES = 64 << 10  # of content
 _PACKED_GROUP = 1 << 20  # for blocks that hold nothing
 _WINDOW = 1 << 20
@@ -82,7 +84,10 @@ class BlockCoding:
 
 
 class BlockIndex:
-    """The groups of a file. The lists have one entry more than there are groups, for the end."""
+    """The groups of a file. The lists have one entry more than there are groups, for the end.
+
+    A group may hold nothing, and is as large as it likes then.
+    """
 
     def __init__(self) -> None:
         self.starts = array("q", [0])
@@ -99,19 +104,19 @@ class BlockIndex:
         return self.offsets[-1]
 
     def group_at(self, position: int) -> int:
-        """The number of the group that holds a byte of the content."""
+        """The number of the group that holds a byte of the content; the groups ahead of it may hold nothing."""
         return bisect_right(self.offsets, position) - 1
 
     def add(self, packed: int, content: int) -> None:
         """Add a block: its bytes in the file, and those of its content."""
-        if self._content + content > _GROUP_BYTES or self._packed > _PACKED_GROUP:
+        if self._content + content > _GROUP_BYTES or self._packed + packed > _PACKED_GROUP:
             self.close_group()
         self._packed += packed
         self._content += content
 
     def close_group(self) -> None:
-        """The next block begins a group. A group that holds nothing belongs to the next one."""
-        if self._content:
+        """The next block begins a group."""
+        if self._packed:
             self.starts.append(self.starts[-1] + self._packed)
             self.offsets.append(self.offsets[-1] + self._content)
             self.largest = max(self.largest, self._content)
@@ -125,7 +130,7 @@ def index_of(window: Window, coding: BlockCoding) -> BlockIndex | None:
     """
     index = BlockIndex()
     for packed, content in coding.walk(window):
-        if not 0 <= content <= LARGEST_BLOCK:
+        if not 0 <= content <= LARGEST_BLOCK or (content and packed > LARGEST_PACKED):
             return None
         index.add(packed, content)
     index.close_group()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from logging import getLogger
 from typing import ClassVar
 
@@ -22,6 +23,7 @@ _MOST_KEPT = 64 << 20
 _LEAST_KEPT = 32 << 20  # some cuts are searched before chunks are read
 _EACH_KEEPS = 2  # groups: where a thread has read to, and where a cut is searched
 _AT_ONCE = 1 << 20  # packed bytes that one call reads
+_CONTENT_AT_ONCE = 4 << 20
 _LOCKS = 61
 
 _unended: set[str] = set()
@@ -32,6 +34,7 @@ class BlockedInput(SeekableInput):
     """A compressed file as an input, read in place. file: the file. index: of all its groups."""
 
     _kept: ClassVar[OrderedDict[tuple[int, int], bytes]] = OrderedDict()
+    _numbers: ClassVar[Iterator[int]] = count()
     _kept_bytes = 0
     _taken = 0
     _lock = threading.Lock()
@@ -42,6 +45,7 @@ class BlockedInput(SeekableInput):
         self._folder = folder
         self._descriptor, self._shared = -1, None
         self._file, self._index, self._coding = file, index, coding
+        self._number = next(BlockedInput._numbers)
         self._room = _EACH_KEEPS * index.largest
         self._locks = [threading.Lock() for _ in range(min(_LOCKS, len(index.starts)))]
 
@@ -66,6 +70,9 @@ class BlockedInput(SeekableInput):
         number = self._index.group_at(position)
         while position < stop:
             low, high = offsets[number], offsets[number + 1]
+            if low == high:
+                number += 1
+                continue
             if position == low and high <= stop and self._held(number) is None:
                 until = self._whole(number, stop)
                 parts = self._unpacked(number, until)
@@ -103,16 +110,15 @@ class BlockedInput(SeekableInput):
         self._file.close()
         with BlockedInput._lock:
             BlockedInput._taken -= self._room
-            for key in [key for key in BlockedInput._kept if key[0] == id(self)]:
+            for key in [key for key in BlockedInput._kept if key[0] == self._number]:
                 BlockedInput._kept_bytes -= len(BlockedInput._kept.pop(key))
 
     def _whole(self, number: int, stop: int) -> int:
         """The group behind those from `number` on that one call reads and that end no later than byte `stop`."""
         starts, offsets = self._index.starts, self._index.offsets
+        most, stop = starts[number] + _AT_ONCE, min(stop, offsets[number] + _CONTENT_AT_ONCE)
         until = number + 1
-        while (
-            until + 1 < len(offsets) and offsets[until + 1] <= stop and starts[until + 1] - starts[number] <= _AT_ONCE
-        ):
+        while until + 1 < len(offsets) and offsets[until + 1] <= stop and starts[until + 1] <= most:
             until += 1
         return until
 
@@ -143,16 +149,16 @@ class BlockedInput(SeekableInput):
 
     def _held(self, number: int) -> bytes | None:
         with BlockedInput._lock:
-            found = BlockedInput._kept.get((id(self), number))
+            found = BlockedInput._kept.get((self._number, number))
             if found is not None:
-                BlockedInput._kept.move_to_end((id(self), number))
+                BlockedInput._kept.move_to_end((self._number, number))
             return found
 
     def _keep(self, number: int, content: bytes) -> None:
         with BlockedInput._lock:
             if self._descriptor != -1:  # it was closed meanwhile
                 return
-            BlockedInput._kept[id(self), number] = content
+            BlockedInput._kept[self._number, number] = content
             BlockedInput._kept_bytes += len(content)
             while BlockedInput._kept_bytes > max(_LEAST_KEPT, BlockedInput._taken):
                 BlockedInput._kept_bytes -= len(BlockedInput._kept.popitem(last=False)[1])
@@ -191,7 +197,7 @@ def damaged_block(name: str, coding: BlockCoding, at: int, what: str) -> InputEr
     return InputError(
         f"the {coding.word} at byte {at} is damaged: {what}",
         where=name,
-        way_out="the file is truncated or damaged; get it again",
+        way_out="get the file again",
     )
 
 

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from itertools import chain, pairwise
 from pathlib import Path
@@ -174,6 +175,71 @@ def test_a_great_many_small_blocks(write: Write) -> None:
     file.close()
 
 
+def test_blocks_that_hold_nothing_are_not_read(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three megabytes of them, and a frame of five that is to be skipped."""
+    large = random.Random(1).randbytes(60_000)
+    data = block(b"1\n") + block(b"") * 120_000 + block(large) + block(b"") * 40_000 + EOF_BLOCK
+    files = [opened(write("x.bgz", data))]
+    if zstd is not None:
+        skipped = struct.pack("<II", 0x184D2A5F, 5 << 20) + bytes(5 << 20)
+        files.append(opened(write("x.zst", frames(b"1\n", []) + skipped + frames(large, []) + skipped)))
+    for file in files:
+        reads: list[int] = []
+        read = file._file.read
+
+        def reading(position: int, count: int, read: Any = read, reads: list[int] = reads) -> bytes:
+            reads.append(count)
+            return read(position, count)
+
+        monkeypatch.setattr(file._file, "read", reading)
+        assert file.read_exactly(0, file.size) == b"1\n" + large
+        assert file.read(1, 9) == (b"1\n" + large)[1:10]
+        assert max(reads) <= 2 << 20
+        file.close()
+
+
+@pytest.mark.parametrize("suffix", [".bgz", ".zst"])
+def test_little_is_unpacked_at_once(write: Write, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred megabytes of zeros, in a hundred kilobytes."""
+    ends = list(range(65_280, 100 << 20, 65_280))
+    whole = block(bytes(65_280)) * (len(ends) + 1) + EOF_BLOCK if suffix == ".bgz" else frames(bytes(100 << 20), ends)
+    file = opened(write(f"x{suffix}", whole))
+    unpacked, largest = BlockedInput._unpacked, 0
+
+    def unpacking(self: BlockedInput, number: int, until: int) -> list[bytes]:
+        nonlocal largest
+        found = unpacked(self, number, until)
+        largest = max(largest, sum(map(len, found)))
+        return found
+
+    monkeypatch.setattr(BlockedInput, "_unpacked", unpacking)
+    file.read_into(0, bytearray(file.size))
+    assert 1 << 20 < largest <= 4 << 20
+    file.close()
+
+
+def test_a_frame_of_many_empty_pieces_is_copied(write: Write) -> None:
+    if zstd is None:
+        pytest.skip("needs Zstandard; pip install 'gpumerge[compressed]'")
+    data = b"\x28\xb5\x2f\xfd\x20\x03" + bytes(3) * 1_500_000 + b"\x19\0\0abc"
+    file = open_input(write("x.zst", data))
+    assert not isinstance(file, BlockedInput)
+    assert file.read(0, 9) == b"abc"
+    file.close()
+
+
+def test_an_input_that_nobody_closed_gives_no_other_one_its_content(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("_kept", OrderedDict()), ("_kept_bytes", 0), ("_taken", 0)):
+        monkeypatch.setattr(BlockedInput, name, value)
+    for number in range(50):
+        file = opened(write("x.bgz", in_blocks(b"%03d\n" % number)))
+        assert file.read(0, 9) == b"%03d\n" % number
+        file._file.close()
+        del file
+
+
 def test_other_fields_may_stand_ahead_of_the_size(write: Write) -> None:
     name = write("x.gz", block(b"1\n", extra=b"XY\x03\0abc") + block(b"2\n") + EOF_BLOCK)
     file = opened(name)
@@ -247,7 +313,7 @@ def test_a_damaged_block_is_named(
     with pytest.raises(InputError) as caught:
         run(merge_job(names, str(tmp_path / "out"), resources=Resources("cpu")))
     assert str(caught.value).startswith(f"{names[0]}: the BGZF block at byte {at} is damaged: {what}")
-    assert str(caught.value).endswith("; the file is truncated or damaged; get it again")
+    assert str(caught.value).endswith("; get the file again")
     assert sorted(os.listdir(tmp_path)) == ["x.txt.gz", "y.txt"]
     assert not open_under(tmp_path)
     assert BlockedInput._taken == BlockedInput._kept_bytes == 0
