@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpumerge_cli.formats.block_index import LARGEST_BLOCK, BlockCoding, BlockDamageError, Window
+from gpumerge_cli.formats.block_index import LARGEST_BLOCK, LARGEST_PACKED, BlockCoding, BlockDamageError, Window
 
 _FRAME = b"\x28\xb5\x2f\xfd"
 _SKIPPED = b"\x2a\x4d\x18"  # behind a byte from 50 to 5f
@@ -34,6 +34,9 @@ def _frames(window: Window) -> Iterator[tuple[int, int]]:
                 yield 0, -1
                 return
             size = _frame_bytes(window, start, header, head[4], content)
+            if size > LARGEST_PACKED:
+                yield 0, -1
+                return
         elif start == 0:
             yield 0, -1
             return
@@ -57,9 +60,9 @@ def _content_bytes(head: bytes) -> tuple[int, int]:
 
 
 def _frame_bytes(window: Window, start: int, header: int, flags: int, content: int) -> int:
-    """Bytes of the frame at `start`. Raises BlockDamageError."""
+    """Bytes of the frame at `start`, or some more than LARGEST_PACKED. Raises BlockDamageError."""
     at, most, last = start + header, 0, False
-    while not last:
+    while not last and at - start <= LARGEST_PACKED:
         head = int.from_bytes(window.read(at, 3), "little")
         last, kind, size = bool(head & 1), head >> 1 & 3, head >> 3
         if at + 3 > window.size:
@@ -68,7 +71,7 @@ def _frame_bytes(window: Window, start: int, header: int, flags: int, content: i
             raise BlockDamageError(start, "one of its blocks has an impossible header")
         at += 3 + (1 if kind == _RLE else size)
         most += _LARGEST_PIECE
-    if content > most:
+    if last and content > most:
         raise BlockDamageError(start, "its content has another size than it states")
     return at + (4 if flags & 4 else 0) - start
 
