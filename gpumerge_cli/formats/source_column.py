@@ -36,7 +36,7 @@ def names_of_records(title: str, names: Sequence[str], head: bytes, order: LineO
 
     Raises UsageError for a name with a byte that only copies of records have.
     """
-    separator = bytes([separator_of(order.of_records or order)])
+    separator = bytes([separator_of(order.requested)])
     texts = [os.fsencode(name) for name in names]
     copied = [bytes([order.terminator])] * (order.terminator != ord("\n")) + [MARK] * (not order.quoted)
     for name, text in zip(names, texts, strict=True):
