@@ -84,7 +84,8 @@ def parse_bytes(text: str, part: str) -> bytes:
     try:
         return bytes_of(part)
     except ValueError as error:
-        raise invalid_item(text, str(error), "write \\\\ for a backslash") from None
+        way_out = "write \\x00 for byte 0" if str(error).startswith("\\0 ") else "write \\\\ for a backslash"
+        raise invalid_item(text, str(error), way_out) from None
 
 
 def item_heading(order: Order) -> str:

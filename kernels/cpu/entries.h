@@ -274,6 +274,13 @@ int64_t gm_sort_ranks(const struct OrderSpec* order, const struct LaunchSpec* la
 /* The first index whose item goes before the one ahead of it, or -1. strict: or equals it. */
 int64_t gm_first_disorder(const struct OrderSpec* order, const unsigned char* items, int64_t count, int64_t strict);
 
+/* Numbers that order texts: ranks[i], unsigned, is less than ranks[j] if the key of text i goes before that of text j, and equal
+ * if the keys are equal. order: of LINES, stable. texts: `width` bytes each, 1 or more, without the NUL bytes at their ends; 64
+ * bytes behind the last one can be read. DISORDER if a key is invalid (see gm_fault); the Failure's position is then the number of
+ * the first such text. */
+int64_t gm_text_ranks(const struct OrderSpec* order, const unsigned char* texts, int64_t width, int64_t count, int64_t* ranks,
+    int64_t threads, struct Failure* failure);
+
 /* Negative, zero or positive, if item a goes before, with or behind item b. Lines come without their terminators. */
 int64_t gm_compare(const struct OrderSpec* order, const unsigned char* a, int64_t a_size, const unsigned char* b, int64_t b_size);
 /* 1 if key `number` of a line is no value of its kind, and no null; else 0. */

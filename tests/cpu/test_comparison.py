@@ -20,7 +20,7 @@ from tests.line_cases import INEXACT, cases, lines
 from tests.linekeys import key_of
 from tests.strategies import Records, record_runs, special_values
 
-EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "30"))
 
 
 def agree(order: Order, items: list[bytes]) -> None:
