@@ -37,7 +37,7 @@ def _named(margin: Margin, title: str, inputs: Inputs) -> tuple[Margin, Inputs]:
     layout, names = inputs.layout, [source.name for source in inputs.sources]
     found = layout.format.named(title, names, inputs.head, inputs.order)
     if found is None:
-        what = f"--source writes beside lines of text, and this file is {layout.format.word}"
+        what = f"--source writes beside text, and this file is {layout.format.word}"
         raise UsageError(what, where=names[0], way_out="leave it out, or convert the files to text")
     return replace(margin, names=found.names), replace(inputs, new_head=found.head)
 
