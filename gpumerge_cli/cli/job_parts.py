@@ -125,7 +125,8 @@ def job_to_output(
     files = files if count_to is None else (*files, count_to)
     check_report_place(options.report, files)
     check_report_place(on.run_log, files, "--run-log")
-    return Job(names, items, operation, Destination(output, parts, durable=options.fsync), on)
+    destination = Destination(output, parts, durable=options.fsync, compression=options.compression)
+    return Job(names, items, operation, destination, on)
 
 
 def margin_of(options: CountOptions) -> Margin | None:

@@ -110,6 +110,8 @@ class Destination:
     """The number of files that the output becomes, each a range of it; None for one file."""
     durable: bool = False
     """Force the output to storage before it is shown."""
+    compression: str | None = None
+    """The value of --compression; None goes by the suffix of the name, and by the inputs if that leaves a choice."""
 
 
 @dataclass(frozen=True)

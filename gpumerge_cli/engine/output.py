@@ -18,6 +18,7 @@ from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import format_named
+from gpumerge_cli.formats.naming import codec_of_inputs
 from gpumerge_cli.formats.part_names import check_part_names, part_names
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals
@@ -60,6 +61,9 @@ class Output:
         known, margin = job.operation.equals.keeps_all, job.operation.margin
         most, items = max(sizes) if known else inputs.nbytes, int(inputs.nbytes / inputs.mean_bytes)
         most = most if margin is None else margin.most(most, items)
+        compression = job.output.compression
+        if compression is None and not job.items.plain:
+            compression = codec_of_inputs(names[0], inputs.names)
         try:
             if len(names) > 1:
                 remove_leftovers(name for name in names if not is_url(name))
@@ -74,6 +78,7 @@ class Output:
                     line_end=inputs.order.end,
                     head=inputs.head,
                     most=most,
+                    compression=compression,
                 )
                 self.sinks.append(sink)
                 self._all.append(sink)

@@ -188,6 +188,7 @@ class OutputOptions(Options):
     """The output, and the report of making it."""
 
     output: str | None
+    compression: str | None
     fsync: bool
     report: str | None
 

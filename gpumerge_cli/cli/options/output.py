@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpumerge_cli.cli.options.model import COMBINING, Needs, NotWith, Option
+from gpumerge_cli.formats.compressed import compressions
 from gpumerge_cli.order.equals import SETS
 
 _FILES = ("merge", *COMBINING, "join", "sort", "check")
@@ -132,6 +133,18 @@ OUTPUT = (
     Option(
         "total", "Output", ("compare",), "Write a last line that says how many lines each column has.", gnu=True,
         project=True,
+    ),
+    Option(
+        "compression", "Output", ("merge", *COMBINING, "join", "sort"),
+        "Compress the output, whatever its name is; bgzf is what bgzip and tabix read. By default the suffix decides; "
+        ".gz is BGZF if all compressed inputs are.",
+        kind="text", choices=compressions(), settable=False,
+    ),
+    Option(
+        "compression", "Output", ("rank",),
+        "Compress what --range writes, whatever its name is; bgzf is what bgzip and tabix read. By default the suffix "
+        "decides; .gz is BGZF if all compressed inputs are.",
+        kind="text", choices=compressions(), settable=False, needs=_RANGE,
     ),
     Option(
         "fsync", "Output", ("merge", *COMBINING, "join", "sort", "rank"),
