@@ -129,13 +129,14 @@ public:
 
 private:
     static constexpr int64_t FEW_RUNS = 8;
+    static constexpr unsigned char NOTHING[64] = {};  // may be read, as any text that is copied
 
     bool has_margin() const { return margin.kind != NO_MARGIN && margin.kind != COUNT_APART; }
 
     // The name of the run that a row comes from.
     Name name_of(const Item& row) const
     {
-        if (margin.runs == 0) return {nullptr, 0};
+        if (margin.runs == 0) return {NOTHING, 0};
         const int64_t place = start_of_row(lines, row.line);
         int64_t run = 0;
         if (margin.runs <= FEW_RUNS)  // without branches, which would be mispredicted
