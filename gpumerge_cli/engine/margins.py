@@ -16,19 +16,16 @@ def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
         margin, inputs = _named(margin, margin.source, inputs)
     if margin.count == "apart" or not margin.groups:
         return margin, inputs
-    column = None
+    format, name = inputs.layout.format, inputs.sources[0].name
     if margin.count is not None:
-        column = inputs.layout.format.counted(margin, inputs.head, inputs.order, inputs.written)
-    if column is not None:
+        column = format.counted(margin, inputs.head, inputs.order, inputs.written)
+        if column is None:
+            what = f"--count writes beside plain lines of text, and this file is {format.word}"
+            raise UsageError(what, where=name, way_out="write the counts to a file of their own with --count-to")
         return column.margin, replace(inputs, new_head=column.head, written=column.written)
     if not inputs.order.plain_lines:
-        counts = "write the counts to a file of their own with --count-to"
-        beside = "the columns hold" if margin.count is None else "--count writes beside"
-        raise UsageError(
-            f"{beside} plain lines of text, and this file is {inputs.layout.format.word}",
-            where=inputs.sources[0].name,
-            way_out=f"use {', '.join(SETS[:-1])} or {SETS[-1]}" if margin.count is None else counts,
-        )
+        what = f"the columns hold plain lines of text, and this file is {format.word}"
+        raise UsageError(what, where=name, way_out=f"use {', '.join(SETS[:-1])} or {SETS[-1]}")
     return margin, inputs
 
 

@@ -39,6 +39,7 @@ class Csv(Format):
     option = SPELLING.option
     readings = 1
     names_in_header = True
+    takes_separator = True
     is_implied = True
     tables: Mapping[str, bytes] = {".csv": b",;", ".tsv": b"\t"}
     separators = b"\t;,"
