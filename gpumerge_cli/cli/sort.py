@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.chosen_format import binary_by_suffix, chosen_format
 from gpumerge_cli.cli.comparing import run_comparison
+from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import job_to_output, margin_of, record_options, resources
 from gpumerge_cli.cli.key_sources import with_parameters
@@ -72,7 +73,7 @@ def _items(command: SortCommand) -> Items:
     is_typed = options.dtype is not None or bool(records.first_option)
     is_typed = is_typed or not (options.format is None or holds_lines(options.format))
     simple = replace(command.order, reverse=False, stable=False) == LineOrder()
-    has_columns = command.keys.header > 0 or command.keys.columns.name is not None
+    has_columns = command.keys.header > 0 or options.has_header or command.keys.columns.name is not None
     by_suffix = options.format is None and binary_by_suffix(command.files) != ""
     # If options ask for lines nevertheless, or files are of both kinds, opening the files raises the error.
     if is_typed or (by_suffix and simple and not has_columns):
@@ -89,6 +90,8 @@ def _items(command: SortCommand) -> Items:
         chosen.name,
         lines=command.order,
         header_lines=command.keys.header,
+        header_prefix=header_prefix(options),
+        headers=options.headers,
         certainty=chosen.certainty,
         plain=not options.compressed,
         shown=_underlining(command) if options.debug else None,

@@ -205,11 +205,12 @@ def open_inputs(
         prepared = _prepared(sources, first, stack, stopwatch, openings)
         inputs = Inputs(prepared.sources, prepared.order, first, dtype, prepared.written, openings.rest, tuple(names))
         if any(isinstance(source, LineSource) for source in inputs.sources):
-            from gpumerge_cli.engine.headers import same_headers
+            from gpumerge_cli.engine.headers import new_head
             from gpumerge_cli.engine.line_warnings import warn_about_lines
 
             if alike:
-                same_headers([(source.name, inputs.shown_header(source)) for source in inputs.sources], first)
+                lines = [source for source in inputs.sources if isinstance(source, LineSource)]
+                inputs = replace(inputs, new_head=new_head(lines, inputs.written, first))
             if alike and inputs.order.text is not None and inputs.order.text.is_timed:
                 from gpumerge_cli.engine.times import read_first_times, with_years_of
 

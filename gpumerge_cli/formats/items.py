@@ -7,6 +7,7 @@ from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.extents import DecompressedCopy
+from gpumerge_cli.formats.header_lines import HeaderLines, HeaderRule
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.rules import NEWLINE, LineOrder
 
@@ -29,6 +30,10 @@ class Items:
     """Descending order of items that are not lines, and of lines if `lines` is None."""
     header_lines: int = 0
     """Lines at the start of each input that are not items; those of the first stay ahead of the output."""
+    header_prefix: bytes = b""
+    """The first lines of each input that begin with it are no items either; `header_lines` count behind them."""
+    headers: HeaderRule = "identical"
+    """The header of the output, if those of inputs differ."""
     certainty: Certainty = "named"
     """The reason to believe in `format`, if it is not None."""
     records: RecordRequest = field(default_factory=RecordRequest)
@@ -48,6 +53,11 @@ class Items:
     def records_of(self) -> tuple[RecordRequest, ...]:
         """The options of records for each input in turn; the last ones hold for all that follow."""
         return (self.records, *self.others)
+
+    @property
+    def header(self) -> HeaderLines:
+        """The lines at the start of each input that are not items."""
+        return HeaderLines(self.header_lines, self.header_prefix)
 
     @property
     def line_order(self) -> LineOrder:

@@ -146,6 +146,8 @@ class OrderOptions(RecordOptions, LineOptions):
     """The items of one or several inputs, and their order."""
 
     header: int
+    header_prefix: str | None
+    headers: Literal["identical", "first", "union"]
     key: tuple[str, ...]
     sort: str | None
     time: bool
@@ -155,6 +157,11 @@ class OrderOptions(RecordOptions, LineOptions):
     random_source: str | None
     sequence: tuple[str, ...]
     """The parameters key and field, one for each -k and --field of the command line, in its order."""
+
+    @property
+    def has_header(self) -> bool:
+        """Whether an option says that files have a header."""
+        return self.header > 0 or self.header_prefix is not None
 
     @property
     def keys_alone(self) -> bool:

@@ -39,7 +39,7 @@ class Csv(Format):
         """See Format. The source has the lines of the file; `prepared` makes records of them."""
         from gpumerge_cli.formats.line_source import LineSource
 
-        return LineSource(file, layout.items.terminator, layout.items.header_lines, marked=True)
+        return LineSource(file, layout.items.terminator, layout.items.header, marked=True)
 
     def refuse(self, name: str, start: bytes, items: Items) -> None:
         """See Format."""

@@ -27,7 +27,7 @@ class Text(Format):
         from gpumerge_cli.formats.line_source import LineSource
 
         items = layout.items
-        return LineSource(file, items.terminator, items.header_lines, marked=not items.plain)
+        return LineSource(file, items.terminator, items.header, marked=not items.plain)
 
     def refuse(self, name: str, start: bytes, items: Items) -> None:
         """See Format."""
