@@ -13,7 +13,7 @@ from gpumerge_cli.errors import UsageError
 if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Certainty
 
-COLUMN_OPTIONS = ("csv", "format")
+COLUMN_OPTIONS = ("csv", "format", "schema")
 """The options that may give a format with columns."""
 _SWITCH = "--csv"
 
@@ -32,6 +32,8 @@ def gives_columns(option: str, value: str | bool | None) -> bool:
     """Whether keys may be names of columns by this value of one of COLUMN_OPTIONS, None if it is not given."""
     if not isinstance(value, str):
         return value is True
+    if option == "schema":
+        return value != "same"
     from gpumerge_cli.formats.kinds.lookup import names_columns
 
     return option == "format" and names_columns(value)
@@ -43,14 +45,15 @@ def requested_columns(options: OrderOptions | JoinOptions, files: Sequence[str])
     Raises UsageError if they give two, or if only the suffixes of `files` say their format, and one is binary.
     """
     named = options.format
-    if named is None and not options.csv:
+    by_name = options.csv or (isinstance(options, OrderOptions) and options.schema != "same")
+    if named is None and not by_name:
         return FormatChoice()
     from gpumerge_cli.formats.kinds.lookup import format_of_option, names_columns
 
     if named is None and options.dtype is None and (binary := binary_by_suffix(files)):
         raise _binary_error(binary)
     has_columns = named is not None and names_columns(named)
-    if not options.csv:
+    if named is not None and not options.csv:
         return FormatChoice(named) if has_columns else FormatChoice()
     switched = format_of_option(_SWITCH).name
     if has_columns and named != switched:

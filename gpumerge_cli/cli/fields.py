@@ -53,7 +53,7 @@ def find_keys(
     """
     requested = requested_columns(options, files)
     if not written and not options.field:
-        return SelectedKeys(header=options.header, columns=requested)
+        return SelectedKeys(header=options.header_lines, columns=requested)
     own, holding = requested, files
     if options.field and requested.name is None:
         own = columns_by_suffix(options, files)
@@ -69,9 +69,9 @@ def find_keys(
         given = True if options.header_prefix is not None else header_given(lines, options.given)
         return header_of(names, given, texts, options.field, of_several=len(files) > 1)
 
-    found = header_for("-k", options.header, [key for key in written if isinstance(key, str)])
+    found = header_for("-k", options.header_lines, [key for key in written if isinstance(key, str)])
     keys = [parse_column_key(key, found) if isinstance(key, str) else key for key in written]
-    header = _with_header(options, options.header, keys)
+    header = _with_header(options, options.header_lines, keys)
     if not options.field or _are_binary(options, files, bool(header) or options.has_header):
         return SelectedKeys(tuple(keys), options.field, header, requested)
     if own.certainty == "implied" and options.format is None and not isinstance(options, SortOptions):
@@ -92,8 +92,9 @@ def _items_of_header(options: OrderOptions, columns: FormatChoice, separator: in
     order = LineOrder(separator=separator)
     prefix = header_prefix(options)
     return Items(
-        columns.name, lines=order, header_lines=lines, header_prefix=prefix, certainty=columns.certainty, plain=plain
-    )
+        columns.name, lines=order, header_lines=lines, header_prefix=prefix, certainty=columns.certainty, plain=plain,
+        schema=options.schema,
+    )  # fmt: skip
 
 
 def _refuse_foreign(files: Sequence[str]) -> None:

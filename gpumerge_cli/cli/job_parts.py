@@ -73,6 +73,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
         options.headers,
         chosen.certainty,
         records=record_options(options, keys.fields),
+        schema=options.schema,
     )
 
 

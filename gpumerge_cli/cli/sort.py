@@ -92,6 +92,7 @@ def _items(command: SortCommand) -> Items:
         header_lines=command.keys.header,
         header_prefix=header_prefix(options),
         headers=options.headers,
+        schema=options.schema,
         certainty=chosen.certainty,
         plain=not options.compressed,
         shown=_underlining(command) if options.debug else None,

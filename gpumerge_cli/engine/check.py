@@ -97,7 +97,11 @@ def check_each(
     """
     inputs, items = job.inputs, job.items
     headers = _KnownHeader(items)
-    layouts_of(inputs, items)
+    layouts = layouts_of(inputs, items)
+    if items.schema != "same":
+        from gpumerge_cli.formats.kinds.lookup import columns_of_all
+
+        items = replace(items, columns=columns_of_all(layouts[0].format, inputs, items))
     sizes = [known_size(name) for name in inputs] if advance is not None else []
     copier = executor.copier(job, "")
     troubles = _troubles(inputs)

@@ -98,7 +98,8 @@ def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
         why = _difference(header, first, layout)
         number, line, its = _first_difference(header, first)
         shown, first_shown = _shown(line, its)
-        way_out = "give all files the same columns and header, or join them by a key with gpumerge join"
+        by_name = "add --schema union, " if layout.format.has_schemas else ""
+        way_out = f"give all files the same columns and header, {by_name}or join them by a key with gpumerge join"
         if layout.items.header_prefix:
             way_out = "give all files the same header, or add --headers union or --headers first"
         raise InputError(

@@ -21,7 +21,7 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_json, refuse_records, refuse_wide
 from gpumerge_cli.formats.csv_parser import Parser, write_fields
-from gpumerge_cli.formats.csv_quotes import absent_byte, csv_shape_of, write_records
+from gpumerge_cli.formats.csv_quotes import CsvShape, absent_byte, csv_shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import BOM, LineSource
@@ -46,20 +46,22 @@ class CsvRecords:
 
 
 def records_of(
-    sources: Sequence[LineSource], order: LineOrder, progress: Callable[[int, float], None] = lambda number, share: None
+    sources: Sequence[LineSource],
+    order: LineOrder,
+    progress: Callable[[int, float], None] = lambda number, share: None,
+    shapes: Sequence[CsvShape | None] = (),
 ) -> CsvRecords:
     """The records of sources that show the lines of files, each of which is closed if its records are copied.
 
     order: counts fields. progress: called with (number of the source, share of it gone through), again and again while
-    it is copied. Raises InputError for what is not CSV.
+    it is copied. shapes: of the sources, as far as they are known. Raises InputError for what is not CSV.
     """
     separator = separator_of(order)
     within = order_within_fields(order)
-    shape = (
-        None
-        if within is None
-        else reduce(or_, (csv_shape_of(source.file, separator, source.prefixed) for source in sources))
-    )
+    shape = None
+    if within is not None:
+        known = zip(sources, shapes or [None] * len(sources), strict=True)
+        shape = reduce(or_, (one or csv_shape_of(each.file, separator, each.prefixed) for each, one in known))
     # then a quote written twice counts
     counted = any(key.start_char or key.kind.source or key.kind.typed or key.null_values for key in order.keys)
     if within is None or shape is None or not shape.proper or (shape.doubled and counted):

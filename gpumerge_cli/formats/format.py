@@ -48,6 +48,8 @@ class Format(ABC):
     """Whether its items can be joined."""
     names_in_header: bool = False
     """Whether keys may be names of `columns` in the header of files, so that all headers must be alike."""
+    has_schemas: bool = False
+    """Whether files whose columns differ are brought to the same ones, see Items.schema."""
     is_implied: bool = False
     """Whether names of columns imply it where neither an option nor a suffix gives a format. One format has it."""
 

@@ -9,6 +9,7 @@ from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats.header_lines import HeaderLines, HeaderRule
 from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.formats.schema import Schema
 from gpumerge_cli.order.rules import NEWLINE, LineOrder
 
 Certainty = Literal["named", "requested", "implied"]
@@ -48,6 +49,10 @@ class Items:
     """In place of `lines`, for the inputs behind the first one; None if they hold for all."""
     copies: tuple[DecompressedCopy | None, ...] = ()
     """The decompressed content of each input that others have made, None where there is none; () if there are none."""
+    schema: Schema = "same"
+    """The columns of files that have them by name, if they differ."""
+    columns: tuple[str, ...] = ()
+    """The names that `schema` gives; () if the inputs of the job say them."""
 
     @property
     def records_of(self) -> tuple[RecordRequest, ...]:

@@ -148,6 +148,7 @@ class OrderOptions(RecordOptions, LineOptions):
     header: int
     header_prefix: str | None
     headers: Literal["identical", "first", "union"]
+    schema: Literal["same", "union", "intersect"]
     key: tuple[str, ...]
     sort: str | None
     time: bool
@@ -159,9 +160,14 @@ class OrderOptions(RecordOptions, LineOptions):
     """The parameters key and field, one for each -k and --field of the command line, in its order."""
 
     @property
+    def header_lines(self) -> int:
+        """Lines of header behind those with a prefix: names of columns for a schema imply one."""
+        return self.header or int(self.schema != "same" and self.header_prefix is None)
+
+    @property
     def has_header(self) -> bool:
         """Whether an option says that files have a header."""
-        return self.header > 0 or self.header_prefix is not None
+        return self.header_lines > 0 or self.header_prefix is not None
 
     @property
     def keys_alone(self) -> bool:

@@ -41,7 +41,7 @@ INPUT = (
             NotWith(
                 (
                     "format", "dtype", "record-size", "key-offset", "key-size", "field", "csv", "header",
-                    "header-prefix",
+                    "header-prefix", "schema",
                 ),
                 "{option} are numbers or lines", "leave {others} out",
             ),
@@ -123,6 +123,13 @@ INPUT = (
         "and union has all lines of all headers, each once, the line of columns last. In a union, two definitions of "
         "one ID, as VCF and SAM have them, must be alike.",
         kind="text", choices=("identical", "first", "union"), default="identical",
+    ),
+    Option(
+        "schema", "Input", _ORDERED,
+        "The columns of CSV files whose columns differ, or come in another order, by the names in their headers: union "
+        "has the columns of all files, empty where a file lacks them, and intersect those that all files have. Every "
+        "file needs the columns of keys. By default, all headers must be the same.",
+        kind="text", choices=("same", "union", "intersect"), default="same",
     ),
     Option(
         "zero-terminated", "Input", _KEYED, "Lines end with NUL, not with newline.", letter="z", gnu=True, project=True,
