@@ -131,8 +131,10 @@ class Inputs:
         """
         known = [source.count() for source in self.sources] if counts is None else counts
         nbytes = sizes or [source.size for source in self.sources]
-        rows = zip(self.sources, known, nbytes, self.first_times or [""] * len(known), strict=True)
-        return tuple(InputFile(source.name, items, size, first_time) for source, items, size, first_time in rows)
+        left_out = [source.left_out if isinstance(source, LineSource) else "" for source in self.sources]
+        names = [source.name for source in self.sources]
+        rows = zip(names, known, nbytes, self.first_times or [""] * len(known), left_out, strict=True)
+        return tuple(InputFile(*row) for row in rows)
 
 
 def layouts_of(names: Sequence[str], items: Items) -> list[Layout]:

@@ -238,4 +238,6 @@ def _copied(
     file = file.replaced(
         lambda out: write(file, separator, out, lambda share: progress(number, share), source.prefixed)
     )
-    return LineSource(file, end, source.requested_header, marked=True)
+    copy = LineSource(file, end, source.requested_header, marked=True)
+    copy.left_out = source.left_out
+    return copy

@@ -85,11 +85,6 @@ def arranged(
     return Arranged([source for source, _ in done], [shape for _, shape in done])
 
 
-def left_out(files: Sequence[tuple[str, Sequence[str]]], columns: Sequence[str]) -> list[str]:
-    """The names of columns of files that are not among `columns`."""
-    return [name for name in dict.fromkeys(name for _, names in files for name in names) if name not in {*columns}]
-
-
 def _names_of(source: LineSource, items: Items, separator: int) -> _Names | None:
     """The names of the columns of a file; None if it is empty."""
     file, number = source.file, items.header_lines
@@ -150,6 +145,8 @@ def _rearranged(
 
     file = source.file.replaced(write)
     copy = LineSource(file, source.terminator, source.requested_header, marked=source.marked)
+    lacking = [text for name, text in zip(own.names, own.raw, strict=True) if name not in columns]
+    copy.left_out = os.fsdecode(bytes([separator]).join(lacking))
     return copy, None if special else CsvShape()
 
 

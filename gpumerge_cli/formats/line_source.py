@@ -130,6 +130,8 @@ class LineSource(EndedSource):
         self.marked = marked
         self.origin: int | None = None
         """The bytes of the file's items, of which this is a copy with longer lines; None for other sources."""
+        self.left_out = ""
+        """The names of columns of the file that its lines have not, as in a header."""
         self.header_count = 0
         """The lines of the header that the file has."""
         start = 0

@@ -83,6 +83,13 @@ def test_counts_and_ranks(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert capfdbinary.readouterr().out == b"id,x\n1,\n2,\n"
 
 
+def test_columns_that_are_left_out_are_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["merge", "--schema", "intersect", "--field", "id:n", "-v", "-o", "o.csv", "one.csv", "two.csv"]
+    assert invoke(words) == 0
+    (line,) = [line for line in capfd.readouterr().err.splitlines() if "columns left out" in line]
+    assert line.split("left out")[1].strip() == "x of one.csv; y of two.csv"
+
+
 def test_a_check_finds_the_column_of_each_file(capfd: pytest.CaptureFixture[str]) -> None:
     assert invoke(["check", "-q", "--schema", "union", "--field", "id:n", "one.csv", "two.csv"]) == 0
     Path("two.csv").write_text("name,id\nb,3\na,1\n")
