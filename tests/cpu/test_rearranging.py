@@ -10,19 +10,6 @@ from gpumerge_cli.native.rearranging import PADDING, Rearranged, Rearranger
 
 SHORT = [b"", b"a", b"bc", b"d" * 30, b"e" * 33, b"f" * 64, b"g" * 200]
 FIELDS = [*SHORT, b'"h"', b'"i,j;;k"', b'"l""m"', b'"n\no"', b'p"q']
-    b"",
-    b"a",
-    b"bc",
-    b"d" * 30,
-    b"e" * 33,
-    b"f" * 64,
-    b"g" * 200,
-    b'"h"',
-    b'"i,j;;k"',
-    b'"l""m"',
-    b'"n\no"',
-    b'p"q',
-]
 
 
 def text_of(data: bytes) -> bytearray:
