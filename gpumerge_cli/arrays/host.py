@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.call import Call
-from gpumerge_cli.arrays.keys import Array, ArrayKeys
+from gpumerge_cli.arrays.keys import Array, ArrayKeys, keys_in
 from gpumerge_cli.arrays.payload import concatenated, gathered
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.select import host, select
@@ -17,6 +17,10 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
+
+if TYPE_CHECKING:
+    from gpumerge_cli.arrays.equal_pairs import How
+    from gpumerge_cli.arrays.searching import Side
 
 ArrayOrPair = Array | tuple[Array, Array]
 """The keys of a result, or with values (keys, values)."""
@@ -29,27 +33,27 @@ class HostCall:
     """Carries out a call on NumPy arrays, as DeviceCall does on CuPy's. Raises DeviceError for an unavailable GPU."""
 
     def __init__(self, call: Call) -> None:
-        self._call = call
+        self.call = call
 
     def merge(self, request: LaunchRequest) -> ArrayOrPair:
         """See gpumerge_cli.merge."""
-        runs, out = self._runs(self._call.options.backend), self._target()
-        if self._call.rows is not None:
+        runs, out = self._runs(self.call.options.backend), self._target()
+        if self.call.rows is not None:
             return self._gathered(runs, runs.merged_ranks(request), out)
         runs.merge(request, out.view(runs.keys.items))
         return out
 
     def sort(self, request: SortRequest) -> ArrayOrPair:
         """See gpumerge_cli.sort."""
-        runs, out = self._runs(self._call.options.backend), self._target()
-        if self._call.rows is not None:
+        runs, out = self._runs(self.call.options.backend), self._target()
+        if self.call.rows is not None:
             return self._gathered(runs, runs.sorted_ranks(request), out)
         runs.sort(request, out.view(runs.keys.items))
         return out
 
     def argsort(self, request: SortRequest) -> ItemIndices:
         """See gpumerge_cli.argsort."""
-        return self._runs(self._call.options.backend).sorted_ranks(request)
+        return self._runs(self.call.options.backend).sorted_ranks(request)
 
     def is_sorted(self) -> bool:
         """See gpumerge_cli.is_sorted."""
@@ -61,7 +65,7 @@ class HostCall:
 
     def combine(self, equals: Equals) -> ArrayOrPair:
         """See gpumerge_cli.union."""
-        call = self._call
+        call = self.call
         runs = self._runs("cpu" if call.options.backend == "auto" else call.options.backend)  # as for sets of files
         keys, out = runs.keys, call.options.out
         if call.rows is None and not any(runs.nats()):
@@ -73,20 +77,50 @@ class HostCall:
             found = out[: len(found)]
         return found if call.rows is None else (found, gathered(call.rows, ranks))
 
+    def join(self, how: How) -> Any:
+        """See gpumerge_cli.join. By the CPU."""
+        from gpumerge_cli.arrays.equal_pairs import pairs_by_threads  # only here: few calls need these modules
+
+        a, b = self._keys()
+        return pairs_by_threads(a, b, how, self.call.keys.order.descending, self.call.options.threads or cores())
+
+    def co_ranks(self, ranks: ItemIndices) -> ItemIndices:
+        """See gpumerge_cli.rank. By the CPU."""
+        from gpumerge_cli.arrays.host_ranks import co_ranks_of_runs
+
+        call = self.call
+        wanted, places = np.unique(ranks.reshape(-1), return_inverse=True)
+        found = co_ranks_of_runs([call.keys.run(array) for array in call.arrays], wanted, call.keys)
+        return found[places.reshape(-1)].reshape(*ranks.shape, len(call.arrays))
+
+    def ranks_of(self, items: Any, side: Side) -> ItemIndices:
+        """See gpumerge_cli.rank_of. By the CPU."""
+        from gpumerge_cli.arrays.host_ranks import as_keys
+        from gpumerge_cli.arrays.interchange import is_cupy
+        from gpumerge_cli.arrays.searching import search_ranks
+
+        runs = self._keys()
+        wanted = as_keys(np, items.get() if is_cupy(items) else items, runs[0].dtype)
+        return np.asarray(search_ranks(np, runs, wanted, side, descending=self.call.keys.order.descending))
+
+    def _keys(self) -> list[Array]:
+        """The keys of each array."""
+        return [keys_in(array, self.call.keys.path) for array in self.call.arrays]
+
     def _runs(self, backend: str) -> HostRuns:
         """The arrays as a backend takes them, with the one of this name. "auto": the best one for so many bytes."""
-        call = self._call
+        call = self.call
         runs = [call.keys.run(array) for array in call.arrays]
         selected = select(backend, call.options.device, call.keys.order, sum([run.nbytes for run in runs]))
         return HostRuns(runs, call.keys, selected.backend, call.options.threads or cores())
 
     def _target(self) -> Array:
-        call = self._call
+        call = self.call
         return np.empty(call.total, call.keys.dtype) if call.options.out is None else call.options.out
 
     def _gathered(self, runs: HostRuns, ranks: ItemIndices, out: Array) -> tuple[Array, Array]:
         """(the keys of these ranks, in `out`; their values)."""
-        moved = gathered(self._call.rows or (), ranks)
+        moved = gathered(self.call.rows or (), ranks)
         out.view(runs.keys.items)[:] = gathered(runs.arrays, ranks)
         return out, moved
 

@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.prepared import PreparedOperation
 
 
-def check_sorted(call: Call) -> None:
-    """Raises DisorderError for the first array out of order, if the call's options ask for a check."""
-    if call.options.check:
-        found = (DeviceCall(call) if call.on_device else HostCall(call)).first_disorder()
-        if found is not None:
-            raise call.disorder(*found)
-
-
 def run_call(
     arrays: Sequence[Any],
     options: CallOptions,
@@ -48,6 +40,8 @@ def run_call(
         if found is not None:
             return counted(found, (), moved=values is not None) if counts else found
     call = Call.of(arrays, options, equals)
-    check_sorted(call)
-    found = work(DeviceCall(call) if call.on_device else HostCall(call))
+    on = DeviceCall(call) if call.on_device else HostCall(call)
+    if call.options.check and (disorder := on.first_disorder()) is not None:
+        raise call.disorder(*disorder)
+    found = work(on)
     return counted(found, call.keys.path, moved=values is not None) if counts else found

@@ -25,7 +25,6 @@ from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Margin
-from gpumerge_cli.order.key_kinds import BY_FLAG
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
@@ -85,7 +84,6 @@ def line_order_of(options: OrderOptions, keys: Sequence[KeySpec]) -> LineOrder:
     letters = options.letters
     if options.sort is not None:
         letters.add(parse_sort_word(options.sort))
-    letters.update(kind.symbol for flag, kind in BY_FLAG.items() if getattr(options, flag))
     return line_order(
         letters,
         keys,

@@ -150,15 +150,11 @@ class GivenFields:
 
 def given_fields(options: JoinOptions) -> tuple[GivenFields, GivenFields]:
     """The fields of A and those of B. Raises UsageError if options name different ones."""
-    numbered = (("-j", "key", options.key), ("-1", "key_1", options.key_1), ("-2", "key_2", options.key_2))
     names = names_of_fields(options)
     if names:
-        others = [option for option, parameter, _ in numbered if parameter in options.given]
-        if others:
-            raise UsageError(f"{others[0]} and --field both name the key", way_out=f"leave {others[0]} or --field out")
         return GivenFields(names, "--field"), GivenFields(names, "--field")
     found = []
-    for option, _, own in numbered[1:]:
+    for option, own in (("-1", options.key_1), ("-2", options.key_2)):
         if own is not None and options.key is not None and own != options.key:
             what = f"{option} {own} and -j {options.key} name different fields"
             raise UsageError(what, way_out=f"leave -j or {option} out")
@@ -220,9 +216,11 @@ def _numbered(word: str, option: str) -> KeySpec:
     found = _FIELD.fullmatch(word)
     if found is None:
         check_one_kind(word, option, str.isdecimal)
+        from gpumerge_cli.formats.kinds.lookup import implied_format
+
+        by_name = "--field" if option == "-j" else implied_format().option
         raise UsageError(
-            f"{option}: invalid field number {word!r}",
-            way_out=f"count from 1, as 2 or 1,2n; {'--field' if option == '-j' else '--csv'} takes names",
+            f"{option}: invalid field number {word!r}", way_out=f"count from 1, as 2 or 1,2n; {by_name} takes names"
         )
     number = parse_number(found[1])
     if number == 0:
@@ -255,8 +253,10 @@ def _of_columns(
             other = Header(lambda: column_names((files[1 - number],), items[1 - number]))
             own = _own_names(given.texts, number, header.names(), other.names())
             if own:
-                csv = "--csv " * (columns_of(options, files).certainty == "implied")
-                way_out = f"if its key has another name, write {csv}{own}; {way_out}"
+                from gpumerge_cli.formats.kinds.lookup import implied_format
+
+                added = f"{implied_format().option} " * (columns_of(options, files).certainty == "implied")
+                way_out = f"if its key has another name, write {added}{own}; {way_out}"
         raise UsageError(f"{file}: {error.what}", way_out=way_out) from None
     if any(key.in_header for key in keys) and header.find_names() is None:  # the file is empty: its fields may be any
         return [field_key(_NOWHERE, key.start, in_header=key.in_header) for key in keys]

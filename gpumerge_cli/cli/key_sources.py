@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from gpumerge_cli.cli.options.groups import LineOptions
+from gpumerge_cli.cli.options.groups import LineOptions, source_parameter
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError, input_error
 from gpumerge_cli.order.key_kinds import KIND_OF, KINDS, TYPED_WORDS, KeyKind
@@ -24,19 +24,14 @@ def with_parameters(order: LineOrder, options: LineOptions, files: Sequence[str]
     order = _timed(_separated(_placed(order, options), options), options, files)
     names = {key.compare for key in order.keys if key.kind.source}
     for kind in KINDS:
-        if kind.typed and kind.name not in names and _option_of(kind) in options.given:
+        if kind.typed and kind.name not in names and source_parameter(kind) in options.given:
             raise UsageError(f"--{kind.source}: no key is a {kind.word}", way_out=f"add :{kind.word} to a key")
     if not names:
         return order
-    named = {name: getattr(options, _option_of(KIND_OF[name])) for name in names}
+    named = {name: options.file_of(KIND_OF[name]) for name in names}
     data = {name: _read(KIND_OF[name], file) for name, file in named.items()}
     keys = (_filled(key, named[key.compare], data[key.compare]) if key.kind.source else key for key in order.keys)
     return replace(order, keys=tuple(keys))
-
-
-def _option_of(kind: KeyKind) -> str:
-    """The parameter of the option that names the file of a kind."""
-    return kind.source.replace("-", "_")
 
 
 def _placed(order: LineOrder, options: LineOptions) -> LineOrder:
@@ -63,7 +58,7 @@ def _separated(order: LineOrder, options: LineOptions) -> LineOrder:
     if options.thousands is None and options.decimal is None:
         return order
     option = "--decimal" if options.thousands is None else "--thousands"
-    thousands, decimal = (_byte(name, getattr(options, name)) for name in ("thousands", "decimal"))
+    thousands, decimal = _byte("thousands", options.thousands), _byte("decimal", options.decimal)
     if thousands == (decimal or ord(".")):
         what = f"--thousands and the fraction have the same separator {chr(thousands)!r}"
         raise UsageError(what, way_out="name another one by --decimal")

@@ -11,6 +11,7 @@ from gpumerge_cli.cluster.shipment import FileState
 from gpumerge_cli.errors import ClusterError, InputError, OutputError, input_error
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import compression_of
+from gpumerge_cli.formats.format import Format
 from gpumerge_cli.urls import is_url, shown
 
 
@@ -37,14 +38,10 @@ def unwritable_error(name: str) -> OutputError:
     return OutputError(what, where=name, way_out="name one with -o that is not compressed, or leave --cluster out")
 
 
-def rewritten_error(name: str) -> OutputError:
+def rewritten_error(name: str, format: Format) -> OutputError:
     """The error for an output whose lines are not written as they are merged. name: in messages."""
-    return OutputError(
-        "a cluster merges no CSV with newlines in quotes, with quotes that do not enclose whole fields, or with a key "
-        "of several fields",
-        where=name,
-        way_out="leave --cluster out, or, if such a key is all, end it in its field, as -k 2,2",
-    )
+    other = f", or, {format.unchanged_by}" if format.unchanged_by else ""
+    return OutputError(f"a cluster merges no {format.changed}", where=name, way_out=f"leave --cluster out{other}")
 
 
 def file_state(name: str) -> FileState:

@@ -220,7 +220,7 @@ def open_inputs(
                 order = Order.lines(with_years_of(inputs.sources, [inputs.order] * count, inputs.order.text))
                 inputs = replace(inputs, order=order, first_times=read_first_times(inputs.sources, [order] * count))
             if not silent:
-                warn_about_lines(inputs.sources, inputs.order, items)
+                warn_about_lines(inputs.sources, inputs.order, items, first.format)
         yield inputs
 
 

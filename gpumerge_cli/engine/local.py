@@ -81,7 +81,7 @@ class Local:
         return LocalTeam(job, _alone(host(), "asked for"))
 
 
-LOCAL = Local()
+LOCAL: Local = Local()
 
 
 def choice_of(job: Job, inputs: Inputs, nbytes: int) -> Choice:

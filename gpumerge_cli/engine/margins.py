@@ -19,7 +19,7 @@ def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
         column = inputs.layout.format.counted(margin, inputs.head, inputs.order, inputs.written)
     if column is not None:
         return column.margin, replace(inputs, new_head=column.head, written=column.written)
-    if inputs.order.item_word != "line":
+    if not inputs.order.plain_lines:
         counts = "write the counts to a file of their own with --count-to"
         beside = "the columns hold" if margin.count is None else "--count writes beside"
         raise UsageError(

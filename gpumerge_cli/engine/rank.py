@@ -215,7 +215,8 @@ class _Search:
     def ranks_of(self, text: str, wanted: bytes | KeyTexts) -> ItemAnswer:
         """The ranks of an item, or of the items with these keys."""
         ahead, behind = self._bounds(wanted)
-        if ahead == behind and self.keys is None and self._inputs.order.item_word == "record":
+        rules = self._inputs.order.text
+        if ahead == behind and self.keys is None and rules is not None and rules.spelling.has_returns:
             # The carriage return at a record's end is hardly ever written.
             with_return = self._bounds(self.parsed(f"{text}\\r"))
             if with_return[0] != with_return[1]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.dataclass import dataclass, replace
@@ -29,6 +29,7 @@ from gpumerge_cli.errors import DeviceMemoryError, InputError, UsageError
 from gpumerge_cli.formats.input import changed_error
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.output import refuse_inputs
+from gpumerge_cli.formats.registry import layout_of
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, FileChunk, Plan, even_edges
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.disorder import JoinContext
     from gpumerge_cli.engine.rank import Answers
 
-    JobResult = MergeReport | CheckReport | Answers
+    JobResult: TypeAlias = MergeReport | CheckReport | Answers
     """CheckReport for a check, Answers for questions about ranks, MergeReport for all other jobs."""
 
 
@@ -280,16 +281,22 @@ def _joining(work: Pass, number: int, join: Join) -> JoinContext:
     """The other source of a join, for messages on the source `number`."""
     from gpumerge_cli.engine.disorder import JoinContext
 
-    items = work.job.items
-    header = items.header_lines > 0
-    headers = [source.header.removeprefix(BOM) for source in work.sources if isinstance(source, LineSource)]
-    headers = [line.rstrip(b"\r\n") for line in headers] if header and join.quoted else []
+    header = work.job.items.header_lines > 0
+    names = _names_of_fields(work, join) if header else []
 
     def proposal(order: Order) -> str:
-        return join.proposal(order.text.keys if order.text is not None else (), headers)
+        return join.proposal(order.text.keys if order.text is not None else (), names)
 
     command = f"gpumerge sort{' --header 1' * header} {join.sorting(number)}"
     return JoinContext(command, (work.sources[1 - number], work.order_of(1 - number)), proposal)
+
+
+def _names_of_fields(work: Pass, join: Join) -> list[Sequence[bytes]]:
+    """The names that the headers of A and B give to fields; [] if they give none."""
+    format = layout_of(work.job.inputs[0], work.job.items).format
+    headers = [source.header.removeprefix(BOM) for source in work.sources if isinstance(source, LineSource)]
+    names = [format.header_names(header.rstrip(b"\r\n"), join.between) for header in headers]
+    return names if all(names) else []
 
 
 def plan_files(job: Job) -> Plan[FileChunk]:

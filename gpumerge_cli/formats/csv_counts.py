@@ -22,7 +22,7 @@ def counted_records(margin: Margin, head: bytes, order: LineOrder, written: Writ
     head: the records ahead of all others, as the lines of `order`; the last of them has the names of columns. Raises
     UsageError if fields cannot stand beside numbers.
     """
-    separator = bytes([separator_of(order.of_records or order)])
+    separator = bytes([separator_of(order.requested)])
     if separator.isdigit():
         way_out = "use another byte with -t, or write the counts to a file of their own with --count-to"
         raise UsageError("--count: a digit cannot separate a number from fields", way_out=way_out)

@@ -15,13 +15,13 @@ from typing import IO
 from gpumerge_cli.buffers import allocate
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.csv_joins import raw_fields
 from gpumerge_cli.formats.csv_parser import Parser
 from gpumerge_cli.formats.csv_quotes import CsvShape, csv_shape_of
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.schema import common_columns
 from gpumerge_cli.native.rearranging import PADDING, Rearranger, RecordFault
-from gpumerge_cli.order.joins import raw_fields
 from gpumerge_cli.order.rules import LineKey
 
 _BLOCK = 1 << 20

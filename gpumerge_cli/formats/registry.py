@@ -14,7 +14,7 @@ from gpumerge_cli.formats.compressed import compression_of, compressor, inner_na
 from gpumerge_cli.formats.foreign import Foreign, foreign_of, refuse_foreign
 from gpumerge_cli.formats.format import FORMATS, Column, Format, Layout, Written
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.formats.kinds.lookup import dtype_of, format_names, format_of_suffix, is_binary
+from gpumerge_cli.formats.kinds.lookup import dtype_of, format_names, format_of_suffix, implied_format, is_binary
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.output import open_output
 from gpumerge_cli.formats.output_stream import is_terminal
@@ -25,11 +25,6 @@ from gpumerge_cli.urls import shown
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
-
-_RECORDS_WAY_OUT = (
-    "use --csv, or another --format, if its lines have columns; --record-size, or --dtype with fields, if it holds "
-    "records"
-)
 
 
 def layout_of(name: str, items: Items, number: int = 0) -> Layout:
@@ -144,15 +139,20 @@ def _of_records(
     if format is not None and format.holds == "lines":
         raise UsageError(f"{option}: lines of text have no such key", way_out="leave it or --format text out")
     if record is None and one is not None and one.holds == "lines":
-        raise UsageError(f"{option}: {name} is text, its lines have no such key", way_out=_RECORDS_WAY_OUT)
+        raise UsageError(f"{option}: {name} is text, its lines have no such key", way_out=_records_way_out())
     if record is None:
-        raise UsageError(f"{option}: the size of the records of {name} is not known", way_out=_RECORDS_WAY_OUT)
+        raise UsageError(f"{option}: the size of the records of {name} is not known", way_out=_records_way_out())
     suffix = suffix_of(name) if name != STDIO else ""
     if dtype_of(suffix) and format is None:
         raise UsageError(
             f"{name}: its suffix means {dtype_of(suffix)}, {option} says records", way_out="leave it out, or rename it"
         )
     return format or _of_options()
+
+
+def _records_way_out() -> str:
+    columns = f"use {implied_format().option}, or another --format, if its lines have columns"
+    return f"{columns}; --record-size, or --dtype with fields, if it holds records"
 
 
 def open_source(

@@ -28,7 +28,7 @@ class Rearranged:
     special: bool
     """Whether a quote, an escape or a carriage return was among them."""
     fault: RecordFault
-    """What is wrong with the record behind them."""
+    """The fault of the record behind them; "" if it has none."""
 
 
 class Rearranger:

@@ -227,6 +227,11 @@ class Order(ABC):
         return ""
 
     @property
+    def plain_lines(self) -> bool:
+        """Whether items are lines as they stand in a file of text."""
+        return False
+
+    @property
     def begins_with_number(self) -> bool:
         """True if a key is a number in digits, or a month, at an item's start."""
         return False

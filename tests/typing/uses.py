@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gpumerge_cli as g
-from gpumerge_cli.arrays.joining import How
+from gpumerge_cli.arrays.equal_pairs import How
 from gpumerge_cli.engine.rank import Answers
 from gpumerge_cli.results.run import CheckReport, MergeReport
 

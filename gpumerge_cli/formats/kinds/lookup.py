@@ -74,6 +74,16 @@ def columns_of_all(format: Format, files: Sequence[str], items: Items) -> tuple[
     return common_columns([(f"{file}{line}", names) for file, names in headers], items.schema)
 
 
+def means_table(suffix: str) -> bool:
+    """True if a suffix names a table, be it read as plain lines or not."""
+    return any(suffix in one.tables for one in FORMATS.values())
+
+
+def torn_way_out(lines: Sequence[bytes]) -> str:
+    """The way out where lines seem to be pieces of the items of some format; "" if they do not."""
+    return next((way_out for one in FORMATS.values() if (way_out := one.torn_way_out(lines))), "")
+
+
 def is_binary(suffix: str) -> bool:
     """True if a suffix names a format whose items are not lines of text."""
     one = format_of_suffix(suffix)
