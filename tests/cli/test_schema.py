@@ -6,6 +6,8 @@ import bz2
 import csv
 import io
 import random
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -72,6 +74,39 @@ def test_comments_ahead_of_names() -> None:
     Path("two.csv").write_text("# b\n#id\n0\n")
     assert invoke([*words, "-o", "o.csv", "one.csv", "two.csv"]) == 0
     assert Path("o.csv").read_text() == '# a "\n# b\n#id,name\n0,\n1,a\n'
+
+
+def test_a_sort_beyond_memory() -> None:
+    rows = [f"{(number * 7919) % 100_003},{'x' * (number % 90)}" for number in range(30_000)]
+    Path("one.csv").write_text("id,x\n" + "\n".join(rows[::2]) + "\n")
+    Path("two.csv").write_text("x,id\n" + "\n".join(",".join(row.split(",")[::-1]) for row in rows[1::2]) + "\n")
+    words = [
+        "sort",
+        "--schema",
+        "union",
+        "--field",
+        "id:n",
+        "-S",
+        "300K",
+        "-T",
+        ".",
+        "-o",
+        "o.csv",
+        "one.csv",
+        "two.csv",
+    ]
+    assert invoke(words) == 0
+    assert Path("o.csv").read_text().splitlines() == ["id,x", *sorted(rows, key=lambda row: int(row.split(",")[0]))]
+
+
+@pytest.mark.parametrize("names", [["-", "two.csv"], ["one.csv", "-"]])
+def test_pipes(names: list[str]) -> None:
+    words = ["merge", "--schema", "union", "--field", "id:n", "-q", *names]
+    given = (ONE, TWO)[names.index("-")]
+    done = subprocess.run(
+        [sys.executable, "-m", "gpumerge_cli", *words], input=given, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == UNION
 
 
 def test_counts_and_ranks(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
