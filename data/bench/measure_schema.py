@@ -19,9 +19,9 @@ COLUMNS = ("id", "name", "city", "amount")
 VCF = "##fileformat=VCFv4.3\n##source={0}\n" + "".join(f"##contig=<ID={n}>\n" for n in range(1, 5000))
 
 
-def write(path: Path, nbytes: int, columns: Sequence[str], step: int, quoted: str = "", head: str = "") -> None:
+def write(path: Path, nbytes: int, columns: Sequence[str], step: int, quoted: str = "") -> None:
     """A file of sales by rising ids, with these columns. quoted: a column whose values stand in quotes."""
-    rows, key, size = [f"{head}{','.join(columns)}\n"], 0, 0
+    rows, key, size = [",".join(columns) + "\n"], 0, 0
     for at in range(nbytes):
         key += 1 + at * step % 3
         row = {
@@ -50,8 +50,9 @@ def main() -> None:
         write(folder / "more.csv", nbytes, (*COLUMNS, "note"), 7907)
         write(folder / "other.csv", nbytes, ("name", "id", "amount", "city"), 7907)
         write(folder / "quoted.csv", nbytes, (*COLUMNS, "note"), 7907, quoted="city")
-        write(folder / "a.vcf", nbytes, ("#id", *COLUMNS[1:]), 7919, head=VCF.format("a"))
-        write(folder / "b.vcf", nbytes, ("#id", *COLUMNS[1:]), 7907, head=VCF.format("b"))
+        for letter in "ab":
+            content = (folder / f"{letter}.csv").read_text()
+            (folder / f"{letter}.vcf").write_text(f"{VCF.format(letter)}#{content}")
         ours = f"cd {folder} && {sys.executable} -m gpumerge_cli merge -q -o out"
         by_prefix = "--header-prefix '#' --headers union --csv --field '#id' a.vcf b.vcf"
         calls = {
