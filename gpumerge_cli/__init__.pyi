@@ -9,6 +9,7 @@ from gpumerge_cli.arrays.sets import union as union
 from gpumerge_cli.arrays.sorting import argsort as argsort
 from gpumerge_cli.arrays.sorting import is_sorted as is_sorted
 from gpumerge_cli.arrays.sorting import sort as sort
+from gpumerge_cli.arrays.text_key import TextKey as TextKey
 from gpumerge_cli.engine.job import Destination as Destination
 from gpumerge_cli.engine.job import Job as Job
 from gpumerge_cli.engine.job import Operation as Operation

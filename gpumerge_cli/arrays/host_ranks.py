@@ -43,6 +43,14 @@ def as_keys(xp: Any, items: Any, dtype: np.dtype[Any]) -> Any:
     return xp.asarray(cast)
 
 
+def as_texts(items: Any) -> Array:
+    """Items as an array of S or U. Raises UsageError if they are not text."""
+    found = as_listed(items, "items are not an array")
+    if found.dtype.kind not in "SUV" or found.dtype.names:
+        raise UsageError(f"items of {found.dtype} are not text", way_out="give keys of S or U")
+    return found
+
+
 def co_ranks_of_runs(runs: Sequence[Array], ranks: NDArray[np.int64], keys: ArrayKeys) -> NDArray[np.int64]:
     """The co-ranks of ascending ranks. NaTs lie apart from other items: ahead of them if descending, else behind."""
     nats = np.array([keys.nats(run) for run in runs], np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.common_dtype import as_arrays
@@ -12,9 +12,13 @@ from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.signatures import Host, Indices
 from gpumerge_cli.errors import UsageError
 
+if TYPE_CHECKING:
+    from gpumerge_cli.arrays.text_key import TextKey, TextKind
+
 
 class _Keywords(TypedDict, total=False):
     descending: bool
+    text: TextKey | TextKind | None
     check: bool
     threads: int | None
 
@@ -36,7 +40,14 @@ def join(
 @overload
 def join(a: Any, b: Any, *, how: How = "inner", **options: Unpack[_Keywords]) -> Any: ...
 def join(
-    a: Any, b: Any, *, how: How = "inner", descending: bool = False, check: bool = False, threads: int | None = None
+    a: Any,
+    b: Any,
+    *,
+    how: How = "inner",
+    descending: bool = False,
+    text: TextKey | TextKind | None = None,
+    check: bool = False,
+    threads: int | None = None,
 ) -> Any:
     """Join two sorted arrays: the indices of the items that equal each other.
 
@@ -60,6 +71,8 @@ def join(
         partner. "anti" gives the items of `a` without a partner, "semi" those with one, each once.
     descending:
         The arrays are in descending order, and so is the result.
+    text:
+        The kind of value that text is read as, on the CPU: see merge.
     check:
         Raise a DisorderError for an array that is not in order, as `merge` does. By default it is not checked.
     threads:
@@ -74,8 +87,8 @@ def join(
 
     Raises
     ------
-    UsageError: arrays that do not match, or an unknown kind of join. DisorderError: see `check`. DeviceError: an
-    unavailable GPU.
+    UsageError: arrays that do not match, or an unknown kind of join. InputError: a text that its kind cannot read.
+    DisorderError: see `check`. DeviceError: an unavailable GPU.
     """
     if not isinstance(how, str) or how not in HOWS:
         raise UsageError(f"how={short_repr(how)} is not a kind of join", way_out=f"use {', '.join(HOWS)}")
@@ -83,5 +96,5 @@ def join(
     for array in given:
         if array.dtype.names:
             raise UsageError("join takes no records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]")
-    options = CallOptions(descending=descending, threads=threads, check=check)
+    options = CallOptions(descending=descending, threads=threads, check=check, text=text)
     return run_call(given, options, lambda on: on.join(how), usual=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,14 @@ from gpumerge_cli.arrays.searching import Side
 from gpumerge_cli.arrays.signatures import Host, Indices
 from gpumerge_cli.errors import UsageError
 
+if TYPE_CHECKING:
+    from gpumerge_cli.arrays.text_key import TextKey, TextKind
+
 
 class _Keywords(TypedDict, total=False):
     key: str | None
     descending: bool
+    text: TextKey | TextKind | None
     check: bool
 
 
@@ -31,7 +35,13 @@ def rank(arrays: Sequence[Host], at: Any, **options: Unpack[_Keywords]) -> Indic
 @overload
 def rank(arrays: Sequence[Any], at: Any, **options: Unpack[_Keywords]) -> Any: ...
 def rank(
-    arrays: Sequence[Any], at: Any, *, key: str | None = None, descending: bool = False, check: bool = False
+    arrays: Sequence[Any],
+    at: Any,
+    *,
+    key: str | None = None,
+    descending: bool = False,
+    text: TextKey | TextKind | None = None,
+    check: bool = False,
 ) -> Any:
     """The co-ranks of ranks of a merge: how many items of each array are among the first `at` of the merge.
 
@@ -48,7 +58,7 @@ def rank(
         Sorted 1-D arrays that `merge` takes, in host memory or on one GPU.
     at:
         A rank from 0 to the number of all items, or an array of ranks of any shape.
-    key, descending, check:
+    key, descending, text, check:
         The same as for `merge`.
 
     Returns
@@ -60,10 +70,10 @@ def rank(
 
     Raises
     ------
-    UsageError: unusable arrays or ranks. InputError: unsorted arrays in host memory, if the search meets the disorder.
-    DeviceError: an unavailable GPU.
+    UsageError: unusable arrays or ranks. InputError: a text that its kind cannot read, and unsorted arrays in host
+    memory, if the search meets the disorder. DeviceError: an unavailable GPU.
     """
-    options = CallOptions(key=key, descending=descending, check=check)
+    options = CallOptions(key=key, descending=descending, check=check, text=text)
     return run_call(_listed(arrays), options, lambda on: on.co_ranks(_ranks_within(at, on.call.total)), usual=None)
 
 
@@ -78,6 +88,7 @@ def rank_of(
     side: Side = "left",
     key: str | None = None,
     descending: bool = False,
+    text: TextKey | TextKind | None = None,
     check: bool = False,
 ) -> Any:
     """The ranks that items have, or would have, in the merge of arrays, as by NumPy's searchsorted.
@@ -98,7 +109,7 @@ def rank_of(
         field `key`.
     side:
         "left" counts the items ahead of all that equal the key, "right" also counts the equal ones.
-    key, descending, check:
+    key, descending, text, check:
         The same as for `merge`.
 
     Returns
@@ -107,10 +118,10 @@ def rank_of(
 
     Raises
     ------
-    UsageError: arrays or items that do not match. DisorderError: `check` found an array out of order. DeviceError: an
-    unavailable GPU.
+    UsageError: arrays or items that do not match. InputError: a text that its kind cannot read. DisorderError: `check`
+    found an array out of order. DeviceError: an unavailable GPU.
     """
-    options = CallOptions(key=key, descending=descending, check=check)
+    options = CallOptions(key=key, descending=descending, check=check, text=text)
 
     def found(on: HostCall | DeviceCall) -> Any:
         if not isinstance(side, str) or side not in ("left", "right"):

@@ -47,7 +47,8 @@ def job_of(options: JoinOptions) -> Job:
     check_report_place(options.report, (*names, output))
     items, rules = _of_records(options, names) if are_binary(options, names) else _of_lines(options, names)
     operation = Operation(equals=Equals.JOIN, join=rules)
-    return Job(names, items, operation, Destination(output, durable=options.fsync), resources(options))
+    destination = Destination(output, durable=options.fsync, compression=options.compression)
+    return Job(names, items, operation, destination, resources(options))
 
 
 def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join]:

@@ -201,7 +201,7 @@ def _keys(
         items = [_items(options, name, separator) for name in files]
         keys = _of_columns(options, items, files, number, given, texts)
     else:
-        keys = [_numbered(word, option) for text in given.texts for word in split_columns(text)]
+        keys = [_numbered(word, option, text) for text in given.texts for word in split_columns(text)]
     fields = [_field(key) for key in keys if _field(key) != _NOWHERE]
     if len(set(fields)) < len(fields):
         raise UsageError(f"{option} {text} names a field twice", way_out="name each once")
@@ -212,9 +212,13 @@ def _keys(
     return keys
 
 
-def _numbered(word: str, option: str) -> KeySpec:
+def _numbered(word: str, option: str, text: str) -> KeySpec:
     found = _FIELD.fullmatch(word)
     if found is None:
+        if ":" in text and word and set(word) <= set(JOIN_LETTERS):
+            raise UsageError(
+                f"{option} {text}: {word} is another kind, or none", way_out="a field has one, as 1:hex,2n"
+            )
         check_one_kind(word, option, str.isdecimal)
         from gpumerge_cli.formats.kinds.lookup import implied_format
 

@@ -57,7 +57,7 @@ def job_of(options: RankOptions) -> Job:
         names,
         items_of(options, names),
         Operation("rank", questions=questions),
-        Destination(output, durable=options.fsync),
+        Destination(output, durable=options.fsync, compression=options.compression),
         Resources(threads=options.threads, memory=options.memory, folders=options.temporary_directory),
     )
 

@@ -200,7 +200,7 @@ def _operation(command: SortCommand, items: Items) -> Operation:
     if command.mode != "merge":
         sort = SortRequest(options.algorithm or "auto", LaunchRequest(options.kernel, fan_in=options.fan_in))
         return Operation("sort", equals, margin=margin, launch=sort)
-    lenient = items.lines is not None and not options.counts
+    lenient = items.lines is not None and margin is None
     launch = LaunchRequest(options.kernel)  # the other launch options are for sorts
     return Operation(equals=equals, lenient=lenient, margin=margin, launch=launch)
 

@@ -39,6 +39,8 @@ class Cluster(Workers):
         """See Executor."""
         if job.operation.kind != "check" and job.operation.by_groups:
             raise UsageError("sets, counts and joins are made by one machine", way_out="leave --cluster out")
+        if job.operation.margin is not None:
+            raise UsageError("--source: the column is made by one machine", way_out="leave --cluster out")
         if job.operation.kind == "sort" and job.resources.compress_program is not None:
             raise UsageError("--compress-program: a cluster keeps plain runs", way_out="leave one of the two out")
 

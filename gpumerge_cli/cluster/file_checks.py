@@ -10,7 +10,7 @@ from errno import EACCES
 from gpumerge_cli.cluster.shipment import FileState
 from gpumerge_cli.errors import ClusterError, InputError, OutputError, input_error
 from gpumerge_cli.formats.base import STDIO
-from gpumerge_cli.formats.compressed import compression_of
+from gpumerge_cli.formats.compressed import output_codec
 from gpumerge_cli.formats.format import Format
 from gpumerge_cli.urls import is_url, shown
 
@@ -22,13 +22,13 @@ def check_names(names: Sequence[str]) -> None:
             raise InputError("a cluster reads files, not pipes", where=name, way_out="write it to a file first")
 
 
-def check_output(name: str, *, plain: bool) -> None:
+def check_output(name: str, compression: str | None, *, plain: bool) -> None:
     """Raise OutputError for an output that workers cannot write, as far as its name tells.
 
-    plain: names say nothing about compression.
+    compression, plain: see output_codec.
     """
     special = name == STDIO or (os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name))
-    if special or (not plain and compression_of(name)):
+    if special or output_codec(name, compression, plain=plain) is not None:
         raise unwritable_error("standard output" if name == STDIO else shown(name))
 
 

@@ -68,7 +68,7 @@ class LineKeys:
                 )  # fmt: skip
             if key.kind.typed and is_invalid(_order_of_keys(key), 0, value):
                 named = f"the key {self._order.quoted(value)} by {self._order.key_option(number)}"
-                raise UsageError(f"--of '{printable(text)}': {named} is no {key.kind.noun}", way_out="write one")
+                raise UsageError(f"--of '{printable(text)}': {named} {key.kind.complaint}", way_out="write one")
             if self._begins_with_blank(key) and value and value[:1] not in BLANKS:
                 value = b" " + value
             found.append(value)

@@ -78,6 +78,9 @@ def run(
 
 def _check_values(job: Job, executor: Executor) -> None:
     """Raise UsageError for a job that only Python can make, and that would be done in another way than it says."""
+    if not isinstance(job, Job):
+        what = f"{type(job).__name__} is not a Job"
+        raise UsageError(what, way_out="make one, gpumerge_cli.Job(('a.npy', 'b.npy'), output=...)")
     if job.operation.kind not in OPERATION_KINDS:
         what = f"{job.operation.kind!r} is not a kind of operation"
         raise UsageError(what, way_out=f"use one of {', '.join(OPERATION_KINDS)}")
@@ -154,6 +157,8 @@ def _prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
         job, inputs = prepared(job, inputs)
     if operation.margin is not None:
         margin, inputs = prepared_margin(operation.margin, inputs)
+        if operation.turned:
+            margin = margin.of_runs(range(len(inputs.sources))[::-1])
         operation = replace(operation, margin=margin)
         job = replace(job, operation=operation)
     check_memory(job, inputs)
@@ -199,7 +204,8 @@ class _Running:
 
     def merge(self, parts: Sequence[Chunk]) -> Outcome:
         """Merge the inputs to the output. parts: of them, one for each part of the output."""
-        writer, inputs, operation = self.output.writer(self.job.operation.equals), self.inputs, self.job.operation
+        inputs, operation = self.inputs, self.job.operation
+        writer = self.output.writer(planned=operation.keeps_sizes)
         work = replace(Pass.of(self.job, "merge", inputs, writer), parts=parts, advance=self.advance)
         outcome = self._outcome(work)
         if outcome.rest is not None:
@@ -215,7 +221,7 @@ class _Running:
         """Merge what a lenient pass has left, whatever its order."""
         from gpumerge_cli.engine.heads import combined_outcome
 
-        writer = self.output.writer(self.job.operation.equals, rest.offset)
+        writer = self.output.writer(planned=self.job.operation.keeps_sizes, start=rest.offset)
         work = replace(merged, action="heads", writer=writer, pieces=[rest])
         return combined_outcome(outcome, self._outcome(work))
 
@@ -237,13 +243,14 @@ class _Running:
             return made
         self._say("merging")
         work = replace(
-            Pass.of(job, "merge", inputs, self.output.writer(job.operation.equals)),
+            Pass.of(job, "merge", inputs, self.output.writer(planned=job.operation.keeps_sizes)),
             sources=sources,
+            origins=runs.origins,
             advance=self._half(inputs.nbytes),
         )
         if len(self.output.sinks) > 1:
             work = replace(work, parts=work.planner.parts(len(self.output.sinks)))
-            if job.operation.equals.keeps_all:
+            if job.operation.keeps_sizes:
                 self.output.reserve([part.nbytes for part in work.parts])
         return sort_outcome(made, self._outcome(work))
 

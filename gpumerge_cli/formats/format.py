@@ -140,6 +140,13 @@ class Format(ABC):
         """The header of a join, in which no two columns need the same name. columns: see order.joins.Join."""
         return header
 
+    def named(self, title: str, names: Sequence[str], head: bytes, order: Order) -> Named | None:
+        """The names of inputs as a column with this title; None if the format has no such column.
+
+        head, order: those of the items without names. Raises UsageError for a name that cannot stand there.
+        """
+        return None
+
     def item_of(self, words: Sequence[bytes], order: Order) -> bytes:
         """The item, without its end, that a line of a file holds, or of rows one with these values of the keys.
 
@@ -200,6 +207,16 @@ class Counted:
     head: bytes
     """The start of the output, ahead of all items, with the name of the column."""
     written: Written
+
+
+@dataclass(frozen=True)
+class Named:
+    """The names of inputs, as a column of the output."""
+
+    names: tuple[bytes, ...]
+    """The text directly ahead of the items of each input."""
+    head: bytes
+    """The start of the output, ahead of all items, with the title of the column."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Sink, Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT
-from gpumerge_cli.formats.compressed import compression_of, compressor, inner_name, suffix_of
+from gpumerge_cli.formats.compressed import FileEnd, compression_of, inner_name, output_codec, suffix_of
 from gpumerge_cli.formats.foreign import Foreign, foreign_of, refuse_foreign
 from gpumerge_cli.formats.format import FORMATS, Column, Format, Layout, Written
 from gpumerge_cli.formats.items import Items
@@ -249,26 +249,32 @@ def open_sink(
     line_end: bytes = b"\n",
     head: bytes = b"",
     most: int = 0,
+    compression: str | None = None,
 ) -> Sink:
     """Open an output for `count` items (None: known only at `commit`) of `dtype` (V, S: records; None: lines).
 
     written: see PreparedSources. line_end: ends each line. head: bytes ahead of all lines. most: about the bytes of all
-    items, 0 if nobody knows.
+    items, 0 if nobody knows. compression: see engine.job.Destination.
 
     Its suffix names the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
     that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
     """
     if written.columns:
-        return _open_rows(name, layout, written.columns, most)
-    compress = compressor(name) if name != STDIO and not layout.items.plain else None
+        return _open_rows(name, layout, written.columns, most, compression)
+    codec = output_codec(name, compression, plain=layout.items.plain)
+    compress = None if codec is None else codec.compressor()
+    end = b"" if codec is None else codec.end()
+    footer = FileEnd(end) if end else None
     suffix = checked_suffix(name, layout, dtype)
+    if codec is not None and is_terminal(name):
+        raise OutputError(f"{codec.name} data are not written to a terminal", way_out="use --output FILE or a pipe")
     if dtype is None:
         shown, packed = written.shown, compress
         if shown is not None:
             compress = (lambda data: packed(shown(bytes(data)))) if packed else lambda data: shown(bytes(data))
         header = (lambda _: head) if head else None
         taken = None if shown is None else line_end[0]
-        return ItemSink(open_output(name, most), header=header, compress=compress, line_end=taken)
+        return ItemSink(open_output(name, most), header=header, compress=compress, footer=footer, line_end=taken)
     if is_terminal(name):
         raise OutputError("binary items are not written to a terminal", way_out="use --output FILE or a pipe")
     if dtype_of(suffix):
@@ -284,23 +290,24 @@ def open_sink(
             way_out="write a plain file, or raw items",
         )
     try:
-        return ItemSink(output, dtype=dtype, header=of_items, count=count, compress=compress)
+        return ItemSink(output, dtype=dtype, header=of_items, count=count, compress=compress, footer=footer)
     except BaseException:
         output.abort()
         raise
 
 
-def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int) -> Sink:
+def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int, compression: str | None) -> Sink:
     """Open an output of rows, in the format that its suffix names, else in that of the first input."""
     from gpumerge_cli.formats.rows import RowFooter, RowFormat, group_bytes
     from gpumerge_cli.order.rules import END
 
     usual = next(iter(layout.format.suffixes), "")
     suffix = suffix_of(name) if name != STDIO else ""
-    if name != STDIO and compression_of(name):
-        raise OutputError(
-            "an output of rows is not compressed as a whole", where=name, way_out=f"name it {inner_name(name)}"
-        )
+    if output_codec(name, compression) is not None:
+        what = "an output of rows is not compressed as a whole"
+        by_name = bool(compression_of(name))
+        way_out = f"name it {inner_name(name)}" if by_name else "leave --compression out"
+        raise OutputError(what, where=name, way_out=way_out)
     named = format_of_suffix(suffix) if suffix else None
     if named is not None and not isinstance(named, RowFormat):
         raise OutputError(f"rows cannot be written as {suffix}", where=name, way_out=f"name it {usual}")

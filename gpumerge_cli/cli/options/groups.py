@@ -207,11 +207,18 @@ class OutputOptions(Options):
     """The output, and the report of making it."""
 
     output: str | None
+    compression: str | None
     fsync: bool
     report: str | None
 
 
-class CountOptions(Options):
+class SourceOptions(Options):
+    """The names of inputs beside the output."""
+
+    source: str | None
+
+
+class CountOptions(SourceOptions):
     """Counts of equal items beside the output, and its parts."""
 
     count: Literal["ahead", "after"] | None

@@ -135,7 +135,7 @@ INPUT = (
         "zero-terminated", "Input", _KEYED, "Lines end with NUL, not with newline.", letter="z", gnu=True, project=True,
     ),
     Option(
-        "compressed", "Input", ("sort",), "Files whose names end in .gz, .bz2, .xz or .zst are compressed.",
+        "compressed", "Input", ("sort",), "Files whose names end in .gz, .bgz, .bz2, .xz or .zst are compressed.",
         project=True,
     ),
     Option(

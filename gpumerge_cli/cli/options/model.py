@@ -88,6 +88,8 @@ class Option:
     gnu_again: Again = "refused"
     """The same in sort, as GNU sort has it."""
     value_is_optional: bool = False
+    bare: str = ""
+    """The value of an option whose value is optional, if it is written without one; by default the first choice."""
     goes_on: str = ""
     """A pattern of values. Operands behind such a value are more values while they match it and there are more than two
     operands."""
@@ -159,7 +161,7 @@ class Option:
     @property
     def implied(self) -> str | bool:
         """The value of the option if it is written without one."""
-        return self.choices[0] if self.value_is_optional else True
+        return self.bare or self.choices[0] if self.value_is_optional else True
 
     @property
     def metavar(self) -> str:

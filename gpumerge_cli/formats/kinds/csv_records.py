@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.csv_words import SPELLING
-from gpumerge_cli.formats.format import Column, Counted, Format, Layout, PreparedSources, Written, register_format
+from gpumerge_cli.formats.format import (
+    Column,
+    Counted,
+    Format,
+    Layout,
+    Named,
+    PreparedSources,
+    Written,
+    register_format,
+)
 from gpumerge_cli.order.rules import NUL, LineOrder
 
 if TYPE_CHECKING:
@@ -132,6 +141,12 @@ class Csv(Format):
         from gpumerge_cli.formats.csv_joins import with_distinct_names
 
         return with_distinct_names(header, columns, separator)
+
+    def named(self, title: str, names: Sequence[str], head: bytes, order: Order) -> Named:
+        """See Format. The column is the first one."""
+        from gpumerge_cli.formats.source_column import names_of_records
+
+        return names_of_records(title, names, head, order.text or LineOrder())
 
     def item_of(self, words: Sequence[bytes], order: Order) -> bytes:
         """See Format."""
