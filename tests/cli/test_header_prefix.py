@@ -48,6 +48,22 @@ def test_headers_of_vcf(command: tuple[str, ...], keys: tuple[str, ...], rule: s
     assert Path("o.vcf").read_text() == header + RECORDS
 
 
+@pytest.mark.parametrize(
+    ("words", "columns", "first"),
+    [
+        (["--source"], "source\t#CHROM\tPOS\tID", "b.vcf\t1\t4\tc"),
+        (["--count"], "count\t#CHROM\tPOS\tID", "1\t1\t4\tc"),
+        (["--count=after"], "#CHROM\tPOS\tID\tcount", "1\t4\tc\t1"),
+    ],
+)
+def test_further_columns_leave_comments_alone(words: list[str], columns: str, first: str) -> None:
+    given = ["merge", *words, "--header-prefix", "#", "--headers", "union", *KEYS["csv"], "-q", "-o", "o.vcf"]
+    assert invoke([*given, "a.vcf", "b.vcf"]) == 0
+    lines = Path("o.vcf").read_text().splitlines()
+    assert "\n".join(lines[:8]) == UNION.replace("#CHROM\tPOS\tID\n", columns)
+    assert lines[8] == first
+
+
 def test_headers_in_each_part_and_in_compressed_files() -> None:
     Path("a.vcf.gz").write_bytes(gzip.compress(A.encode()))
     words = ["merge", "--header-prefix", "#", "--headers", "union", *KEYS["text"], "-q", "--parts", "2"]
