@@ -17,15 +17,23 @@ _LONGEST_FIELD = 1 << 31
 _TO_BE_PARSED = (b'"', b"\r", MARK, END, BOM)
 
 
-def write_fields(file: SeekableInput, separator: int, out: IO[bytes], progress: Callable[[float], None]) -> None:
+def write_fields(
+    file: SeekableInput, separator: int, out: IO[bytes], progress: Callable[[float], None], prefixed: int = 0
+) -> None:
     """Write the records of a file to `out`: each, then its fields, with SEPARATOR between them and NUL behind.
 
     separator: the byte between the file's fields. progress: called with the share of the file that was gone through,
-    again and again. Raises InputError for what is not CSV.
+    again and again. prefixed: the bytes of its first lines that are one field each, whatever quotes they hold. Raises
+    InputError for what is not CSV.
     """
-    parser = Parser(file.name, file.pieces(_BLOCK), separator)
+    parser = Parser(file.name, file.pieces(_BLOCK, prefixed), separator)
     marks = bytes.maketrans(bytes([separator]), MARK)
     gone = 0
+    if prefixed:
+        for line in file.read_exactly(0, prefixed).removesuffix(b"\n").split(b"\n"):
+            parser.number += 1
+            parser.check_bytes(line, parser.number)
+            out.write(line + MARK + line + END)
     for block in parser.blocks:
         if parser.number == 0 and block == BOM:
             out.write(BOM)  # no record stands behind it
@@ -68,15 +76,10 @@ class Parser:
         try:
             for row in csv.reader(self._lines(block), delimiter=self._separator, strict=True):
                 self.number += 1
-                text = "".join(self._taken)
+                record = "".join(self._taken).removesuffix("\n").encode("latin-1")
                 self._taken.clear()
-                if "\x01" in text or "\0" in text:
-                    raise InputError(
-                        "a record holds a byte 0 or 1, which CSV with such quotes or keys cannot hold here",
-                        where=f"{self._name}:{self.number}",
-                        way_out="leave --csv and --field out, or clean it",
-                    )
-                yield text.removesuffix("\n").encode("latin-1"), [field.encode("latin-1") for field in row or [""]]
+                self.check_bytes(record, self.number)
+                yield record, [field.encode("latin-1") for field in row or [""]]
         except csv.Error as error:
             where, what = f"{self._name}:{self.number + 1}", f"not CSV: {error}"
             if "new-line character" in what:  # Python's words are on how a program opens files
@@ -84,6 +87,18 @@ class Parser:
                 raise InputError(what, where=where, way_out="end lines in newlines, or quote the field") from None
             way_out = JSON.way_out_for(self._name) if self._begins_json else "check its quotes"
             raise InputError(what, where=where, way_out=way_out) from None
+
+    def check_bytes(self, record: bytes, number: int) -> None:
+        """Raise InputError if a record holds a byte that stands between the fields of lines, or behind them.
+
+        number: of the record, from 1 on.
+        """
+        if MARK in record or END in record:
+            raise InputError(
+                "a record holds a byte 0 or 1, which CSV with such quotes or keys cannot hold here",
+                where=f"{self._name}:{number}",
+                way_out="leave --csv and --field out, or clean it",
+            )
 
     def _lines(self, block: bytes) -> Iterator[str]:
         """Lines from a block on, to the end of the block that a record ends with; they are taken down, too."""

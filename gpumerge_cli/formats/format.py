@@ -51,6 +51,8 @@ class Format(ABC):
     """Whether its items can be joined."""
     names_in_header: bool = False
     """Whether keys may be names of `columns` in the header of files, so that all headers must be alike."""
+    has_schemas: bool = False
+    """Whether files whose columns differ are brought to the same ones, see Items.schema."""
     spelling: Spelling = LINES
     """The words for its lines. `prepared` puts them into the order, with the order that options ask for."""
     tables: Mapping[str, bytes] = {}

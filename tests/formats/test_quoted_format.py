@@ -14,6 +14,7 @@ from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.format import FORMATS, Column, Format, Layout, PreparedSources, Written, register_format
+from gpumerge_cli.formats.header_lines import HeaderLines
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
@@ -36,7 +37,7 @@ class Barred(Format):
     spelling = Spelling("PSV", "row", "--format psv", separator=ord("|"))
 
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> LineSource:
-        return LineSource(file, layout.items.terminator, 1, marked=True)
+        return LineSource(file, layout.items.terminator, HeaderLines(1), marked=True)
 
     def prepared(
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]

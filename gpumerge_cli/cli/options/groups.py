@@ -170,6 +170,9 @@ class OrderOptions(RecordOptions, LineOptions):
     """The items of one or several inputs, and their order."""
 
     header: int
+    header_prefix: str | None
+    headers: Literal["identical", "first", "union"]
+    schema: Literal["same", "union", "intersect"]
     key: tuple[str, ...]
     sort: str | None
     time: bool
@@ -179,6 +182,22 @@ class OrderOptions(RecordOptions, LineOptions):
     random_source: str | None
     sequence: tuple[str, ...]
     """The parameters key and field, one for each -k and --field of the command line, in its order."""
+
+    @property
+    def format_switch(self) -> str:
+        """See LineOptions. A schema asks for its format, unless another option names one."""
+        of_schema = self.schema != "same" and self.format is None
+        return super().format_switch or (FORMAT_SWITCHES["csv"] if of_schema else "")
+
+    @property
+    def header_lines(self) -> int:
+        """Lines of header behind those with a prefix: names of columns for a schema imply one."""
+        return self.header or int(self.schema != "same" and self.header_prefix is None)
+
+    @property
+    def has_header(self) -> bool:
+        """Whether an option says that files have a header."""
+        return self.header_lines > 0 or self.header_prefix is not None
 
     @property
     def keys_alone(self) -> bool:

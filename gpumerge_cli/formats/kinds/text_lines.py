@@ -29,7 +29,7 @@ class Text(Format):
         from gpumerge_cli.formats.line_source import LineSource
 
         items = layout.items
-        return LineSource(file, items.terminator, items.header_lines, marked=not items.plain)
+        return LineSource(file, items.terminator, items.header, marked=not items.plain)
 
     def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted:
         """See Format. The numbers stand beside lines, in no column of theirs."""
