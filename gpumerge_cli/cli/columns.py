@@ -58,6 +58,8 @@ class ColumnNames:
     """None if all files are empty."""
     file: str = ""
     """"" if all files are empty."""
+    takes_separator: bool = False
+    """See Format."""
 
 
 def column_names(files: Sequence[str], items: Items) -> ColumnNames:
@@ -88,7 +90,7 @@ def column_names(files: Sequence[str], items: Items) -> ColumnNames:
             errors.append(error)
         else:
             if columns is not None:
-                return ColumnNames([column.name for column in columns], file)
+                return ColumnNames([column.name for column in columns], file, format.takes_separator)
     if errors:
         raise errors[0]
     return ColumnNames()
@@ -286,7 +288,7 @@ def _other_names(sought: str, names: Sequence[str], option: str, header: Header)
         skipped = "add --header 2, or remove it" if option in _OF_SORT else "remove it"
         return f"{what}: {skipped}"
     plain = {name: repr(name) if _NEEDS_QUOTES.search(name) else name for name in names if name}
-    if len(names) == 1:
+    if len(names) == 1 and header.find().takes_separator:
         separator = next((f", as -t {one}" for byte, one in _SEPARATORS.items() if byte in first), "")
         way_out = f"it has one, {plain[first]}; -t says what separates them{separator}"
         return way_out if _NEEDS_QUOTES.search(first) else did_you_mean_column(sought, plain, way_out)

@@ -17,20 +17,17 @@ def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
         margin, inputs = _named(margin, margin.source, inputs)
     if margin.count == "apart" or not margin.groups:
         return margin, inputs
-    column = None
+    format, name = inputs.layout.format, inputs.sources[0].name
     if margin.count is not None:
         comments, head = _comments(inputs)
-        column = inputs.layout.format.counted(margin, head, inputs.order, inputs.written)
-    if column is not None:
+        column = format.counted(margin, head, inputs.order, inputs.written)
+        if column is None:
+            what = f"--count writes beside plain lines of text, and this file is {format.word}"
+            raise UsageError(what, where=name, way_out="write the counts to a file of their own with --count-to")
         return column.margin, replace(inputs, new_head=comments + column.head, written=column.written)
     if not inputs.order.plain_lines:
-        counts = "write the counts to a file of their own with --count-to"
-        beside = "the columns hold" if margin.count is None else "--count writes beside"
-        raise UsageError(
-            f"{beside} plain lines of text, and this file is {inputs.layout.format.word}",
-            where=inputs.sources[0].name,
-            way_out=f"use {', '.join(SETS[:-1])} or {SETS[-1]}" if margin.count is None else counts,
-        )
+        what = f"the columns hold plain lines of text, and this file is {format.word}"
+        raise UsageError(what, where=name, way_out=f"use {', '.join(SETS[:-1])} or {SETS[-1]}")
     return margin, inputs
 
 
@@ -40,7 +37,7 @@ def _named(margin: Margin, title: str, inputs: Inputs) -> tuple[Margin, Inputs]:
     comments, head = _comments(inputs)
     found = layout.format.named(title, names, head, inputs.order)
     if found is None:
-        what = f"--source writes beside lines of text, and this file is {layout.format.word}"
+        what = f"--source writes beside text, and this file is {layout.format.word}"
         raise UsageError(what, where=names[0], way_out="leave it out, or convert the files to text")
     return replace(margin, names=found.names), replace(inputs, new_head=comments + found.head)
 

@@ -98,6 +98,28 @@ def test_names_of_its_headers_are_proposed(capfd: pytest.CaptureFixture[str]) ->
     assert "both files are in the order of --field id:n" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("merge --field nam one.psv", "has no field 'nam'; did you mean name?"),
+        ("merge --field x one.psv", "has no field 'x'; use one of 'name;x'"),
+        ("join --field x one.psv a.psv", "has no field 'x'; use one of 'name;x'"),
+        ("rank --field id --at 0 -o out.psv a.psv", "answers are tables of text, not .psv"),
+        ("merge --field id --count a.psv", "--count writes beside plain lines of text, and this file is PSV"),
+        ("merge --field id --source a.psv", "--source writes beside lines of text, and this file is PSV"),
+    ],
+)
+def test_options_of_other_formats_are_not_proposed_for_it(
+    words: str, message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("one.psv").write_text("name\n1\n" if " nam " in words else "name;x\n1\n")
+    assert invoke(words.split()) == 2
+    error = capfd.readouterr().err
+    assert message in error
+    assert " -t " not in error
+    assert not Path("out.psv").exists()
+
+
 @pytest.mark.parametrize("room", ["order", "native", "backends", "engine", "cluster"])
 def test_other_rooms_name_no_format_of_tables(room: str) -> None:
     """Texts of other rooms are made of the words of a format. Keys of --of alone are written as CSV has its fields."""

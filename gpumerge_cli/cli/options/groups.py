@@ -32,8 +32,6 @@ _LETTERS = {
 """The letters of sort, or words of kinds, for options about keys, by their parameters."""
 FORMAT_SWITCHES = {"csv": "--csv"}
 """The switches that ask for a format of lines with columns, by their parameters: see Format.option."""
-_OF_BINARY = ("dtype", "record_size", "key_offset", "key_size")
-"""The parameters of options that name a type of numbers or records."""
 
 
 class Options:
@@ -107,7 +105,7 @@ class ItemOptions(Options):
     @property
     def names_binary(self) -> bool:
         """Whether an option names a type of numbers or records."""
-        return any(self.__dict__.get(name) is not None for name in _OF_BINARY)
+        return self.dtype is not None or self.key_size is not None
 
 
 class RecordOptions(ItemOptions):
@@ -116,6 +114,10 @@ class RecordOptions(ItemOptions):
     record_size: int | None
     key_offset: int | None
     field: tuple[str, ...]
+
+    @property
+    def names_binary(self) -> bool:
+        return self.record_size is not None or self.key_offset is not None or super().names_binary
 
 
 class LineOptions(ItemOptions):

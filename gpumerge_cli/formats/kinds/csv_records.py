@@ -40,6 +40,7 @@ class Csv(Format):
     option = SPELLING.option
     readings = 1
     names_in_header = True
+    takes_separator = True
     has_schemas = True
     is_implied = True
     tables: Mapping[str, bytes] = {".csv": b",;", ".tsv": b"\t"}

@@ -76,7 +76,7 @@ def columns_of_all(format: Format, files: Sequence[str], items: Items) -> tuple[
 
 def means_table(suffix: str) -> bool:
     """True if a suffix names a table, be it read as plain lines or not."""
-    return any(suffix in one.tables for one in FORMATS.values())
+    return any(suffix in one.tables or (one.names_in_header and suffix in one.suffixes) for one in FORMATS.values())
 
 
 def torn_way_out(lines: Sequence[bytes]) -> str:

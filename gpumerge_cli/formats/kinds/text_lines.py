@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.formats.format import Format, Layout, Named, register_format
+from gpumerge_cli.formats.format import Counted, Format, Layout, Named, Written, register_format
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.kinds import Order
 
 
@@ -29,6 +30,10 @@ class Text(Format):
 
         items = layout.items
         return LineSource(file, items.terminator, items.header, marked=not items.plain)
+
+    def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted:
+        """See Format. The numbers stand beside lines, in no column of theirs."""
+        return Counted(margin, head, written)
 
     def named(self, title: str, names: Sequence[str], head: bytes, order: Order) -> Named:
         """See Format. A tab stands behind each name."""
