@@ -20,9 +20,6 @@ NOT_YET = {
     "21-asof-join": "joins by the nearest key",
     "26-locale": "locales",
     "27-parquet": "Parquet",
-    "28-multi-byte-separator": "separators of several bytes",
-    "31a-tsv-literal-quote": "quotes that are text",
-    "32-backslash-quotes": "quotes behind a backslash",
     "33b-bgzip-output": "output as bgzip",
 }
 """Folders whose output the program does not give, and what is missing. Take a folder out as soon as it does."""

@@ -216,6 +216,7 @@ class _Reading:
                 separator=separator,
                 stable=options.keys_alone,
                 zero_terminated=options.zero_terminated,
+                quotes=options.quotes,
                 stable_by="add -s",
             ),
             keys=keys,
@@ -225,7 +226,7 @@ class _Reading:
         check_operands(result, result.files)
         return result
 
-    def _notes(self, options: SortOptions, separator: int | None, columns: str | None) -> tuple[str, ...]:
+    def _notes(self, options: SortOptions, separator: bytes | None, columns: str | None) -> tuple[str, ...]:
         if not options.debug or columns is not None:  # which --debug does not go with
             return ()
         from gpumerge_cli.cli.gnu_debug import debug_notes

@@ -89,6 +89,7 @@ def line_order_of(options: OrderOptions, keys: Sequence[KeySpec]) -> LineOrder:
         separator=None if options.field_separator is None else parse_separator(options.field_separator),
         stable=options.keys_alone,
         zero_terminated=options.zero_terminated,
+        quotes=options.quotes,
     )
 
 

@@ -15,13 +15,14 @@ from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.joins import JOIN_TYPES, ONLY_A, ONLY_B, PAIRS, Join
 from gpumerge_cli.order.key_kinds import KINDS
-from gpumerge_cli.order.rules import NEWLINE, NUL
+from gpumerge_cli.order.rules import END
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.order.record_joins import RecordJoin
 
+_LINE_END = b"\n"
 _UNPAIRED = {"1": ONLY_A, "2": ONLY_B}
 
 
@@ -81,6 +82,7 @@ def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
         key=keys.order,
         separator=separator,
         between=between,
+        quotes=options.quotes,
         shows=_shows(options),
         columns=keys.chosen.columns,
         auto=keys.chosen.auto or of_columns,
@@ -166,12 +168,12 @@ def _filler(text: str | None) -> bytes:
         raise UsageError(what, way_out="write its number, from 0 to 255") from None
 
 
-def _separators(text: str | None, *, zero_terminated: bool) -> tuple[int | None, int]:
-    """The byte between fields as Join has it, and the one that goes out there."""
+def _separators(text: str | None, *, zero_terminated: bool) -> tuple[bytes | None, bytes]:
+    """What stands between fields as Join has it, and what goes out there."""
     if text is None:
-        return None, ord(" ")
+        return None, b" "
     if not text:  # all of a line is one field
-        return NUL if zero_terminated else NEWLINE, NEWLINE
+        return END if zero_terminated else _LINE_END, _LINE_END
     separator = parse_separator(text)
     return separator, separator
 

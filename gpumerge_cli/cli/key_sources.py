@@ -128,7 +128,7 @@ def _byte(name: str, text: str | None) -> int:
     return byte[0]
 
 
-def _within_field(key: LineKey, separator: int | None) -> LineKey:
+def _within_field(key: LineKey, separator: bytes | None) -> LineKey:
     """A key that reads a number ends with its field anyway. Cut there, it is empty where the field is."""
     goes_on = key.end_field is None or key.end_field > key.start_field
     if key.kind.begins is None or not goes_on or (separator is None and key.whole):

@@ -14,7 +14,7 @@ _LOOKED_AT = 20
 """Lines that tell."""
 _DELIMITERS = (b"\t", b",", b";", b"|")
 _SHOWN = 60
-_TAB = 9
+_TAB = b"\t"
 _NUMBER = re.compile(rb"[+-]?\.?[0-9]")
 
 

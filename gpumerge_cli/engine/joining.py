@@ -15,7 +15,7 @@ from gpumerge_cli.native.joins import Joins, JoinWorker
 from gpumerge_cli.order.joins import Join, raw_fields, suffix_apart
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.record_joins import JoinRules, RecordJoin, as_records, joined_type, parts_of, turned_alike
-from gpumerge_cli.order.rules import NEWLINE
+from gpumerge_cli.order.rules import COMMA, NEWLINE
 from gpumerge_cli.urls import shown
 
 
@@ -89,7 +89,8 @@ def _of_lines(job: Job, join: Join, inputs: Inputs) -> tuple[Job, Inputs]:
         raise UsageError(what, way_out="fill with another text")
     join = replace(join, key=replace(join.key, terminator=text.terminator))
     if text.quoted:
-        join = replace(join, quoted=True, separator=text.separator, between=text.separator or 0)
+        between = text.separator or COMMA
+        join = replace(join, quoted=True, quotes=text.quotes, separator=between, between=between)
     if join.key.is_timed:
         from gpumerge_cli.engine.times import read_first_times, with_years_of
 
@@ -99,7 +100,13 @@ def _of_lines(job: Job, join: Join, inputs: Inputs) -> tuple[Job, Inputs]:
     if join.auto:
         counts = _counts_of_fields(join, inputs, firsts)
         join = replace(join, columns=join.all_columns(counts), most=counts if join.refuses_more else (0, 0))
-    if join.quoted and not join.filler and join.columns is not None and len(join.columns) == 1:
+    if (
+        join.quoted
+        and join.quotes != "none"
+        and not join.filler
+        and join.columns is not None
+        and len(join.columns) == 1
+    ):
         join = replace(join, filler=b'""')  # an empty line would be no record of CSV
     head = _mark(inputs) + (_joined_header(join, inputs, firsts) if job.items.header_lines else b"")
     order = Order.lines(join.rules[0])
@@ -134,19 +141,23 @@ def _counts_of_fields(join: Join, inputs: Inputs, firsts: list[bytes | None]) ->
     return first, 0 if join.header_of_a else second
 
 
-def _with_distinct_names(header: bytes, columns: Sequence[tuple[int, int]], separator: int) -> bytes:
-    """A header of CSV with suffixes at names of B that other columns have, too. columns: see order.joins.Join."""
+def _with_distinct_names(header: bytes, join: Join, columns: Sequence[tuple[int, int]]) -> bytes:
+    """A header of CSV with suffixes at names of B that other columns have, too. columns: those of the join."""
     text = header.rstrip(b"\r\n\0")
-    fields = raw_fields(text, separator)
-    names = [field[1:-1].replace(b'""', b'"') if field.startswith(b'"') else field for field in fields]
+    quote_mark = b'"' if join.quotes != "none" else b""
+    fields = raw_fields(text, join.between, join.quotes)
+    quoted = [bool(quote_mark) and field.startswith(quote_mark) for field in fields]
+    names = [
+        field[1:-1].replace(b'""', b'"') if inside else field for field, inside in zip(fields, quoted, strict=True)
+    ]
     texts = [name.decode("latin-1") for name in names]
     for at, (number, _) in enumerate(columns):
         if number == 2 and texts[at]:
             suffix = suffix_apart(texts[at], texts[:at] + texts[at + 1 :])
             texts[at] += suffix
-            quote = b'"' if fields[at].startswith(b'"') else b""
+            quote = quote_mark if quoted[at] else b""
             fields[at] = fields[at].removesuffix(quote) + suffix.encode() + quote
-    return bytes([separator]).join(fields) + header[len(text) :]
+    return join.between.join(fields) + header[len(text) :]
 
 
 def _joined_header(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> bytes:
@@ -159,5 +170,5 @@ def _joined_header(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> by
     finally:
         worker.close()
     if join.quoted and join.columns is not None:
-        joined = _with_distinct_names(joined, join.columns, join.separator or 0)
+        joined = _with_distinct_names(joined, join, join.columns)
     return joined if inputs.written.shown is None else inputs.written.shown(joined)

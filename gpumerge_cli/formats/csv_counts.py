@@ -6,7 +6,7 @@ import csv
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.csv_lines import separator_of
+from gpumerge_cli.formats.csv_dialect import Dialect, dialect_of
 from gpumerge_cli.formats.format import Counted, Written
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.equals import Margin
@@ -22,14 +22,15 @@ def counted_records(margin: Margin, head: bytes, order: LineOrder, written: Writ
     head: the records ahead of all others, as the lines of `order`; the last of them has the names of columns. Raises
     UsageError if fields cannot stand beside numbers.
     """
-    separator = bytes([separator_of(order.of_records or order)])
-    if separator.isdigit():
+    dialect = dialect_of(order.of_records or order)
+    separator = dialect.separator
+    if any(byte in b"0123456789" for byte in separator):
         way_out = "use another byte with -t, or write the counts to a file of their own with --count-to"
         raise UsageError("--count: a digit cannot separate a number from fields", way_out=way_out)
     end, mark = bytes([order.terminator]), BOM * head.startswith(BOM)
     *titles, names = head.removeprefix(BOM).split(end)[:-1] or [b""]
     if names:
-        fields = [b""] * len(titles) + [_name_beside(names.partition(MARK)[0], separator).encode()]
+        fields = [b""] * len(titles) + [_name_beside(names.partition(MARK)[0], dialect).encode()]
         lines = [*titles, names]
         put = _ahead if margin.count == "ahead" else _behind
         head = mark + b"".join(put(line, field, separator) + end for line, field in zip(lines, fields, strict=True))
@@ -38,10 +39,10 @@ def counted_records(margin: Margin, head: bytes, order: LineOrder, written: Writ
     return Counted(replace(margin, separator=separator), head, written)
 
 
-def _name_beside(names: bytes, separator: bytes) -> str:
+def _name_beside(names: bytes, dialect: Dialect) -> str:
     """A name for the column that is none of those in the record `names`."""
     try:
-        (taken,) = csv.reader([names.decode("latin-1")], delimiter=separator.decode("latin-1"), strict=True)
+        (taken,) = dialect.rows([names.decode("latin-1")])
     except (csv.Error, ValueError):
         taken = []
     name, number = COLUMN, 1

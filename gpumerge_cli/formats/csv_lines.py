@@ -1,9 +1,10 @@
 """CSV: records whose keys are the values of fields, without quotes. Records become lines in one of three ways.
 
-- As they stand, if quotes enclose whole fields and no newlines: compiled code finds the fields. Nothing is copied.
+- As they stand, if quotes enclose whole fields and no newlines, or if quotes are text: compiled code finds the fields.
+  Nothing is copied.
 - With a byte behind each that no file holds, NUL if possible, in place of its newline, if newlines lie within quotes.
-- Else the standard library's parser takes records to pieces. A line is then the record, followed by each of its fields,
-  with SEPARATOR between them and NUL behind.
+- Else, or if backslashes stand ahead of quotes, the standard library's parser takes records to pieces. A line is then
+  the record, followed by each of its fields, with MARK between them and NUL behind.
 """
 
 from __future__ import annotations
@@ -20,17 +21,18 @@ from typing import IO
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_json, refuse_records, refuse_wide
+from gpumerge_cli.formats.csv_dialect import Dialect, dialect_of
 from gpumerge_cli.formats.csv_parser import Parser, write_fields
 from gpumerge_cli.formats.csv_quotes import absent_byte, csv_shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.naming import beginning_of
-from gpumerge_cli.order.rules import END, MARK, NUL, SEPARATOR, LineKey, LineOrder
+from gpumerge_cli.order.rules import END, MARK, NUL, LineKey, LineOrder
 from gpumerge_cli.units import format_bytes
 
-_COMMA = 0x2C
 _LONGEST_HEADER = 1 << 26
+_PIECE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,17 @@ def records_of(
     order: counts fields. progress: called with (number of the source, share of it gone through), again and again while
     it is copied. Raises InputError for what is not CSV.
     """
-    separator = separator_of(order)
+    dialect = dialect_of(order)
     within = order_within_fields(order)
-    shape = None if within is None else reduce(or_, (csv_shape_of(source.file, separator) for source in sources))
+    if dialect.quotes == "none" and within is not None:
+        return CsvRecords(list(sources), within, None)
+    if dialect.quotes == "backslash" and any(
+        b"\\" in data for source in sources for data in source.file.pieces(_PIECE)
+    ):
+        within = None
+    shape = None
+    if within is not None:
+        shape = reduce(or_, (csv_shape_of(source.file, dialect.separator) for source in sources))
     # then a quote written twice counts
     counted = any(key.start_char or key.kind.source or key.kind.typed or key.null_values for key in order.keys)
     if within is None or shape is None or not shape.proper or (shape.doubled and counted):
@@ -65,24 +75,17 @@ def records_of(
         return CsvRecords(copied, order_of_fields(order), without_fields)
     if shape.lines:
         return CsvRecords(list(sources), within, None)
-    end = absent_byte([source.file for source in sources], separator)
+    end = absent_byte([source.file for source in sources], dialect.separator)
     write = partial(write_records, end=end)
     copied = [_copied(source, number, write, order, progress, end) for number, source in enumerate(sources)]
     return CsvRecords(copied, replace(within, terminator=end), partial(with_newlines, end=end))
 
 
-def separator_of(order: LineOrder) -> int:
-    """The byte between fields. Raises UsageError for one that cannot be."""
-    separator = _COMMA if order.separator is None else order.separator
-    if separator in (0, 10, 13, 34):
-        raise UsageError(
-            "quotes, ends of lines and NUL cannot separate fields of CSV", way_out="use another byte with -t"
-        )
-    return separator
-
-
 def order_within_fields(order: LineOrder) -> LineOrder | None:
     """The order of records as they stand, None if a key needs them taken to pieces: one of several fields does."""
+    dialect = dialect_of(order)
+    if dialect.quotes == "none":
+        return replace(order, separator=dialect.separator, quoted=True, of_records=order)
     keys = []
     for key in order.keys:
         if key.end_char == 0 and key.kind.begins is not None and _goes_on(key):
@@ -90,7 +93,9 @@ def order_within_fields(order: LineOrder) -> LineOrder | None:
         if key.end_char or _goes_on(key):
             return None
         keys.append(key)
-    return replace(order, keys=tuple(keys), separator=separator_of(order), quoted=True, of_records=order)
+    # Without a backslash, quotes mean the same as in CSV.
+    separator = dialect.separator
+    return replace(order, keys=tuple(keys), separator=separator, quoted=True, quotes="csv", of_records=order)
 
 
 def _goes_on(key: LineKey) -> bool:
@@ -103,7 +108,7 @@ def order_of_fields(order: LineOrder) -> LineOrder:
         replace(key, start_field=key.start_field + 1, end_field=None if key.end_field is None else key.end_field + 1)
         for key in order.keys
     )
-    return replace(order, keys=keys, separator=SEPARATOR, terminator=NUL, of_records=order)
+    return replace(order, keys=keys, separator=MARK, terminator=NUL, of_records=order)
 
 
 def header_fields(name: str, items: Items) -> list[str] | None:
@@ -119,7 +124,7 @@ def header_fields(name: str, items: Items) -> list[str] | None:
         refuse(name, start[:LOOKED_AT], items)
         if start in (b"", BOM):
             return None
-        parser = Parser(name, _bounded(name, chain([start], pieces)), separator_of(items.line_order))
+        parser = Parser(name, _bounded(name, chain([start], pieces)), dialect_of(items.line_order))
         records = chain.from_iterable(map(parser.records, parser.blocks))
         for _, fields in islice(records, number - 1, None):
             return [os.fsdecode(field) for field in fields]
@@ -137,9 +142,9 @@ def _bounded(name: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
             raise InputError(what, where=f"{name}:1", way_out="check its quotes and ends of lines")
 
 
-def same_fields(header: bytes, other: bytes, separator: int) -> bool:
+def same_fields(header: bytes, other: bytes, dialect: Dialect) -> bool:
     """True if two headers (records, each with a newline) have the same fields, however they are quoted."""
-    return _parsed(header, separator) == _parsed(other, separator)
+    return _parsed(header, dialect) == _parsed(other, dialect)
 
 
 def refuse(name: str, start: bytes, items: Items) -> None:
@@ -158,12 +163,12 @@ def line_of_record(record: bytes, order: LineOrder) -> bytes:
     order: that of the lines. Raises UsageError for an invalid record.
     """
     if order.quoted:
-        if record.count(b'"') % 2:
+        if order.quotes == "csv" and record.count(b'"') % 2:
             raise UsageError("it is not a record of CSV: a quote is not closed", way_out="check its quotes")
         return record
-    separator = chr(separator_of(order.of_records or order))
+    dialect = dialect_of(order.of_records or order)
     try:
-        fields = next(csv.reader([record.decode("latin-1")], delimiter=separator, strict=True), [""])
+        fields = next(dialect.rows([record.decode("latin-1")]), [""])
     except csv.Error as error:
         raise UsageError(f"it is not a record of CSV: {error}", way_out="check its quotes") from None
     return MARK.join([record, *(field.encode("latin-1") for field in fields)])
@@ -181,10 +186,10 @@ def with_newlines(lines: bytes, *, end: int = NUL) -> bytes:
     return lines.replace(bytes([end]), b"\n")
 
 
-def _parsed(header: bytes, separator: int) -> list[list[str]] | bytes:
+def _parsed(header: bytes, dialect: Dialect) -> list[list[str]] | bytes:
     text = header.removeprefix(BOM)
     try:
-        return list(csv.reader(text.decode("latin-1").splitlines(keepends=True), delimiter=chr(separator), strict=True))
+        return list(dialect.rows(f"{line}\n" for line in text.decode("latin-1").removesuffix("\n").split("\n")))
     except csv.Error:
         return text
 
@@ -192,12 +197,12 @@ def _parsed(header: bytes, separator: int) -> list[list[str]] | bytes:
 def _copied(
     source: LineSource,
     number: int,
-    write: Callable[[SeekableInput, int, IO[bytes], Callable[[float], None]], None],
+    write: Callable[[SeekableInput, Dialect, IO[bytes], Callable[[float], None]], None],
     order: LineOrder,
     progress: Callable[[int, float], None],
     end: int = NUL,
 ) -> LineSource:
     """The source of what `write` makes of a file's records, `end` behind each; `source` is closed."""
-    separator = separator_of(order)
-    file = source.file.replaced(lambda out: write(source.file, separator, out, lambda share: progress(number, share)))
+    dialect = dialect_of(order)
+    file = source.file.replaced(lambda out: write(source.file, dialect, out, lambda share: progress(number, share)))
     return LineSource(file, end, source.requested_header, marked=True)

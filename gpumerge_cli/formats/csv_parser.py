@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO
 
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.csv_dialect import Dialect
 from gpumerge_cli.formats.foreign import JSON, begins_json
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import BOM
-from gpumerge_cli.order.rules import END, MARK
+from gpumerge_cli.order.rules import END, MARK, separator_text
 
 _BLOCK = 1 << 20
-_LONGEST_FIELD = 1 << 31
 _TO_BE_PARSED = (b'"', b"\r", MARK, END, BOM)
 
 
-def write_fields(file: SeekableInput, separator: int, out: IO[bytes], progress: Callable[[float], None]) -> None:
+def write_fields(file: SeekableInput, dialect: Dialect, out: IO[bytes], progress: Callable[[float], None]) -> None:
     """Write the records of a file to `out`: each, then its fields, with SEPARATOR between them and NUL behind.
 
-    separator: the byte between the file's fields. progress: called with the share of the file that was gone through,
+    progress: called with the share of the file that was gone through,
     again and again. Raises InputError for what is not CSV.
     """
-    parser = Parser(file.name, file.pieces(_BLOCK), separator)
-    marks = bytes.maketrans(bytes([separator]), MARK)
+    parser = Parser(file.name, file.pieces(_BLOCK), dialect)
+    parsed = (*_TO_BE_PARSED, *[b"\\"] * (dialect.quotes == "backslash"))
     gone = 0
     for block in parser.blocks:
         if parser.number == 0 and block == BOM:
             out.write(BOM)  # no record stands behind it
             break
-        if any(part in block for part in _TO_BE_PARSED):
+        if any(part in block for part in parsed):
             # The first record begins with the byte order mark, if there is one: the copy does, too.
             out.write(b"".join(MARK.join([record, *fields]) + END for record, fields in parser.records(block)))
         else:
             lines = block.removesuffix(b"\n")
             records = lines.split(b"\n")
             parser.number += len(records)
-            pairs = zip(records, lines.translate(marks).split(b"\n"), strict=True)
+            pairs = zip(records, lines.replace(dialect.separator, MARK).split(b"\n"), strict=True)
             out.write(END.join(map(MARK.join, pairs)) + END)
         progress((parser.gone - gone) / file.size)
         gone = parser.gone
@@ -49,12 +51,12 @@ class Parser:
     blocks: whole lines, as many as are gone through at once. number: of records gone through. gone: bytes.
     """
 
-    def __init__(self, name: str, pieces: Iterable[bytes], separator: int) -> None:
+    def __init__(self, name: str, pieces: Iterable[bytes], dialect: Dialect) -> None:
         self.number = 0
         self.gone = 0
         self.blocks = self._blocks(pieces)
         self._name = name
-        self._separator = chr(separator)
+        self._dialect = dialect
         self._taken: list[str] = []
         self._begins_json = False
 
@@ -64,9 +66,8 @@ class Parser:
         A byte order mark belongs to no field. If the block ends within a record, following blocks are read to its end.
         Raises InputError for what is not CSV.
         """
-        csv.field_size_limit(_LONGEST_FIELD)
         try:
-            for row in csv.reader(self._lines(block), delimiter=self._separator, strict=True):
+            for row in self._dialect.rows(self._lines(block)):
                 self.number += 1
                 text = "".join(self._taken)
                 self._taken.clear()
@@ -78,12 +79,24 @@ class Parser:
                     )
                 yield text.removesuffix("\n").encode("latin-1"), [field.encode("latin-1") for field in row or [""]]
         except csv.Error as error:
-            where, what = f"{self._name}:{self.number + 1}", f"not CSV: {error}"
+            said = str(error).replace(MARK.decode(), separator_text(self._dialect.separator))
+            where, what = f"{self._name}:{self.number + 1}", f"not CSV: {said}"
+            if "unexpected end" in what:
+                what = "not CSV: a quote is not closed"
             if "new-line character" in what:  # Python's words are on how a program opens files
                 what = "not CSV: a carriage return stands where no line ends"
                 raise InputError(what, where=where, way_out="end lines in newlines, or quote the field") from None
-            way_out = JSON.way_out_for(self._name) if self._begins_json else "check its quotes"
+            way_out = JSON.way_out_for(self._name) if self._begins_json else self._way_out()
             raise InputError(what, where=where, way_out=way_out) from None
+
+    def _way_out(self) -> str:
+        """The way out for a record that is none: the quotes that it has, if they are those of another dialect."""
+        text, found = "".join(self._taken), ""
+        if self._dialect.quotes == "csv" and '\\"' in text:
+            with contextlib.suppress(csv.Error):
+                list(replace(self._dialect, quotes="backslash").rows([text]))
+                found = "backslash"
+        return f"check its quotes, or read them by --quotes {found or 'none'}"
 
     def _lines(self, block: bytes) -> Iterator[str]:
         """Lines from a block on, to the end of the block that a record ends with; they are taken down, too."""

@@ -13,6 +13,7 @@ from gpumerge_cli.native.library import library
 from gpumerge_cli.order.base import OrderLayout
 from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.rules import separator_word
 
 RECEIVED_BYTES = 8 << 20
 """Bytes of a result that the library hands over at once, if it is far larger than a chunk."""
@@ -63,7 +64,7 @@ def margin_spec(margin: Margin) -> Any:
     """The Margin of a margin. It keeps the text alive that it points to."""
     lib = library()
     if margin.count is not None:
-        separator = margin.separator[0] if margin.separator else 0
+        separator = separator_word(margin.separator) if margin.separator else 0
         return lib.Margin(kind=getattr(lib, f"COUNT_{margin.count.upper()}"), separator=separator)
     lengths = [-1 if text is None else len(text) for text in margin.columns]
     spec = lib.Margin(lib.COLUMNS, *lengths)

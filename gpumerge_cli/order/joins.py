@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.dataclass import dataclass, field, replace
-from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
+from gpumerge_cli.order.rules import COMMA, END, NUL, LineKey, LineOrder, Quotes, separator_text
 
 if TYPE_CHECKING:
     from array import array
@@ -27,7 +27,7 @@ JOIN_TYPES = {
     "semi": PAIRED_A,
 }
 """The kinds of joins by name."""
-_SPACE = 0x20
+_SPACE = b" "
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,14 @@ class Join:
     """The join fields of A and those of B, as many, counted from 0."""
     key: LineOrder = LineOrder()
     """The order of keys. For one field, it compares each key as a line; for several, it has a LineKey for each."""
-    separator: int | None = None
-    """The byte between fields; None for blanks."""
-    between: int = _SPACE
-    """The byte between the fields of the output."""
+    separator: bytes | None = None
+    """What stands between fields, see LineOrder; None for blanks."""
+    between: bytes = _SPACE
+    """What stands between the fields of the output."""
     quoted: bool = False
     """Whether fields are those of CSV."""
+    quotes: Quotes = "csv"
+    """See LineOrder."""
     shows: int = PAIRS
     """A sum of PAIRS and the others."""
     columns: tuple[tuple[int, int], ...] | None = None
@@ -85,7 +87,8 @@ class Join:
             return Order.lines(self.key)
         keys = (replace(way, start_field=at, end_field=at) for at, way in enumerate(self._ways))
         separator = _SPACE if self.separator is None else self.separator
-        return Order.lines(replace(self.key, keys=tuple(keys), separator=separator, quoted=self.quoted))
+        order = replace(self.key, keys=tuple(keys), separator=separator, quoted=self.quoted, quotes=self.quotes)
+        return Order.lines(order)
 
     @property
     def tables(self) -> tuple[array[int], ...]:
@@ -97,7 +100,7 @@ class Join:
         keys = [replace(key, option="--field", name=_in_shell(key.name)).option_text for key in self.rules[source].keys]
         separator = self.separator
         if self.quoted:
-            keys, separator = ["--csv", *keys], None if separator == ord(",") else separator
+            keys, separator = ["--csv", *keys], None if separator == COMMA else separator
         options = ["-s", *(["-z"] if self.key.terminator == NUL and not self.quoted else [])]
         options += [] if separator is None else [f"-t {shlex.quote(_separator_text(separator))}"]
         return " ".join(options + keys)
@@ -114,7 +117,7 @@ class Join:
         return f"both files are in the order of {self._options_for(letters, headers)}: {change}"
 
     def _options_for(self, letters: Sequence[str], headers: Sequence[bytes]) -> str:
-        tables = [raw_fields(header, self.separator or _SPACE) for header in headers]
+        tables = [raw_fields(header, self.separator or _SPACE, self.quotes) for header in headers]
         named = bool(tables) and all(
             field < len(names) and re.fullmatch(rb"[A-Za-z0-9_]+", names[field]) and names.count(names[field]) == 1
             for names, fields in zip(tables, self.fields, strict=True)
@@ -146,6 +149,7 @@ class Join:
             stable=True,
             terminator=self.key.terminator,
             quoted=self.quoted,
+            quotes=self.quotes,
         )
 
     def all_columns(self, counts: tuple[int, int]) -> tuple[tuple[int, int], ...]:
@@ -167,10 +171,12 @@ def suffix_apart(name: str, others: Collection[str]) -> str:
     return suffix
 
 
-def raw_fields(line: bytes, separator: int) -> list[bytes]:
+def raw_fields(line: bytes, separator: bytes, quotes: Quotes) -> list[bytes]:
     """The fields of a line as they stand, some in quotes, which enclose whole fields."""
-    between = re.escape(bytes([separator]))
-    found: list[bytes] = re.findall(rb'(?:^|%s)("(?:[^"]|"")*"|[^%s]*)' % (between, between), line)
+    if quotes == "none":
+        return line.split(separator)
+    between = re.escape(separator)
+    found: list[bytes] = re.findall(rb'(?s)(?:^|%s)("(?:[^"]|"")*"|(?:(?!%s).)*)' % (between, between), line)
     return found
 
 
@@ -182,6 +188,6 @@ def _in_shell(name: str) -> str:
     return shlex.quote(name) if name else ""
 
 
-def _separator_text(separator: int) -> str:
-    """The byte as -t takes it."""
-    return {NUL: "\\0", 9: "\\t"}.get(separator, chr(separator))
+def _separator_text(separator: bytes) -> str:
+    """The separator as -t takes it."""
+    return {END: "\\0", b"\t": "\\t"}.get(separator, separator_text(separator))

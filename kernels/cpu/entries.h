@@ -54,8 +54,8 @@ enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, 
 /* Text beside each line that goes out. COLUMNS: for a set of two runs, a text ahead of lines that both hold, that only the
  * first and that only the second holds; these texts lie in `text`, one behind the other, and equal, only_a and only_b are
  * their bytes; -1 leaves such lines out. COUNT_AHEAD, COUNT_AFTER: of equal lines the first goes out with their number, ahead
- * of it as uniq -c has it, or behind a tab at its end; or, with a separator other than 0, as the first or last field of a record
- * of CSV, ahead of a carriage return at its end. COUNT_APART: the first of equal items of any kind goes out, and gm_equals
+ * of it as uniq -c has it, or behind a tab at its end; or, with a separator other than 0 (see fields.cuh), as the first or last
+ * field of a record of CSV, ahead of a carriage return at its end. COUNT_APART: the first of equal items of any kind goes out, and gm_equals
  * has their number. Where equals are counted, ranges of chunks must not cut groups of equal items. */
 struct Margin {
     int64_t kind, equal, only_a, only_b;
@@ -221,7 +221,7 @@ int64_t gm_bounds(const struct OrderSpec* order, const struct BoundSpec* spec, i
  * group goes out with each of B's.
  * keys: the order of the keys. shows: a sum of JoinShows. filler: of lines, the bytes that stand for fields that are empty or not
  * there; of records, the byte that stands for those that are not there.
- * A line that goes out has the key, then the other fields of A, then those of B. separator: goes out between fields. columns:
+ * A line that goes out has the key, then the other fields of A, then those of B. separator: goes out between fields, see fields.cuh. columns:
  * null, or the fields that go out, `count` of them, two numbers each: 0 and the number of a key, or 1 or 2 for A or B and the
  * number of a field; all are counted from 0. most_a, most_b: not 0 if the columns are the key and all
  * other fields of lines of A and B that have so many fields. Any others must be empty, or it is an error, SURPLUS_FIELDS, whose

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from gpumerge_cli.engine.job import BackendChoice
     from gpumerge_cli.launch import KernelName, TileLoad
+    from gpumerge_cli.order.rules import Quotes
 
 
 _LETTERS = {
@@ -116,6 +117,7 @@ class LineOptions(ItemOptions):
     """The options of lines that a join has, too."""
 
     csv: bool
+    quotes: Quotes
     field_separator: str | None
     zero_terminated: bool
     dictionary_order: bool

@@ -92,6 +92,12 @@ INPUT = (
         project=True,
     ),
     Option(
+        "quotes", "Input", _KEYED,
+        "The meaning of quotes in CSV. csv: they enclose fields, and one in a field is written twice. none: they are "
+        "text. backslash: as csv, and a backslash makes a quote, a separator or another backslash behind it text.",
+        kind="text", choices=("csv", "none", "backslash"), default="csv", project=True,
+    ),
+    Option(
         "header", "Input", ("join",),
         "The first line of each file is its header. The joined headers are written first.", gnu=True,
     ),
@@ -161,14 +167,14 @@ ORDER = (
     ),
     Option(
         "field-separator", "Order", _ORDERED,
-        "The byte between fields, \\0 for NUL and \\t for a tab; by default a field begins with its blanks.",
-        letter="t", kind="text", placeholder="BYTE", gnu=True, project=True,
+        "The text between fields, as , or ||; \\0 for NUL, \\t for a tab; by default a field begins with its blanks.",
+        letter="t", kind="text", placeholder="SEPARATOR", gnu=True, project=True,
     ),
     Option(
         "field-separator", "Order", ("join",),
-        "The byte between fields, \\0 for NUL and \\t for a tab; '' if a whole line is one field. By default blanks "
-        "separate fields, however many, and one space is written.",
-        letter="t", kind="text", placeholder="BYTE", gnu=True, project=True,
+        "The text between fields, as , or ||; \\0 for NUL, \\t for a tab; '' if a whole line is one field. By default "
+        "blanks separate fields, however many, and one space is written.",
+        letter="t", kind="text", placeholder="SEPARATOR", gnu=True, project=True,
     ),
     Option(
         "ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i", gnu=True, project=True,

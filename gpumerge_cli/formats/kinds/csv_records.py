@@ -78,9 +78,10 @@ class Csv(Format):
 
     def same_header(self, header: bytes, other: bytes, items: Items) -> bool:
         """See Format. Quotes make no difference either."""
-        from gpumerge_cli.formats.csv_lines import same_fields, separator_of
+        from gpumerge_cli.formats.csv_dialect import dialect_of
+        from gpumerge_cli.formats.csv_lines import same_fields
 
-        return same_fields(header, other, separator_of(items.line_order))
+        return same_fields(header, other, dialect_of(items.line_order))
 
     def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted:
         """See Format. The column is the first one of the records, or the last one."""

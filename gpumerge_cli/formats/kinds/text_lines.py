@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.format import Format, Layout, register_format
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ class Text(Format):
     suffixes = dict.fromkeys(("", ".txt", ".text", ".csv", ".tsv", ".log", ".lst"), "")
     about = "lines of text"
     word = "text"
+
+    def check_items(self, items: Items) -> None:
+        """See Format."""
+        if items.line_order.quotes != "csv":
+            what = f"--quotes {items.line_order.quotes}: fields of plain lines are never quoted"
+            raise UsageError(what, way_out="leave it out; --csv or --field reads fields that may be quoted")
 
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> LineSource:
         """See Format."""
