@@ -14,7 +14,6 @@ FOLDERS = Path(__file__).parent / "people"
 NOT_YET = {
     "07-json-lines": "keys of JSON",
     "08b-vcf-merge-headers": "headers that differ",
-    "09-wordlist-crlf": "ends of lines",
     "12-npy-datetime64": "datetime64",
     "18-source-column": "a column of the source",
     "21-asof-join": "joins by the nearest key",

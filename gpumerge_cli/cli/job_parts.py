@@ -70,6 +70,8 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
         options.reverse,
         keys.header,
         chosen.certainty,
+        line_ends=options.line_ends or "",
+        record_start=options.record_start or "",
         records=record_options(options, keys.fields),
     )
 

@@ -62,7 +62,7 @@ def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join
     chosen = chosen_format(options.format, names, columns if implied else requested_columns(options, names))
     items = Items(
         chosen.name, lines=rules.rules[0], header_lines=int(header), certainty=chosen.certainty,
-        lines_of_others=rules.rules[1],
+        lines_of_others=rules.rules[1], line_ends=options.line_ends or "",
     )  # fmt: skip
     return items, rules
 
@@ -136,6 +136,7 @@ def _of_lines_alone(options: JoinOptions) -> dict[str, object]:
     return {
         "--field-separator": options.field_separator,
         "--csv": options.csv,
+        "--line-ends": options.line_ends,
         "--header": options.header,
         "--zero-terminated": options.zero_terminated,
         _COLUMNS_OPTION: options.columns,

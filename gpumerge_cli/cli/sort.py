@@ -72,7 +72,9 @@ def _items(command: SortCommand) -> Items:
     is_typed = options.dtype is not None or bool(records.first_option)
     is_typed = is_typed or not (options.format is None or holds_lines(options.format))
     simple = replace(command.order, reverse=False, stable=False) == LineOrder()
-    has_columns = command.keys.header > 0 or command.keys.columns.name is not None
+    has_columns = (
+        command.keys.header > 0 or options.record_start or options.line_ends or command.keys.columns.name is not None
+    )
     by_suffix = options.format is None and binary_by_suffix(command.files) != ""
     # If options ask for lines nevertheless, or files are of both kinds, opening the files raises the error.
     if is_typed or (by_suffix and simple and not has_columns):
@@ -91,6 +93,8 @@ def _items(command: SortCommand) -> Items:
         header_lines=command.keys.header,
         certainty=chosen.certainty,
         plain=not options.compressed,
+        line_ends=options.line_ends or "",
+        record_start=options.record_start or "",
         shown=_underlining(command) if options.debug else None,
     )
 

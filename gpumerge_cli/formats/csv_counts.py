@@ -35,7 +35,8 @@ def counted_records(margin: Margin, head: bytes, order: LineOrder, written: Writ
         put = _ahead if margin.count == "ahead" else _behind
         head = mark + b"".join(put(line, field, separator) + end for line, field in zip(lines, fields, strict=True))
     if margin.count == "after" and not order.quoted:
-        written = replace(written, shown=lambda lines: _with_last_fields(lines, separator))
+        newline = b"\n" if written.shown is None else written.shown(END)
+        written = replace(written, shown=lambda lines: _with_last_fields(lines, separator, newline))
     return Counted(replace(margin, separator=separator), head, written)
 
 
@@ -62,7 +63,7 @@ def _behind(line: bytes, field: bytes, separator: bytes) -> bytes:
     return bare + separator + field + line[len(bare) :]
 
 
-def _with_last_fields(lines: bytes, separator: bytes) -> bytes:
+def _with_last_fields(lines: bytes, separator: bytes, newline: bytes) -> bytes:
     """The records of lines that hold a record, its fields, and a number behind all of them."""
     if lines == BOM:
         return lines
@@ -70,5 +71,5 @@ def _with_last_fields(lines: bytes, separator: bytes) -> bytes:
     for line in lines.split(END)[:-1]:
         record, _, fields = line.partition(MARK)
         number = fields.rpartition(separator)[2].removesuffix(b"\r")
-        found.append(_behind(record, number, separator) + b"\n")
+        found.append(_behind(record, number, separator) + newline)
     return b"".join(found)

@@ -23,11 +23,13 @@ from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_json, refuse_records, refuse_wide
 from gpumerge_cli.formats.csv_dialect import Dialect, dialect_of
 from gpumerge_cli.formats.csv_parser import Parser, write_fields
-from gpumerge_cli.formats.csv_quotes import absent_byte, csv_shape_of, write_records
+from gpumerge_cli.formats.csv_quotes import csv_shape_of, write_records
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
+from gpumerge_cli.formats.line_ends import LineEnds, shown_with, with_ends, without_returns, written_end
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.naming import beginning_of
+from gpumerge_cli.formats.record_ends import absent_byte
 from gpumerge_cli.order.rules import END, MARK, NUL, LineKey, LineOrder
 from gpumerge_cli.units import format_bytes
 
@@ -48,17 +50,29 @@ class CsvRecords:
 
 
 def records_of(
-    sources: Sequence[LineSource], order: LineOrder, progress: Callable[[int, float], None] = lambda number, share: None
+    sources: Sequence[LineSource],
+    order: LineOrder,
+    progress: Callable[[int, float], None] = lambda number, share: None,
+    ends: LineEnds = "",
 ) -> CsvRecords:
     """The records of sources that show the lines of files, each of which is closed if its records are copied.
 
-    order: counts fields. progress: called with (number of the source, share of it gone through), again and again while
-    it is copied. Raises InputError for what is not CSV.
+    order: counts fields. ends: those of the records. progress: called with (number of the source, share of it gone
+    through), again and again while it is copied. Raises InputError for what is not CSV.
     """
     dialect = dialect_of(order)
     within = order_within_fields(order)
-    if dialect.quotes == "none" and within is not None:
-        return CsvRecords(list(sources), within, None)
+    newline = written_end(ends, sources) if ends else b"\n"
+
+    def as_lines() -> CsvRecords:
+        assert within is not None
+        if not ends:
+            return CsvRecords(list(sources), within, None)
+        bare = [without_returns(source, partial(progress, number)) for number, source in enumerate(sources)]
+        return CsvRecords(bare, within, shown_with(newline))
+
+    if dialect.quotes == "none":
+        return as_lines()
     if dialect.quotes == "backslash" and any(
         b"\\" in data for source in sources for data in source.file.pieces(_PIECE)
     ):
@@ -69,16 +83,20 @@ def records_of(
     # then a quote written twice counts
     counted = any(key.start_char or key.kind.source or key.kind.typed or key.null_values for key in order.keys)
     if within is None or shape is None or not shape.proper or (shape.doubled and counted):
-        copied = [_copied(source, number, write_fields, order, progress) for number, source in enumerate(sources)]
+        fields = partial(write_fields, returns=not ends)
+        copied = [_copied(source, number, fields, order, progress) for number, source in enumerate(sources)]
         for copy, source in zip(copied, sources, strict=True):
             copy.origin = source.held
-        return CsvRecords(copied, order_of_fields(order), without_fields)
+        return CsvRecords(copied, order_of_fields(order), partial(without_fields, newline=newline))
     if shape.lines:
-        return CsvRecords(list(sources), within, None)
-    end = absent_byte([source.file for source in sources], dialect.separator)
+        return as_lines()
+    way_out = "leave --csv and --field out, or clean it"
+    end = absent_byte([source.file for source in sources], dialect.separator, way_out)
     write = partial(write_records, end=end)
     copied = [_copied(source, number, write, order, progress, end) for number, source in enumerate(sources)]
-    return CsvRecords(copied, replace(within, terminator=end), partial(with_newlines, end=end))
+    if ends:
+        copied = [without_returns(source, lambda share: None, end=bytes([end])) for source in copied]
+    return CsvRecords(copied, replace(within, terminator=end), partial(with_ends, end=bytes([end]), newline=newline))
 
 
 def order_within_fields(order: LineOrder) -> LineOrder | None:
@@ -174,16 +192,11 @@ def line_of_record(record: bytes, order: LineOrder) -> bytes:
     return MARK.join([record, *(field.encode("latin-1") for field in fields)])
 
 
-def without_fields(lines: bytes) -> bytes:
-    """The records that lines were made of, each with a newline."""
+def without_fields(lines: bytes, *, newline: bytes = b"\n") -> bytes:
+    """The records that lines were made of, each with a newline as this one."""
     if lines == BOM:  # the start of an output, ahead of all records
         return lines
-    return b"".join(line.split(MARK, 1)[0] + b"\n" for line in lines.split(END)[:-1])
-
-
-def with_newlines(lines: bytes, *, end: int = NUL) -> bytes:
-    """The records of lines that are records with the byte `end` behind them, each with a newline."""
-    return lines.replace(bytes([end]), b"\n")
+    return b"".join(line.split(MARK, 1)[0] + newline for line in lines.split(END)[:-1])
 
 
 def _parsed(header: bytes, dialect: Dialect) -> list[list[str]] | bytes:

@@ -19,11 +19,13 @@ _BLOCK = 1 << 20
 _TO_BE_PARSED = (b'"', b"\r", MARK, END, BOM)
 
 
-def write_fields(file: SeekableInput, dialect: Dialect, out: IO[bytes], progress: Callable[[float], None]) -> None:
+def write_fields(
+    file: SeekableInput, dialect: Dialect, out: IO[bytes], progress: Callable[[float], None], *, returns: bool = True
+) -> None:
     """Write the records of a file to `out`: each, then its fields, with SEPARATOR between them and NUL behind.
 
-    progress: called with the share of the file that was gone through,
-    again and again. Raises InputError for what is not CSV.
+    returns: whether a carriage return ahead of a record's newline belongs to it. progress: called with the share of the
+    file that was gone through, again and again. Raises InputError for what is not CSV.
     """
     parser = Parser(file.name, file.pieces(_BLOCK), dialect)
     parsed = (*_TO_BE_PARSED, *[b"\\"] * (dialect.quotes == "backslash"))
@@ -34,7 +36,10 @@ def write_fields(file: SeekableInput, dialect: Dialect, out: IO[bytes], progress
             break
         if any(part in block for part in parsed):
             # The first record begins with the byte order mark, if there is one: the copy does, too.
-            out.write(b"".join(MARK.join([record, *fields]) + END for record, fields in parser.records(block)))
+            parts = parser.records(block)
+            if not returns:
+                parts = ((record.removesuffix(b"\r"), fields) for record, fields in parts)
+            out.write(b"".join(MARK.join([record, *fields]) + END for record, fields in parts))
         else:
             lines = block.removesuffix(b"\n")
             records = lines.split(b"\n")

@@ -6,9 +6,8 @@ quotes is written twice: the first closes what the second opens again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import reduce
-from itertools import chain
 from operator import or_
 from typing import IO
 
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.csv_dialect import Dialect
 from gpumerge_cli.formats.input import SeekableInput, changed_error
 from gpumerge_cli.formats.line_source import BOM
@@ -26,8 +24,6 @@ from gpumerge_cli.order.rules import NUL
 _BLOCK = 1 << 18
 _QUOTE, _NEWLINE, _RETURN = 34, 10, 13
 _TOP = np.uint64(63)
-_ENDS = tuple({*range(32), 127, 0xC0, 0xC1, *range(0xF5, 0x100)} - {9, _NEWLINE, _RETURN})
-"""Control bytes, and bytes that UTF-8 never has: no count of items, and no byte order mark, holds them."""
 Words = NDArray[np.uint64]
 
 
@@ -57,33 +53,13 @@ def csv_shape_of(file: SeekableInput, separator: bytes) -> CsvShape:
     return replace(marks.shape, proper=marks.shape.proper and not marks.inside)
 
 
-def absent_byte(files: Sequence[SeekableInput], separator: bytes) -> int:
-    """A byte that no file holds, NUL if possible, to end records. separator: it is none of these bytes.
-
-    Raises InputError if the files hold all bytes that may do so.
-    """
-    for choices in ((NUL,), _ENDS):
-        left: list[int] = [byte for byte in choices if byte not in separator]
-        for data in chain.from_iterable(file.pieces(_BLOCK) for file in files):
-            left = [byte for byte in left if byte not in data]
-            if not left:
-                break
-        if left:
-            return left[0]
-    raise InputError(
-        "it and the other inputs hold every control byte, so none is left to end records with newlines in quotes",
-        where=files[0].name,
-        way_out="leave --csv and --field out, or clean it",
-    )
-
-
 def write_records(
     file: SeekableInput, dialect: Dialect, out: IO[bytes], progress: Callable[[float], None], *, end: int = NUL
 ) -> None:
     """Write the records of a proper file to `out`, each with `end` behind it in place of its newline.
 
-    progress: called with the share of the file that was gone through, again and again. end: an absent_byte. Raises
-    InputError if it is in the file by now.
+    progress: called with the share of the file that was gone through, again and again. end: see absent_byte of
+    record_ends. Raises InputError if it is in the file by now.
     """
     marks = _Marks(dialect.separator)
     if file.read(0, len(BOM)) == BOM:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.extents import DecompressedCopy
@@ -42,8 +43,6 @@ class Format(ABC):
     """The word for its files in messages."""
     option: str = "--format"
     """The option that asks for it."""
-    readings: int = 0
-    """Times that all of a file is read, or copied, before the work can begin."""
     joins: bool = True
     """Whether its items can be joined."""
     names_in_header: bool = False
@@ -51,8 +50,14 @@ class Format(ABC):
     is_implied: bool = False
     """Whether names of columns imply it where neither an option nor a suffix gives a format. One format has it."""
 
-    def check_items(self, items: Items) -> None:  # noqa: B027 - optional
+    def readings(self, items: Items) -> int:
+        """Times that all of a file is read, or copied, before the work can begin."""
+        return 0
+
+    def check_items(self, items: Items) -> None:
         """Raise UsageError if options of the items do not go with the format."""
+        if items.record_start or items.line_ends:
+            raise UsageError(f"{items.line_option}: the files hold {self.word}", way_out="leave it out")
 
     @abstractmethod
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> Source:

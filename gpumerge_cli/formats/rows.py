@@ -74,8 +74,11 @@ class RowFormat(Format):
     """A format of rows."""
 
     holds = "rows"
-    readings = 1
     joins = False
+
+    def readings(self, items: Items) -> int:
+        """See Format."""
+        return 1
 
     @abstractmethod
     def table(self, file: SeekableInput) -> RowTable:

@@ -281,6 +281,15 @@ int64_t gm_is_invalid(const struct OrderSpec* order, int64_t number, const unsig
 /* 1 if key `number` of a line, whose kind is a time, is one; else 0. found[0] and found[1] become its seconds since 1970 and the
  * nanoseconds behind them, found[2] and found[3] the places where it begins and ends in the line. */
 int64_t gm_read_time(const struct OrderSpec* order, int64_t number, const unsigned char* line, int64_t size, int64_t* found);
+/* A regular expression, extended as POSIX has it, which ends in NUL; it sees bytes. Null if it is none: then `message`, of `room`
+ * bytes, becomes what the C library says, ended by NUL; "" if there is no memory. */
+void* gm_pattern_open(const unsigned char* text, unsigned char* message, int64_t room);
+void gm_pattern_close(void* pattern);
+/* Finds the lines of `text` that begin records: the pattern matches them; or if it is null, key 0 of the order, a time, is one.
+ * The text has no newline behind its last line. The newline ahead of each, but for the first line's, becomes the byte `end`. begun[0]
+ * becomes a sum of 1 if the first line begins a record, and 2 if any does. */
+int64_t gm_mark_records(const void* pattern, const struct OrderSpec* order, unsigned char* text, int64_t size, int64_t end,
+    int64_t* begun);
 /* bounds[0] and bounds[1] become the places where key `number` of a line begins and ends. */
 void gm_key_bounds(const struct OrderSpec* order, int64_t number, const unsigned char* line, int64_t size, int64_t* bounds);
 

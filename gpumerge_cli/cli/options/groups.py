@@ -118,6 +118,7 @@ class LineOptions(ItemOptions):
 
     csv: bool
     quotes: Quotes
+    line_ends: Literal["first", "lf", "crlf"] | None
     field_separator: str | None
     zero_terminated: bool
     dictionary_order: bool
@@ -148,6 +149,7 @@ class OrderOptions(RecordOptions, LineOptions):
     """The items of one or several inputs, and their order."""
 
     header: int
+    record_start: str | None
     key: tuple[str, ...]
     sort: str | None
     time: bool

@@ -98,6 +98,19 @@ INPUT = (
         kind="text", choices=("csv", "none", "backslash"), default="csv", project=True,
     ),
     Option(
+        "line-ends", "Input", _KEYED,
+        "A carriage return ahead of a newline is no part of its line. The output's lines end as the first input's do "
+        "(first), in newlines (lf), or in both (crlf).",
+        kind="text", choices=("first", "lf", "crlf"), project=True,
+    ),
+    Option(
+        "record-start", "Input", _ORDERED,
+        "Records of several lines: one begins with each line that has a time, or that REGEX matches, as grep -E does. "
+        "Its other lines follow it. Keys lie in its first line.",
+        kind="text", placeholder="time|REGEX", project=True,
+        not_with=(NotWith(("zero-terminated", "csv"),),),
+    ),
+    Option(
         "header", "Input", ("join",),
         "The first line of each file is its header. The joined headers are written first.", gnu=True,
     ),

@@ -26,14 +26,20 @@ class Csv(Format):
     holds = "lines"
     word = "CSV"
     option = "--csv"
-    readings = 1
     names_in_header = True
     is_implied = True
+
+    def readings(self, items: Items) -> int:
+        """See Format."""
+        return 1
 
     def check_items(self, items: Items) -> None:
         """See Format."""
         if items.terminator == NUL:
             raise UsageError("records of CSV end in newlines", way_out="leave -z out")
+        if items.record_start:
+            what = "--record-start: records of CSV have lines within quotes"
+            raise UsageError(what, way_out="leave it out, or leave --csv and --field out")
 
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> LineSource:
         """See Format. The source has the lines of the file; `prepared` makes records of them."""
@@ -63,7 +69,7 @@ class Csv(Format):
         from gpumerge_cli.order.kinds import Order
 
         lines = [source for source in sources if isinstance(source, LineSource)]
-        records = records_of(lines, layout.items.line_order, progress)
+        records = records_of(lines, layout.items.line_order, progress, layout.items.line_ends)
         copied = records.shown is not None
         return PreparedSources(
             tuple(records.sources), Order.lines(records.order), Written(records.shown), is_copied=copied
