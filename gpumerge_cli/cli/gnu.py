@@ -24,7 +24,7 @@ from gpumerge_cli.cli.options.model import Option, Value, WrittenValue
 from gpumerge_cli.cli.options.typed import SortOptions
 from gpumerge_cli.cli.scan import ENDING, Operand, last_value, scan
 from gpumerge_cli.cli.values import OptionValue, given_twice, make_options, read_value
-from gpumerge_cli.dataclass import dataclass, field
+from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_kinds import BY_FLAG, LETTERS
 from gpumerge_cli.order.rules import LineOrder
@@ -207,18 +207,18 @@ class _Reading:
         elif options.files0_from is None and not files:
             files = ("-",)
         keys = find_keys(options, files, separator, self.keys)
+        order = line_order(
+            self.letters,
+            keys.of_lines,
+            separator=separator,
+            stable=options.keys_alone,
+            zero_terminated=options.zero_terminated,
+            stable_by="add -s",
+        )
         result = SortCommand(
             mode=self._mode(),
             files=files,
-            order=line_order(
-                self.letters,
-                keys.of_lines,
-                separator=separator,
-                stable=options.keys_alone,
-                zero_terminated=options.zero_terminated,
-                quotes=options.quotes,
-                stable_by="add -s",
-            ),
+            order=replace(order, quotes=options.quotes),
             keys=keys,
             options=options,
             notes=self._notes(options, separator, keys.columns.name),

@@ -85,14 +85,14 @@ def line_order_of(options: OrderOptions, keys: Sequence[KeySpec]) -> LineOrder:
     if options.sort is not None:
         letters.add(parse_sort_word(options.sort))
     letters.update(kind.symbol for flag, kind in BY_FLAG.items() if getattr(options, flag))
-    return line_order(
+    order = line_order(
         letters,
         keys,
         separator=None if options.field_separator is None else parse_separator(options.field_separator),
         stable=options.keys_alone,
         zero_terminated=options.zero_terminated,
-        quotes=options.quotes,
     )
+    return replace(order, quotes=options.quotes)
 
 
 def record_options(options: RecordOptions, fields: tuple[str, ...]) -> RecordRequest:

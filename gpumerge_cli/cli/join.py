@@ -170,7 +170,7 @@ def _filler(text: str | None) -> bytes:
 
 
 def _separators(text: str | None, *, zero_terminated: bool) -> tuple[bytes | None, bytes]:
-    """What stands between fields as Join has it, and what goes out there."""
+    """The text between fields as Join has it, and the one of the output."""
     if text is None:
         return None, b" "
     if not text:  # all of a line is one field

@@ -14,7 +14,7 @@ from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, match_word, parse_num
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_kinds import KINDS, LETTERS, TYPED_WORDS
-from gpumerge_cli.order.rules import NEWLINE, NUL, LineKey, LineOrder, Quotes
+from gpumerge_cli.order.rules import NEWLINE, NUL, LineKey, LineOrder
 from gpumerge_cli.suggestions import did_you_mean
 
 _POSITION = rf"({NUMBER})(?:\.({NUMBER}))?([{LETTERS}]*)"
@@ -182,7 +182,6 @@ def line_order(
     separator: bytes | None = None,
     stable: bool = False,
     zero_terminated: bool = False,
-    quotes: Quotes = "csv",
     stable_by: str = "leave --last-resort out",
 ) -> LineOrder:
     """The order that global `letters` and `keys` make, where keys without letters take the global ones.
@@ -199,7 +198,6 @@ def line_order(
         reverse="r" in given,
         stable=stable,
         terminator=NUL if zero_terminated else NEWLINE,
-        quotes=quotes,
         stable_by=stable_by,
     )
 

@@ -19,7 +19,7 @@ class Dialect:
     """The way in which lines are records."""
 
     separator: bytes = COMMA
-    """What stands between fields."""
+    """The text between fields."""
     quotes: Quotes = "csv"
     """See order.rules."""
 

@@ -84,8 +84,8 @@ class Parser:
                     )
                 yield text.removesuffix("\n").encode("latin-1"), [field.encode("latin-1") for field in row or [""]]
         except csv.Error as error:
-            said = str(error).replace(MARK.decode(), separator_text(self._dialect.separator))
-            where, what = f"{self._name}:{self.number + 1}", f"not CSV: {said}"
+            problem = str(error).replace(MARK.decode(), separator_text(self._dialect.separator))
+            where, what = f"{self._name}:{self.number + 1}", f"not CSV: {problem}"
             if "unexpected end" in what:
                 what = "not CSV: a quote is not closed"
             if "new-line character" in what:  # Python's words are on how a program opens files

@@ -12,12 +12,11 @@ from gpumerge_cli.formats.line_source import LineSource
 LineEnds = Literal["", "first", "lf", "crlf"]
 """The ends of the output's lines: those of the inputs, each as it stands; or those of the first line of all inputs, a
 newline, or a carriage return and a newline, while a carriage return ahead of a newline is no part of a line."""
-Copier = Callable[[SeekableInput, Callable[[IO[bytes]], None]], SeekableInput]
 _PIECE = 1 << 20
 
 
 def written_end(ends: LineEnds, sources: Sequence[LineSource]) -> bytes:
-    """What the output's lines end in. ends: not ""."""
+    """The bytes that the output's lines end in. ends: not ""."""
     if ends != "first":
         return b"\r\n" if ends == "crlf" else b"\n"
     for source in sources:

@@ -21,8 +21,7 @@ from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.order.times import ONE_YEAR, with_years
 
-TIME = "time"
-"""The value of the option for lines that have a time."""
+_TIME = "time"
 _BLOCK = 1 << 20
 _COUNTED = 1 << 18
 _LEAP_YEAR = 2000
@@ -38,10 +37,10 @@ class RecordSource(LineSource):
 
 def pattern_of(record_start: str) -> bytes | None:
     """The regular expression that lines which begin records match; None if they are those that have a time."""
-    return None if record_start == TIME else record_start.encode("utf-8", "surrogateescape")
+    return None if record_start == _TIME else record_start.encode("utf-8", "surrogateescape")
 
 
-def records_of(
+def records_of_lines(
     sources: Sequence[LineSource], items: Items, newline: bytes, progress: Callable[[int, float], None]
 ) -> tuple[list[LineSource], LineOrder, Callable[[bytes], bytes]]:
     """The sources of records in place of those of lines, which are closed; their order; and what makes lines of them.

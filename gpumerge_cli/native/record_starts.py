@@ -1,4 +1,4 @@
-"""Which lines begin records of several lines, found by the library."""
+"""The lines that begin records of several lines, found by the library."""
 
 from __future__ import annotations
 

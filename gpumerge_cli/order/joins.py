@@ -39,9 +39,9 @@ class Join:
     key: LineOrder = LineOrder()
     """The order of keys. For one field, it compares each key as a line; for several, it has a LineKey for each."""
     separator: bytes | None = None
-    """What stands between fields, see LineOrder; None for blanks."""
+    """The text between fields, see LineOrder; None for blanks."""
     between: bytes = _SPACE
-    """What stands between the fields of the output."""
+    """The text between the fields of the output."""
     quoted: bool = False
     """Whether fields are those of CSV."""
     quotes: Quotes = "csv"

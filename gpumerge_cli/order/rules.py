@@ -34,7 +34,7 @@ LONGEST_SEPARATOR = 7
 """Bytes that may stand between fields."""
 _REST_AT = 12
 Quotes = Literal["csv", "none", "backslash"]
-"""What quotes mean in records. csv: they enclose fields, and one within them is written twice. none: they are text.
+"""The meaning of quotes in records. csv: they enclose fields, and one within is written twice. none: they are text.
 backslash: as csv, and a backslash ahead of a quote, a backslash, a separator or an end of line makes that text."""
 KEY_REVERSE, FOLD, DICTIONARY, PRINTABLE, SKIP_START, SKIP_END = 1, 2, 4, 8, 16, 32
 CLASSED, NULLS, NULLS_FIRST, NAMED_NULLS, INVALID_FIRST, CHECKED = 64, 128, 256, 512, 1024, 2048
@@ -186,7 +186,7 @@ class LineOrder:
     keys: tuple[LineKey, ...] = ()
     """The keys, which compare one after the other."""
     separator: bytes | None = None
-    """What stands between fields: a byte, or up to LONGEST_SEPARATOR bytes, none of which is NUL. None: fields begin at
+    """The text between fields: a byte, or up to LONGEST_SEPARATOR bytes, none of which is NUL. None: fields begin at
     the empty place between a non-blank and a blank, so that leading blanks belong to them. Blanks are space, tab and
     newline."""
     reverse: bool = False
@@ -199,7 +199,7 @@ class LineOrder:
     """Whether lines are records of CSV: fields may be quoted as `quotes` says, only quoted ones end in a quote, and a
     carriage return at a line's end belongs to no key. There is a separator then."""
     quotes: Quotes = "csv"
-    """What quotes mean in records of CSV. Lines whose quotes mean more than `csv` have them taken to pieces."""
+    """The meaning of quotes in records of CSV. Lines whose quotes mean more than `csv` have them taken to pieces."""
     first_line: bool = False
     """Whether keys lie in the part of a line ahead of the first newline in it. The terminator is another byte then."""
     of_records: LineOrder | None = field(default=None, compare=False)

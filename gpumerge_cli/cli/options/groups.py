@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from gpumerge_cli.engine.job import BackendChoice
     from gpumerge_cli.launch import KernelName, TileLoad
-    from gpumerge_cli.order.rules import Quotes
 
 
 _LETTERS = {
@@ -117,7 +116,7 @@ class LineOptions(ItemOptions):
     """The options of lines that a join has, too."""
 
     csv: bool
-    quotes: Quotes
+    quotes: Literal["csv", "none", "backslash"]
     line_ends: Literal["first", "lf", "crlf"] | None
     field_separator: str | None
     zero_terminated: bool

@@ -105,9 +105,9 @@ INPUT = (
     ),
     Option(
         "record-start", "Input", _ORDERED,
-        "Records of several lines: one begins with each line that has a time, or that REGEX matches, as grep -E does. "
-        "Its other lines follow it. Keys lie in its first line.",
-        kind="text", placeholder="time|REGEX", project=True,
+        "Records of several lines: one begins with each line that has a time, or that REGEX matches, an extended "
+        "regular expression of POSIX. Its other lines follow it. Keys lie in its first line.",
+        kind="text", placeholder="time|REGEX",
         not_with=(NotWith(("zero-terminated", "csv"),),),
     ),
     Option(

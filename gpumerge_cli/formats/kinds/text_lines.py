@@ -67,7 +67,7 @@ class Text(Format):
         if not items.record_start and not items.line_ends:
             return super().prepared(sources, layout, progress)
         from gpumerge_cli.formats.line_ends import shown_with, without_returns, written_end
-        from gpumerge_cli.formats.line_records import records_of
+        from gpumerge_cli.formats.line_records import records_of_lines
         from gpumerge_cli.formats.line_source import LineSource
         from gpumerge_cli.order.kinds import Order
 
@@ -75,11 +75,11 @@ class Text(Format):
         order, newline = items.line_order, b"\n"
         if items.line_ends:
             newline = written_end(items.line_ends, lines)
-            told = (lambda number, share: None) if items.record_start else progress
-            lines = [without_returns(source, partial(told, number)) for number, source in enumerate(lines)]
+            advance = (lambda number, share: None) if items.record_start else progress
+            lines = [without_returns(source, partial(advance, number)) for number, source in enumerate(lines)]
         shown = shown_with(newline)
         if items.record_start:
-            lines, order, shown = records_of(lines, items, newline, progress)
+            lines, order, shown = records_of_lines(lines, items, newline, progress)
         copied = any(line is not source for line, source in zip(lines, sources, strict=True))
         return PreparedSources(tuple(lines), Order.lines(order), Written(shown), is_copied=copied)
 
