@@ -31,7 +31,7 @@ def fault_error(source: Source, offset: int, order: Order, *, joined: bool = Fal
             shown = order.quoted(value[:_SHOWN]) + "..." * (len(value) > _SHOWN)
             where = source.location(offset)
             by = f"by {order.key_option(number)}"
-            what = f"{shown} {key.kind.fault or f'is no {key.kind.noun}'}, {by}"
+            what = f"{shown} {key.kind.complaint}, {by}"
             way_out = _PLACED if key.kind.fault else f"{_PLACED}, or {_NULL}"
             if key.kind.timed:
                 from gpumerge_cli.engine.times import lacks_year
@@ -56,6 +56,6 @@ def _goes_on(source: Source, offset: int, order: Order, number: int) -> bool:
     """
     rules = order.text
     assert rules is not None
-    is_line = rules.terminator == NEWLINE and rules.of_records is None and not rules.first_line
+    is_line = rules.terminator == NEWLINE and not rules.made
     is_log = is_line and len(rules.keys) == 1 and rules.keys[0].whole and rules.keys[0].compare == _LOG_TIME
     return is_log and offset > 0 and not is_invalid(order, number, source.item_at(0))

@@ -18,6 +18,7 @@ from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import format_named
+from gpumerge_cli.formats.naming import codec_of_inputs
 from gpumerge_cli.formats.part_names import check_part_names, part_names
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals
@@ -60,6 +61,9 @@ class Output:
         known, margin = job.operation.equals.keeps_all, job.operation.margin
         most, items = max(sizes) if known else inputs.nbytes, int(inputs.nbytes / inputs.mean_bytes)
         most = most if margin is None else margin.most(most, items)
+        compression = job.output.compression
+        if compression is None and not job.items.plain:
+            compression = codec_of_inputs(names[0], inputs.names)
         try:
             if len(names) > 1:
                 remove_leftovers(name for name in names if not is_url(name))
@@ -74,6 +78,7 @@ class Output:
                     line_end=inputs.order.end,
                     head=inputs.head,
                     most=most,
+                    compression=compression,
                 )
                 self.sinks.append(sink)
                 self._all.append(sink)
@@ -86,11 +91,11 @@ class Output:
         self.seekable = self.sinks[0].seekable
         """Whether writes may come in any order."""
 
-    def writer(self, equals: Equals, start: int = 0) -> SinkWriter:
-        """A writer of items to the sinks, and of counts to theirs. equals, start: see SinkWriter."""
+    def writer(self, *, planned: bool, start: int = 0) -> SinkWriter:
+        """A writer of items to the sinks, and of counts to theirs. planned, start: see SinkWriter."""
         if self._counts is None:
-            return SinkWriter(self.sinks, equals, start)
-        return CountingWriter(self.sinks, self._counts, equals)
+            return SinkWriter(self.sinks, planned=planned, start=start)
+        return CountingWriter(self.sinks, self._counts)
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -106,7 +111,7 @@ class Output:
     def reserve_space(self, *, by_devices: bool) -> None:
         """Reserve the space of each part, as far as it is known. by_devices: only devices produce the output."""
         operation = self._operation
-        if operation.equals.keeps_all:
+        if operation.keeps_sizes:
             self.reserve(self.sizes)
             if by_devices:
                 self._populate()

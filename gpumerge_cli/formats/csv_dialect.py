@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.rules import COMMA, MARK, LineOrder, Quotes
+from gpumerge_cli.order.rules import MARK, LineOrder, Quotes
 
 _ALONE = MARK.decode()
+_COMMA = b","
 _LONGEST_FIELD = 1 << 31
 
 
@@ -18,9 +19,9 @@ _LONGEST_FIELD = 1 << 31
 class Dialect:
     """The way in which lines are records."""
 
-    separator: bytes = COMMA
+    separator: bytes = _COMMA
     """The text between fields."""
-    quotes: Quotes = "csv"
+    quotes: Quotes = "doubled"
     """See order.rules."""
 
     def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
@@ -49,7 +50,7 @@ class Dialect:
 
 def dialect_of(order: LineOrder) -> Dialect:
     """The dialect of records of CSV. Raises UsageError for a separator that cannot be."""
-    separator = COMMA if order.separator is None else order.separator
+    separator = _COMMA if order.separator is None else order.separator
     if any(byte in separator for byte in b"\0\n\r" + b'"' * (order.quotes != "none")):
         raise UsageError(
             "quotes, ends of lines and NUL cannot separate fields of CSV", way_out="use another byte with -t"

@@ -24,6 +24,7 @@ from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_jso
 from gpumerge_cli.formats.csv_dialect import Dialect, dialect_of
 from gpumerge_cli.formats.csv_parser import Parser, write_fields
 from gpumerge_cli.formats.csv_quotes import csv_shape_of, write_records
+from gpumerge_cli.formats.csv_words import SPELLING
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_ends import LineEnds, shown_with, with_ends, without_returns, written_end
@@ -103,7 +104,7 @@ def order_within_fields(order: LineOrder) -> LineOrder | None:
     """The order of records as they stand, None if a key needs them taken to pieces: one of several fields does."""
     dialect = dialect_of(order)
     if dialect.quotes == "none":
-        return replace(order, separator=dialect.separator, quoted=True, of_records=order)
+        return replace(order, separator=dialect.separator, quoted=True, spelling=SPELLING.of(order))
     keys = []
     for key in order.keys:
         if key.end_char == 0 and key.kind.begins is not None and _goes_on(key):
@@ -112,8 +113,8 @@ def order_within_fields(order: LineOrder) -> LineOrder | None:
             return None
         keys.append(key)
     # Without a backslash, quotes mean the same as in CSV.
-    separator = dialect.separator
-    return replace(order, keys=tuple(keys), separator=separator, quoted=True, quotes="csv", of_records=order)
+    separator, spelling = dialect.separator, SPELLING.of(order)
+    return replace(order, keys=tuple(keys), separator=separator, quoted=True, quotes="doubled", spelling=spelling)
 
 
 def _goes_on(key: LineKey) -> bool:
@@ -126,7 +127,7 @@ def order_of_fields(order: LineOrder) -> LineOrder:
         replace(key, start_field=key.start_field + 1, end_field=None if key.end_field is None else key.end_field + 1)
         for key in order.keys
     )
-    return replace(order, keys=keys, separator=MARK, terminator=NUL, of_records=order)
+    return replace(order, keys=keys, separator=MARK, terminator=NUL, spelling=SPELLING.of(order))
 
 
 def header_fields(name: str, items: Items) -> list[str] | None:
@@ -181,15 +182,33 @@ def line_of_record(record: bytes, order: LineOrder) -> bytes:
     order: that of the lines. Raises UsageError for an invalid record.
     """
     if order.quoted:
-        if order.quotes == "csv" and record.count(b'"') % 2:
+        if order.quotes == "doubled" and record.count(b'"') % 2:
             raise UsageError("it is not a record of CSV: a quote is not closed", way_out="check its quotes")
         return record
-    dialect = dialect_of(order.of_records or order)
+    dialect = dialect_of(order.requested)
     try:
         fields = next(dialect.rows([record.decode("latin-1")]), [""])
     except csv.Error as error:
         raise UsageError(f"it is not a record of CSV: {error}", way_out="check its quotes") from None
     return MARK.join([record, *(field.encode("latin-1") for field in fields)])
+
+
+def open_key_warning(line: bytes, order: LineOrder) -> str:
+    """The warning about a key with letters and no end, which is of several fields of the record in `line`; else ""."""
+    for key in order.requested.keys if order.has_fields else ():
+        bare = LineKey(start_field=key.start_field, start_char=key.start_char)
+        by_letters = key.whole and replace(key, reverse=False) != bare  # as -f alone makes
+        if key.end_field is not None or key.kind.begins is not None or key == bare or by_letters:
+            continue
+        number = key.start_field + 1
+        if line.count(MARK) > number:  # ahead of each field
+            alone = replace(key, end_field=key.start_field)
+            ways = [alone.option_text]
+            if not key.start_char:
+                ways.append(replace(alone, name=str(number)).option_text)
+            text = key.option_text if not key.whole else f"-k 1{'r' * key.reverse}"
+            return f"{text} is all fields from {number} on; for field {number} alone, write {' or '.join(ways)}"
+    return ""
 
 
 def without_fields(lines: bytes, *, newline: bytes = b"\n") -> bytes:

@@ -97,7 +97,7 @@ class Parser:
     def _way_out(self) -> str:
         """The way out for a record that is none: the quotes that it has, if they are those of another dialect."""
         text, found = "".join(self._taken), ""
-        if self._dialect.quotes == "csv" and '\\"' in text:
+        if self._dialect.quotes == "doubled" and '\\"' in text:
             with contextlib.suppress(csv.Error):
                 list(replace(self._dialect, quotes="backslash").rows([text]))
                 found = "backslash"

@@ -75,6 +75,7 @@ class RowFormat(Format):
 
     holds = "rows"
     joins = False
+    changed = "rows"
 
     def readings(self, items: Items) -> int:
         """See Format."""

@@ -21,21 +21,20 @@ STABLE, REVERSE, PLAIN, NUMERIC, CHECKS_VALUES = 1, 2, 4, 8, 16
 """Flags of a table: no last resort; the last resort is reversed; there are no keys; there is one, `LineKey("numeric")`
 as it stands or reversed, so that compiled code may take a shorter way; invalid values of some key are errors."""
 SEPARATOR = 1
-"""The byte between a record of CSV and each of its fields, where the parser took it to pieces: see LineOrder.record_of.
+"""The byte between an item and each of its fields, where a format took it to pieces: see LineOrder.record_of.
 It is lower than any byte of text, so lines compare as their records do."""
 MARK, END = bytes([SEPARATOR]), bytes([NUL])
 """The bytes behind each field, and behind a record."""
 BLANKS = b" \t\n"
-COMMA = b","
 _POINT = 0x2E
 QUOTED, RECORD_END, FIRST_LINE = 256, 512, 1024
-"""Flags of a separator in a table. kernels/fields.cuh reads them."""
+"""Flags of a separator in a table. kernels/field_separator.cuh reads them."""
 LONGEST_SEPARATOR = 7
 """Bytes that may stand between fields."""
 _REST_AT = 12
-Quotes = Literal["csv", "none", "backslash"]
-"""The meaning of quotes in records. csv: they enclose fields, and one within is written twice. none: they are text.
-backslash: as csv, and a backslash ahead of a quote, a backslash, a separator or an end of line makes that text."""
+Quotes = Literal["doubled", "none", "backslash"]
+"""The meaning of quotes. doubled: they enclose fields, and one within is written twice. none: they are text.
+backslash: as doubled, and a backslash ahead of a quote, a backslash, a separator or an end of line makes that text."""
 KEY_REVERSE, FOLD, DICTIONARY, PRINTABLE, SKIP_START, SKIP_END = 1, 2, 4, 8, 16, 32
 CLASSED, NULLS, NULLS_FIRST, NAMED_NULLS, INVALID_FIRST, CHECKED = 64, 128, 256, 512, 1024, 2048
 SEPARATED = 4096
@@ -180,6 +179,41 @@ class LineKey:
 
 
 @dataclass(frozen=True)
+class Spelling:
+    """The words and options by which users know the lines that a format makes of its items."""
+
+    items: str = "lines"
+    """The word for all of them in the description of an order."""
+    item: str = "line"
+    """The word for one of them."""
+    option: str = ""
+    """The option that asks for the format, "" if none needs to."""
+    separator: bytes | None = None
+    """The text between fields if no option names one; None for blanks."""
+    has_returns: bool = False
+    """Whether a carriage return at an item's end belongs to its end, so that users do not write it."""
+    requested: LineOrder | None = None
+    """The order as options give it, whose keys count fields of items. None: the lines are the items."""
+
+    def of(self, requested: LineOrder) -> Spelling:
+        """The same words for lines whose items are in the order `requested`."""
+        return replace(self, requested=requested)
+
+    def separator_option(self, separator: bytes | None) -> str:
+        """The option that names a separator; "" for the one that no option needs to name."""
+        if separator is None or separator == self.separator:
+            return ""
+        from shlex import quote  # only for messages: it loads more
+
+        escapes = {END: r"\0", b"\t": r"\t"}
+        return f"-t {quote(escapes.get(separator, separator_text(separator)))}"
+
+
+LINES = Spelling()
+"""That of lines that are items as they stand."""
+
+
+@dataclass(frozen=True)
 class LineOrder:
     """The rules by which lines compare: by keys, and then by the last resort."""
 
@@ -196,14 +230,14 @@ class LineOrder:
     terminator: int = NEWLINE
     """The byte that ends a line."""
     quoted: bool = False
-    """Whether lines are records of CSV: fields may be quoted as `quotes` says, only quoted ones end in a quote, and a
-    carriage return at a line's end belongs to no key. There is a separator then."""
-    quotes: Quotes = "csv"
-    """The meaning of quotes in records of CSV. Lines whose quotes mean more than `csv` have them taken to pieces."""
+    """Whether fields may be quoted as `quotes` says: only quoted ones end in a quote, and a carriage return at a line's
+    end belongs to no key. There is a separator then."""
+    quotes: Quotes = "doubled"
+    """The meaning of quotes. Lines whose quotes mean more than `doubled` have them taken to pieces."""
     first_line: bool = False
     """Whether keys lie in the part of a line ahead of the first newline in it. The terminator is another byte then."""
-    of_records: LineOrder | None = field(default=None, compare=False)
-    """For fields of CSV: the requested order of its records."""
+    spelling: Spelling = field(default=LINES, compare=False)
+    """The words for the lines."""
     stable_by: str = field(default="leave --last-resort out", compare=False)
     """The way for a user to make this order stable."""
 
@@ -236,7 +270,7 @@ class LineOrder:
         numeric &= not self.first_line
         flags = STABLE * self.stable | REVERSE * self.reverse | PLAIN * plain | NUMERIC * numeric
         flags |= CHECKS_VALUES * self.checks_values
-        of_record = RECORD_END | QUOTED * (self.quotes == "csv") if self.quoted else 0
+        of_record = RECORD_END | QUOTED * (self.quotes == "doubled") if self.quoted else 0
         separator = separator_word(self.separator, of_record | FIRST_LINE * self.first_line)
         at = TABLE_HEAD + KEY_WORDS * len(self.keys)
         keys, parameters = array("q"), array("q")
@@ -246,16 +280,31 @@ class LineOrder:
         head = [flags, len(self.keys), separator, self.terminator, at + len(parameters), 0, 0, 0]
         return array("q", head) + keys + parameters
 
+    @property
+    def requested(self) -> LineOrder:
+        """The order of the items as options give it, whose keys count fields of items."""
+        return self.spelling.requested or self
+
+    @property
+    def made(self) -> bool:
+        """Whether a format made the lines of other items, so that they are not known as lines."""
+        return self.spelling.requested is not None
+
+    def value_of(self, part: bytes) -> bytes:
+        """The value of a key that is this part of a line, of which quotes do not belong to it."""
+        return part.replace(b'""', b'"') if self.quoted and self.quotes == "doubled" else part
+
     def record_of(self, line: bytes) -> bytes:
-        """A line as users know it: a line that the parser of CSV made is a record, then its fields."""
+        """A line as users know it: the item ahead of its fields, where a format took it to pieces."""
         return line.split(MARK, 1)[0] if self.has_fields else line
 
     def between_fields(self, part: bytes) -> bytes:
         """A part of a line, with the separator of the file where the line was made of fields."""
-        if self.of_records is None or not self.has_fields:
+        separator = self.requested.separator
+        separator = self.spelling.separator if separator is None else separator
+        if separator is None or not self.made or not self.has_fields:
             return part
-        separator = self.of_records.separator
-        return part.replace(MARK, COMMA if separator is None else separator)
+        return part.replace(MARK, separator)
 
     @property
     def has_fields(self) -> bool:
@@ -279,7 +328,7 @@ class LineOrder:
 
     def describe(self) -> str:
         """For reports: "lines, bytewise", "lines, numeric, descending, ties left", "CSV, by -k 2,2n -t ','"."""
-        return f"lines, {self._described()}" if self.of_records is None else f"CSV, {self.of_records._described()}"
+        return f"{self.spelling.items}, {self.requested._described()}"
 
     def _described(self) -> str:
         if self.simple:

@@ -76,7 +76,7 @@ QUICKLY = True
 EVERY_COMPARISON = LineOrder(tuple(map(LineKey, KIND_OF)))
 LEVELS = ("partition.cu", *(f"merge_{name}.cu" for name in KERNELS))
 MERGES = (*LEVELS, "check.cu")
-KEY_ORDERS = [Order.of(name, descending=down) for name in DTYPES for down in (False, True)]
+KEY_ORDERS = [Order.of(name, descending=down) for name in (*DTYPES, "datetime64[s]") for down in (False, True)]
 
 
 def ordered(orders: list[Order]) -> list[Any]:
@@ -139,8 +139,12 @@ def test_text_on_every_architecture(architecture: int) -> None:
     compile_for(architecture, "text.cu", compiler_options(text_macros()))
 
 
-@pytest.mark.parametrize("comparison", list(KIND_OF))
+@pytest.mark.parametrize(
+    "comparison",
+    [kind if at % 4 == 0 else pytest.param(kind, marks=pytest.mark.thorough) for at, kind in enumerate(KIND_OF)],
+)
 def test_every_comparison_of_lines(comparison: str) -> None:
+    """Each alone; test_lines_on_every_architecture compiles all of them together."""
     order = Order.lines(LineOrder((LineKey(comparison),)))
     compile_for(90, "rows.cu", compiler_options(order_macros(order)))
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.format import Format, Layout, PreparedSources, Written, register_format
+from gpumerge_cli.formats.format import Format, Layout, Named, PreparedSources, Written, register_format
 from gpumerge_cli.order.rules import NUL
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.order.kinds import Order
 
 
 class Text(Format):
@@ -28,7 +29,7 @@ class Text(Format):
 
     def check_items(self, items: Items) -> None:
         """See Format."""
-        if items.line_order.quotes != "csv":
+        if items.line_order.quotes != "doubled":
             what = f"--quotes {items.line_order.quotes}: fields of plain lines are never quoted"
             raise UsageError(what, way_out="leave it out; --csv or --field reads fields that may be quoted")
         if not items.record_start and not items.line_ends:
@@ -82,6 +83,12 @@ class Text(Format):
             lines, order, shown = records_of_lines(lines, items, newline, progress)
         copied = any(line is not source for line, source in zip(lines, sources, strict=True))
         return PreparedSources(tuple(lines), Order.lines(order), Written(shown), is_copied=copied)
+
+    def named(self, title: str, names: Sequence[str], head: bytes, order: Order) -> Named:
+        """See Format. A tab stands behind each name."""
+        from gpumerge_cli.formats.source_column import names_of_lines
+
+        return names_of_lines(title, names, head, order)
 
     def refuse(self, name: str, start: bytes, items: Items) -> None:
         """See Format."""
