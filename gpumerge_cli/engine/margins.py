@@ -21,7 +21,8 @@ def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
         column = inputs.layout.format.counted(margin, inputs.head, inputs.order, inputs.written)
     if column is not None:
         return column.margin, replace(inputs, new_head=column.head, written=column.written)
-    if not inputs.order.plain_lines:
+    whole = inputs.order.text is not None and inputs.order.text.first_line  # records of lines are written as they are
+    if not inputs.order.plain_lines and not whole:
         counts = "write the counts to a file of their own with --count-to"
         beside = "the columns hold" if margin.count is None else "--count writes beside"
         raise UsageError(

@@ -18,8 +18,9 @@ from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.record_ends import absent_byte
 from gpumerge_cli.native.record_starts import RecordStarts
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.rules import LineKey, LineOrder
+from gpumerge_cli.order.rules import LineKey, LineOrder, Spelling
 from gpumerge_cli.order.times import ONE_YEAR, with_years
+from gpumerge_cli.shell_words import quoted
 
 _TIME = "time"
 _BLOCK = 1 << 20
@@ -56,11 +57,10 @@ def records_of_lines(
         records = [_copied(source, starts, end, partial(progress, number)) for number, source in enumerate(sources)]
     finally:
         starts.close()
-    return (
-        records,
-        replace(order, terminator=end, first_line=True),
-        partial(with_newlines, end=bytes([end]), newline=newline),
-    )
+    option = f"--record-start {quoted(items.record_start)}"
+    spelling = Spelling("records of lines", option=option, requested=order)  # places are those of lines
+    made = replace(order, terminator=end, first_line=True, spelling=spelling)
+    return records, made, partial(with_newlines, end=bytes([end]), newline=newline)
 
 
 def with_newlines(lines: bytes, *, end: bytes, newline: bytes) -> bytes:

@@ -146,7 +146,7 @@ def test_lines_ahead_of_the_first_record_are_one(tmp_path: Path, capfd: Captured
 def test_places_are_lines(tmp_path: Path, capfd: Captured) -> None:
     (tmp_path / "a").write_bytes(b"> 1\n x\n> 3\n y\n> 2\n")
     assert invoke(["check", "--record-start", "^>", str(tmp_path / "a")]) == 1
-    assert "a:5: " in capfd.readouterr().err
+    assert "a:5: disorder: '> 2' comes after '> 3\\n y' (line 3); sort it first\n" in capfd.readouterr().err
 
 
 def test_more_than_memory_holds(tmp_path: Path) -> None:
@@ -180,3 +180,16 @@ def test_refusals(
     error = capfd.readouterr().err
     assert error.count("\n") == 1
     assert says in error
+
+
+def test_numbers_and_columns_beside_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a").write_text("> 1\n x\n> 2\n")
+    Path("b").write_text("> 1\n x\n> 3\n")
+    options = ["-q", "--record-start", "^>", "a", "b"]
+    assert invoke(["merge", "--count", *options]) == 0
+    assert capfd.readouterr().out == "      2 > 1\n x\n      1 > 2\n      1 > 3\n"
+    assert invoke(["compare", *options]) == 0
+    assert capfd.readouterr().out == "\t\t> 1\n x\n> 2\n\t> 3\n"
+    assert invoke(["merge", "--source", *options]) == 0
+    assert capfd.readouterr().out == "a\t> 1\n x\nb\t> 1\n x\na\t> 2\nb\t> 3\n"
