@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.chosen_format import chosen_format, requested_columns
-from gpumerge_cli.cli.fields import find_keys
+from gpumerge_cli.cli.fields import find_keys, header_prefix
 from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.keyspec import KeySpec, line_order, parse_key, parse_sort_word
@@ -68,10 +68,13 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
         None if order in _PLAIN else placed,
         options.reverse,
         keys.header,
+        header_prefix(options),
+        options.headers,
         chosen.certainty,
         line_ends=options.line_ends or "",
         record_start=options.record_start or "",
         records=record_options(options, keys.fields),
+        schema=options.schema,
     )
 
 

@@ -106,7 +106,7 @@ def _run_to_output(
     sorts, margin = job.operation.kind == "sort", job.operation.margin
     if sorts and job.resources.memory is not None:
         keep_no_freed_memory()
-    names = output_names(job.output.name, job.output.parts)
+    names = output_names(job)
     with (
         timed(clock.stopwatch.add),
         open_inputs(

@@ -23,7 +23,7 @@ from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_json, refuse_records, refuse_wide
 from gpumerge_cli.formats.csv_dialect import Dialect, dialect_of
 from gpumerge_cli.formats.csv_parser import Parser, write_fields
-from gpumerge_cli.formats.csv_quotes import csv_shape_of, write_records
+from gpumerge_cli.formats.csv_quotes import CsvShape, csv_shape_of, write_records
 from gpumerge_cli.formats.csv_words import SPELLING
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
@@ -55,11 +55,13 @@ def records_of(
     order: LineOrder,
     progress: Callable[[int, float], None] = lambda number, share: None,
     ends: LineEnds = "",
+    shapes: Sequence[CsvShape | None] = (),
 ) -> CsvRecords:
     """The records of sources that show the lines of files, each of which is closed if its records are copied.
 
     order: counts fields. ends: those of the records. progress: called with (number of the source, share of it gone
-    through), again and again while it is copied. Raises InputError for what is not CSV.
+    through), again and again while it is copied. shapes: of the sources, as far as they are known. Raises InputError
+    for what is not CSV.
     """
     dialect = dialect_of(order)
     within = order_within_fields(order)
@@ -74,13 +76,12 @@ def records_of(
 
     if dialect.quotes == "none":
         return as_lines()
-    if dialect.quotes == "backslash" and any(
-        b"\\" in data for source in sources for data in source.file.pieces(_PIECE)
-    ):
+    if dialect.quotes == "backslash" and _hold_backslashes(sources):
         within = None
     shape = None
     if within is not None:
-        shape = reduce(or_, (csv_shape_of(source.file, dialect.separator) for source in sources))
+        known = zip(sources, shapes or [None] * len(sources), strict=True)
+        shape = reduce(or_, (one or csv_shape_of(each.file, dialect.separator, each.prefixed) for each, one in known))
     # then a quote written twice counts
     counted = any(key.start_char or key.kind.source or key.kind.typed or key.null_values for key in order.keys)
     if within is None or shape is None or not shape.proper or (shape.doubled and counted):
@@ -98,6 +99,10 @@ def records_of(
     if ends:
         copied = [without_returns(source, lambda share: None, end=bytes([end])) for source in copied]
     return CsvRecords(copied, replace(within, terminator=end), partial(with_ends, end=bytes([end]), newline=newline))
+
+
+def _hold_backslashes(sources: Sequence[LineSource]) -> bool:
+    return any(b"\\" in data for source in sources for data in source.file.pieces(_PIECE))
 
 
 def order_within_fields(order: LineOrder) -> LineOrder | None:
@@ -131,9 +136,9 @@ def order_of_fields(order: LineOrder) -> LineOrder:
 
 
 def header_fields(name: str, items: Items) -> list[str] | None:
-    """The fields of the record `header_lines`, counted from 1, of the file `name`; None if the file is empty.
+    """The fields of the last line of the header of the file `name`; None if the file is empty.
 
-    Raises InputError if a file that is not empty has no such record, or is not CSV.
+    Raises InputError if a file that is not empty has no such line, or is not CSV.
     """
     number, plain = items.header_lines, items.plain
     with contextlib.closing(beginning_of(name, plain=plain)) as pieces:
@@ -143,11 +148,40 @@ def header_fields(name: str, items: Items) -> list[str] | None:
         refuse(name, start[:LOOKED_AT], items)
         if start in (b"", BOM):
             return None
-        parser = Parser(name, _bounded(name, chain([start], pieces)), dialect_of(items.line_order))
+        content = _bounded(name, chain([start], pieces))
+        prefixed, content = _prefixed_lines(content, items.header_prefix) if items.header_prefix else ([], content)
+        if not number:
+            content = iter(prefixed[-1:])
+        parser = Parser(name, content, dialect_of(items.line_order))
+        parser.number = len(prefixed) if number else max(0, len(prefixed) - 1)
         records = chain.from_iterable(map(parser.records, parser.blocks))
-        for _, fields in islice(records, number - 1, None):
+        for _, fields in islice(records, max(0, number - 1), None):
             return [os.fsdecode(field) for field in fields]
-    raise InputError(f"it has fewer than {number} records", where=name, way_out="check --header")
+    if number:
+        raise InputError(f"it has fewer than {number} records", where=name, way_out="check --header")
+    what = f"its first line does not begin with {os.fsdecode(items.header_prefix)}"
+    raise InputError(what, where=f"{name}:1", way_out="check --header-prefix, or add --header 1")
+
+
+def _prefixed_lines(pieces: Iterator[bytes], prefix: bytes) -> tuple[list[bytes], Iterator[bytes]]:
+    """The first lines of a file that begin with the prefix, each with its newline, and the pieces of the rest."""
+    lines: list[bytes] = []
+    held = b""
+    for piece in pieces:
+        held += piece
+        while (end := held.find(b"\n") + 1) and _begins(held, prefix, first=not lines):
+            lines.append(held[:end])
+            held = held[end:]
+        if end:
+            return lines, chain([held], pieces)
+    if held and _begins(held, prefix, first=not lines):
+        return [*lines, held], iter(())
+    return lines, iter([held] if held else [])
+
+
+def _begins(text: bytes, prefix: bytes, *, first: bool) -> bool:
+    """Whether a line begins with the prefix. first: of a file, whose byte order mark does not count."""
+    return (text.removeprefix(BOM) if first else text).startswith(prefix)
 
 
 def _bounded(name: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -229,12 +263,14 @@ def _parsed(header: bytes, dialect: Dialect) -> list[list[str]] | bytes:
 def _copied(
     source: LineSource,
     number: int,
-    write: Callable[[SeekableInput, Dialect, IO[bytes], Callable[[float], None]], None],
+    write: Callable[[SeekableInput, Dialect, IO[bytes], Callable[[float], None], int], None],
     order: LineOrder,
     progress: Callable[[int, float], None],
     end: int = NUL,
 ) -> LineSource:
     """The source of what `write` makes of a file's records, `end` behind each; `source` is closed."""
-    dialect = dialect_of(order)
-    file = source.file.replaced(lambda out: write(source.file, dialect, out, lambda share: progress(number, share)))
-    return LineSource(file, end, source.requested_header, marked=True)
+    dialect, file = dialect_of(order), source.file
+    file = file.replaced(lambda out: write(file, dialect, out, lambda share: progress(number, share), source.prefixed))
+    copy = LineSource(file, end, source.requested_header, marked=True)
+    copy.left_out = source.left_out
+    return copy

@@ -20,16 +20,28 @@ _TO_BE_PARSED = (b'"', b"\r", MARK, END, BOM)
 
 
 def write_fields(
-    file: SeekableInput, dialect: Dialect, out: IO[bytes], progress: Callable[[float], None], *, returns: bool = True
+    file: SeekableInput,
+    dialect: Dialect,
+    out: IO[bytes],
+    progress: Callable[[float], None],
+    prefixed: int = 0,
+    *,
+    returns: bool = True,
 ) -> None:
     """Write the records of a file to `out`: each, then its fields, with SEPARATOR between them and NUL behind.
 
-    returns: whether a carriage return ahead of a record's newline belongs to it. progress: called with the share of the
-    file that was gone through, again and again. Raises InputError for what is not CSV.
+    progress: called with the share of the file that was gone through, again and again. prefixed: the bytes of its first
+    lines that are one field each, whatever quotes they hold. returns: whether a carriage return ahead of a record's
+    newline belongs to it. Raises InputError for what is not CSV.
     """
-    parser = Parser(file.name, file.pieces(_BLOCK), dialect)
+    parser = Parser(file.name, file.pieces(_BLOCK, prefixed), dialect)
     parsed = (*_TO_BE_PARSED, *[b"\\"] * (dialect.quotes == "backslash"))
     gone = 0
+    if prefixed:
+        for line in file.read_exactly(0, prefixed).removesuffix(b"\n").split(b"\n"):
+            parser.number += 1
+            parser.check_bytes(line, parser.number)
+            out.write((line if returns else line.removesuffix(b"\r")) + MARK + line + END)
     for block in parser.blocks:
         if parser.number == 0 and block == BOM:
             out.write(BOM)  # no record stands behind it
@@ -74,15 +86,10 @@ class Parser:
         try:
             for row in self._dialect.rows(self._lines(block)):
                 self.number += 1
-                text = "".join(self._taken)
+                record = "".join(self._taken).removesuffix("\n").encode("latin-1")
                 self._taken.clear()
-                if "\x01" in text or "\0" in text:
-                    raise InputError(
-                        "a record holds a byte 0 or 1, which CSV with such quotes or keys cannot hold here",
-                        where=f"{self._name}:{self.number}",
-                        way_out="leave --csv and --field out, or clean it",
-                    )
-                yield text.removesuffix("\n").encode("latin-1"), [field.encode("latin-1") for field in row or [""]]
+                self.check_bytes(record, self.number)
+                yield record, [field.encode("latin-1") for field in row or [""]]
         except csv.Error as error:
             problem = str(error).replace(MARK.decode(), separator_text(self._dialect.separator))
             where, what = f"{self._name}:{self.number + 1}", f"not CSV: {problem}"
@@ -102,6 +109,18 @@ class Parser:
                 list(replace(self._dialect, quotes="backslash").rows([text]))
                 found = "backslash"
         return f"check its quotes, or read them by --quotes {found or 'none'}"
+
+    def check_bytes(self, record: bytes, number: int) -> None:
+        """Raise InputError if a record holds a byte that stands between the fields of lines, or behind them.
+
+        number: of the record, from 1 on.
+        """
+        if MARK in record or END in record:
+            raise InputError(
+                "a record holds a byte 0 or 1, which CSV with such quotes or keys cannot hold here",
+                where=f"{self._name}:{number}",
+                way_out="leave --csv and --field out, or clean it",
+            )
 
     def _lines(self, block: bytes) -> Iterator[str]:
         """Lines from a block on, to the end of the block that a record ends with; they are taken down, too."""

@@ -43,10 +43,13 @@ class CsvShape:
         return CsvShape(self.proper and other.proper, self.lines and other.lines, self.doubled or other.doubled)
 
 
-def csv_shape_of(file: SeekableInput, separator: bytes) -> CsvShape:
-    """The traits of the file's records, found by reading it once. separator: what stands between fields."""
+def csv_shape_of(file: SeekableInput, separator: bytes, first: int = 0) -> CsvShape:
+    """The traits of the file's records, found by reading it once from byte `first` on.
+
+    separator: the text between fields.
+    """
     marks = _Marks(separator)
-    for data, block, _ in _blocks(file):
+    for data, block, _ in _blocks(file, first):
         marks.ends(data, block)
         if not marks.shape.proper:
             break
@@ -54,17 +57,26 @@ def csv_shape_of(file: SeekableInput, separator: bytes) -> CsvShape:
 
 
 def write_records(
-    file: SeekableInput, dialect: Dialect, out: IO[bytes], progress: Callable[[float], None], *, end: int = NUL
+    file: SeekableInput,
+    dialect: Dialect,
+    out: IO[bytes],
+    progress: Callable[[float], None],
+    prefixed: int = 0,
+    *,
+    end: int = NUL,
 ) -> None:
     """Write the records of a proper file to `out`, each with `end` behind it in place of its newline.
 
-    progress: called with the share of the file that was gone through, again and again. end: see absent_byte of
-    record_ends. Raises InputError if it is in the file by now.
+    progress: called with the share of the file that was gone through, again and again. prefixed: the bytes of its first
+    lines that are no records, whatever quotes they hold. end: see absent_byte of record_ends. Raises InputError if it
+    is in the file by now.
     """
     marks = _Marks(dialect.separator)
-    if file.read(0, len(BOM)) == BOM:
+    if prefixed:
+        out.write(file.read_exactly(0, prefixed).replace(b"\n", bytes([end])))
+    elif file.read(0, len(BOM)) == BOM:
         out.write(BOM)
-    for data, block, count in _blocks(file):
+    for data, block, count in _blocks(file, prefixed):
         ends = marks.ends(data, block)
         if end in data:
             raise changed_error(file.name)
@@ -76,14 +88,16 @@ def write_records(
         progress(count / file.size)
 
 
-def _blocks(file: SeekableInput) -> Iterator[tuple[bytearray, Bytes, int]]:
+def _blocks(file: SeekableInput, first: int) -> Iterator[tuple[bytearray, Bytes, int]]:
     """(a block, the same as whole words, how many bytes are the file's), byte order mark aside; newlines fill the rest.
+
+    first: the byte of the file at which they begin.
 
     A block is good until the next one is asked for.
     """
     data = bytearray(_BLOCK)
     whole = np.frombuffer(data, np.uint8)
-    for start in range(len(BOM) if file.read(0, len(BOM)) == BOM else 0, file.size, _BLOCK):
+    for start in range(first or (len(BOM) if file.read(0, len(BOM)) == BOM else 0), file.size, _BLOCK):
         count = min(_BLOCK, file.size - start)
         file.read_into(start, whole[:count])
         whole[count:] = _NEWLINE

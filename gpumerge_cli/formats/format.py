@@ -51,6 +51,8 @@ class Format(ABC):
     """Whether its items can be joined."""
     names_in_header: bool = False
     """Whether keys may be names of `columns` in the header of files, so that all headers must be alike."""
+    has_schemas: bool = False
+    """Whether files whose columns differ are brought to the same ones, see Items.schema."""
     spelling: Spelling = LINES
     """The words for its lines. `prepared` puts them into the order, with the order that options ask for."""
     tables: Mapping[str, bytes] = {}
@@ -64,6 +66,8 @@ class Format(ABC):
     """The items that a cluster cannot merge, because outputs hold other bytes than the lines that were compared."""
     unchanged_by: str = ""
     """A way for a user to have lines that outputs hold as they are; "" if there is none."""
+    takes_separator: bool = False
+    """Whether -t names the byte between its fields. Others know it, or have none."""
     is_implied: bool = False
     """Whether names of columns imply it where neither an option nor a suffix gives a format. One format has it."""
 
@@ -115,7 +119,7 @@ class Format(ABC):
         return bare == bare_other
 
     def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted | None:
-        """The way in which equal items go out with their numbers in a column; None if the format has no such column.
+        """The way in which equal items go out with their numbers beside them; None if the format has no place for them.
 
         margin: counts, ahead of items or after them. head, order, written: those of the items without numbers. Raises
         UsageError if numbers cannot stand there.
@@ -205,11 +209,11 @@ class Written:
 
 @dataclass(frozen=True)
 class Counted:
-    """The way in which equal items go out with their numbers, as a column of the output."""
+    """The way in which equal items go out with their numbers beside them."""
 
     margin: Margin
     head: bytes
-    """The start of the output, ahead of all items, with the name of the column."""
+    """The start of the output, ahead of all items, with the name of the column if there is one."""
     written: Written
 
 

@@ -40,6 +40,7 @@ def without_returns(source: LineSource, progress: Callable[[float], None], *, en
             progress(len(data) / source.file.size)
 
     copy = LineSource(source.file.replaced(write), end[0], source.requested_header, marked=source.marked)
+    copy.left_out = source.left_out
     copy.origin = source.held if source.origin is None else source.origin
     return copy
 

@@ -33,7 +33,7 @@ class RecordSource(LineSource):
 
     def location(self, start: int) -> str:
         lines = sum(self._bytes(at, min(at + _COUNTED, start)).count(b"\n") for at in range(0, start, _COUNTED))
-        return f"{self.name}:{self._header_lines + lines + self._items_before(start) + 1}"
+        return f"{self.name}:{self.header_count + lines + self._items_before(start) + 1}"
 
 
 def pattern_of(record_start: str) -> bytes | None:

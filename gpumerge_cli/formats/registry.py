@@ -60,6 +60,9 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
         if dtype is not None:
             raise UsageError(f"--dtype {dtype}: lines of text have none", way_out="leave it or --format text out")
         one.check_items(items)
+        if items.schema != "same" and not one.has_schemas:
+            what = f"--schema {items.schema}: {shown(name)} is {one.word}, which is not read by names of columns"
+            raise UsageError(what, way_out="leave --schema out, or use --csv")
         if items.shown is not None and one.names_in_header:
             what = f"{shown(name)} holds {one.word}, whose keys --debug does not underline"
             raise UsageError(what, way_out="leave --debug out")

@@ -108,6 +108,25 @@ struct ChunkResult {
     int64_t read_ns, index_ns, check_ns, kernel_ns, write_ns;
 };
 
+enum RecordFault { NO_RECORD_FAULT = 0, SURPLUS_FIELD = 1, TEXT_BEHIND_QUOTE = 2, OPEN_QUOTE = 3 };
+
+/* The columns of records that are made of records of CSV. count: their number. places: for each the number of the field, counted
+ * from 0, that becomes it; -1 for a gap. fields: the fields of a record, of which it may lack some at its end. separator: what
+ * stands between fields, separator_size its bytes. quote, escape: the bytes that enclose fields, and that take the meaning of
+ * the byte behind them away; -1 for none. */
+struct Columns {
+    int64_t count, fields, separator_size, quote, escape;
+    const int64_t* places;
+    const unsigned char* separator;
+};
+
+/* The outcome of gm_rearrange. taken: the bytes of the text that were gone through. made: the bytes of the output. records: their
+ * number. special: whether a quote, an escape or a carriage return was among them. fault: a RecordFault of the record behind
+ * them. */
+struct Rearranged {
+    int64_t taken, made, records, special, fault;
+};
+
 /* The level of the library ("x86-64-v3"), and its version. */
 const char* gm_level(void);
 const char* gm_version(void);
@@ -134,6 +153,12 @@ int64_t gm_map_write(unsigned char* memory, int64_t position, const unsigned cha
 int64_t gm_map_ahead(unsigned char* memory, int64_t nbytes, int64_t processes, int64_t* ids);
 /* Ends such processes. */
 void gm_map_ahead_end(const int64_t* ids, int64_t count);
+
+/* Writes the records of CSV in text[0 .. nbytes) with other columns to `out`, as many as are whole and as there is room for, each
+ * with a newline. PADDING bytes behind the text must be readable. ends: 1 if no text follows, so that the last record needs no
+ * newline. Fields stay as they are written; a record of one empty field becomes two quotes. */
+int64_t gm_rearrange(const struct Columns* columns, const unsigned char* text, int64_t nbytes, int64_t ends, unsigned char* out,
+    int64_t room, struct Rearranged* found);
 
 /* Opens a workspace; null if there is no memory. threads: the host threads that may share one piece of work. */
 struct Workspace* gm_open(const struct OrderSpec* order, int64_t capacity, int64_t threads);

@@ -66,6 +66,10 @@ public:
     {
         unsigned char room[SHORT];
         long long total = 0;
+        if (!has_margin()) {
+            for (long long at = 0; at < count; ++at) total += name_of(rows[at]).bytes;
+            return total + bytes_of_rows(lines, rows, count);
+        }
         for (long long at = 0; at < count; ++at) {
             const MarginText text = text_of(rows[at], room);
             total += text.out ? text.bytes + name_of(rows[at]).bytes + bytes_of_row(lines, rows[at].line) : 0;
@@ -77,6 +81,7 @@ public:
     // `stop`.
     void copy_all(const Item* rows, long long count, unsigned char* out, unsigned char* stop) const
     {
+        if (!has_margin()) return copy_named(rows, count, out, stop);
         unsigned char room[SHORT];
         for (long long at = 0; at < count; ++at) {
             if (at + AHEAD < count) __builtin_prefetch(lines.text + start_of_row(lines, rows[at + AHEAD].line));
@@ -130,13 +135,14 @@ public:
 
 private:
     static constexpr int64_t FEW_RUNS = 8;
+    static constexpr unsigned char NOTHING[64] = {};  // may be read, as any text that is copied
 
     bool has_margin() const { return margin.kind != NO_MARGIN && margin.kind != COUNT_APART; }
 
     // The name of the run that a row comes from.
     Name name_of(const Item& row) const
     {
-        if (margin.runs == 0) return {nullptr, 0};
+        if (margin.runs == 0) return {NOTHING, 0};
         const int64_t place = start_of_row(lines, row.line);
         int64_t run = 0;
         if (margin.runs <= FEW_RUNS)  // without branches, which would be mispredicted
@@ -145,6 +151,27 @@ private:
             run = std::upper_bound(starts.begin() + 1, starts.end() - 1, place) - starts.begin() - 1;
         const int64_t first = run > 0 ? margin.name_ends[run - 1] : 0;
         return {margin.names + first, margin.name_ends[run] - first};
+    }
+
+    // As copy_all, where nothing but names goes out beside lines.
+    void copy_named(const Item* rows, long long count, unsigned char* out, unsigned char* stop) const
+    {
+        for (long long at = 0; at < count; ++at) {
+            if (at + AHEAD < count) {
+                const unsigned char* const ahead = lines.text + start_of_row(lines, rows[at + AHEAD].line);
+                __builtin_prefetch(ahead);
+                __builtin_prefetch(ahead + 64);
+            }
+            const Name name = name_of(rows[at]);
+            const long long bytes = bytes_of_row(lines, rows[at].line), whole = name.bytes + bytes;
+            if (stop - out < whole + 64 || bytes > LONG) {
+                copy(rows + at, 0, whole, out);
+            } else {
+                copy_line(out, name.text, name.bytes);
+                copy_line(out + name.bytes, lines.text + start_of_row(lines, rows[at].line), bytes);
+            }
+            out += whole;
+        }
     }
 
     // The bytes of a line's end, behind a text at the end.
@@ -156,6 +183,7 @@ private:
     // May write up to 63 bytes beyond the end.
     static void copy_line(unsigned char* out, const unsigned char* line, long long bytes)
     {
+        if (bytes <= 32) return ::copy<32>(out, line);
         for (long long done = 0; done < bytes; done += 64) ::copy<64>(out + done, line + done);
     }
 

@@ -33,8 +33,6 @@ _LETTERS = {
 """The letters of sort, or words of kinds, for options about keys, by their parameters."""
 FORMAT_SWITCHES = {"csv": "--csv"}
 """The switches that ask for a format of lines with columns, by their parameters: see Format.option."""
-_OF_BINARY = ("dtype", "record_size", "key_offset", "key_size")
-"""The parameters of options that name a type of numbers or records."""
 
 
 class Options:
@@ -108,7 +106,7 @@ class ItemOptions(Options):
     @property
     def names_binary(self) -> bool:
         """Whether an option names a type of numbers or records."""
-        return any(self.__dict__.get(name) is not None for name in _OF_BINARY)
+        return self.dtype is not None or self.key_size is not None
 
 
 class RecordOptions(ItemOptions):
@@ -117,6 +115,10 @@ class RecordOptions(ItemOptions):
     record_size: int | None
     key_offset: int | None
     field: tuple[str, ...]
+
+    @property
+    def names_binary(self) -> bool:
+        return self.record_size is not None or self.key_offset is not None or super().names_binary
 
 
 class LineOptions(ItemOptions):
@@ -177,6 +179,9 @@ class OrderOptions(RecordOptions, LineOptions):
 
     header: int
     record_start: str | None
+    header_prefix: str | None
+    headers: Literal["identical", "first", "union"]
+    schema: Literal["same", "union", "intersect"]
     key: tuple[str, ...]
     sort: str | None
     time: bool
@@ -186,6 +191,22 @@ class OrderOptions(RecordOptions, LineOptions):
     random_source: str | None
     sequence: tuple[str, ...]
     """The parameters key and field, one for each -k and --field of the command line, in its order."""
+
+    @property
+    def format_switch(self) -> str:
+        """See LineOptions. A schema asks for its format, unless another option names one."""
+        of_schema = self.schema != "same" and self.format is None
+        return super().format_switch or (FORMAT_SWITCHES["csv"] if of_schema else "")
+
+    @property
+    def header_lines(self) -> int:
+        """Lines of header behind those with a prefix: names of columns for a schema imply one."""
+        return self.header or int(self.schema != "same" and self.header_prefix is None)
+
+    @property
+    def has_header(self) -> bool:
+        """Whether an option says that files have a header."""
+        return self.header_lines > 0 or self.header_prefix is not None
 
     @property
     def keys_alone(self) -> bool:

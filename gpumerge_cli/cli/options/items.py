@@ -39,7 +39,10 @@ INPUT = (
         not_with=(
             NotWith(("files",), "{other}: the inputs are given by {option} already", "use files or {option}"),
             NotWith(
-                ("format", "dtype", "record-size", "key-offset", "key-size", "field", "csv", "header"),
+                (
+                    "format", "dtype", "record-size", "key-offset", "key-size", "field", "csv", "header",
+                    "header-prefix", "schema",
+                ),
                 "{option} are numbers or lines", "leave {others} out",
             ),
         ),
@@ -126,6 +129,26 @@ INPUT = (
     ),
     Option(
         "header", "Input", ("check", "path"), "Each file begins with N lines of header.", kind="number", default=0,
+    ),
+    Option(
+        "header-prefix", "Input", _ORDERED,
+        "The first lines of each file that begin with TEXT are its header, however many, as those of VCF with '#' and "
+        "of SAM with @. With --header N, so do N lines behind them. Column names are in the last line of the header.",
+        kind="text", placeholder="TEXT",
+    ),
+    Option(
+        "headers", "Input", _ORDERED,
+        "The header of the output if those of files differ: identical makes that an error, first takes the first one, "
+        "and union has all lines of all headers, each once, the line of columns last. In a union, two definitions of "
+        "one ID, as VCF and SAM have them, must be alike.",
+        kind="text", choices=("identical", "first", "union"), default="identical",
+    ),
+    Option(
+        "schema", "Input", _ORDERED,
+        "The columns of CSV files whose columns differ, or come in another order, by the names in their headers: union "
+        "has the columns of all files, empty where a file lacks them, and intersect those that all files have. Every "
+        "file needs the columns of keys. By default, all headers must be the same.",
+        kind="text", choices=("same", "union", "intersect"), default="same",
     ),
     Option(
         "zero-terminated", "Input", _KEYED, "Lines end with NUL, not with newline.", letter="z", gnu=True, project=True,

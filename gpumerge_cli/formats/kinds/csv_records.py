@@ -21,6 +21,7 @@ from gpumerge_cli.order.rules import NUL, LineOrder
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.base import Source
+    from gpumerge_cli.formats.csv_quotes import CsvShape
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
@@ -39,6 +40,8 @@ class Csv(Format):
     word = SPELLING.items
     option = SPELLING.option
     names_in_header = True
+    takes_separator = True
+    has_schemas = True
     is_implied = True
     tables: Mapping[str, bytes] = {".csv": b",;", ".tsv": b"\t"}
     separators = b"\t;,"
@@ -64,7 +67,7 @@ class Csv(Format):
         """See Format. The source has the lines of the file; `prepared` makes records of them."""
         from gpumerge_cli.formats.line_source import LineSource
 
-        return LineSource(file, layout.items.terminator, layout.items.header_lines, marked=True)
+        return LineSource(file, layout.items.terminator, layout.items.header, marked=True)
 
     def refuse(self, name: str, start: bytes, items: Items) -> None:
         """See Format."""
@@ -83,13 +86,20 @@ class Csv(Format):
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
     ) -> PreparedSources:
         """See Format."""
+        from gpumerge_cli.formats.csv_dialect import dialect_of
         from gpumerge_cli.formats.csv_lines import records_of
         from gpumerge_cli.formats.line_source import LineSource
         from gpumerge_cli.order.kinds import Order
 
         lines = [source for source in sources if isinstance(source, LineSource)]
-        records = records_of(lines, layout.items.line_order, progress, layout.items.line_ends)
-        copied = records.shown is not None
+        shapes: Sequence[CsvShape | None] = ()
+        if layout.items.schema != "same":
+            from gpumerge_cli.formats.csv_schema import arranged
+
+            found = arranged(lines, layout.items, dialect_of(layout.items.line_order), progress)
+            lines, shapes = found.sources, found.shapes
+        records = records_of(lines, layout.items.line_order, progress, layout.items.line_ends, shapes)
+        copied = records.shown is not None or bool(shapes)
         return PreparedSources(
             tuple(records.sources), Order.lines(records.order), Written(records.shown), is_copied=copied
         )

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.format import Format, Layout, Named, PreparedSources, Written, register_format
+from gpumerge_cli.formats.format import Counted, Format, Layout, Named, PreparedSources, Written, register_format
 from gpumerge_cli.order.rules import NUL
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.kinds import Order
 
 
@@ -58,7 +59,11 @@ class Text(Format):
         from gpumerge_cli.formats.line_source import LineSource
 
         items = layout.items
-        return LineSource(file, items.terminator, items.header_lines, marked=not items.plain)
+        return LineSource(file, items.terminator, items.header, marked=not items.plain)
+
+    def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted:
+        """See Format. The numbers stand beside lines, in no column of theirs."""
+        return Counted(margin, head, written)
 
     def prepared(
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
