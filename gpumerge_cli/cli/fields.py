@@ -45,7 +45,7 @@ class SelectedKeys:
 
 
 def find_keys(
-    options: OrderOptions, files: Sequence[str], separator: int | None, written: Sequence[KeySpec | str]
+    options: OrderOptions, files: Sequence[str], separator: bytes | None, written: Sequence[KeySpec | str]
 ) -> SelectedKeys:
     """The keys of files. written: those of -k, columns as texts.
 
@@ -86,10 +86,10 @@ def find_keys(
     )
 
 
-def _items_of_header(options: OrderOptions, columns: FormatChoice, separator: int | None, lines: int) -> Items:
+def _items_of_header(options: OrderOptions, columns: FormatChoice, separator: bytes | None, lines: int) -> Items:
     """The items of files of which only the header is read, so much as that needs."""
     plain = isinstance(options, SortOptions) and not options.compressed
-    order = LineOrder(separator=separator)
+    order = LineOrder(separator=separator, quotes=options.quote_rule)
     prefix = header_prefix(options)
     return Items(
         columns.name, lines=order, header_lines=lines, header_prefix=prefix, certainty=columns.certainty, plain=plain,

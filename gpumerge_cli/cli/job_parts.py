@@ -71,6 +71,8 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
         header_prefix(options),
         options.headers,
         chosen.certainty,
+        line_ends=options.line_ends or "",
+        record_start=options.record_start or "",
         records=record_options(options, keys.fields),
         schema=options.schema,
     )
@@ -84,13 +86,14 @@ def line_order_of(options: OrderOptions, keys: Sequence[KeySpec]) -> LineOrder:
     letters = options.letters
     if options.sort is not None:
         letters.add(parse_sort_word(options.sort))
-    return line_order(
+    order = line_order(
         letters,
         keys,
         separator=None if options.field_separator is None else parse_separator(options.field_separator),
         stable=options.keys_alone,
         zero_terminated=options.zero_terminated,
     )
+    return replace(order, quotes=options.quote_rule)
 
 
 def record_options(options: RecordOptions, fields: tuple[str, ...]) -> RecordRequest:

@@ -70,7 +70,8 @@ def _items(command: SortCommand) -> Items:
     options = command.options
     records = record_options(options, command.keys.fields)
     simple = replace(command.order, reverse=False, stable=False) == LineOrder()
-    has_columns = command.keys.header > 0 or options.has_header or command.keys.columns.name is not None
+    of_lines = bool(options.record_start or options.line_ends or options.has_header)
+    has_columns = command.keys.header > 0 or of_lines or command.keys.columns.name is not None
     of_text = not command.keys.fields and (has_columns or not simple)
     # If options ask for lines nevertheless, or files are of both kinds, opening the files raises the error.
     if options.names_binary or are_binary(options, command.files, of_text=of_text):
@@ -92,6 +93,8 @@ def _items(command: SortCommand) -> Items:
         schema=options.schema,
         certainty=chosen.certainty,
         plain=not options.compressed,
+        line_ends=options.line_ends or "",
+        record_start=options.record_start or "",
         shown=_underlining(command) if options.debug else None,
     )
 

@@ -17,7 +17,7 @@ _LOOKED_AT = 20
 """Lines that tell."""
 _DELIMITERS = (b"\t", b",", b";", b"|")
 _SHOWN = 60
-_TAB = 9
+_TAB = b"\t"
 _NUMBER = re.compile(rb"[+-]?\.?[0-9]")
 
 
@@ -67,7 +67,7 @@ def new_head(sources: Sequence[LineSource], written: Written, layout: Layout) ->
     separator = layout.items.line_order.separator
     has_names = layout.format.names_in_header and layout.items.header_lines > 0
     headers = [lines_of_header(source, written) for source in sources]
-    union = union_of(headers, bytes([_TAB if separator is None else separator]), has_names=has_names)
+    union = union_of(headers, _TAB if separator is None else separator, has_names=has_names)
     mark = BOM if sources[0].mark or heads[0].startswith(BOM) else b""
     return mark + b"".join(line.raw for line in union)
 

@@ -35,7 +35,7 @@ _DATE = (6, 8)
 ENOUGH = 8
 """Lines, each behind the one ahead of it, that show an order. Fewer must be whole numbers."""
 _MOST_MERGED = 2000
-_SPACE = 32
+_SPACE = b" "
 _NEAR = 12
 """Bytes beside a key that may be the rest of a date."""
 _Stretches = Sequence[Sequence[bytes]]

@@ -230,7 +230,7 @@ def _prepared(
     """The sources as they are worked on; the stack closes new ones."""
     start = time.perf_counter()
     prepared = first.format.prepared(sources, first, openings.prepared)
-    if first.format.readings and first.format.holds == "lines":  # rows were converted as they were opened
+    if first.format.readings(first.items) and first.format.holds == "lines":  # rows were converted as they were opened
         nbytes = sum(source.size for source in prepared.sources)
         stopwatch.add(Span("convert", time.perf_counter() - start, nbytes))
     new = [source for source in prepared.sources if source not in sources]

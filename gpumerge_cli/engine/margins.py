@@ -25,7 +25,8 @@ def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
             what = f"--count writes beside plain lines of text, and this file is {format.word}"
             raise UsageError(what, where=name, way_out="write the counts to a file of their own with --count-to")
         return column.margin, replace(inputs, new_head=comments + column.head, written=column.written)
-    if not inputs.order.plain_lines:
+    whole = inputs.order.text is not None and inputs.order.text.first_line  # records of lines are written as they are
+    if not inputs.order.plain_lines and not whole:
         what = f"the columns hold plain lines of text, and this file is {format.word}"
         raise UsageError(what, where=name, way_out=f"use {', '.join(SETS[:-1])} or {SETS[-1]}")
     return margin, inputs

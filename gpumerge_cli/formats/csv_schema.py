@@ -15,6 +15,7 @@ from typing import IO
 from gpumerge_cli.buffers import allocate
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.csv_dialect import Dialect
 from gpumerge_cli.formats.csv_joins import raw_fields
 from gpumerge_cli.formats.csv_parser import Parser
 from gpumerge_cli.formats.csv_quotes import CsvShape, csv_shape_of
@@ -59,24 +60,24 @@ class _Names:
 
 
 def arranged(
-    sources: Sequence[LineSource], items: Items, separator: int, progress: Callable[[int, float], None]
+    sources: Sequence[LineSource], items: Items, dialect: Dialect, progress: Callable[[int, float], None]
 ) -> Arranged:
     """The sources with the columns that items.schema says. Those that are replaced are closed.
 
     progress: called with (number of the source, share of it gone through) from any thread. Raises InputError for a file
     without names, or without the column of a key, and for what is not CSV.
     """
-    found = [_names_of(source, items, separator) for source in sources]
+    found = [_names_of(source, items, dialect) for source in sources]
     named = [one for one in found if one is not None]
     columns = items.columns or common_columns([(one.where, one.names) for one in named], items.schema)
     raw = {name: text for one in reversed(named) for name, text in zip(one.names, one.raw, strict=True)}
-    header = bytes([separator]).join(raw.get(name, os.fsencode(name)) for name in columns)
+    header = dialect.separator.join(raw.get(name, os.fsencode(name)) for name in columns)
 
     def arrange(number: int) -> tuple[LineSource, CsvShape | None]:
         source, own = sources[number], found[number]
         if own is None or own.names == columns:
-            return source, csv_shape_of(source.file, separator, source.prefixed)
-        return _rearranged(source, own, columns, header, separator, partial(progress, number))
+            return source, csv_shape_of(source.file, dialect.separator, source.prefixed)
+        return _rearranged(source, own, columns, header, dialect, partial(progress, number))
 
     for own in named:
         _check_keys(own, columns, items.line_order.keys)
@@ -91,14 +92,14 @@ def arranged(
     return Arranged([source for source, _ in done], [shape for _, shape in done])
 
 
-def _names_of(source: LineSource, items: Items, separator: int) -> _Names | None:
+def _names_of(source: LineSource, items: Items, dialect: Dialect) -> _Names | None:
     """The names of the columns of a file; None if it is empty."""
     file, number = source.file, items.header_lines
     if file.size <= len(BOM) and file.read(0, len(BOM)) in (b"", BOM):
         return None
     start, where, record, fields = source.prefixed, f"{file.name}:{source.header_count or 1}", b"", [b""]
     if number:
-        parser = Parser(file.name, file.pieces(_BLOCK, source.prefixed), separator)
+        parser = Parser(file.name, file.pieces(_BLOCK, source.prefixed), dialect)
         records = [*islice(chain.from_iterable(map(parser.records, parser.blocks)), number)]
         if len(records) < number:
             raise InputError(f"it has fewer than {number} records", where=file.name, way_out="check --header")
@@ -107,14 +108,14 @@ def _names_of(source: LineSource, items: Items, separator: int) -> _Names | None
     elif source.prefixed:
         record = file.read_exactly(0, source.prefixed).removesuffix(b"\n").rpartition(b"\n")[2]
         start = source.prefixed - len(record) - (file.read_exactly(source.prefixed - 1, 1) == b"\n")
-        ((_, fields),) = Parser(file.name, iter(()), separator).records(record)
+        ((_, fields),) = Parser(file.name, iter(()), dialect).records(record)
     else:
         raise InputError("it has no header, whose last line names the columns", where=where, way_out="add one")
     stop = min(file.size, start + len(record) + 1)
     end = b"\r\n" if record.endswith(b"\r") else b"\n"
     if start == 0 and record.startswith(BOM):
         start, record = len(BOM), record.removeprefix(BOM)
-    raw = raw_fields(record.removesuffix(b"\r"), separator)
+    raw = raw_fields(record.removesuffix(b"\r"), dialect.separator, dialect.quotes)
     raw = raw if len(raw) == len(fields) else fields
     return _Names(tuple(map(os.fsdecode, fields)), tuple(raw), where, start, stop, end)
 
@@ -134,25 +135,27 @@ def _rearranged(
     own: _Names,
     columns: Sequence[str],
     header: bytes,
-    separator: int,
+    dialect: Dialect,
     progress: Callable[[float], None],
 ) -> tuple[LineSource, CsvShape | None]:
     """The source of a copy of a file with other columns, and the traits of its records if they have no quotes."""
     numbers = {name: number for number, name in enumerate(own.names)}
     places = [numbers.get(name, -1) for name in columns]
-    rearrange = Rearranger(places, len(own.names), bytes([separator]))
+    quote = b"" if dialect.quotes == "none" else b'"'
+    escape = b"\\" if dialect.quotes == "backslash" else b""
+    rearrange = Rearranger(places, len(own.names), dialect.separator, quote, escape)
     special = False
 
     def write(out: IO[bytes]) -> None:
         nonlocal special
         out.write(source.file.read_exactly(0, own.start) + header + own.end)
-        gap = len(places) + 2 * PADDING
+        gap = len(places) * len(dialect.separator) + 2 * PADDING
         special = _write(source, own, rearrange, gap, out, progress) or b'"' in header or own.end != b"\n"
 
     file = source.file.replaced(write)
     copy = LineSource(file, source.terminator, source.requested_header, marked=source.marked)
     lacking = [text for name, text in zip(own.names, own.raw, strict=True) if name not in columns]
-    copy.left_out = os.fsdecode(bytes([separator]).join(lacking))
+    copy.left_out = os.fsdecode(dialect.separator.join(lacking))
     return copy, None if special else CsvShape()
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats.header_lines import HeaderLines, HeaderRule
+from gpumerge_cli.formats.line_ends import LineEnds
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.formats.schema import Schema
 from gpumerge_cli.order.rules import NEWLINE, LineOrder
@@ -41,6 +42,11 @@ class Items:
     """The options of fixed-size records."""
     plain: bool = False
     """Whether the names of files are ignored, so none is compressed; only for lines."""
+    line_ends: LineEnds = ""
+    """The ends of lines."""
+    record_start: str = ""
+    """Lines that begin records: "time" for those that have one, or an extended regular expression of POSIX. "" if each
+    line is an item of its own."""
     shown: Callable[[bytes], bytes] | None = None
     """Turns whole lines into the text to write, not compressed; only for the format text."""
     others: tuple[RecordRequest, ...] = ()
@@ -73,6 +79,17 @@ class Items:
     def terminator(self) -> int:
         """The byte that ends a line."""
         return NEWLINE if self.lines is None else self.lines.terminator
+
+    @property
+    def line_option(self) -> str:
+        """An option that only lines have, "" if none is given."""
+        given = (
+            (self.record_start, "--record-start"),
+            (self.line_ends, "--line-ends"),
+            (self.header_prefix, "--header-prefix"),
+            (self.header_lines, "--header"),
+        )
+        return next((option for value, option in given if value), "")
 
     @property
     def tells_format(self) -> bool:

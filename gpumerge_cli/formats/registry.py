@@ -39,7 +39,7 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
     suffix = suffix_of(name) if name != STDIO else ""
     request, dtype = items.records_of[min(number, len(items.others))], items.dtype
     record, key = record_format(dtype, request)
-    text = items.lines is not None or bool(items.header) or tentative is not None
+    text = items.lines is not None or bool(items.line_option) or tentative is not None
     one = certain or format_of_suffix(suffix)
     if key is not None:
         one = _of_records(name, certain, one, record, key, request.first_option or f"--dtype {dtype}", text)
@@ -104,9 +104,8 @@ def _of_options() -> Format:
 
 
 def _is_binary(name: str, items: Items, tentative: Format | None) -> UsageError:
-    if tentative is not None or items.header:
-        option = "--header-prefix" if items.header_prefix else "--header"
-        option = option if tentative is None else tentative.option
+    if tentative is not None or items.line_option:
+        option = items.line_option if tentative is None else tentative.option
         return binary_error(name, option)
     what = f"{name} is binary: options that compare lines do not apply"
     return UsageError(what, way_out="leave -n and the like out, or use --format text")

@@ -50,7 +50,7 @@ def test_sorts_and_merges(kind: str, places: tuple[str, str], tmp_path: Path, se
     typed = LineKey(
         kind, 1, end_field=1, reverse=chance.random() < 0.5, nulls=nulls, invalid=invalid, null_values=NAMED
     )
-    order = LineOrder((typed, LineKey("numeric", 0, end_field=0)), ord(","), stable=True)
+    order = LineOrder((typed, LineKey("numeric", 0, end_field=0)), b",", stable=True)
     key, items = key_of(order), Items("text", lines=order)
     drawn = lines_of(kind, chance, INVALID)
     (tmp_path / "all").write_bytes(b"".join(line + b"\n" for line in drawn))

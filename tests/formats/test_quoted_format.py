@@ -19,6 +19,7 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.naming import beginning_of
+from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import Spelling
 
@@ -34,7 +35,7 @@ class Barred(Format):
     suffixes: Mapping[str, str] = {".psv": ""}
     word = "PSV"
     names_in_header = True
-    spelling = Spelling("PSV", "row", "--format psv", separator=ord("|"))
+    spelling = Spelling("PSV", "row", "--format psv", separator=b"|")
 
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> LineSource:
         return LineSource(file, layout.items.terminator, HeaderLines(1), marked=True)
@@ -43,7 +44,7 @@ class Barred(Format):
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
     ) -> PreparedSources:
         asked = layout.items.line_order
-        order = replace(asked, separator=ord("|"), quoted=True, spelling=self.spelling.of(asked))
+        order = replace(asked, separator=b"|", quoted=True, spelling=self.spelling.of(asked))
         return PreparedSources(tuple(sources), Order.lines(order), Written())
 
     def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
@@ -51,10 +52,10 @@ class Barred(Format):
             start = next(pieces, b"")
         return tuple(map(Column, start.partition(b"\n")[0].decode().split("|"))) if start else None
 
-    def header_names(self, header: bytes, separator: int) -> Sequence[bytes]:
+    def header_names(self, header: bytes, join: Join) -> Sequence[bytes]:
         return header.split(b"|")
 
-    def joined_header(self, header: bytes, columns: Sequence[tuple[int, int]], separator: int) -> bytes:
+    def joined_header(self, header: bytes, join: Join) -> bytes:
         return header.upper()
 
 

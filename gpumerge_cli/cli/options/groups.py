@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.job import BackendChoice
     from gpumerge_cli.launch import KernelName, TileLoad
     from gpumerge_cli.order.key_kinds import KeyKind
+    from gpumerge_cli.order.rules import Quotes
 
 
 _LETTERS = {
@@ -124,6 +125,8 @@ class LineOptions(ItemOptions):
     """The options of lines that a join has, too."""
 
     csv: bool
+    quotes: Literal["csv", "none", "backslash"]
+    line_ends: Literal["first", "lf", "crlf"] | None
     field_separator: str | None
     zero_terminated: bool
     dictionary_order: bool
@@ -150,6 +153,11 @@ class LineOptions(ItemOptions):
         return next((switch for parameter, switch in FORMAT_SWITCHES.items() if self.__dict__[parameter]), "")
 
     @property
+    def quote_rule(self) -> Quotes:
+        """The meaning of quotes as orders name it."""
+        return "doubled" if self.quotes == "csv" else self.quotes
+
+    @property
     def letters(self) -> set[str]:
         """The letters of sort, or words of kinds, for the options that say how keys compare."""
         return {letter for parameter, letter in _LETTERS.items() if self.__dict__.get(parameter)}
@@ -170,6 +178,7 @@ class OrderOptions(RecordOptions, LineOptions):
     """The items of one or several inputs, and their order."""
 
     header: int
+    record_start: str | None
     header_prefix: str | None
     headers: Literal["identical", "first", "union"]
     schema: Literal["same", "union", "intersect"]

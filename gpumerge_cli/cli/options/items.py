@@ -95,6 +95,25 @@ INPUT = (
         project=True,
     ),
     Option(
+        "quotes", "Input", _KEYED,
+        "The meaning of quotes in CSV. csv: they enclose fields, and one in a field is written twice. none: they are "
+        "text. backslash: as csv, and a backslash makes a quote, a separator or another backslash behind it text.",
+        kind="text", choices=("csv", "none", "backslash"), default="csv", project=True,
+    ),
+    Option(
+        "line-ends", "Input", _KEYED,
+        "A carriage return ahead of a newline is no part of its line. The output's lines end as the first input's do "
+        "(first), in newlines (lf), or in both (crlf).",
+        kind="text", choices=("first", "lf", "crlf"), project=True,
+    ),
+    Option(
+        "record-start", "Input", _ORDERED,
+        "Records of several lines: one begins with each line that has a time, or that REGEX matches, an extended "
+        "regular expression of POSIX. Its other lines follow it. Keys lie in its first line.",
+        kind="text", placeholder="time|REGEX",
+        not_with=(NotWith(("zero-terminated", "csv"),),),
+    ),
+    Option(
         "header", "Input", ("join",),
         "The first line of each file is its header. The joined headers are written first.", gnu=True,
     ),
@@ -184,14 +203,14 @@ ORDER = (
     ),
     Option(
         "field-separator", "Order", _ORDERED,
-        "The byte between fields, \\0 for NUL and \\t for a tab; by default a field begins with its blanks.",
-        letter="t", kind="text", placeholder="BYTE", gnu=True, project=True,
+        "The text between fields, as , or ||; \\0 for NUL, \\t for a tab; by default a field begins with its blanks.",
+        letter="t", kind="text", placeholder="SEPARATOR", gnu=True, project=True,
     ),
     Option(
         "field-separator", "Order", ("join",),
-        "The byte between fields, \\0 for NUL and \\t for a tab; '' if a whole line is one field. By default blanks "
-        "separate fields, however many, and one space is written.",
-        letter="t", kind="text", placeholder="BYTE", gnu=True, project=True,
+        "The text between fields, as , or ||; \\0 for NUL, \\t for a tab; '' if a whole line is one field. By default "
+        "blanks separate fields, however many, and one space is written.",
+        letter="t", kind="text", placeholder="SEPARATOR", gnu=True, project=True,
     ),
     Option(
         "ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i", gnu=True, project=True,
