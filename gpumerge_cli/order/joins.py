@@ -146,6 +146,7 @@ class Join:
             stable=True,
             terminator=self.key.terminator,
             quoted=self.quoted,
+            locale=self.key.locale,
         )
 
     def all_columns(self, counts: tuple[int, int]) -> tuple[tuple[int, int], ...]:

@@ -135,6 +135,7 @@ struct Images {
     template <typename Call>
     static auto by_kind(const LineOrder& order, Call call)
     {
+        if (order.flags & IN_LOCALE) return call(static_cast<KeyWords*>(nullptr));
         if (order.flags & NUMERIC) return call(static_cast<NumberWords<false>*>(nullptr));
         if (is_one_number(order)) return call(static_cast<NumberWords<true>*>(nullptr));
 #if HAS_VECTORS

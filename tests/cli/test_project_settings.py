@@ -26,8 +26,8 @@ OF_PROJECTS = """
 """
 NOT_OF_PROJECTS = """
     check cluster cluster-wait compare compress-program config count distinct dry-run dtypes figures
-    files0-from fsync header items joblog jobs keep-going kernels measure only-unpaired order-list output plan quick
-    render repeat report resume resume-failed runs seed shape shapes sizes sorted time type unique unpaired
+    files0-from fsync header items joblog jobs keep-going kernels locale measure only-unpaired order-list output plan
+    quick render repeat report resume resume-failed runs seed shape shapes sizes sorted time type unique unpaired
 """
 
 
