@@ -49,11 +49,12 @@ struct Key {
 
 // separator is negative if blanks separate fields, and QUOTED more than the byte if fields may be quoted as in CSV. The keys
 // lie directly behind this struct, and the parameters of keys behind them. words: those of all this. locale: the place, in words,
-// of the name of a locale, which ends in NUL, with IN_LOCALE.
+// of the name of a locale, which ends in NUL, with IN_LOCALE. opened: 0, or in a copy of the order that a workspace keeps the
+// address of that locale.
 constexpr long long QUOTED = 256;
 
 struct LineOrder {
-    long long flags, keys, separator, terminator, words, locale, spare[2];
+    long long flags, keys, separator, terminator, words, locale, opened, spare;
 
     __device__ __forceinline__ bool plain() const
     {

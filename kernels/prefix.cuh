@@ -116,8 +116,7 @@ struct Prefix {
     __attribute__((noinline)) void put_line_in_locale(const LineOrder& order, Text line)
     {
         if (full()) return;
-        const Text text = last_text(order, line);
-        const Weights found = weights_in_locale(order.locale_name(), text.start, text.stop);
+        const Weights found = weights_in(order, last_text(order, line));
         put_key<128>({found.first, false, found.second}, (order.flags & REVERSE) != 0);
     }
 #endif

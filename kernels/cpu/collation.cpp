@@ -28,6 +28,7 @@ constexpr int IMAGE_BYTES = 16, MOST_WEIGHT = 6, MOST_CODE = 20;
 constexpr int MOST_TRIED = 128;
 constexpr int BLOCK = 64, BLOCKS = 0x3100 / BLOCK;
 constexpr unsigned char SLOW = 255;
+constexpr unsigned SPECIAL = 256;
 constexpr int64_t CUT = 1024;  // the bytes of a long text that are tried first
 constexpr int CUT_WEIGHTS = 8;  // those at a cut that may change with what follows
 constexpr char LETTERS[] = "abcdefghijklmnopqrstuvwxyz'";
@@ -133,6 +134,8 @@ struct Pairs {
     uint64_t apart[BLOCK];
 };
 
+}  // namespace
+
 class Collation {
 public:
     Collation(const char* name, locale_t locale) : locale_(locale), name_(strdup(name))
@@ -143,9 +146,10 @@ public:
         make_ascii();
         try_triples();
         for (unsigned first = 1; first < 128; ++first)
-            for (unsigned second = 1; second < 128; ++second) special_[second] |= is_apart(first, second);
-        special_[0] = 1;
-        std::memset(special_ + 128, 1, 128);
+            for (unsigned second = 1; second < 128; ++second)
+                if (is_apart(first, second)) ascii_[second] |= SPECIAL;
+        ascii_[0] = SPECIAL;
+        for (int byte = 128; byte < 256; ++byte) ascii_[byte] = SPECIAL;
     }
 
     const char* name() const { return name_; }
@@ -153,14 +157,35 @@ public:
 
     Weights weights(Place start, Place stop) const
     {
-        unsigned char out[IMAGE_BYTES + 2 * MOST_CODE];
+        uint64_t found[2] = {0, 0};
+        Place at = start;
         if (!weighs_) return {0, 0};
+        for (uint64_t& word : found) {
+            uint64_t bits = 0;
+            int made = 0;
+            for (; at < stop && made < 8; ++at) {
+                const unsigned code = ascii_[*at];
+                if (code >= SPECIAL) [[unlikely]] return mixed_weights(start, stop);
+                const int some = code != 0;
+                bits = bits << 8 * some | code;
+                made += some;
+            }
+            word = made == 0 ? 0 : bits << (64 - 8 * made);
+            if (made < 8) return {found[0], found[1]};
+        }
+        if (at < stop && ascii_[*at] >= SPECIAL) return mixed_weights(start, stop);
+        return {found[0], found[1]};
+    }
+
+    __attribute__((noinline)) Weights mixed_weights(Place start, Place stop) const
+    {
+        unsigned char out[IMAGE_BYTES + 2 * MOST_CODE];
         int made = 0, last = 0;  // last: the bytes of the last code, which what follows may still change
         unsigned before = 0;     // the character ahead, if it is not of ASCII
         for (Place at = start; at < stop && made - last < IMAGE_BYTES;) {
             if (before == 0) {
-                for (; at < stop && made <= IMAGE_BYTES && !special_[*at]; ++at) {
-                    out[made] = ascii_[*at];
+                for (; at < stop && made <= IMAGE_BYTES && ascii_[*at] < SPECIAL; ++at) {
+                    out[made] = static_cast<unsigned char>(ascii_[*at]);
                     made += ascii_[*at] != 0;
                 }
                 last = 1;
@@ -275,8 +300,7 @@ private:
         for (unsigned character = 1; character < 128; ++character) {
             const Block& block = block_of(character / BLOCK);
             const unsigned char length = block.length[character % BLOCK];
-            ascii_[character] = length == 1 ? block.codes[character % BLOCK][0] : 0;
-            special_[character] = length > 1;
+            ascii_[character] = length == 0 ? 0 : length == 1 ? block.codes[character % BLOCK][0] : SPECIAL;
         }
     }
 
@@ -421,10 +445,12 @@ private:
     bool weighs_ = false;  // whether texts have images
     uint64_t common_[256] = {};  // the weights of ASCII characters, ascending
     int commons_ = 0;
-    unsigned char ascii_[256] = {}, special_[256] = {};  // codes; whether a character ends the fast loop
+    unsigned short ascii_[256] = {};  // the codes of characters; SPECIAL for what is not just put behind another code
     mutable std::atomic<const Block*> blocks_[BLOCKS] = {};
     mutable std::atomic<const Pairs*> pairs_[BLOCKS][BLOCKS] = {};
 };
+
+namespace {
 
 std::atomic<Collation*> opened{nullptr};
 
@@ -433,13 +459,6 @@ Collation* find_opened(const char* name)
     for (Collation* at = opened.load(std::memory_order_acquire); at != nullptr; at = at->next)
         if (std::strcmp(at->name(), name) == 0) return at;
     return nullptr;
-}
-
-const Collation& collation_of(const char* name)
-{
-    const Collation* found = find_opened(name);
-    if (found == nullptr) std::abort();
-    return *found;
 }
 
 struct Closed {
@@ -451,6 +470,13 @@ struct Closed {
 };
 
 }  // namespace
+
+const Collation& collation_of(const char* name)
+{
+    const Collation* found = find_opened(name);
+    if (found == nullptr) std::abort();
+    return *found;
+}
 
 LocaleFound open_locale(const char* name)
 {
@@ -465,11 +491,11 @@ LocaleFound open_locale(const char* name)
     return LOCALE_OPEN;
 }
 
-Weights weights_in_locale(const char* name, Place start, Place stop) { return collation_of(name).weights(start, stop); }
+Weights weights_in_locale(const Collation& locale, Place start, Place stop) { return locale.weights(start, stop); }
 
-int compare_in_locale(const char* name, Place a, Place a_stop, Place b, Place b_stop)
+int compare_in_locale(const Collation& locale, Place a, Place a_stop, Place b, Place b_stop)
 {
-    return collation_of(name).compare(a, a_stop, b, b_stop);
+    return locale.compare(a, a_stop, b, b_stop);
 }
 
 int64_t word_of_locale(const char* name, int64_t word, unsigned char* out, int64_t room)

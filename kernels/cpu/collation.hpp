@@ -16,10 +16,15 @@ enum LocaleFound { NO_LOCALE = 0, LOCALE_OPEN = 1, OTHER_CHARSET = 2 };
 // Opens the locale of this name for all threads, once for the process. OTHER_CHARSET: its texts are not UTF-8.
 LocaleFound open_locale(const char* name);
 
-// The locale of this name must be open. A text may hold NULs, and need not end in one.
-Weights weights_in_locale(const char* name, const unsigned char* start, const unsigned char* stop);
+class Collation;
+
+// The locale of this name, which must be open.
+const Collation& collation_of(const char* name);
+
+// A text may hold NULs, and need not end in one.
+Weights weights_in_locale(const Collation& locale, const unsigned char* start, const unsigned char* stop);
 // Negative, zero or positive, as GNU sort compares the texts: an empty one goes first, and those behind NULs decide ties.
-int compare_in_locale(const char* name, const unsigned char* a, const unsigned char* a_stop, const unsigned char* b,
+int compare_in_locale(const Collation& locale, const unsigned char* a, const unsigned char* a_stop, const unsigned char* b,
     const unsigned char* b_stop);
 
 // A word of a locale for numbers or dates, without its end: the byte of a decimal point, that between thousands, or the
