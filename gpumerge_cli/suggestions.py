@@ -39,6 +39,18 @@ def did_you_mean(name: str, names: Iterable[str], way_out: str = "") -> str:
     return f"did you mean {near}? {way_out}".rstrip() if near else way_out
 
 
+def zone_way_out(zone: str) -> str:
+    """The way out where there is no such zone."""
+    from zoneinfo import available_timezones
+
+    known = available_timezones()
+    if not known:
+        return "install Python's package tzdata first"
+    place = zone.replace(" ", "_").casefold()
+    near = sorted(name for name in known if place and name.casefold().endswith(f"/{place}"))
+    return f"did you mean {near[0]}?" if near else did_you_mean(zone, known, "name one as Europe/Berlin")
+
+
 def did_you_mean_column(name: str, columns: Mapping[str, str], way_out: str) -> str:
     """`way_out`, preceded by the column's name that is similar to `name`, if there is one.
 

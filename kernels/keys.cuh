@@ -2,12 +2,13 @@
 //
 // There are three kinds of items. A key is moved as an unsigned integer with its bits. A small record has RECORD_SIZE bytes,
 // and its key is among them. With ROWS, a row is the prefix and the number of a line or a record (see lines.cuh).
-// A key image is an integer with the order of the key. This is NumPy's order: NaNs are equal and last, and -0.0 equals 0.0.
+// A key image is an integer with the order of the key. This is NumPy's order: NaNs are equal and last, -0.0 equals 0.0, and
+// NaT, the least integer of a date or a time span, is last.
 // DESCENDING takes the complement. The order is that of the images; gpu/share.cuh compares floats themselves where this is the
 // same. The twin of this file is gpumerge_cli/order/keys.py. There all images are unsigned. Here the images of wide signed
 // keys are signed, so their signs need not be flipped.
 //
-// Macros: KEY_BITS 8, 16, 32 or 64; KEY_KIND 0 unsigned, 1 signed, 2 float; DESCENDING, ROWS 0 or 1. Records also have
+// Macros: KEY_BITS 8, 16, 32 or 64; KEY_KIND 0 unsigned, 1 signed, 2 float, 5 date; DESCENDING, ROWS 0 or 1. Records also have
 // RECORD_SIZE, KEY_OFFSET, KEY_SIZE and KEY_BIG_ENDIAN, and KEY_KIND is the kind of their key; or, as rows, KEY_FIELDS. There is
 // no macro for the order of lines: kernels read it.
 #pragma once
@@ -59,6 +60,8 @@ __device__ __forceinline__ Bits image_of(Bits key, int bits, int kind, bool desc
         if (magnitude > infinity) ascending = all_bits;
     } else if (kind == 1) {
         ascending = key ^ sign_bit;
+    } else if (kind == 5) {
+        ascending = static_cast<Bits>((key ^ sign_bit) - 1) & all_bits;
     }
     return descending ? static_cast<Bits>(ascending ^ all_bits) : ascending;
 }
@@ -70,7 +73,8 @@ __device__ __forceinline__ Bits image_of(Bits key)
     return image_of(key, BITS, KEY_KIND, DESCENDING);
 }
 
-#define SIGNED_IMAGES (!ROWS && !RECORD_SIZE && KEY_KIND == 1 && KEY_BITS >= 32)
+constexpr Bits NAT_IS_LAST = KEY_KIND == 5 ? 1 : 0;  // what is taken from a key: NaT becomes the greatest integer
+#define SIGNED_IMAGES (!ROWS && !RECORD_SIZE && (KEY_KIND == 1 || KEY_KIND == 5) && KEY_BITS >= 32)
 #if SIGNED_IMAGES
 typedef SignedBits Image;
 #else
@@ -118,7 +122,10 @@ __device__ __forceinline__ Image image(const Item& record)
 typedef Bits Item;
 
 #if SIGNED_IMAGES
-__device__ __forceinline__ Image image(Item key) { return static_cast<Image>(DESCENDING ? ~key : key); }
+__device__ __forceinline__ Image image(Item key)
+{
+    return static_cast<Image>(DESCENDING ? ~(key - NAT_IS_LAST) : key - NAT_IS_LAST);
+}
 #else
 __device__ __forceinline__ Image image(Item key) { return image_of<KEY_BITS>(key); }
 #endif

@@ -14,10 +14,29 @@ struct KnownForms : TimeReader {
     // Whether a date may begin at `at`, where a word begins. Most words of lines are none.
     __device__ __forceinline__ bool may_be_dated() const
     {
-        if (!is_digit(*at)) return is_letter(ahead(1)) && is_letter(ahead(2)) && !is_letter(ahead(3)) && !is_digit(ahead(3));
+        if (!is_digit(*at)) {
+            if (is_digit(ahead(1))) return has_severity();
+            return is_letter(ahead(1)) && is_letter(ahead(2)) && !is_letter(ahead(3)) && !is_digit(ahead(3));
+        }
         const int count = digits_ahead(9), mark = ahead(count);
         if (count <= 2) return mark == '/' || mark == '-' || mark == ' ';
         return count == YEAR_DIGITS ? mark == '-' || mark == '/' : count == 8;
+    }
+
+    // Whether klog's letter of a severity lies ahead, and a date behind it.
+    __device__ __forceinline__ bool has_severity() const
+    {
+        const int letter = ahead();
+        if ((letter != 'I' && letter != 'W' && letter != 'E' && letter != 'F') || ahead(5) != ' ') return false;
+        return is_digit(ahead(1)) && is_digit(ahead(2)) && is_digit(ahead(3)) && is_digit(ahead(4));
+    }
+
+    // I1231 10:20:30.000000, as klog writes it: logs of Kubernetes and glog.
+    __device__ inline bool severity_first()
+    {
+        constexpr int SECONDS_END = 14;  // with seconds, since other words look the same up to the minutes
+        const Place begin = at++;
+        return digits(2, time.month) && digits(2, time.day) && take(' ') && clock() && at - begin >= SECONDS_END;
     }
 
     // A part of 2 digits at a place of a form of fixed width. fault: becomes true if they are none.
@@ -131,6 +150,7 @@ struct KnownForms : TimeReader {
     __device__ inline bool dated()
     {
         if (is_letter(ahead())) {
+            if (has_severity()) return severity_first();
             if (weekday()) {
                 take(',');
                 if (!blanks()) return false;

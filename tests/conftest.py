@@ -42,6 +42,8 @@ _LONGEST = (
     "test_over_workers.py",
     "test_huge_lines.py",
     "test_kernels_compile.py",
+    "test_sets_compile.py",
+    "test_sorts_compile.py",
     "test_docs.py",
     "test_wheel.py",
     "test_uses.py",

@@ -19,7 +19,11 @@ LENGTHS = st.one_of(
 
 
 def special_values(dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The dtype's edges: extremes, zeros of both signs, subnormals, infinities, NaNs of both signs and payloads."""
+    """The dtype's edges: NaT, extremes, zeros and NaNs of both signs, subnormals, infinities, payloads."""
+    if dtype.kind == "b":
+        return np.array([False, True])
+    if dtype.kind in "mM":
+        return special_values(np.dtype(np.int64)).view(dtype)
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
         return np.array([info.min, info.min + 1, 0, 1, info.max - 1, info.max], dtype)

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis.strategies import sampled_from
 
 import gpumerge_cli
-from gpumerge_cli.arrays import joining
-from gpumerge_cli.arrays.joining import HOWS, How, _by_threads, _joined
+from gpumerge_cli.arrays import equal_pairs as equal_pairs_of
+from gpumerge_cli.arrays.equal_pairs import HOWS, How, equal_pairs, pairs_by_threads
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_types import DTYPES
@@ -60,7 +60,7 @@ def test_arrays_out_of_order_have_some_result(how: How, xp: Any, seed: int) -> N
     pairs = [(np.array([5]), np.array([9, 1]))]
     pairs += [tuple(chance.integers(0, 9, chance.integers(0, 30)) for _ in range(2)) for _ in range(100)]
     for a, b in pairs:
-        found = _joined(xp, a, b, how, False)
+        found = equal_pairs(xp, a, b, how, False)
         if isinstance(found, tuple):
             assert len(found[0]) == len(found[1])
 
@@ -89,7 +89,7 @@ def test_keys_at_the_edges_of_their_dtypes(how: How, drawn: tuple[list[Any], boo
     images = [Order.of(run.dtype, descending=descending).image(run).tolist() for run in (a, b)]
     wanted = expected(*images, how)
     assert rows_of(gpumerge_cli.join(a, b, how=how, descending=descending), how) == wanted
-    assert rows_of(_joined(NOT_NUMPY, a, b, how, descending), how) == wanted
+    assert rows_of(equal_pairs(NOT_NUMPY, a, b, how, descending), how) == wanted
 
 
 @given(drawn=key_runs(most_runs=2), how=sampled_from(HOWS), piece=sampled_from([1, 2, 7]))
@@ -98,15 +98,15 @@ def test_pieces_make_the_whole(drawn: tuple[list[Any], bool], how: How, piece: i
     runs, descending = drawn
     a, b = runs[0], runs[-1]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(joining, "_PIECE", piece)
-        found = _by_threads(a, b, how, descending, 3)
-    assert rows_of(found, how) == rows_of(_joined(np, a, b, how, descending), how)
+        patch.setattr(equal_pairs_of, "_PIECE", piece)
+        found = pairs_by_threads(a, b, how, descending, 3)
+    assert rows_of(found, how) == rows_of(equal_pairs(np, a, b, how, descending), how)
 
 
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("dtype", ["i4", "f8", "S3", "V2", "M8[D]", ">i4", "bool"])
 def test_groups_across_pieces(dtype: str, how: How, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "_PIECE", 10)
+    monkeypatch.setattr(equal_pairs_of, "_PIECE", 10)
     for sizes in ((0, 90), (90, 0), (300, 200), (40, 900)):
         drawn = [np.sort(rng.integers(65, 67 if dtype == "bool" else 90, size)) for size in sizes]
         if dtype in ("S3", "V2"):
@@ -118,9 +118,9 @@ def test_groups_across_pieces(dtype: str, how: How, rng: np.random.Generator, mo
 
 
 def test_pieces_are_short_unless_items_are_equal(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "_PIECE", 10)
+    monkeypatch.setattr(equal_pairs_of, "_PIECE", 10)
     a, b = np.sort(rng.integers(0, 50, 400)), np.sort(rng.integers(20, 400, 900))
-    for low, high in pairwise(joining._cuts(a, b, descending=False)):
+    for low, high in pairwise(equal_pairs_of._cuts(a, b, descending=False)):
         for keys, start, stop in ((a, low[0], high[0]), (b, low[1], high[1])):
             assert start <= stop
             assert stop in (0, len(keys)) or keys[stop - 1] != keys[stop]
@@ -129,7 +129,7 @@ def test_pieces_are_short_unless_items_are_equal(rng: np.random.Generator, monke
 
 def test_unsorted_arrays_touch_no_other_memory(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their rows mean nothing."""
-    monkeypatch.setattr(joining, "_PIECE", 10)
+    monkeypatch.setattr(equal_pairs_of, "_PIECE", 10)
     for how in HOWS:
         a, b = rng.integers(0, 50, 400), rng.integers(0, 50, 300)
         found = gpumerge_cli.join(a, b, how=how, threads=2)
@@ -146,8 +146,8 @@ def test_arrays_that_change_meanwhile_have_some_result(
     def searched(xp: Any, runs: Any, wanted: Any, side: str, *, descending: bool = False) -> Any:
         return rng.integers(0, sum(map(len, runs)) + 1, wanted.shape)
 
-    monkeypatch.setattr(joining, "_PIECE", 10)
-    monkeypatch.setattr(joining, "search_ranks", searched)
+    monkeypatch.setattr(equal_pairs_of, "_PIECE", 10)
+    monkeypatch.setattr(equal_pairs_of, "search_ranks", searched)
     for _ in range(200):
         a, b = (np.arange(rng.integers(0, 60)) for _ in "ab")
         found = gpumerge_cli.join(a, b, how=how, threads=2)

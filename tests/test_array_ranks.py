@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import gpumerge_cli
-from gpumerge_cli.arrays import ranking, searching
+from gpumerge_cli.arrays import host_ranks, searching
+from gpumerge_cli.arrays.host_ranks import as_keys
 from gpumerge_cli.arrays.searching import co_ranks_of_images, search_ranks
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
@@ -169,12 +170,12 @@ def test_rank_of_is_searchsorted(a: list[int], b: list[int], items: list[int]) -
 def test_items_of_the_arrays_dtype_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """To compare them with what the dtype holds would wait for a GPU."""
     items = SimpleNamespace(dtype=np.dtype(np.int32))
-    monkeypatch.setattr(ranking, "is_cupy", lambda given: given is items)
+    monkeypatch.setattr(host_ranks, "is_cupy", lambda given: given is items)
     xp = SimpleNamespace(asarray=lambda given: given)
-    assert ranking._as_keys(xp, items, np.dtype(np.int32)) is items
+    assert as_keys(xp, items, np.dtype(np.int32)) is items
     for dtype in ("int32", "float64", "S3"):
         some = np.array([3, 1, 2]).astype(dtype)
-        assert ranking._as_keys(np, some, some.dtype).tolist() == some.tolist()
+        assert as_keys(np, some, some.dtype).tolist() == some.tolist()
 
 
 LARGE = np.array([1, 2**63, 2**64 - 1], np.uint64)

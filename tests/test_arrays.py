@@ -143,10 +143,8 @@ def test_cupy_arrays_stay_on_the_device(gpu_backend: Backend, rng: np.random.Gen
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "kernel",
-    [kernel if kernel == "path" else pytest.param(kernel, marks=pytest.mark.thorough) for kernel in KERNELS],
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_more_than_two_to_the_31_items(kernel: str) -> None:
     a = np.zeros(1 << 30, np.uint8)
     b = np.zeros((1 << 30) + 5, np.uint8)

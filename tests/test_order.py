@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from itertools import product
 from pathlib import Path
 
@@ -25,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", [*DTYPES, "bool", "datetime64[s]", "timedelta64[25us]"])
 def test_images_order_as_numpy_does(dtype: str, descending: bool) -> None:
     values = special_values(np.dtype(dtype))
     order = Order.of(dtype, descending=descending)
@@ -37,9 +34,7 @@ def test_images_order_as_numpy_does(dtype: str, descending: bool) -> None:
     assert np.array_equal(image[:, None] == image[None, :], ranks[:, None] == ranks[None, :])
 
 
-@pytest.mark.parametrize(
-    "dtype", ["complex64", "bool", "datetime64[s]", "S3", "object", "float128", "no such", "01", "0:"]
-)
+@pytest.mark.parametrize("dtype", ["complex64", "S3", "object", "float128", "datetime64[x]", "no such", "01", "0:"])
 def test_dtypes_without_an_order(dtype: str) -> None:
     with pytest.raises(UsageError, match="use one of int8"):
         Order.of(dtype)
@@ -87,7 +82,7 @@ def test_keys_lie_within_their_records(size: int, offset: int, key: np.dtype | i
         Order.records(size, offset, key)
 
 
-@pytest.mark.parametrize("dtype", ["U2", "M8[s]", "?", "c8"])
+@pytest.mark.parametrize("dtype", ["U2", "c8"])
 def test_keys_of_records_without_an_order(dtype: str) -> None:
     with pytest.raises(UsageError, match="is not a dtype of keys"):
         Order.records(100, 0, np.dtype(dtype))
@@ -108,45 +103,23 @@ def test_what_orders_of_records_are_called(order: Order, said: str) -> None:
     assert order.describe() == said
 
 
-def test_a_key_type_is_one_row(tmp_path: Path) -> None:
-    """After one more row in TYPES, the program names, reads, merges, compares and lists files of the new type."""
-    np.save(tmp_path / "a.npy", np.array([False, True]))
-    (tmp_path / "b.b8").write_bytes(b"\0\1\1")
-    code = """if True:
-        import sys, types
-        from pathlib import Path
-        import gpumerge_cli.order
-        name = "gpumerge_cli.order.key_types"
-        table = Path(gpumerge_cli.order.__file__).with_name("key_types.py").read_text()
-        more = table.replace('    "int": (', '    "bool": ("b", (1,), 0), "int": (')
-        assert more != table
-        sys.modules[name] = types.ModuleType(name)
-        exec(more, sys.modules[name].__dict__)
-        from gpumerge_cli.cli.app import invoke
-        from gpumerge_cli.cli.options.commands import command
-        assert "  .b8                  raw bool" in command("merge").epilog
-        codes = [
-            invoke(["merge", "-q", "--backend=cpu", "a.npy", "b.b8", "-o", "c.b8"]),
-            invoke(["sort", "-r", "a.npy", "-o", "d.npy"]),
-            invoke(["check", "d.npy"]),
-            invoke(["merge", "-q", "--dtype=bool", "b.b8", "-o", "e.b8"]),
-        ]
-        assert codes == [0, 0, 1, 0], codes
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    assert (tmp_path / "c.b8").read_bytes() == b"\0\0\1\1\1"
-    assert np.load(tmp_path / "d.npy").tolist() == [True, False]
+def test_types_without_a_suffix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("a.npy", np.array([False, True]))
+    Path("b.bin").write_bytes(b"\0\1\1")
+    assert invoke(["merge", "-q", "--backend=cpu", "--dtype=bool", "b.bin", "a.npy", "-o", "c.bin"]) == 0
+    assert invoke(["sort", "-r", "a.npy", "-o", "d.npy"]) == 0
+    assert invoke(["check", "d.npy"]) == 1
+    assert Path("c.bin").read_bytes() == b"\0\0\1\1\1"
+    assert np.load("d.npy").tolist() == [True, False]
 
 
 def test_a_type_without_a_row_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    np.save("a.npy", np.array([False, True]))
+    np.save("a.npy", np.array([1j, 2]))
     assert invoke(["merge", "a.npy", "-o", "b.npy"]) == 2
     told = capsys.readouterr().err
-    assert told.startswith("gpumerge: a.npy: items of type bool cannot be ordered; use one of int8, ")
+    assert told.startswith("gpumerge: a.npy: items of type complex128 cannot be ordered; use one of int8, ")
     assert told.count("\n") == 1

@@ -58,6 +58,12 @@ def test_examples_of_docstrings_run(name: str) -> None:
         assert heading in (function.__doc__ or "")
 
 
+def test_examples_of_keys_run() -> None:
+    [test] = doctest.DocTestFinder().find(gpumerge_cli.TextKey, "TextKey", globs={})[:1]
+    runner = doctest.DocTestRunner()
+    assert runner.run(test) == (0, 3)
+
+
 def test_python_does_jobs_as_the_command_line_does(tmp_path: Path) -> None:
     names = ("Destination", "Items", "Job", "Operation", "Resources")
     place, items, job, operation, resources = (getattr(gpumerge_cli, name) for name in names)

@@ -49,7 +49,7 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
     assert {f"gpumerge_cli/lib/gpumerge-{level}.so" for level in LEVELS} <= set(names)
     assert "gpumerge_cli/kernels/cpu/entries.h" in names
     assert wheel.name.endswith(f"-py3-none-manylinux_2_17_{platform.machine()}.whl")
-    assert {"gpumerge_cli/py.typed", "gpumerge_cli/report/html.css"} <= set(names)
+    assert {"gpumerge_cli/py.typed", "gpumerge_cli/__init__.pyi", "gpumerge_cli/report/html.css"} <= set(names)
     assert not [name for name in names if name.startswith(("tests/", "data/"))]
     assert {"LICENSE", "NOTICE"} <= {name.rpartition("/")[2] for name in names if "dist-info/licenses/" in name}
     shared = {name.split(".data/data/")[1] for name in names if ".data/data/" in name}

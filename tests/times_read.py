@@ -32,6 +32,7 @@ _PATTERNS = [
         rf"(?:{_DAYS}),?[ ]{{1,2}}{_MONTH_DAY}{_CLOCK}(?:[ ](?P<zone>z|utc|gmt))?[ ]{_YEAR}(?=\Z|[ \]:,])",
         rf"{_WEEKDAY}{_MONTH_DAY}{_CLOCK}(?:[ ](?P<zone>z|utc|gmt))?[ ]{_YEAR}(?=\Z|[ \]])",
         rf"{_WEEKDAY}{_MONTH_DAY}(?:{_YEAR}[ ])?{_CLOCK}{_OFFSET}?",
+        rf"(?-i:[IWEF])(?P<month>\d\d)(?P<day>\d\d)[ ](?P<hour>\d\d):(?P<minute>\d\d):{_SECONDS}",
     )
 ]
 SETTINGS = {
@@ -173,6 +174,7 @@ def written(chance: Random) -> bytes:
         f"{then.day}-{name}-{year} {clock}{fraction}", f"{week}, {then:%d} {name} {year} {clock} +0200",
         *[f"{name} {day} {clock}"] * 2, f"{name}{space}{then.day} {clock}{fraction}", f"{name} {day} {year} {clock}",
         f"{week} {name} {day} {clock}{fraction} {year}", f"{week} {name} {day} {clock} UTC {year}",
+        f"{chance.choice('IWEFX')}{then:%m%d} {clock}{fraction}",
         f"{seconds}", f"{seconds}.{chance.randrange(1000)}", f"{seconds * 1000 + 7}", f"{seconds * 10**6}",
         f"{seconds * 10**9 + 1}", f"-{seconds}.5", f"{then:%d/%m/%Y} {clock}", f"{name} {then:%d %I:%M} {half}",
     ]  # fmt: skip

@@ -24,7 +24,7 @@ def words(rng: np.random.Generator, nbytes: int) -> NDArray[np.uint8]:
     """Lines of one word each: one in ten begins with a capital, one in ten holds a hyphen, one in ten an accent."""
     lengths = rng.integers(SHORTEST, LONGEST, 2 * nbytes // (SHORTEST + LONGEST + 1))
     ends = np.cumsum(lengths + 1)
-    text = np.frombuffer(LETTERS, np.uint8)[rng.integers(0, len(LETTERS), ends[-1])]
+    text: NDArray[np.uint8] = np.frombuffer(LETTERS, np.uint8)[rng.integers(0, len(LETTERS), ends[-1])]
     starts = ends - lengths - 1
     text[ends - 1] = ord("\n")
     kind = rng.integers(0, 10, len(ends))

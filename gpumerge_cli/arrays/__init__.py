@@ -2,6 +2,7 @@
 
 merging, sorting, sets, joining, ranking: the public functions. run: the three steps of each. call: its arrays and
 options, checked once. host, device: the work on NumPy and on CuPy arrays. counting: counts of equal keys in a result.
+equal_pairs, host_ranks, searching: the search for equal items and for ranks.
 
 interchange: lists, and arrays of other libraries. keys: dtypes and orders. payload: values that stay beside their keys.
 options: checks of single options. signatures: the types of the public functions. multi_gpu: sorts by several GPUs.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gpumerge_cli.arrays.common_dtype import as_arrays
-from gpumerge_cli.arrays.keys import ArrayKeys, keys_in
+from gpumerge_cli.arrays.keys import Array, ArrayKeys, keys_in
 from gpumerge_cli.arrays.options import (
     check_aligned,
     check_backend,
@@ -18,6 +18,7 @@ from gpumerge_cli.arrays.options import (
 )
 from gpumerge_cli.arrays.payload import payload
 from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.order.equals import Equals
 
@@ -40,6 +41,8 @@ class CallOptions(NamedTuple):
     """Whether to refuse arrays out of order."""
     listed: bool = True
     """Whether the caller gives a list of values. Else `values` holds the one array that the caller gives."""
+    text: Any = None
+    """The kind of value that text is read as: a TextKey, its word, or None."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,11 @@ class Call:
 
         Raises UsageError for invalid arguments, DeviceError for memory of a GPU if CuPy is missing.
         """
-        values, key, descending, out, backend, device, threads, check, listed = options
+        values, key, descending, out, backend, device, threads, check, listed, text = options
         if check is not False:
             options = options._replace(check=flag("check", check))
         given = as_arrays(arrays)
-        keys = ArrayKeys.of(given, key, descending)
+        keys = ArrayKeys.of(given, key, descending, text)
         on_device = same_side(given)
         if threads is not None:
             check_count("threads", threads)
@@ -76,6 +79,8 @@ class Call:
             check_out(out, keys.dtype, most, [*given, *(rows or ())], longer=equals is not Equals.ALL)
         if not on_device:
             check_backend(backend, device)
+            if keys.text is not None and backend == "gpu":
+                raise UsageError("the CPU reads text, so text does not go with backend='gpu'", way_out="use one")
         elif backend not in ("auto", "gpu"):
             raise UsageError(f"backend {backend!r} cannot work on CuPy arrays", way_out='use "gpu", or NumPy arrays')
         else:
@@ -86,8 +91,9 @@ class Call:
 
     def disorder(self, number: int, index: int) -> DisorderError:
         """The error for the item at `index` of the array with this number, which goes before its predecessor."""
-        key, descending = self.options.key, self.keys.order.descending
+        key, descending, text = self.options.key, self.options.descending, self.options.text
         arguments = f"{f', key={key!r}' if key is not None else ''}{', descending=True' if descending else ''}"
+        arguments += "" if text is None else f", text={text!r}" if isinstance(text, str) else ", text=text"
         arguments += ", values=values" if self.rows is not None else ""
         ahead, here = map(str, keys_in(self.arrays[number][index - 1 : index + 1], self.keys.path))
         return DisorderError(
@@ -95,6 +101,19 @@ class Call:
             where=f"array {number}, index {index}",
             way_out=f"sort it first, with gpumerge_cli.sort{arguments and f'(array{arguments})'}",
         )
+
+    def runs(self) -> tuple[list[Array], ArrayKeys]:
+        """See ArrayKeys.runs."""
+        return self.keys.runs(self.arrays, self.threads)
+
+    def comparable(self, *others: Array) -> list[Array]:
+        """See ArrayKeys.comparable."""
+        return self.keys.comparable(self.arrays, self.threads, *others)
+
+    @property
+    def threads(self) -> int:
+        """The threads of the host that share the work."""
+        return self.options.threads or cores()
 
     @property
     def total(self) -> int:

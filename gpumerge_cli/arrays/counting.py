@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gpumerge_cli.arrays.interchange import is_cupy
-from gpumerge_cli.arrays.keys import keys_in
+from gpumerge_cli.arrays.keys import ArrayKeys, keys_in
+from gpumerge_cli.engine.resources import cores
 
 
-def counted(found: Any, path: Sequence[str], *, moved: bool) -> Any:
+def counted(found: Any, keys: ArrayKeys | None, *, moved: bool) -> Any:
     """(keys, counts), or (keys, values, counts), of sorted keys, or of (keys, values) if `moved`.
 
-    found: NumPy's or CuPy's arrays; waits for a GPU. path: see ArrayKeys. Counts are int64.
+    found: NumPy's or CuPy's arrays; waits for a GPU. keys: of the items; None if these are their own keys. Counts are
+    int64.
     """
-    keys, *values = found if moved else (found,)
-    if not is_cupy(keys):
-        return _counted(np, keys, values, path)
+    items, *values = found if moved else (found,)
+    if not is_cupy(items):
+        compared = items if keys is None else keys.comparable([items], cores())[0]
+        return _counted(np, items, values, compared)
     import cupy
 
     from gpumerge_cli.backends.gpu.streams import calls_on, check_waiting, current_stream
 
-    with calls_on(keys.device):
+    with calls_on(items.device):
         check_waiting(current_stream(), "a call with counts")
-        return _counted(cupy, keys, values, path)
+        return _counted(cupy, items, values, items if keys is None else keys_in(items, keys.path))
 
 
-def _counted(xp: Any, keys: Any, values: list[Any], path: Sequence[str]) -> tuple[Any, ...]:
-    compared = keys_in(keys, path)
+def _counted(xp: Any, items: Any, values: list[Any], compared: Any) -> tuple[Any, ...]:
+    """See counted. compared: the items' keys, or images of these."""
     new = xp.ones(len(compared), bool)
     here, ahead = compared[1:], compared[:-1]
     new[1:] = here != ahead
@@ -37,4 +39,4 @@ def _counted(xp: Any, keys: Any, values: list[Any], path: Sequence[str]) -> tupl
         new[1:] &= (here == here) | (ahead == ahead)
     first = xp.flatnonzero(new)
     counts = xp.diff(xp.append(first, len(compared)))
-    return (keys[first], *(rows[first] for rows in values), counts.astype(np.int64, copy=False))
+    return (items[first], *(rows[first] for rows in values), counts.astype(np.int64, copy=False))

@@ -16,6 +16,11 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.keys import KeyOrder
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gpumerge_cli.arrays.equal_pairs import How
+    from gpumerge_cli.arrays.searching import Side
     from gpumerge_cli.backends.gpu.prepared import PreparedOperation
 
 _USUAL = SortRequest()
@@ -25,7 +30,7 @@ class DeviceCall:
     """Carries out a call on CuPy arrays, as HostCall does on NumPy's. Raises DeviceError for an unavailable GPU."""
 
     def __init__(self, call: Call) -> None:
-        self._call = call
+        self.call = call
         self._order = call.keys.order
         self._device = call.arrays[0].device
         with self._device:
@@ -41,14 +46,14 @@ class DeviceCall:
             runs, out = self._runs(), self._target()
             if rows is None:
                 policy = self._backend.resolve(request, self._order, len(runs))
-                self._backend.merge_arrays(runs, self._order, policy, out.view(self._call.keys.items))
+                self._backend.merge_arrays(runs, self._order, policy, out.view(self.call.keys.items))
                 return out
             # A stable sort of sorted runs is their merge.
             if request == _USUAL.launch:
                 return out, self._sort_along(concatenated(runs), _USUAL, rows, out)
             ranks = self._ranks(concatenated(runs), SortRequest("auto", request))
             moved = gathered(rows, ranks)
-            out.view(self._call.keys.items)[:] = concatenated(runs)[ranks]
+            out.view(self.call.keys.items)[:] = concatenated(runs)[ranks]
             return out, self.kept(moved)
 
     def sort(self, request: SortRequest) -> Any:
@@ -62,7 +67,7 @@ class DeviceCall:
             if rows is not None:
                 return out, self._sort_along(run, request, rows, out)
             policy = self._backend.resolve_sort(request, self._order, run.nbytes)
-            self._backend.sort_array(run, self._order, policy, out.view(self._call.keys.items))
+            self._backend.sort_array(run, self._order, policy, out.view(self.call.keys.items))
             return out
 
     def argsort(self, request: SortRequest) -> Any:
@@ -96,17 +101,58 @@ class DeviceCall:
 
     def combine(self, equals: Equals) -> Any:
         """See gpumerge_cli.union. Waits. More than two arrays are folded from the left."""
-        out = self._call.options.out
+        out = self.call.options.out
         with self.current():
             runs, rows = self._runs(), self._rows()
-            target = None if out is None else out.view(self._call.keys.items)
+            target = None if out is None else out.view(self.call.keys.items)
             two, along = runs[:2], None if rows is None else rows[:2]
             for behind in range(2, len(runs)):
                 found, moved = self._backend.combined(two, self._order, equals, along)
                 two, along = [found, runs[behind]], None if rows is None else [moved, rows[behind]]
             found, moved = self._backend.combined(two, self._order, equals, along, target)
-            combined = found.view(self._call.keys.dtype)
+            combined = found.view(self.call.keys.dtype)
             return combined if rows is None else (combined, moved)
+
+    def join(self, how: How) -> Any:
+        """See gpumerge_cli.join. Waits."""
+        import cupy
+
+        from gpumerge_cli.arrays.equal_pairs import equal_pairs
+        from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
+
+        with self.current():
+            check_waiting(current_stream(), "join")
+            a, b = map(self.images, self.call.arrays)
+            return equal_pairs(cupy, a, b, how, descending=False)
+
+    def co_ranks(self, ranks: NDArray[np.int64]) -> Any:
+        """See gpumerge_cli.rank."""
+        import cupy
+
+        from gpumerge_cli.arrays.searching import co_ranks_of_images
+
+        with self.current():
+            images = [self.images(array) for array in self.call.arrays]
+            found = co_ranks_of_images(cupy, images, cupy.asarray(ranks.reshape(-1)))
+            return self.kept(found.reshape(*ranks.shape, len(images)))
+
+    def ranks_of(self, items: Any, side: Side) -> Any:
+        """See gpumerge_cli.rank_of."""
+        import cupy
+
+        from gpumerge_cli.arrays.host_ranks import as_keys
+        from gpumerge_cli.arrays.interchange import is_cupy
+        from gpumerge_cli.arrays.options import check_aligned, same_side
+        from gpumerge_cli.arrays.searching import search_ranks
+
+        if is_cupy(items):
+            same_side([*self.call.arrays, items])
+            check_aligned(items, "the array of items")
+        with self.current():
+            wanted = as_keys(cupy, items, self.call.keys.dtype)
+            images = [self.images(array) for array in self.call.arrays]
+            found = search_ranks(cupy, images, self.images(wanted.reshape(-1)), side)
+            return self.kept(found.reshape(wanted.shape))
 
     @contextmanager
     def current(self) -> Iterator[None]:
@@ -135,20 +181,20 @@ class DeviceCall:
 
     def _runs(self) -> list[Any]:
         """The arrays as the backend takes them: contiguous, of dtype ArrayKeys.items."""
-        return [contiguous(array).view(self._call.keys.items) for array in self._call.arrays]
+        return [contiguous(array).view(self.call.keys.items) for array in self.call.arrays]
 
     def _rows(self) -> list[Any] | None:
-        return None if self._call.rows is None else [readable(each) for each in self._call.rows]
+        return None if self.call.rows is None else [readable(each) for each in self.call.rows]
 
     def _target(self) -> Any:
-        if self._call.options.out is not None:
-            return self._call.options.out
+        if self.call.options.out is not None:
+            return self.call.options.out
         import cupy
 
         from gpumerge_cli.backends.gpu.streams import lasting
 
         with lasting():
-            return cupy.empty(self._call.total, self._call.keys.dtype)
+            return cupy.empty(self.call.total, self.call.keys.dtype)
 
     def _prepared(self, operation: PreparedOperation, values: Sequence[Any] | None = None) -> Any:
         """The result of a prepared call, as from `run_prepared`; None if this call cannot be prepared.
@@ -157,7 +203,7 @@ class DeviceCall:
         """
         from gpumerge_cli.backends.gpu.streams import lasting
 
-        arrays = [contiguous(array) for array in self._call.arrays]
+        arrays = [contiguous(array) for array in self.call.arrays]
         kind = kind_of(operation, arrays, self._order.descending, values, self._device.id)
         prepared = find_prepared(kind)
         if prepared is None:
@@ -169,7 +215,7 @@ class DeviceCall:
         if values is not None:
             values = [each.copy() if each.data.ptr % prepared.unit else each for each in values]
         with lasting():
-            return run_prepared(operation, arrays, self._order.descending, self._call.options.out, values)
+            return run_prepared(operation, arrays, self._order.descending, self.call.options.out, values)
 
     def _ranks(self, run: Any, request: SortRequest) -> Any:
         """The indices that sort a run: int64."""
@@ -179,7 +225,7 @@ class DeviceCall:
     def _sort_along(self, run: Any, request: SortRequest, values: Sequence[Any], out: Any) -> Any:
         """Sort a run into `out`, which is as long. Returns the rows of its values, in the order of their keys."""
         policy = self._backend.resolve_sort(request, self._order, run.nbytes)
-        rows, items = concatenated(values), out.view(self._call.keys.items)
+        rows, items = concatenated(values), out.view(self.call.keys.items)
         if policy.algorithm == "radix" and moves_along(rows):
             return self.kept(self._backend.sort_pairs(run, self._order, rows, items))
         ranks = self._backend.sort_ranks(run, self._order, policy)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.call import Call
-from gpumerge_cli.arrays.keys import Array, ArrayKeys
+from gpumerge_cli.arrays.keys import Array, ArrayKeys, keys_in
 from gpumerge_cli.arrays.payload import concatenated, gathered
 from gpumerge_cli.backends.base import Backend, Workspace
 from gpumerge_cli.backends.select import host, select
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
+
+if TYPE_CHECKING:
+    from gpumerge_cli.arrays.equal_pairs import How
+    from gpumerge_cli.arrays.searching import Side
 
 ArrayOrPair = Array | tuple[Array, Array]
 """The keys of a result, or with values (keys, values)."""
@@ -29,27 +32,27 @@ class HostCall:
     """Carries out a call on NumPy arrays, as DeviceCall does on CuPy's. Raises DeviceError for an unavailable GPU."""
 
     def __init__(self, call: Call) -> None:
-        self._call = call
+        self.call = call
 
     def merge(self, request: LaunchRequest) -> ArrayOrPair:
         """See gpumerge_cli.merge."""
-        runs, out = self._runs(self._call.options.backend), self._target()
-        if self._call.rows is not None:
+        runs, out = self._runs(self.call.options.backend), self._target()
+        if self._by_ranks:
             return self._gathered(runs, runs.merged_ranks(request), out)
         runs.merge(request, out.view(runs.keys.items))
         return out
 
     def sort(self, request: SortRequest) -> ArrayOrPair:
         """See gpumerge_cli.sort."""
-        runs, out = self._runs(self._call.options.backend), self._target()
-        if self._call.rows is not None:
+        runs, out = self._runs(self.call.options.backend), self._target()
+        if self._by_ranks:
             return self._gathered(runs, runs.sorted_ranks(request), out)
         runs.sort(request, out.view(runs.keys.items))
         return out
 
     def argsort(self, request: SortRequest) -> ItemIndices:
         """See gpumerge_cli.argsort."""
-        return self._runs(self._call.options.backend).sorted_ranks(request)
+        return self._runs(self.call.options.backend).sorted_ranks(request)
 
     def is_sorted(self) -> bool:
         """See gpumerge_cli.is_sorted."""
@@ -61,34 +64,78 @@ class HostCall:
 
     def combine(self, equals: Equals) -> ArrayOrPair:
         """See gpumerge_cli.union."""
-        call = self._call
+        call = self.call
         runs = self._runs("cpu" if call.options.backend == "auto" else call.options.backend)  # as for sets of files
         keys, out = runs.keys, call.options.out
-        if call.rows is None and not any(runs.nats()):
+        if not self._by_ranks and not any(runs.nats()):
             return runs.combine(equals, None if out is None else out.view(keys.items)).view(keys.dtype)
         ranks = runs.combined_ranks(equals)
-        found = gathered(runs.arrays, ranks).view(keys.dtype)
+        found = self._items(runs, ranks)
         if out is not None:
             out[: len(found)] = found
             found = out[: len(found)]
         return found if call.rows is None else (found, gathered(call.rows, ranks))
 
+    def join(self, how: How) -> Any:
+        """See gpumerge_cli.join. By the CPU."""
+        from gpumerge_cli.arrays.equal_pairs import pairs_by_threads  # only here: few calls need these modules
+
+        a, b = self.call.comparable()
+        return pairs_by_threads(a, b, how, self.call.keys.order.descending, self.call.threads)
+
+    def co_ranks(self, ranks: ItemIndices) -> ItemIndices:
+        """See gpumerge_cli.rank. By the CPU."""
+        from gpumerge_cli.arrays.host_ranks import co_ranks_of_runs
+
+        call = self.call
+        wanted, places = np.unique(ranks.reshape(-1), return_inverse=True)
+        runs, keys = call.runs()
+        found = co_ranks_of_runs(runs, wanted, keys)
+        return found[places.reshape(-1)].reshape(*ranks.shape, len(call.arrays))
+
+    def ranks_of(self, items: Any, side: Side) -> ItemIndices:
+        """See gpumerge_cli.rank_of. By the CPU."""
+        from gpumerge_cli.arrays.host_ranks import as_keys, as_texts
+        from gpumerge_cli.arrays.interchange import is_cupy
+        from gpumerge_cli.arrays.searching import search_ranks
+
+        keys, items = self.call.keys, items.get() if is_cupy(items) else items
+        if keys.text is None:
+            wanted = as_keys(np, items, keys_in(self.call.arrays[0][:0], keys.path).dtype)
+        else:
+            wanted = as_texts(items)
+        *runs, found = self.call.comparable(wanted.reshape(-1))
+        return np.asarray(search_ranks(np, runs, found.reshape(wanted.shape), side, descending=keys.order.descending))
+
     def _runs(self, backend: str) -> HostRuns:
         """The arrays as a backend takes them, with the one of this name. "auto": the best one for so many bytes."""
-        call = self._call
-        runs = [call.keys.run(array) for array in call.arrays]
-        selected = select(backend, call.options.device, call.keys.order, sum([run.nbytes for run in runs]))
-        return HostRuns(runs, call.keys, selected.backend, call.options.threads or cores())
+        call = self.call
+        runs, keys = call.runs()
+        backend = backend if call.keys.text is None else "cpu"
+        selected = select(backend, call.options.device, keys.order, sum([run.nbytes for run in runs]))
+        return HostRuns(runs, keys, selected.backend, call.threads)
+
+    @property
+    def _by_ranks(self) -> bool:
+        """Whether backends give the ranks of items, by which the result is gathered."""
+        return self.call.rows is not None or self.call.keys.text is not None
 
     def _target(self) -> Array:
-        call = self._call
+        call = self.call
         return np.empty(call.total, call.keys.dtype) if call.options.out is None else call.options.out
 
-    def _gathered(self, runs: HostRuns, ranks: ItemIndices, out: Array) -> tuple[Array, Array]:
-        """(the keys of these ranks, in `out`; their values)."""
-        moved = gathered(self._call.rows or (), ranks)
-        out.view(runs.keys.items)[:] = gathered(runs.arrays, ranks)
-        return out, moved
+    def _gathered(self, runs: HostRuns, ranks: ItemIndices, out: Array) -> ArrayOrPair:
+        """The items of these ranks, in `out`; with values (items, values)."""
+        moved = None if self.call.rows is None else gathered(self.call.rows, ranks)
+        out[:] = self._items(runs, ranks)
+        return out if moved is None else (out, moved)
+
+    def _items(self, runs: HostRuns, ranks: ItemIndices) -> Array:
+        """The items of these ranks, of the arrays' dtype. runs: of this call."""
+        keys = self.call.keys
+        if keys.text is None:
+            return gathered(runs.arrays, ranks).view(keys.dtype)  # type: ignore[no-any-return]
+        return gathered([array.astype(keys.dtype, copy=False) for array in self.call.arrays], ranks)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 Backends know numbers, bytes, and records of them. They see a bool as a uint8, and a date or a time span as an int64.
 NaT is the smallest int64, but NumPy sorts it last (and first in descending order, as NaN). So NaTs are left out of
-merges, and are put in their places afterwards.
+merges, and are put in their places afterwards. Text that is read as values is seen as its images.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.arrays.interchange import check_unmasked, has_nulls
+from gpumerge_cli.arrays.interchange import check_unmasked, has_nulls, is_cupy
 from gpumerge_cli.arrays.options import in_native_order, short_repr
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
@@ -24,6 +24,7 @@ Array = NDArray[Any]
 _WAY_OUT = "use numbers, bool, datetime64, timedelta64 or S, which numpy.char.encode makes of strings"
 _ENCODED = "encode them, numpy.char.encode(numpy.asarray(keys, str))"
 _REGISTERED = 2  # a dtype of another library, such as bfloat16; its kind may be that of raw bytes
+_IMAGES = np.dtype(np.uint64)
 _NAT = np.iinfo(np.int64).min
 
 
@@ -32,9 +33,9 @@ class ArrayKeys:
     """The order of the items of arrays."""
 
     dtype: np.dtype[Any]
-    """The arrays' dtype, in native byte order, except for records, which stay as they are."""
+    """The arrays' dtype, in native byte order, except for records, which stay as they are; the widest one of texts."""
     items: np.dtype[Any]
-    """The dtype of the same size in which backends see the items."""
+    """The dtype of the same size in which backends see the items; that of images if there is a `text`."""
     order: Order
     """The order of `items`."""
     field: str | None
@@ -43,10 +44,15 @@ class ArrayKeys:
     """The names that lead to the field, one inside the other."""
     dated: bool
     """Whether keys may be NaT."""
+    text: Order | None = None
+    """The order of keys as lines, if their text is read as values: their images ascend in this order."""
 
     @classmethod
-    def of(cls, arrays: Sequence[Any], field: str | None, descending: bool) -> ArrayKeys:
-        """The keys of NumPy or CuPy arrays. Raises UsageError if they have no order, or different orders."""
+    def of(cls, arrays: Sequence[Any], field: str | None, descending: bool, text: Any = None) -> ArrayKeys:
+        """The keys of NumPy or CuPy arrays. Raises UsageError if they have no order, or different orders.
+
+        text: see merge.
+        """
         if field is not None and not isinstance(field, str):
             raise UsageError(
                 f"key={short_repr(field)} is not the name of a field", way_out="name a field of the arrays' dtype"
@@ -57,11 +63,23 @@ class ArrayKeys:
                 raise UsageError(f"an array has {array.ndim} dimensions", way_out="merge 1-D arrays")
         dtypes = [in_native_order(array.dtype) for array in arrays]
         dtype = dtypes[0]
+        if text is not None and {other.kind for other in dtypes} in ({"S"}, {"U"}):  # texts of any lengths
+            dtype = max(dtypes, key=lambda other: other.itemsize)
+            dtypes = [dtype]
         if any(other != dtype for other in dtypes):
             names = ", ".join(sorted({str(other) for other in dtypes}))
             raise UsageError(f"arrays of different dtypes: {names}", way_out="convert them to one dtype")
         path = () if field is None else _path(dtype, field)
         items, leaf = _as_items(dtype, path)
+        if text is not None:
+            from gpumerge_cli.arrays.text_key import as_text_key  # only here: few calls need these modules
+
+            order = as_text_key(text).order(descending=descending)
+            if (field is not None and not path) or leaf.names:
+                _order_of_records(items, field, descending)
+            if leaf.kind not in "SUV" or leaf.names or leaf.isbuiltin == _REGISTERED or is_cupy(arrays[0]):
+                raise _not_text(leaf, on_device=is_cupy(arrays[0]))
+            return cls(dtype, _IMAGES, Order.of(_IMAGES), field, path, dated=False, text=order)
         if leaf.kind not in "biufmMSV" or leaf.isbuiltin == _REGISTERED:
             raise _not_keys(leaf, None if path else arrays)
         is_number = field is None and leaf.kind not in "SV"
@@ -76,6 +94,27 @@ class ArrayKeys:
     def run(self, array: Array) -> Array:
         """A NumPy array as a backend takes it: contiguous, of dtype `items`. It is a view if possible."""
         return np.ascontiguousarray(array, self.dtype).view(self.items)
+
+    def runs(self, arrays: Sequence[Array], threads: int) -> tuple[list[Array], ArrayKeys]:
+        """(NumPy arrays as backends take them, the keys of these). Raises InputError for an invalid text.
+
+        threads: of the host, for text.
+        """
+        if self.text is None:
+            return [self.run(array) for array in arrays], self
+        return self.comparable(arrays, threads), ArrayKeys(_IMAGES, _IMAGES, self.order, None, (), dated=False)
+
+    def comparable(self, arrays: Sequence[Array], threads: int, *others: Array) -> list[Array]:
+        """For each NumPy array its keys, or their images, for NumPy to compare; then the same of `others`.
+
+        others: keys without a field. They have the dtype of keys, or hold text if there is a `text`. Errors: see runs.
+        """
+        keys = [keys_in(array, self.path) for array in arrays]
+        if self.text is None:
+            return [*keys, *others]
+        from gpumerge_cli.arrays.text_images import text_images
+
+        return [*text_images(keys, self.text, threads, others)]
 
     def is_nat(self, run: Array) -> NDArray[np.bool_]:
         """A mask of the keys of a run that are NaT. The run has dtype `items`, and its keys are dated."""
@@ -121,6 +160,14 @@ def keys_in(array: Any, path: Sequence[str]) -> Any:
         array = array[name]
     # Bytes without a meaning of their own compare as text does.
     return np.ascontiguousarray(array).view(f"S{array.dtype.itemsize}") if array.dtype.kind == "V" else array
+
+
+def _not_text(dtype: np.dtype[Any], *, on_device: bool) -> UsageError:
+    """The error for keys of this dtype, which hold no text."""
+    if on_device:
+        return UsageError("the CPU reads text, and these arrays lie on a GPU", way_out="give NumPy arrays")
+    way_out = "convert them, numpy.asarray(keys, str)" if dtype.kind in "OT" else "leave text out"
+    return UsageError(f"text: keys of {dtype} are not text (S or U)", way_out=way_out)
 
 
 def _not_keys(dtype: np.dtype[Any], arrays: Sequence[Any] | None) -> UsageError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.options import Tuning, launch_request, wants_counts
@@ -12,6 +12,9 @@ from gpumerge_cli.arrays.signatures import as_merge
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchRequest
+
+if TYPE_CHECKING:
+    from gpumerge_cli.arrays.text_key import TextKey, TextKind
 
 _USUAL = LaunchRequest()
 
@@ -23,6 +26,7 @@ def merge(
     counts: bool = False,
     key: str | None = None,
     descending: bool = False,
+    text: TextKey | TextKind | None = None,
     check: bool = False,
     out: Any = None,
     backend: BackendChoice = "auto",
@@ -48,9 +52,9 @@ def merge(
         installed, Arrow's C interface: Series of polars and pandas, Arrow arrays, tensors of PyTorch. Arrays on a GPU
         are merged there. Lists take the dtype of the arrays beside them, or numpy.result_type of all lists, if it holds
         every value; an empty list takes any. dtypes: int8 to int64, uint8 to uint64, float16 to float64, bool; in host
-        memory also datetime64, timedelta64, S, V and structured ones. Each array must be sorted; this is checked only
-        with `check`. For unsorted ones the order of the result is not defined: the CPU puts out every item once, a GPU
-        may put out some twice and others not at all.
+        memory also datetime64, timedelta64, S, V, structured ones, and with `text` U. Each array must be sorted; this
+        is checked only with `check`. For unsorted ones the order of the result is not defined: the CPU puts out every
+        item once, a GPU may put out some twice and others not at all.
     values:
         One array for each of `arrays`, of the same length and on the same side: rows that go where their keys go. They
         have any dtype and any number of dimensions; all arrays have the same dtype, and shapes that differ in the
@@ -61,6 +65,10 @@ def merge(
         The field that structured arrays are sorted by; "a.b" for b inside a.
     descending:
         The arrays are in descending order, and so is the result.
+    text:
+        The kind of value that the text in S, U or V is read as, on the CPU: "size", "time" or another word of
+        data/manual/keys.md, or a TextKey with the parameters of the kind. Texts are equal if their values are; the
+        items stay as they are. Arrays of S, or of U, may then differ in width, and the result has the largest one.
     check:
         Read all arrays first, and raise a DisorderError if one is not in order. On a GPU the call then waits.
     out:
@@ -84,7 +92,8 @@ def merge(
 
     Raises
     ------
-    UsageError: arrays or options that do not match, nulls, masked arrays. DisorderError: `check` found an item that
+    UsageError: arrays or options that do not match, nulls, masked arrays. InputError: a text that its kind cannot read;
+    `where` names the array and the index. DisorderError: `check` found an item that
     goes before its predecessor; `where` names the array and the index. DeviceError: an unavailable GPU.
     """
     if not arrays:
@@ -92,7 +101,7 @@ def merge(
     request = launch_request(tuning) if tuning else _USUAL
     return run_call(
         arrays,
-        CallOptions(values, key, descending, out, backend, device, threads, check),
+        CallOptions(values, key, descending, out, backend, device, threads, check, text=text),
         lambda on: on.merge(request),
         usual="merge" if not tuning else None,
         counts=wants_counts(counts, out=out),

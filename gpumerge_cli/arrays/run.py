@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.prepared import PreparedOperation
 
 
-def check_sorted(call: Call) -> None:
-    """Raises DisorderError for the first array out of order, if the call's options ask for a check."""
-    if call.options.check:
-        found = (DeviceCall(call) if call.on_device else HostCall(call)).first_disorder()
-        if found is not None:
-            raise call.disorder(*found)
-
-
 def run_call(
     arrays: Sequence[Any],
     options: CallOptions,
@@ -39,15 +31,18 @@ def run_call(
     work: carries it out. usual: the operation, if nothing but `options` changes it, so that a prepared call may carry
     it out. counts: see wants_counts. equals: the items of the result. Errors: see merge.
     """
-    values, key, descending, out, backend, _, threads, check, _ = options
+    values, key, descending, out, backend, _, threads, check, _, text = options
     if descending is not False:
         descending = flag("descending", descending)
         options = options._replace(descending=descending)
-    if usual is not None and key is None and threads is None and check is False and backend in ("auto", "gpu"):
+    plain = key is None and text is None and threads is None and check is False
+    if usual is not None and plain and backend in ("auto", "gpu"):
         found = run_prepared(usual, arrays, descending, out, values)
         if found is not None:
-            return counted(found, (), moved=values is not None) if counts else found
+            return counted(found, None, moved=values is not None) if counts else found
     call = Call.of(arrays, options, equals)
-    check_sorted(call)
-    found = work(DeviceCall(call) if call.on_device else HostCall(call))
-    return counted(found, call.keys.path, moved=values is not None) if counts else found
+    on = DeviceCall(call) if call.on_device else HostCall(call)
+    if call.options.check and (disorder := on.first_disorder()) is not None:
+        raise call.disorder(*disorder)
+    found = work(on)
+    return counted(found, call.keys, moved=values is not None) if counts else found

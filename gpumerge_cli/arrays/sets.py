@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.options import flag, wants_counts
@@ -12,6 +12,9 @@ from gpumerge_cli.arrays.signatures import SetFunction, as_set
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
+
+if TYPE_CHECKING:
+    from gpumerge_cli.arrays.text_key import TextKey, TextKind
 
 
 def _set_of(equals: Equals) -> Callable[[Callable[[], None]], SetFunction]:
@@ -25,6 +28,7 @@ def _set_of(equals: Equals) -> Callable[[Callable[[], None]], SetFunction]:
             values: Iterable[Any] | None = None,
             key: str | None = None,
             descending: bool = False,
+            text: TextKey | TextKind | None = None,
             check: bool = False,
             out: Any = None,
             backend: BackendChoice = "auto",
@@ -36,7 +40,7 @@ def _set_of(equals: Equals) -> Callable[[Callable[[], None]], SetFunction]:
             wanted = Equals.of_sets(equals.name_of_set, distinct=flag("distinct", distinct))
             return run_call(
                 arrays,
-                CallOptions(values, key, descending, out, backend, device, threads, check),
+                CallOptions(values, key, descending, out, backend, device, threads, check, text=text),
                 lambda on: on.combine(wanted),
                 usual=None,
                 counts=wants_counts(counts, distinct=distinct, out=out),
@@ -80,7 +84,7 @@ def union() -> None:
         lies behind the result is not defined.
     backend, device:
         "auto", "cpu" or "gpu", and the GPU's number, for arrays in host memory. "auto" is the CPU.
-    key, descending, check, threads:
+    key, descending, text, check, threads:
         See merge.
 
     Returns
@@ -91,8 +95,8 @@ def union() -> None:
 
     Raises
     ------
-    UsageError: arrays that do not match. DisorderError: `check` found an array out of order. DeviceError: an
-    unavailable GPU.
+    UsageError: arrays that do not match. InputError: a text that its kind cannot read. DisorderError: `check` found an
+    array out of order. DeviceError: an unavailable GPU.
     """
 
 

@@ -7,7 +7,7 @@ result is then an array of CuPy, which has no types, so only the number of array
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, Protocol, TypedDict, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, TypeVar, Unpack, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from gpumerge_cli.arrays.keys import Array
 from gpumerge_cli.arrays.options import Tuning
 from gpumerge_cli.engine.job import BackendChoice
+
+if TYPE_CHECKING:
+    from gpumerge_cli.arrays.text_key import TextKey, TextKind
 
 K = TypeVar("K", bound=np.generic)
 V = TypeVar("V", bound=np.generic)
@@ -33,6 +36,7 @@ class CallKeywords(TypedDict, total=False):
 
     key: str | None
     descending: bool
+    text: TextKey | TextKind | None
     out: Any
     backend: BackendChoice
     device: int

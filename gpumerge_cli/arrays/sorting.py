@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.multi_gpu import in_shares, sort_on_gpus
@@ -15,12 +15,16 @@ from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import Algorithm, KernelChoice, LaunchRequest, SortRequest
 
+if TYPE_CHECKING:
+    from gpumerge_cli.arrays.text_key import TextKey, TextKind
+
 _USUAL = SortRequest()
 
 
 class _ArgsortKeywords(TypedDict, total=False):
     key: str | None
     descending: bool
+    text: TextKey | TextKind | None
     algorithm: Algorithm | Literal["auto"]
     kernel: KernelChoice
     backend: BackendChoice
@@ -36,6 +40,7 @@ def sort(
     counts: bool = False,
     key: str | None = None,
     descending: bool = False,
+    text: TextKey | TextKind | None = None,
     out: Any = None,
     algorithm: Algorithm | Literal["auto"] = "auto",
     kernel: KernelChoice = "auto",
@@ -60,7 +65,7 @@ def sort(
         array, which the GPUs sort together.
     values:
         An array as long as `array` and on its side, of any dtype: rows that go where their keys go.
-    counts, key, descending, out, backend, device, threads:
+    counts, key, descending, text, out, backend, device, threads:
         The same as for `merge`.
     devices:
         Numbers of GPUs that sort one array together. An array that lies on a GPU lies on one of them. Values are
@@ -78,14 +83,17 @@ def sort(
 
     Raises
     ------
-    UsageError: an array and options that do not match, nulls, a masked array. DeviceError: an unavailable GPU.
+    UsageError: an array and options that do not match, nulls, a masked array. InputError: a text that its kind
+    cannot read. DeviceError: an unavailable GPU.
     """
     shares = in_shares(array)
     with_counts = wants_counts(counts, out=out, devices=devices, shares=shares)
     request = _request(algorithm, kernel)
     rows = None if values is None else (values,)
-    options = CallOptions(rows, key, descending, out, backend, device, threads, listed=False)
+    options = CallOptions(rows, key, descending, out, backend, device, threads, listed=False, text=text)
     if devices is not None or shares:
+        if text is not None:
+            raise UsageError("the CPU reads text, so text does not go with devices", way_out="use one")
         if values is not None or backend == "cpu":
             raise UsageError("several GPUs sort keys alone", way_out="leave devices, or values and backend, out")
         return sort_on_gpus(array, devices, request, options)
@@ -107,6 +115,7 @@ def argsort(
     *,
     key: str | None = None,
     descending: bool = False,
+    text: TextKey | TextKind | None = None,
     algorithm: Algorithm | Literal["auto"] = "auto",
     kernel: KernelChoice = "auto",
     backend: BackendChoice = "auto",
@@ -125,7 +134,7 @@ def argsort(
     ----------
     array:
         An array that `merge` takes, in any order.
-    key, descending, algorithm, kernel, backend, device, threads:
+    key, descending, text, algorithm, kernel, backend, device, threads:
         The same as for `sort`. Items that compare equal keep their order, also if descending.
 
     Returns
@@ -134,18 +143,21 @@ def argsort(
 
     Raises
     ------
-    UsageError: an array and options that do not match, nulls, a masked array. DeviceError: an unavailable GPU.
+    UsageError: an array and options that do not match, nulls, a masked array. InputError: a text that its kind
+    cannot read. DeviceError: an unavailable GPU.
     """
     request = _request(algorithm, kernel)
     return run_call(
         (array,),
-        CallOptions(None, key, descending, None, backend, device, threads),
+        CallOptions(None, key, descending, None, backend, device, threads, text=text),
         lambda on: on.argsort(request),
         usual="argsort" if request is _USUAL else None,
     )
 
 
-def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -> bool:
+def is_sorted(
+    array: Any, *, key: str | None = None, descending: bool = False, text: TextKey | TextKind | None = None
+) -> bool:
     """True if a 1-D array is in the order that `merge` describes.
 
     >>> import gpumerge_cli, numpy as np
@@ -158,14 +170,15 @@ def is_sorted(array: Any, *, key: str | None = None, descending: bool = False) -
     ----------
     array:
         An array that `merge` takes.
-    key, descending:
+    key, descending, text:
         The same as for `merge`.
 
     Raises
     ------
-    UsageError: an array that has no order, nulls, a masked array. DeviceError: an unavailable GPU.
+    UsageError: an array that has no order, nulls, a masked array. InputError: a text that its kind
+    cannot read. DeviceError: an unavailable GPU.
     """
-    options = CallOptions(None, key, descending)
+    options = CallOptions(None, key, descending, text=text)
     return bool(run_call((array,), options, lambda on: on.is_sorted(), usual="is_sorted"))
 
 

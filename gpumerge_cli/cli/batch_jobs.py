@@ -104,7 +104,7 @@ def _options(operation: str) -> dict[str, JobOption]:
         kind: Literal["list", "value", "switch"] = "list" if row.multiple else "value" if row.takes_value else "switch"
         off = None if row.takes_value or operation == "sort" else row.off or f"no-{row.name}"
         file: FileUse | None = ("report" if row.neutral else "written") if row.written else _FILES.get(row.kind)
-        bare = row.choices[0] if row.value_is_optional else ""
+        bare = str(row.implied) if row.value_is_optional else ""
         option = JobOption(kind, off, None if row.name == "files0-from" else file, bare)  # whose names are inputs
         found |= dict.fromkeys((row.name, *row.aliases), option)
     return found
@@ -164,7 +164,7 @@ def _checked(job: Job) -> Job:
     layout, order = layout_and_order(job.inputs, job.items)
     if operation.kind in ("check", "rank"):
         return job
-    names = output_names(job.output.name, job.output.parts)
+    names = output_names(job)
     if order is None:
         return job
     for name in names:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.options.groups import OrderOptions
+from gpumerge_cli.cli.options.groups import FORMAT_SWITCHES, OrderOptions
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
@@ -13,9 +13,8 @@ from gpumerge_cli.errors import UsageError
 if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Certainty
 
-COLUMN_OPTIONS = ("csv", "format")
+COLUMN_OPTIONS = (*FORMAT_SWITCHES, "format")
 """The options that may give a format with columns."""
-_SWITCH = "--csv"
 
 
 @dataclass(frozen=True)
@@ -42,19 +41,19 @@ def requested_columns(options: OrderOptions | JoinOptions, files: Sequence[str])
 
     Raises UsageError if they give two, or if only the suffixes of `files` say their format, and one is binary.
     """
-    named = options.format
-    if named is None and not options.csv:
+    named, switch = options.format, options.format_switch
+    if named is None and not switch:
         return FormatChoice()
     from gpumerge_cli.formats.kinds.lookup import format_of_option, names_columns
 
     if named is None and options.dtype is None and (binary := binary_by_suffix(files)):
-        raise _binary_error(binary)
+        raise _binary_error(binary, switch)
     has_columns = named is not None and names_columns(named)
-    if not options.csv:
+    if not switch:
         return FormatChoice(named) if has_columns else FormatChoice()
-    switched = format_of_option(_SWITCH).name
+    switched = format_of_option(switch).name
     if has_columns and named != switched:
-        raise UsageError(f"{_SWITCH} and --format {named} name two formats", way_out="leave one of them out")
+        raise UsageError(f"{switch} and --format {named} name two formats", way_out="leave one of them out")
     return FormatChoice(switched, "requested" if named is None else "named")
 
 
@@ -91,6 +90,18 @@ def binary_by_suffix(files: Sequence[str]) -> str:
     return next((name for name in files if name != "-" and is_binary(suffix_of(name))), "")
 
 
+def are_binary(options: OrderOptions | JoinOptions, files: Sequence[str], *, of_text: bool = False) -> bool:
+    """Whether items are numbers or records: by --format, else by an option that names their type, else by a suffix.
+
+    of_text: other options are for text alone, and count more than suffixes. All other files are text.
+    """
+    from gpumerge_cli.formats.kinds.lookup import holds_lines
+
+    if options.format is not None:
+        return not holds_lines(options.format)
+    return options.names_binary or (not of_text and binary_by_suffix(files) != "")
+
+
 def chosen_format(named: str | None, files: Sequence[str], columns: FormatChoice) -> FormatChoice:
     """The format of `files`.
 
@@ -98,14 +109,14 @@ def chosen_format(named: str | None, files: Sequence[str], columns: FormatChoice
     """
     if columns.name is None:
         return FormatChoice(named)
-    from gpumerge_cli.formats.kinds.lookup import holds_lines
+    from gpumerge_cli.formats.kinds.lookup import format_named, holds_lines
 
     if named is not None and not holds_lines(named):
-        raise _binary_error(files[0])
+        raise _binary_error(files[0], format_named(columns.name).option)
     return columns
 
 
-def _binary_error(name: str) -> UsageError:
+def _binary_error(name: str, option: str) -> UsageError:
     from gpumerge_cli.formats.registry import binary_error
 
-    return binary_error(name, _SWITCH)
+    return binary_error(name, option)

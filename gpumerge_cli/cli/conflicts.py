@@ -25,6 +25,8 @@ def check_conflicts(row: Command, values: Mapping[str, Value], given: Collection
             raise UsageError(needs.what.format(**names), way_out=needs.way_out.format(**names))
     for one in present:
         for rule in one.not_with:
+            if rule.yields and one.parameter not in given:
+                continue
             others = [
                 _shown(row, other, values)
                 for other in _named(row, rule.others)

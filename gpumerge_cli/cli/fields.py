@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gpumerge_cli.cli.chosen_format import (
     FormatChoice,
-    binary_by_suffix,
+    are_binary,
     columns_by_suffix,
     implied_columns,
     requested_columns,
@@ -118,13 +118,6 @@ def _in_sequence(
 
 
 def _are_binary(options: OrderOptions, files: Sequence[str], header: int) -> bool:
-    """Whether the items are numbers or records, by an option or a suffix. All other files are text."""
-    from gpumerge_cli.formats.kinds.lookup import holds_lines
-
-    if options.format is not None:
-        return not holds_lines(options.format)
-    if options.names_binary:
-        return True
-    if options.csv or header or options.field_separator is not None:  # which are for text alone
-        return False
-    return binary_by_suffix(files) != ""
+    """Whether the items are numbers or records. header: lines of it."""
+    of_text = options.format_switch != "" or header > 0 or options.field_separator is not None
+    return are_binary(options, files, of_text=of_text)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from gpumerge_cli.cli.chosen_format import COLUMN_OPTIONS, gives_columns
 from gpumerge_cli.cli.fields import SelectedKeys, find_keys
-from gpumerge_cli.cli.gnu_values import match_word, parse_batch_size, parse_separator, parse_sort_size
+from gpumerge_cli.cli.gnu_values import match_word, parse_separator
 from gpumerge_cli.cli.keyspec import (
     KeySpec,
     inheriting,
@@ -23,7 +23,7 @@ from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.model import Option, Value, WrittenValue
 from gpumerge_cli.cli.options.typed import SortOptions
 from gpumerge_cli.cli.scan import ENDING, Operand, last_value, scan
-from gpumerge_cli.cli.values import OptionValue, given_twice, make_options, read_value
+from gpumerge_cli.cli.values import OptionValue, TakenValues, make_options
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_kinds import BY_FLAG, LETTERS
@@ -124,64 +124,41 @@ class _Reading:
     sequence: list[str] = field(default_factory=list)
     """See make_options."""
     files: list[str] = field(default_factory=list)
-    values: dict[str, Value] = field(default_factory=dict)
-    """Values by the names of parameters, except for those that other fields hold."""
-    texts: dict[str, str] = field(default_factory=dict)
-    """Values as they are written, of options that take one."""
+    taken: TakenValues = field(default_factory=TakenValues)
+    """The values of options but for those that check."""
     check: str = ""
     """"c", "C", or "" for no check."""
 
     def take(self, option: Option, value: WrittenValue, written: str) -> None:
         """Take an option with a value, see OptionValue."""
         self.given.add(option.parameter)
-        if value is False:
-            if option.initial:
-                self.values[option.parameter] = False
-            return
-        if option.letter and option.letter in LETTERS:
-            self.letters.add(option.letter)
-        if value is True:
-            if option.name == "check-quiet":
-                self._check("C")
-            else:
-                self.values[option.parameter] = True
-                if option.name in BY_FLAG:
-                    self.letters.add(BY_FLAG[option.name].symbol)
-        else:
+        if isinstance(value, str):
             self._take_text(option, value, written)
+        elif option.name == "check-quiet" and value:
+            self._check("C")
+        else:
+            self.taken.take(option, value, written)
+            if value and option.letter and option.letter in LETTERS:
+                self.letters.add(option.letter)
+            if value and option.name in BY_FLAG:
+                self.letters.add(BY_FLAG[option.name].symbol)
 
     def _take_text(self, option: Option, text: str, written: str) -> None:
+        """Take an option with a text; first check what GNU sort checks as it comes to it."""
         match option.name:
-            case "sort":
-                self.letters.add(parse_sort_word(text, _WRONG_WORD))
-                self.values["sort"] = text
-            case "key":  # the columns that names stand for are known once the files are
-                self._take_key(text, text if self.named else parse_key(text))
             case "check":
                 self._check(match_word(text, _CHECK_WORDS, "--check", _WRONG_WORD))
+                return
+            case "key":  # the columns that names stand for are known once the files are
+                self._take_key(text, text if self.named else parse_key(text))
+                return
+            case "sort":
+                self.letters.add(parse_sort_word(text, _WRONG_WORD))
             case "field-separator":
                 parse_separator(text)
-                self._once(option, text, text)
-            case "output" | "compress-program" | "random-source":
-                self._once(option, text, text)
-            case "memory":
-                size, before = parse_sort_size(text, written), self.values.get("memory")
-                self.values["memory"] = max(before, size) if isinstance(before, int) else size
-            case "batch-size":
-                self.values["batch_size"] = parse_batch_size(text)
-            case _ if option.multiple:
-                if option.name == "field":
-                    self.sequence.append("field")
-                self._add(option.parameter, text)
-            case _ if option.once and not option.gnu:
-                self._once(option, read_value(option, text, written), text)
-            case _:
-                self.values[option.parameter] = read_value(option, text, written)
-
-    def _add(self, parameter: str, text: str) -> None:
-        before = self.values.get(parameter, ())
-        assert isinstance(before, tuple)
-        self.values[parameter] = (*before, text)
+            case "field":
+                self.sequence.append("field")
+        self.taken.take(option, text, written)
 
     def take_operand(self, operand: Operand) -> None:
         if operand.behind:
@@ -195,9 +172,10 @@ class _Reading:
         for option, texts in () if settings is None else settings.others("sort", given):
             for text in texts:
                 self.take(option, text, option.names[0])
+        values: dict[str, Value] = {**self.taken.values, "files": tuple(self.files)}
         if self.check:
-            self.values |= {"check": "diagnose-first"} if self.check == "c" else {"check_quiet": True}
-        options = _sort_options({**self.values, "files": tuple(self.files)}, given, self.sequence)
+            values |= {"check": "diagnose-first"} if self.check == "c" else {"check_quiet": True}
+        options = _sort_options(values, given, self.sequence)
         separator = None if options.field_separator is None else parse_separator(options.field_separator)
         files = options.files
         if options.files0_from is not None and (options.field or any(isinstance(key, str) for key in self.keys)):
@@ -208,7 +186,7 @@ class _Reading:
             files = ("-",)
         keys = find_keys(options, files, separator, self.keys)
         result = SortCommand(
-            mode=self._mode(),
+            mode=self._mode(options),
             files=files,
             order=line_order(
                 self.letters,
@@ -234,25 +212,19 @@ class _Reading:
         return tuple(debug_notes(self.letters, inheriting(self.letters, keys), separator, stable=options.keys_alone))
 
     def _take_key(self, written: str, key: KeySpec | str) -> None:
-        self._add("key", written)
+        self.taken.take(command("sort").option("key"), written, "-k")
         self.keys.append(key)
         self.sequence.append("key")
 
-    def _mode(self) -> Mode:
+    def _mode(self, options: SortOptions) -> Mode:
         if self.check:
             return "check" if self.check == "c" else "check-quiet"
-        return "merge" if "merge" in self.values else "sort"
+        return "merge" if options.merge else "sort"
 
     def _check(self, how: str) -> None:
         if self.check not in ("", how):
             raise UsageError("options -cC are incompatible", way_out="leave one out")
         self.check = how
-
-    def _once(self, option: Option, value: Value, text: str) -> None:
-        """Take an option that may be given again only with the same value, which is written as `text`."""
-        first = self.texts.setdefault(option.parameter, text)
-        if self.values.setdefault(option.parameter, value) != value:
-            raise given_twice(option.shown_names[0], first, text)
 
     def _operand(self, text: str) -> None:
         """Take a file, or a key in the obsolete form, which one version of POSIX takes only with an end."""

@@ -25,7 +25,6 @@ from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Margin
-from gpumerge_cli.order.key_kinds import BY_FLAG
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
@@ -82,7 +81,6 @@ def line_order_of(options: OrderOptions, keys: Sequence[KeySpec]) -> LineOrder:
     letters = options.letters
     if options.sort is not None:
         letters.add(parse_sort_word(options.sort))
-    letters.update(kind.symbol for flag, kind in BY_FLAG.items() if getattr(options, flag))
     return line_order(
         letters,
         keys,
@@ -127,14 +125,17 @@ def job_to_output(
     files = files if count_to is None else (*files, count_to)
     check_report_place(options.report, files)
     check_report_place(on.run_log, files, "--run-log")
-    return Job(names, items, operation, Destination(output, parts, durable=options.fsync), on)
+    destination = Destination(output, parts, durable=options.fsync, compression=options.compression)
+    return Job(names, items, operation, destination, on)
 
 
 def margin_of(options: CountOptions) -> Margin | None:
-    """The counts that --count or --count-to asks for, None without them."""
+    """The counts that --count or --count-to asks for, with the column of --source; None without any of them."""
     if options.count_to is not None:
-        return Margin("apart", file=options.count_to)
-    return None if options.count is None else Margin(options.count)
+        return Margin("apart", file=options.count_to, source=options.source)
+    if options.count is None and options.source is None:
+        return None
+    return Margin(options.count, source=options.source)
 
 
 def launch_of(options: LaunchOptions) -> LaunchRequest:

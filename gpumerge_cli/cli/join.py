@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.chosen_format import binary_by_suffix, chosen_format, requested_columns
+from gpumerge_cli.cli.chosen_format import are_binary, binary_by_suffix, chosen_format, requested_columns
 from gpumerge_cli.cli.gnu_values import parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import resources
 from gpumerge_cli.cli.join_columns import OPTION as _COLUMNS_OPTION
@@ -45,9 +45,10 @@ def job_of(options: JoinOptions) -> Job:
         raise UsageError(named, way_out=f"a join takes two, A and B{more}")
     output = "-" if options.output is None else options.output
     check_report_place(options.report, (*names, output))
-    items, rules = _of_records(options, names) if _holds_records(options, names) else _of_lines(options, names)
+    items, rules = _of_records(options, names) if are_binary(options, names) else _of_lines(options, names)
     operation = Operation(equals=Equals.JOIN, join=rules)
-    return Job(names, items, operation, Destination(output, durable=options.fsync), resources(options))
+    destination = Destination(output, durable=options.fsync, compression=options.compression)
+    return Job(names, items, operation, destination, resources(options))
 
 
 def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join]:
@@ -93,17 +94,6 @@ def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
     return rules, keys.named
 
 
-def _holds_records(options: JoinOptions, names: tuple[str, ...]) -> bool:
-    """Whether the files hold records or numbers by options or suffixes."""
-    from gpumerge_cli.formats.kinds.lookup import holds_lines
-
-    if options.format is not None:
-        return not holds_lines(options.format)
-    if any(one is not None for one in (options.dtype, options.record_size, options.key_offset, options.key_size)):
-        return True
-    return binary_by_suffix(names) != ""
-
-
 def _of_records(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, RecordJoin]:
     """The items and the rules of a join of records. Raises UsageError."""
     from gpumerge_cli.formats.items import Items
@@ -133,17 +123,13 @@ def _of_lines_alone(options: JoinOptions) -> dict[str, object]:
     """The values of options that do not apply to records."""
     return {
         "--field-separator": options.field_separator,
-        "--csv": options.csv,
+        options.format_switch: options.format_switch,
         "--header": options.header,
         "--zero-terminated": options.zero_terminated,
         _COLUMNS_OPTION: options.columns,
         "--ignore-case": options.ignore_case,
         "--dictionary-order": options.dictionary_order,
-        **{
-            f"--{kind.option}": getattr(options, kind.option.replace("-", "_"))
-            for kind in KINDS
-            if kind.option and kind.joins
-        },
+        **{f"--{kind.option}": kind.letter in options.letters for kind in KINDS if kind.option and kind.joins},
     }
 
 

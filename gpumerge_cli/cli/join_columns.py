@@ -88,9 +88,12 @@ def _by_number(word: str, fields: Fields) -> list[tuple[int, int]]:
         return [(0, number) for number in range(len(fields[0]))]
     found = _NUMBERED.fullmatch(word)
     if found is None or not _are_numbers(word):
+        from gpumerge_cli.formats.kinds.lookup import implied_format
+
+        takes_names = f"{implied_format().option} takes names; --output names the output"
         raise _is_a_file(word) or UsageError(
             f"{OPTION}: invalid column {word!r}",
-            way_out="write 0 for the key, FILE.FIELD as 1.2, or auto; --csv takes names; --output names the output",
+            way_out=f"write 0 for the key, FILE.FIELD as 1.2, or auto; {takes_names}",
         )
     return [(int(found[1]), min(parse_number(found[2]), SATURATED) - 1)]
 

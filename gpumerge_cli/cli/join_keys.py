@@ -150,15 +150,11 @@ class GivenFields:
 
 def given_fields(options: JoinOptions) -> tuple[GivenFields, GivenFields]:
     """The fields of A and those of B. Raises UsageError if options name different ones."""
-    numbered = (("-j", "key", options.key), ("-1", "key_1", options.key_1), ("-2", "key_2", options.key_2))
     names = names_of_fields(options)
     if names:
-        others = [option for option, parameter, _ in numbered if parameter in options.given]
-        if others:
-            raise UsageError(f"{others[0]} and --field both name the key", way_out=f"leave {others[0]} or --field out")
         return GivenFields(names, "--field"), GivenFields(names, "--field")
     found = []
-    for option, _, own in numbered[1:]:
+    for option, own in (("-1", options.key_1), ("-2", options.key_2)):
         if own is not None and options.key is not None and own != options.key:
             what = f"{option} {own} and -j {options.key} name different fields"
             raise UsageError(what, way_out=f"leave -j or {option} out")
@@ -205,7 +201,7 @@ def _keys(
         items = [_items(options, name, separator) for name in files]
         keys = _of_columns(options, items, files, number, given, texts)
     else:
-        keys = [_numbered(word, option) for text in given.texts for word in split_columns(text)]
+        keys = [_numbered(word, option, text) for text in given.texts for word in split_columns(text)]
     fields = [_field(key) for key in keys if _field(key) != _NOWHERE]
     if len(set(fields)) < len(fields):
         raise UsageError(f"{option} {text} names a field twice", way_out="name each once")
@@ -216,13 +212,19 @@ def _keys(
     return keys
 
 
-def _numbered(word: str, option: str) -> KeySpec:
+def _numbered(word: str, option: str, text: str) -> KeySpec:
     found = _FIELD.fullmatch(word)
     if found is None:
+        if ":" in text and word and set(word) <= set(JOIN_LETTERS):
+            raise UsageError(
+                f"{option} {text}: {word} is another kind, or none", way_out="a field has one, as 1:hex,2n"
+            )
         check_one_kind(word, option, str.isdecimal)
+        from gpumerge_cli.formats.kinds.lookup import implied_format
+
+        by_name = "--field" if option == "-j" else implied_format().option
         raise UsageError(
-            f"{option}: invalid field number {word!r}",
-            way_out=f"count from 1, as 2 or 1,2n; {'--field' if option == '-j' else '--csv'} takes names",
+            f"{option}: invalid field number {word!r}", way_out=f"count from 1, as 2 or 1,2n; {by_name} takes names"
         )
     number = parse_number(found[1])
     if number == 0:
@@ -255,8 +257,10 @@ def _of_columns(
             other = Header(lambda: column_names((files[1 - number],), items[1 - number]))
             own = _own_names(given.texts, number, header.names(), other.names())
             if own:
-                csv = "--csv " * (columns_of(options, files).certainty == "implied")
-                way_out = f"if its key has another name, write {csv}{own}; {way_out}"
+                from gpumerge_cli.formats.kinds.lookup import implied_format
+
+                added = f"{implied_format().option} " * (columns_of(options, files).certainty == "implied")
+                way_out = f"if its key has another name, write {added}{own}; {way_out}"
         raise UsageError(f"{file}: {error.what}", way_out=way_out) from None
     if any(key.in_header for key in keys) and header.find_names() is None:  # the file is empty: its fields may be any
         return [field_key(_NOWHERE, key.start, in_header=key.in_header) for key in keys]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from gpumerge_cli.cli.gnu_values import SATURATED
 from gpumerge_cli.cli.locales import in_locale
-from gpumerge_cli.cli.options.groups import LineOptions
+from gpumerge_cli.cli.options.groups import LineOptions, source_parameter
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError, input_error
 from gpumerge_cli.order.key_kinds import KIND_OF, KINDS, TYPED_WORDS, KeyKind
+from gpumerge_cli.order.number_separators import number_separators
 from gpumerge_cli.order.rules import LineKey, LineOrder
-from gpumerge_cli.suggestions import did_you_mean
-
-_LAST_YEAR = 9999
+from gpumerge_cli.suggestions import zone_way_out
 
 
 def with_parameters(order: LineOrder, options: LineOptions, files: Sequence[str]) -> LineOrder:
@@ -26,19 +26,14 @@ def with_parameters(order: LineOrder, options: LineOptions, files: Sequence[str]
     order = in_locale(order, options.locale)
     names = {key.compare for key in order.keys if key.kind.source}
     for kind in KINDS:
-        if kind.typed and kind.name not in names and _option_of(kind) in options.given:
+        if kind.typed and kind.name not in names and source_parameter(kind) in options.given:
             raise UsageError(f"--{kind.source}: no key is a {kind.word}", way_out=f"add :{kind.word} to a key")
     if not names:
         return order
-    named = {name: getattr(options, _option_of(KIND_OF[name])) for name in names}
+    named = {name: options.file_of(KIND_OF[name]) for name in names}
     data = {name: _read(KIND_OF[name], file) for name, file in named.items()}
     keys = (_filled(key, named[key.compare], data[key.compare]) if key.kind.source else key for key in order.keys)
     return replace(order, keys=tuple(keys))
-
-
-def _option_of(kind: KeyKind) -> str:
-    """The parameter of the option that names the file of a kind."""
-    return kind.source.replace("-", "_")
 
 
 def _placed(order: LineOrder, options: LineOptions) -> LineOrder:
@@ -65,10 +60,7 @@ def _separated(order: LineOrder, options: LineOptions) -> LineOrder:
     if options.thousands is None and options.decimal is None:
         return order
     option = "--decimal" if options.thousands is None else "--thousands"
-    thousands, decimal = (_byte(name, getattr(options, name)) for name in ("thousands", "decimal"))
-    if thousands == (decimal or ord(".")):
-        what = f"--thousands and the fraction have the same separator {chr(thousands)!r}"
-        raise UsageError(what, way_out="name another one by --decimal")
+    thousands, decimal = number_separators(options.thousands, options.decimal)
     if {"thousands", "decimal"} & options.given and not any(key.kind.separated for key in order.keys):
         raise UsageError(f"{option}: no key is a number", way_out="compare by n, h or g")
     keys = (
@@ -91,10 +83,11 @@ def _timed(order: LineOrder, options: LineOptions, files: Sequence[str]) -> Line
             )
         return order
     from gpumerge_cli.formats.own_time import latest_second
-    from gpumerge_cli.order.times import LATEST_BY, ONE_YEAR, UNKNOWN_YEAR, InvalidTimesError, TimeSettings
+    from gpumerge_cli.order.times import LAST_YEAR, LATEST_BY, ONE_YEAR, UNKNOWN_YEAR, InvalidTimesError, TimeSettings
 
-    if options.year is not None and options.year > _LAST_YEAR:
-        raise UsageError(f"--year {options.year}: years end with {_LAST_YEAR}", way_out="name a year as 2024")
+    if options.year is not None and options.year > LAST_YEAR:
+        shown = f" {options.year}" if options.year < SATURATED else ""
+        raise UsageError(f"--year{shown}: years end with {LAST_YEAR}", way_out="name a year as 2024")
     latest = latest_second(files) if options.year is None else None
     years = ONE_YEAR if options.year is not None else UNKNOWN_YEAR if latest is None else LATEST_BY
     try:
@@ -102,32 +95,9 @@ def _timed(order: LineOrder, options: LineOptions, files: Sequence[str]) -> Line
             options.zone or "", years, options.year or latest or 0, options.time_format or ""
         ).words()
     except InvalidTimesError as error:
-        raise UsageError(str(error), way_out=error.way_out or _known_zones(options.zone or "")) from None
+        raise UsageError(str(error), way_out=error.way_out or zone_way_out(options.zone or "")) from None
     keys = (replace(key, parameters=parameters) if key.kind.timed else key for key in order.keys)
     return replace(order, keys=tuple(keys))
-
-
-def _known_zones(zone: str) -> str:
-    """The way out where there is no such zone."""
-    from zoneinfo import available_timezones
-
-    known = available_timezones()
-    if not known:
-        return "install Python's package tzdata first"
-    place = zone.replace(" ", "_").casefold()
-    near = sorted(name for name in known if place and name.casefold().endswith(f"/{place}"))
-    return f"did you mean {near[0]}?" if near else did_you_mean(zone, known, "name one as Europe/Berlin")
-
-
-def _byte(name: str, text: str | None) -> int:
-    """The byte that an option names, 0 if it is not given. Raises UsageError if a number may hold it anyway."""
-    if text is None:
-        return 0
-    byte = os.fsencode(text)
-    if len(byte) != 1 or byte.isalnum() or byte in b"+-\n\0":
-        way_out = "name one byte that is no digit, letter or sign, as , or ."
-        raise UsageError(f"--{name}: invalid separator {text!r}", way_out=way_out)
-    return byte[0]
 
 
 def _within_field(key: LineKey, separator: int | None) -> LineKey:

@@ -26,7 +26,7 @@ def tell_of_suffix(job: Job, say: Callable[[str], None] = print_message) -> None
 
     It comes behind the job: no warning stands ahead of an error.
     """
-    if not job.items.plain or sys.stderr is None or not sys.stderr.isatty():
+    if not job.items.plain or job.output.compression is not None or sys.stderr is None or not sys.stderr.isatty():
         return
     from gpumerge_cli.formats.codecs import CODECS
     from gpumerge_cli.formats.compressed import compression_of, suffix_of

@@ -121,7 +121,7 @@ def executor_of(job: Job) -> Iterator[Executor]:
 
     check_names(job.inputs)
     if job.operation.kind != "check":
-        check_output(job.output.name, plain=job.items.plain)
+        check_output(job.output.name, job.output.compression, plain=job.items.plain)
     with shared_connection(on.cluster, on.cluster_wait) as cluster:
         yield Cluster(cluster.client, on.cluster_wait, here=cluster.workers is not None)
 

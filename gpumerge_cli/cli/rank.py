@@ -17,8 +17,6 @@ from gpumerge_cli.urls import is_url, shown
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job, RankRange
 
-_TABLES = (".csv", ".tsv")
-
 
 def run_rank(options: RankOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
@@ -59,7 +57,7 @@ def job_of(options: RankOptions) -> Job:
         names,
         items_of(options, names),
         Operation("rank", questions=questions),
-        Destination(output, durable=options.fsync),
+        Destination(output, durable=options.fsync, compression=options.compression),
         Resources(threads=options.threads, memory=options.memory, folders=options.temporary_directory),
     )
 
@@ -67,10 +65,10 @@ def job_of(options: RankOptions) -> Job:
 def _check_name(output: str, *, as_json: bool) -> None:
     """Raise UsageError for the name of an output whose suffix does not fit answers."""
     from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds.lookup import is_binary
+    from gpumerge_cli.formats.kinds.lookup import is_binary, means_table
 
     suffix = suffix_of(output)
-    if is_binary(suffix) or suffix in _TABLES:
+    if is_binary(suffix) or means_table(suffix):
         what = "a JSON object" if as_json else "tables of text"
         raise UsageError(f"-o {output}: answers are {what}, not {suffix}", way_out="name it .json, .txt or the like")
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.chosen_format import binary_by_suffix, chosen_format
+from gpumerge_cli.cli.chosen_format import are_binary, chosen_format
 from gpumerge_cli.cli.comparing import run_comparison
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import job_to_output, margin_of, record_options, resources
@@ -64,17 +64,14 @@ def _carry_out(command: SortCommand) -> int:
 def _items(command: SortCommand) -> Items:
     """The type and order of the items: lines, unless an option or the suffix of a file means binary items."""
     from gpumerge_cli.formats.items import Items
-    from gpumerge_cli.formats.kinds.lookup import holds_lines
 
     options = command.options
     records = record_options(options, command.keys.fields)
-    is_typed = options.dtype is not None or bool(records.first_option)
-    is_typed = is_typed or not (options.format is None or holds_lines(options.format))
     simple = not command.order.asks_for_text
     has_columns = command.keys.header > 0 or command.keys.columns.name is not None
-    by_suffix = options.format is None and binary_by_suffix(command.files) != ""
+    of_text = not command.keys.fields and (has_columns or not simple)
     # If options ask for lines nevertheless, or files are of both kinds, opening the files raises the error.
-    if is_typed or (by_suffix and simple and not has_columns):
+    if options.names_binary or are_binary(options, command.files, of_text=of_text):
         if not simple:
             raise UsageError(
                 "binary items have no fields, blanks or letters", way_out="leave all but -r, -s and -u out"
@@ -198,7 +195,7 @@ def _operation(command: SortCommand, items: Items) -> Operation:
     if command.mode != "merge":
         sort = SortRequest(options.algorithm or "auto", LaunchRequest(options.kernel, fan_in=options.fan_in))
         return Operation("sort", equals, margin=margin, launch=sort)
-    lenient = items.lines is not None and not options.counts
+    lenient = items.lines is not None and margin is None
     launch = LaunchRequest(options.kernel)  # the other launch options are for sorts
     return Operation(equals=equals, lenient=lenient, margin=margin, launch=launch)
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpumerge_cli.cli.conflicts import check_conflicts
-from gpumerge_cli.cli.gnu_values import parse_numbers, parse_whole
+from gpumerge_cli.cli.gnu_values import parse_batch_size, parse_numbers, parse_sort_size, parse_whole
 from gpumerge_cli.cli.options.model import Command, Option, Value, WrittenValue
 from gpumerge_cli.cli.options.typed import OPTION_TYPES
 from gpumerge_cli.errors import UsageError
@@ -34,19 +34,44 @@ def read_values(
 
     Raises UsageError for the first wrong value, those of settings last, and InputError for a file of settings.
     """
-    by_option: dict[Option, list[OptionValue]] = {}
+    taken = TakenValues()
     for one in option_values:
-        by_option.setdefault(one.option, []).append(one)
-    named: dict[str, Value] = {
-        option.parameter: read_all(option, [one.value for one in values], values[0].written)
-        for option, values in by_option.items()
-    }
-    given = frozenset([*named, *(argument.parameter for argument in row.arguments)] if files else named)
-    for argument in row.arguments:
-        named[argument.parameter] = tuple(files) if argument.many else files[0]
+        taken.take(*one)
+    given = {*taken.values, *(argument.parameter for argument in row.arguments if files)}
     for option, values in () if settings is None else settings.others(row.name, given):
-        named[option.parameter] = read_all(option, values, option.names[0])
-    return make_options(row, named, given, (one.option.parameter for one in option_values))
+        for value in values:
+            taken.take(option, value, option.names[0])
+    for argument in row.arguments:
+        taken.values[argument.parameter] = tuple(files) if argument.many else files[0]
+    return make_options(row, taken.values, given, (one.option.parameter for one in option_values))
+
+
+class TakenValues:
+    """The values of options that were taken, one after the other."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Value] = {}
+        """By the names of parameters; a tuple for an option that may be given again."""
+        self._firsts: dict[str, tuple[str, WrittenValue]] = {}
+
+    def take(self, option: Option, value: WrittenValue, written: str) -> None:
+        """Take a value of an option, see OptionValue.
+
+        Raises UsageError for an invalid one, and for one that differs from an earlier one where one alone may be given.
+        """
+        read, before = read_value(option, value, written), self.values.get(option.parameter)
+        if option.multiple:
+            assert before is None or isinstance(before, tuple)
+            read = (*(before or ()), read)
+        elif option.takes_value and before is not None:
+            if option.again == "refused" and read != before:
+                raise _given_twice(*self._firsts[option.parameter], value)
+            if option.again == "greatest":
+                assert isinstance(read, int)
+                assert isinstance(before, int)
+                read = max(read, before)
+        self._firsts.setdefault(option.parameter, (written, value))
+        self.values[option.parameter] = read
 
 
 def make_options(
@@ -75,19 +100,6 @@ def _defaults(row: Command) -> dict[str, Value]:
     return values
 
 
-def read_all(option: Option, values: Sequence[WrittenValue], written: str) -> Value:
-    """The value of an option that is given once for each of `values`, None for none. Raises UsageError as read_value.
-
-    It is a tuple if the option may be given again. Otherwise the last value counts, and if `once`, all must be equal.
-    """
-    if option.multiple:
-        return tuple(read_value(option, value, written) for value in values)
-    other = next((value for value in values if value != values[0]), None)
-    if option.once and other is not None:
-        raise given_twice(written, values[0], other)
-    return read_value(option, values[-1], written) if values else None
-
-
 def read_value(option: Option, value: WrittenValue, written: str = "") -> Value:
     """The value of an option, read. Raises UsageError, naming the option as `written`.
 
@@ -99,6 +111,8 @@ def read_value(option: Option, value: WrittenValue, written: str = "") -> Value:
     if option.choices and not option.gnu and text not in option.choices:
         way_out = did_you_mean(text, option.choices, f"use {', '.join(option.choices)}")
         raise UsageError(f"{written}: invalid value {text!r}", way_out=way_out)
+    if option.name == "batch-size":
+        return parse_batch_size(text)
     if option.kind == "number":
         return parse_whole(text, written, option.least)
     if option.kind == "numbers":
@@ -106,6 +120,8 @@ def read_value(option: Option, value: WrittenValue, written: str = "") -> Value:
     if option.kind == "size":
         from gpumerge_cli.cli.parse import parse_memory
 
+        if option.gnu:  # GNU sort takes 0
+            return parse_sort_size(text, written)
         if option.name != "memory" and "%" in text:
             raise UsageError(f"{written}: {text!r} is a share of the host's memory", way_out="write for example 2G")
         return parse_memory(text, written)
@@ -116,7 +132,7 @@ def read_value(option: Option, value: WrittenValue, written: str = "") -> Value:
     return text
 
 
-def given_twice(written: str, first: WrittenValue, other: WrittenValue) -> UsageError:
+def _given_twice(written: str, first: WrittenValue, other: WrittenValue) -> UsageError:
     """The error for two values of an option that takes one. written: the option."""
     what = f"{written} is given twice, as {first!r} and as {other!r}"
     return UsageError(what, way_out=f"leave one {written} out")

@@ -39,6 +39,8 @@ class Cluster(Workers):
         """See Executor."""
         if job.operation.kind != "check" and job.operation.by_groups:
             raise UsageError("sets, counts and joins are made by one machine", way_out="leave --cluster out")
+        if job.operation.margin is not None:
+            raise UsageError("--source: the column is made by one machine", way_out="leave --cluster out")
         if job.operation.kind == "sort" and job.resources.compress_program is not None:
             raise UsageError("--compress-program: a cluster keeps plain runs", way_out="leave one of the two out")
 
@@ -79,6 +81,8 @@ class ClusterTeam:
     def shipment(self, work: Pass) -> Shipment:
         """The shipment of a pass. Raises InputError for inputs that workers cannot read, OutputError for an output."""
         job, inputs = self.job, self.inputs
+        if self.output is not None and (sink := self.output.sinks[0]).line_end is not None:
+            raise rewritten_error(sink.name, inputs.layout.format)
         spots = () if self.output is None else remote_spots(self.output, here=self.cluster.here)
         operation = replace(job.operation, check=work.check, lenient=False)
         if job.operation.kind == "sort" and work.action == "merge":  # of runs
@@ -138,8 +142,7 @@ def remote_spots(output: Output, *, here: bool) -> tuple[SinkLocation | UploadLo
     spots = [sink.spot for sink in output.sinks]
     found = tuple(spot for spot in spots if spot is not None)
     if len(found) < len(spots):
-        refused = output.sinks[0]
-        raise unwritable_error(refused.name) if refused.line_end is None else rewritten_error(refused.name)
+        raise unwritable_error(output.sinks[0].name)
     return found if here else tuple(_unmapped(one) if isinstance(one, SinkLocation) else one for one in found)
 
 

@@ -10,7 +10,8 @@ from errno import EACCES
 from gpumerge_cli.cluster.shipment import FileState
 from gpumerge_cli.errors import ClusterError, InputError, OutputError, input_error
 from gpumerge_cli.formats.base import STDIO
-from gpumerge_cli.formats.compressed import compression_of
+from gpumerge_cli.formats.compressed import output_codec
+from gpumerge_cli.formats.format import Format
 from gpumerge_cli.urls import is_url, shown
 
 
@@ -21,13 +22,13 @@ def check_names(names: Sequence[str]) -> None:
             raise InputError("a cluster reads files, not pipes", where=name, way_out="write it to a file first")
 
 
-def check_output(name: str, *, plain: bool) -> None:
+def check_output(name: str, compression: str | None, *, plain: bool) -> None:
     """Raise OutputError for an output that workers cannot write, as far as its name tells.
 
-    plain: names say nothing about compression.
+    compression, plain: see output_codec.
     """
     special = name == STDIO or (os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name))
-    if special or (not plain and compression_of(name)):
+    if special or output_codec(name, compression, plain=plain) is not None:
         raise unwritable_error("standard output" if name == STDIO else shown(name))
 
 
@@ -37,14 +38,10 @@ def unwritable_error(name: str) -> OutputError:
     return OutputError(what, where=name, way_out="name one with -o that is not compressed, or leave --cluster out")
 
 
-def rewritten_error(name: str) -> OutputError:
+def rewritten_error(name: str, format: Format) -> OutputError:
     """The error for an output whose lines are not written as they are merged. name: in messages."""
-    return OutputError(
-        "a cluster merges no CSV with newlines in quotes, with quotes that do not enclose whole fields, or with a key "
-        "of several fields",
-        where=name,
-        way_out="leave --cluster out, or, if such a key is all, end it in its field, as -k 2,2",
-    )
+    other = f", or, {format.unchanged_by}" if format.unchanged_by else ""
+    return OutputError(f"a cluster merges no {format.changed}", where=name, way_out=f"leave --cluster out{other}")
 
 
 def file_state(name: str) -> FileState:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.kinds import KeyOrder, Order
 
 KeyShape = Literal["uniform", "few", "equal", "disjoint", "blocky", "one-sided"]
 SHAPES: tuple[KeyShape, ...] = get_args(KeyShape)
@@ -114,16 +114,19 @@ class Family:
         """The number of distinct keys of the dtype that positions can become."""
         if self.dtype.kind == "f":
             return 1 << _FLOAT_BITS[self.dtype.itemsize]
-        return int(min(1 << (8 * self.dtype.itemsize), _RANGE - 1))
+        return int(min(1 << self._bits(), _RANGE - 1))
 
     def _keys(self, positions: Positions) -> NDArray[Any]:
         if self.dtype.kind == "f":
             unit = (positions >> np.uint64(11)).astype(np.float64) * 2.0**-53
             return (unit * 2 - 1).astype(self.dtype)
-        order = Order.of(self.dtype)
-        image = (positions >> np.uint64(64 - 8 * order.width)).astype(order.unsigned)
-        image ^= order.unsigned.type(order.flip)
-        return image.view(order.dtype).astype(self.dtype)
+        order = KeyOrder.of_dtype(self.dtype)
+        image = (positions >> np.uint64(64 - self._bits())).astype(order.unsigned)
+        return np.asarray(order.bits_of_image(image)).view(order.dtype).astype(self.dtype)
+
+    def _bits(self) -> int:
+        """The bits of a key that is not a float."""
+        return 1 if self.dtype.kind == "b" else 8 * self.dtype.itemsize
 
 
 def _ascending(random: np.random.Generator, count: int, low: int, span: int) -> Iterator[Positions]:

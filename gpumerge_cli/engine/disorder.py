@@ -11,10 +11,10 @@ from gpumerge_cli.engine.hints import (
     encoding_hint,
     has_common_header,
     is_headed,
-    is_torn,
     join_hint,
     mark_hint,
     order_hint,
+    torn_hint,
 )
 from gpumerge_cli.engine.table_hints import table_hint
 from gpumerge_cli.errors import DisorderError
@@ -55,7 +55,7 @@ def disorder_error(
     first_in: the position of the first disorder in another order, None if there is none. unique: equal items are in
     disorder, too. others: the other inputs: an order is proposed only if samples of them are in it, too; None if
     they cannot be read, and no order is proposed. join: the other file of a join; another order is then proposed
-    for both. named: the command takes keys of CSV by name.
+    for both. named: the command takes columns by name.
     """
     where = source.location(offset)
     here, ahead = source.item_at(offset), source.item_before(offset)
@@ -82,8 +82,8 @@ def disorder_error(
     way_out = way_out or mark_hint(source)
     if not way_out and known and join is None and has_common_header(sources, order):
         way_out = "line 1 is a header: add --header 1"
-    if not way_out and is_torn(source, order):
-        way_out = "if it is CSV, whose quotes enclose ends of lines, add --csv; else sort it first"
+    if not way_out and (torn := torn_hint(source, order)):
+        way_out = f"{torn}; else sort it first"
     if not way_out:
         headed = is_headed(source, order) or (where.endswith(":2") and is_header([ahead, here]))
         way_out = _header_hint(join=join is not None, named=named) if headed else ""

@@ -44,6 +44,8 @@ class RunPlan:
     """Sorts pieces of the inputs, each to a run; or everything at once to the output, if its action is whole."""
     sources: Callable[[], list[Source]]
     """Gives the runs as the sources of the merge, once all are made; none if there are no runs."""
+    origins: Sequence[int] = ()
+    """See Pass."""
 
 
 class JobTeam(Protocol):

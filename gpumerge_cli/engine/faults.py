@@ -28,7 +28,7 @@ def fault_error(source: Source, offset: int, order: Order, *, joined: bool = Fal
             shown = order.quoted(value[:_SHOWN]) + "..." * (len(value) > _SHOWN)
             where = source.location(offset)
             by = f"by {order.key_option(number)}"
-            what = f"{shown} {key.kind.fault or f'is no {key.kind.noun}'}, {by}"
+            what = f"{shown} {key.kind.complaint}, {by}"
             way_out = _PLACED if key.kind.fault else f"{_PLACED}, or {_NULL}"
             if key.kind.timed:
                 from gpumerge_cli.engine.times import lacks_year

@@ -13,6 +13,7 @@ import numpy as np
 from gpumerge_cli.engine.headers import has_digit, is_header
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, wide_text
+from gpumerge_cli.formats.kinds.lookup import torn_way_out
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.native.comparison import Comparison, key_bounds, key_by
 from gpumerge_cli.order.base import Meant
@@ -53,7 +54,7 @@ def order_hint(
     by: the number of the key that distinguishes the items, None if no key did. first_in: see disorder_error.
     """
     samples = [sampled_items(source, order) for source in sources]
-    if not all(samples) or any(is_torn(source, order) for source in sources):
+    if not all(samples) or any(torn_hint(source, order) for source in sources):
         return ""
     holding = [other for other in others if all(is_in_order(stretches, other.order) for stretches in samples)]
     leaving = [other for other in holding if other.leaves_ties and not _may_have_headers(samples)]
@@ -240,7 +241,7 @@ def is_headed(source: Source, order: Order) -> bool:
 
 def has_common_header(sources: Sequence[Source], order: Order) -> bool:
     """Whether several sources begin with one line that is like a header, and samples of the others are in order."""
-    if any(is_torn(source, order) or has_requested_header(source) for source in sources):
+    if any(torn_hint(source, order) or has_requested_header(source) for source in sources):
         return False
     samples = [sampled_items(source, order) for source in sources if source.size]
     if not all(samples) or _common_first(samples) is None or not all(is_header(sample[0]) for sample in samples):
@@ -248,10 +249,11 @@ def has_common_header(sources: Sequence[Source], order: Order) -> bool:
     return all(is_in_order([sample[0][1:], *sample[1:]], order) for sample in samples)
 
 
-def is_torn(source: Source, order: Order) -> bool:
-    """Whether quotes enclose the ends of sampled lines, as in CSV whose records are taken for lines."""
-    lines = order.item_word == "line" and order.end == b"\n"
-    return lines and any(line.count(b'"') % 2 for stretch in sampled_items(source, order) for line in stretch)
+def torn_hint(source: Source, order: Order) -> str:
+    """The way out where sampled lines are pieces of items of a format; "" for others."""
+    if not order.plain_lines or order.end != b"\n":
+        return ""
+    return torn_way_out([line for stretch in sampled_items(source, order) for line in stretch])
 
 
 def encoding_hint(source: Source, order: Order) -> str:

@@ -217,7 +217,7 @@ def open_inputs(
                 order = Order.lines(with_years_of(inputs.sources, [inputs.order] * count, inputs.order.text))
                 inputs = replace(inputs, order=order, first_times=read_first_times(inputs.sources, [order] * count))
             if not silent:
-                warn_about_lines(inputs.sources, inputs.order, items)
+                warn_about_lines(inputs.sources, inputs.order, items, first.format)
         yield inputs
 
 
@@ -263,8 +263,10 @@ def _open_all(
         start = time.perf_counter()
         folder = folders[number % len(folders)] if folders else None
         source = open_source(name, layout, openings.of(number), folder=folder)
-        if is_packed(name, layout) or name == STDIO or layout.format.holds == "rows":
-            stage = "spool" if name == STDIO else "decompress" if is_packed(name, layout) else "convert"
+        # Where no descriptor has the content of a compressed file, it is decompressed as it is read.
+        is_copy = is_packed(name, layout) and source.extent is not None
+        if is_copy or name == STDIO or layout.format.holds == "rows":
+            stage = "spool" if name == STDIO else "decompress" if is_copy else "convert"
             stopwatch.add(Span(stage, time.perf_counter() - start, source.size))
         return source
 

@@ -13,12 +13,27 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.kinds import FieldsOrder, KeyOrder, Order, RecordOrder
 from gpumerge_cli.order.rows import RowOrder
 
+_BOOLS = {"false": False, "true": True, "0": False, "1": True}
+_NO_UNIT = "generic time units"
+_UNITS = {
+    "years": "Y", "months": "M", "weeks": "W", "days": "D", "hours": "h", "minutes": "m", "seconds": "s",
+    "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns", "picoseconds": "ps", "femtoseconds": "fs",
+    "attoseconds": "as",
+}  # fmt: skip
+"""The units of time spans by the words that NumPy writes."""
+_VALUES = {
+    "b": "True or False",
+    "M": "a date or a time in its unit, as 2024-03-01 or 2024-03-01T12:30:00, or NaT",
+    "m": "a whole number of its units, as 90, one with a unit, as '90 seconds', or NaT",
+}
+"""Examples by NumPy's letter of a dtype."""
+
 
 def parse_item(text: str, inputs: Inputs) -> bytes:
     """An item of the inputs that compares as `text` says, in the form that Source.item_at gives.
 
-    text: a number; the keys of a record or row as `parse_fields` takes them; all of a line, with escapes. Raises
-    UsageError for a text that no item of the inputs can be.
+    text: a number, a bool, a date or a time span; the keys of a record or row as `parse_fields` takes them; all of a
+    line, with escapes. Raises UsageError for a text that no item of the inputs can be.
     """
     order = inputs.order
     if isinstance(order, KeyOrder):
@@ -84,7 +99,8 @@ def parse_bytes(text: str, part: str) -> bytes:
     try:
         return bytes_of(part)
     except ValueError as error:
-        raise invalid_item(text, str(error), "write \\\\ for a backslash") from None
+        way_out = "write \\x00 for byte 0" if str(error).startswith("\\0 ") else "write \\\\ for a backslash"
+        raise invalid_item(text, str(error), way_out) from None
 
 
 def item_heading(order: Order) -> str:
@@ -95,11 +111,6 @@ def item_heading(order: Order) -> str:
         names = [part.name for part in ([order] if isinstance(order, RecordOrder) else order.parts)]
         return format_fields(names) if all(names) else "key"
     return order.item_word or "item"
-
-
-def is_number(order: Order) -> bool:
-    """Whether the texts of its items are numbers."""
-    return isinstance(order, KeyOrder) or (isinstance(order, RecordOrder) and order.key is not None)
 
 
 def _format_key(item: bytes, part: RecordOrder) -> str:
@@ -114,6 +125,9 @@ def _format_key(item: bytes, part: RecordOrder) -> str:
 
 
 def _number(text: str, order: KeyOrder) -> bytes:
+    """The key that a text states, native. Raises UsageError."""
+    if not order.is_number:
+        return _value(text, order)
     dtype = order.dtype
     try:
         number = float(text) if dtype.kind == "f" else int(text)
@@ -124,6 +138,40 @@ def _number(text: str, order: KeyOrder) -> bytes:
     if dtype.kind == "f" and np.isinf(item[0]) and "inf" not in text.lower():
         raise invalid_item(text, f"it is too large for {dtype}", "write inf, or a lesser number")
     return item.tobytes()
+
+
+def _value(text: str, order: KeyOrder) -> bytes:
+    """A bool, a date or a time span, in any unit in which the dtype has it. Raises UsageError."""
+    dtype = order.dtype
+    try:
+        if dtype.kind == "b":
+            item = np.array([_BOOLS[text.strip().lower()]], dtype)
+        else:
+            given = _date(text) if dtype.kind == "M" else _span(text, order)
+            item = np.array([given]).astype(dtype)
+            if item.astype(given.dtype)[0] != given and not np.isnat(given):
+                raise invalid_item(text, f"{dtype} does not have this value", f"write {_VALUES[dtype.kind]}")
+    except (ValueError, KeyError, OverflowError, TypeError):
+        raise invalid_item(text, f"it is not of type {dtype}", f"write {_VALUES[dtype.kind]}") from None
+    return item.tobytes()
+
+
+def _date(text: str) -> np.datetime64:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of time zones, which NumPy takes into account
+        return np.datetime64(text.strip())
+
+
+def _span(text: str, order: KeyOrder) -> np.timedelta64:
+    """A time span as NumPy writes it, "5 seconds"; a number alone is one of the order's units."""
+    number, _, unit = text.strip().partition(" ")
+    if number.lower() == "nat":
+        return np.timedelta64("NaT")
+    if not unit or unit == _NO_UNIT:
+        return np.array([int(number)], np.int64).view(order.dtype)[0]  # type: ignore[no-any-return]
+    return np.timedelta64(int(number), _UNITS.get(unit, unit))  # type: ignore[call-overload, no-any-return]
 
 
 def _example(order: KeyOrder) -> str:

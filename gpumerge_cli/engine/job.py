@@ -87,7 +87,12 @@ class Operation:
     @property
     def by_groups(self) -> bool:
         """Whether all items that compare equal must lie in one chunk."""
-        return self.equals.groups or self.margin is not None
+        return self.equals.groups or (self.margin is not None and self.margin.groups)
+
+    @property
+    def keeps_sizes(self) -> bool:
+        """Whether all items are written as they are, so that the place of each in the output is known ahead."""
+        return self.equals.keeps_all and self.margin is None
 
     @property
     def title(self) -> str:
@@ -105,6 +110,8 @@ class Destination:
     """The number of files that the output becomes, each a range of it; None for one file."""
     durable: bool = False
     """Force the output to storage before it is shown."""
+    compression: str | None = None
+    """The value of --compression; None goes by the suffix of the name, and by the inputs if that leaves a choice."""
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import Inputs, layouts_of
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import InputError, UsageError
-from gpumerge_cli.formats.foreign import JSON, begins_json
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.record_options import order_of
 from gpumerge_cli.native.joins import Joins, JoinWorker
-from gpumerge_cli.order.joins import Join, raw_fields, suffix_apart
+from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.record_joins import JoinRules, RecordJoin, as_records, joined_type, parts_of, turned_alike
-from gpumerge_cli.order.rules import NEWLINE
 from gpumerge_cli.urls import shown
 
 
@@ -74,33 +70,21 @@ def _of_records(job: Job, join: RecordJoin, inputs: Inputs) -> tuple[Job, Inputs
 def _of_lines(job: Job, join: Join, inputs: Inputs) -> tuple[Job, Inputs]:
     text = inputs.order.text
     assert text is not None
-    if text.of_records is not None and not text.quoted:
-        for source in inputs.sources:
-            if isinstance(source, LineSource) and begins_json(_first(source) or b""):
-                way_out = JSON.way_out_for(source.name)
-                raise InputError("quotes in it do not enclose whole fields", where=source.name, way_out=way_out)
-        raise InputError(
-            f"quotes in it, or in {inputs.sources[1].name}, do not enclose whole fields",
-            where=inputs.sources[0].name,
-            way_out="write both files with whole fields in quotes, and quotes in them twice",
-        )
-    if text.terminator != NEWLINE and text.terminator in join.filler:
-        what = f"-e: no file holds the byte {text.terminator}, so it ends records with newlines in quotes"
-        raise UsageError(what, way_out="fill with another text")
-    join = replace(join, key=replace(join.key, terminator=text.terminator))
-    if text.quoted:
-        join = replace(join, quoted=True, separator=text.separator, between=text.separator or 0)
+    format = inputs.layout.format
+    sources = [source for source in inputs.sources if isinstance(source, LineSource)]
+    format.check_join(sources, text, join.filler)
+    join = join.within(text)
     if join.key.is_timed:
         from gpumerge_cli.engine.times import read_first_times, with_years_of
 
         join = replace(join, key=with_years_of(inputs.sources, join.orders, join.key))
         inputs = replace(inputs, first_times=read_first_times(inputs.sources, join.orders))
-    firsts = [_first(source) for source in inputs.sources if isinstance(source, LineSource)]
+    firsts = [source.first_line for source in sources]
     if join.auto:
         counts = _counts_of_fields(join, inputs, firsts)
         join = replace(join, columns=join.all_columns(counts), most=counts if join.refuses_more else (0, 0))
-    if join.quoted and not join.filler and join.columns is not None and len(join.columns) == 1:
-        join = replace(join, filler=b'""')  # an empty line would be no record of CSV
+    if not join.filler and join.columns is not None and len(join.columns) == 1:
+        join = replace(join, filler=format.empty_item)
     head = _mark(inputs) + (_joined_header(join, inputs, firsts) if job.items.header_lines else b"")
     order = Order.lines(join.rules[0])
     return _joined(job, join), replace(inputs, order=order, new_head=head)
@@ -116,14 +100,6 @@ def _mark(inputs: Inputs) -> bytes:
     return BOM if isinstance(first, LineSource) and (first.mark or first.header.startswith(BOM)) else b""
 
 
-def _first(source: LineSource) -> bytes | None:
-    """The first line of a file, its header or an item, without the mark and the terminator; None if there is none."""
-    header = source.header.removeprefix(BOM)
-    if header:
-        return header[:-1]
-    return source.item_at(0) if source.size else None
-
-
 def _counts_of_fields(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> tuple[int, int]:
     """The fields of the first lines of A and B, those of B only if they are written."""
     worker = JoinWorker(Joins(inputs.sources, join))
@@ -132,21 +108,6 @@ def _counts_of_fields(join: Join, inputs: Inputs, firsts: list[bytes | None]) ->
     finally:
         worker.close()
     return first, 0 if join.header_of_a else second
-
-
-def _with_distinct_names(header: bytes, columns: Sequence[tuple[int, int]], separator: int) -> bytes:
-    """A header of CSV with suffixes at names of B that other columns have, too. columns: see order.joins.Join."""
-    text = header.rstrip(b"\r\n\0")
-    fields = raw_fields(text, separator)
-    names = [field[1:-1].replace(b'""', b'"') if field.startswith(b'"') else field for field in fields]
-    texts = [name.decode("latin-1") for name in names]
-    for at, (number, _) in enumerate(columns):
-        if number == 2 and texts[at]:
-            suffix = suffix_apart(texts[at], texts[:at] + texts[at + 1 :])
-            texts[at] += suffix
-            quote = b'"' if fields[at].startswith(b'"') else b""
-            fields[at] = fields[at].removesuffix(quote) + suffix.encode() + quote
-    return bytes([separator]).join(fields) + header[len(text) :]
 
 
 def _joined_header(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> bytes:
@@ -158,6 +119,6 @@ def _joined_header(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> by
         joined = worker.pair(a, None if join.header_of_a else b)
     finally:
         worker.close()
-    if join.quoted and join.columns is not None:
-        joined = _with_distinct_names(joined, join.columns, join.separator or 0)
+    if join.columns is not None:
+        joined = inputs.layout.format.joined_header(joined, join.columns, join.between)
     return joined if inputs.written.shown is None else inputs.written.shown(joined)

@@ -68,7 +68,7 @@ class LineKeys:
                 )  # fmt: skip
             if key.kind.typed and is_invalid(_order_of_keys(key, rules.locale), 0, value):
                 named = f"the key {self._order.quoted(value)} by {self._order.key_option(number)}"
-                raise UsageError(f"--of '{printable(text)}': {named} is no {key.kind.noun}", way_out="write one")
+                raise UsageError(f"--of '{printable(text)}': {named} {key.kind.complaint}", way_out="write one")
             if self._begins_with_blank(key) and value and value[:1] not in BLANKS:
                 value = b" " + value
             found.append(value)
@@ -97,9 +97,7 @@ class LineKeys:
 
     def _key(self, number: int, key: LineKey, line: bytes) -> bytes:
         begin, end = key_bounds(self._order, number, line)
-        value = line[begin:end]
-        if self._rules.quoted:
-            value = value.replace(b'""', b'"')
+        value = self._rules.value_of(line[begin:end])
         return value.lstrip(BLANKS) if key.kind.skips_blanks and not self._is_line else value
 
     def _begins_with_blank(self, key: LineKey) -> bool:
@@ -108,7 +106,7 @@ class LineKeys:
         return at_start and self._rules.separator is None and not key.skip_start and not key.kind.skips_blanks
 
     def _spans(self, key: LineKey) -> bool:
-        """Whether a key may hold several fields of CSV, with marks between them."""
+        """Whether a key may hold several fields of an item, with marks between them."""
         several = key.end_field is None or key.end_field > key.start_field or key.end_char > 0
         return self._rules.has_fields and several
 

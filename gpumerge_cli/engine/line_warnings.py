@@ -12,17 +12,19 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.headers import is_header
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
+from gpumerge_cli.formats.format import Format
 from gpumerge_cli.formats.items import Items
+from gpumerge_cli.formats.kinds.lookup import torn_way_out
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.rules import MARK, LineKey, LineOrder
+from gpumerge_cli.order.rules import LineKey, LineOrder
 
 _LONG_SAMPLE = 1 << 16
 _SHOWN = 40
 _EXPONENT = rb"\s*-?[0-9]*\.?[0-9]+[eE][+-][0-9]+"
 
 
-def warn_about_lines(sources: Sequence[Source], order: Order, items: Items) -> None:
+def warn_about_lines(sources: Sequence[Source], order: Order, items: Items, format: Format) -> None:
     """Warn on standard error of lines that may not mean what they seem to: one line for each kind of trouble.
 
     Commands that are as silent as GNU sort warn only on a terminal.
@@ -38,7 +40,8 @@ def warn_about_lines(sources: Sequence[Source], order: Order, items: Items) -> N
             warning = doubt_of(start, its, items.header_lines, plain=not source.marked)
             start = start.removeprefix(source.mark)
             warning = warning or key_warning(source, start, its) or exponent_warning(source, start, its)
-            warning = warning or open_key_warning(source, start, its)
+            if not warning and its.text is not None:
+                warning = format.key_warning(next(_samples(source, start, its.end), b""), its.text)
             if warning:
                 found.setdefault(warning, []).append(source.name)
     warning = header_warning(sources, orders, joined=others is not None)
@@ -99,35 +102,12 @@ def exponent_warning(source: LineSource, start: bytes, order: Order) -> str:
     return ""
 
 
-def open_key_warning(source: LineSource, start: bytes, order: Order) -> str:
-    """A warning if a key of CSV has letters and no end, as -k 2r, and so is of several fields; "" for others.
-
-    start: the beginning of the file.
-    """
-    records = order.text.of_records if order.text is not None and not order.text.quoted else None
-    for key in () if records is None else records.keys:
-        bare = LineKey(start_field=key.start_field, start_char=key.start_char)
-        by_letters = key.whole and replace(key, reverse=False) != bare  # as -f alone makes
-        if key.end_field is not None or key.kind.begins is not None or key == bare or by_letters:
-            continue
-        line = next(_samples(source, start, order.end), b"")
-        number = key.start_field + 1
-        if line.count(MARK) > number:  # ahead of each field
-            alone = replace(key, end_field=key.start_field)
-            ways = [alone.option_text]
-            if not key.start_char:
-                ways.append(replace(alone, name=str(number)).option_text)
-            text = key.option_text if not key.whole else f"-k 1{'r' * key.reverse}"
-            return f"{text} is all fields from {number} on; for field {number} alone, write {' or '.join(ways)}"
-    return ""
-
-
 def header_warning(sources: Sequence[Source], orders: Sequence[Order], *, joined: bool = False) -> str:
     """A warning if all files begin with a line that is like a header, and no option says so.
 
     The key of such a line holds no number where the keys of the lines behind it do; without a key that is a number, it
     is one line of several files, and like a header of them all: see is_header. orders: one for each source. joined: the
-    header of each file is its own. "" too if quotes enclose ends of lines: without --csv, --header would not help then.
+    header of each file is its own. "" too if lines are pieces of items of another format: --header would not help then.
     """
     if not sources or any(not isinstance(source, LineSource) or source.requested_header for source in sources):
         return ""
@@ -143,7 +123,7 @@ def header_warning(sources: Sequence[Source], orders: Sequence[Order], *, joined
             continue
         head, *lines = _first_lines(source, its.end) if numeric is None else _first_and_samples(source, its.end)
         head = head.rstrip(b"\r")
-        if not head.strip() or (its.item_word == "line" and any(line.count(b'"') % 2 for line in lines)):
+        if not head.strip() or (its.plain_lines and torn_way_out(lines)):
             return ""
         if numeric is None:
             if head != (heads or [head])[0] or not is_header([head, *lines]):

@@ -22,7 +22,6 @@ from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
-from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk, chunks_between, item_blocks
 
 if TYPE_CHECKING:
@@ -44,7 +43,8 @@ def plan_local_runs(
     if whole is not None:
         return _whole(job, inputs, output, whole)
     chosen, spilled = _budget_by_pieces(job, inputs, backend, memory)
-    pieces = sort_pieces(inputs.sources, chosen.chunk_bytes)
+    named = job.operation.margin is not None and job.operation.margin.source is not None
+    pieces = sort_pieces(inputs.sources, chosen.chunk_bytes, apart=named)
     if _need_no_merge(job, inputs, backend, pieces, chosen.chunk_bytes):
         return _whole(job, inputs, output, ChunkBudget(chosen.workers, min(chosen.chunk_bytes, PART_BYTES)))
     writer = RunWriter(MemoryFile.of)
@@ -63,13 +63,14 @@ def plan_local_runs(
 
     number = max(1, min(chosen.workers, len(pieces)))
     work = Pass.of(job, "sort", inputs, writer)
-    return RunPlan(replace(work, pieces=pieces, budget=ChunkBudget(number, chosen.chunk_bytes)), sources)
+    work = replace(work, pieces=pieces, budget=ChunkBudget(number, chosen.chunk_bytes))
+    return RunPlan(work, sources, [_only_source(piece) for piece in pieces] if named else ())
 
 
 def _whole(job: Job, inputs: Inputs, output: Output, chosen: ChunkBudget) -> RunPlan:
     everything = Chunk(tuple((0, source.size) for source in inputs.sources), 0)
     # Once all is sorted, the offsets of its pieces are known, whatever was left out.
-    work = Pass.of(job, "whole", inputs, output.writer(Equals.ALL))
+    work = Pass.of(job, "whole", inputs, output.writer(planned=True))
     return RunPlan(replace(work, pieces=[everything], budget=chosen), list)
 
 
@@ -130,14 +131,19 @@ def run_source(held: RunFile, dtype: Dtype | None, end: bytes) -> Source:
     return FixedSource(held, dtype, 0, held.size)  # type: ignore[arg-type]
 
 
-def sort_pieces(sources: Sequence[Source], size: int) -> list[Chunk]:
-    """The inputs cut into pieces of about `size` bytes, in order."""
+def _only_source(piece: Chunk) -> int:
+    """The number of the only source in a piece."""
+    return next(number for number, (start, stop) in enumerate(piece.ranges) if start < stop)
+
+
+def sort_pieces(sources: Sequence[Source], size: int, *, apart: bool = False) -> list[Chunk]:
+    """The inputs cut into pieces of about `size` bytes, in order. apart: no piece has items of two inputs."""
     sizes = [source.size for source in sources]
     ends: list[tuple[int, int]] = []  # of pieces: the number of a source, and a position in it
     held = 0
     for number, source in enumerate(sources):
         for start, stop in item_blocks(source, size):
-            if ends and held + stop - start <= size:
+            if ends and held + stop - start <= size and not (apart and ends[-1][0] != number):
                 ends[-1], held = (number, stop), held + stop - start
             else:
                 ends.append((number, stop))

@@ -12,14 +12,16 @@ from gpumerge_cli.order.equals import SETS, Margin
 
 def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
     """The margin, and the inputs as they are written with it. Raises UsageError for items that take no text."""
-    if margin.count == "apart":
+    if margin.source is not None:
+        margin, inputs = _named(margin, margin.source, inputs)
+    if margin.count == "apart" or not margin.groups:
         return margin, inputs
     column = None
     if margin.count is not None:
         column = inputs.layout.format.counted(margin, inputs.head, inputs.order, inputs.written)
     if column is not None:
         return column.margin, replace(inputs, new_head=column.head, written=column.written)
-    if inputs.order.item_word != "line":
+    if not inputs.order.plain_lines:
         counts = "write the counts to a file of their own with --count-to"
         beside = "the columns hold" if margin.count is None else "--count writes beside"
         raise UsageError(
@@ -28,6 +30,16 @@ def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
             way_out=f"use {', '.join(SETS[:-1])} or {SETS[-1]}" if margin.count is None else counts,
         )
     return margin, inputs
+
+
+def _named(margin: Margin, title: str, inputs: Inputs) -> tuple[Margin, Inputs]:
+    """The same with a column of the names of inputs."""
+    layout, names = inputs.layout, [source.name for source in inputs.sources]
+    found = layout.format.named(title, names, inputs.head, inputs.order)
+    if found is None:
+        what = f"--source writes beside text, and this file is {layout.format.word}"
+        raise UsageError(what, where=names[0], way_out="leave it out, or convert the files to text")
+    return replace(margin, names=found.names), replace(inputs, new_head=found.head)
 
 
 def counts_file(margin: Margin, job: Job) -> tuple[str, ...]:
@@ -49,7 +61,10 @@ def by_cpu(job: Job) -> str:
         return made_by_cpu("joins")
     if job.items.lines is not None and not job.items.lines.gpu:
         return made_by_cpu("orders by a locale" if job.items.lines.by_locale else "orders by such keys")
-    return made_by_cpu("columns") if job.operation.margin is not None and job.operation.margin.count is None else ""
+    margin = job.operation.margin
+    if margin is not None and margin.source is not None:
+        return made_by_cpu("columns of sources")
+    return made_by_cpu("columns") if margin is not None and margin.count is None else ""
 
 
 def made_by_cpu(what: str) -> str:

@@ -15,9 +15,11 @@ from gpumerge_cli.engine.writers import CountingWriter, SinkWriter
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.extents import SinkLocation
 from gpumerge_cli.formats.base import Sink
+from gpumerge_cli.formats.compressed import output_codec
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import format_named
+from gpumerge_cli.formats.naming import codec_of_inputs
 from gpumerge_cli.formats.part_names import check_part_names, part_names
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals
@@ -33,11 +35,15 @@ COUNTS = Layout(format_named("raw"), Items("raw"), dtype=ItemType("u", 8))
 _COUNT_BYTES = 8
 
 
-def output_names(output: str, parts: int | None) -> tuple[str, ...]:
-    """The names of an output's files. Raises UsageError or OutputError for parts that cannot be files."""
-    names = part_names(output, parts)
-    if parts is not None:
+def output_names(job: Job) -> tuple[str, ...]:
+    """The names of the files of a job's output.
+
+    Raises UsageError or OutputError for parts that cannot be files, and for names that contradict the compression.
+    """
+    names = part_names(job.output.name, job.output.parts)
+    if job.output.parts is not None:
         check_part_names(names)
+    output_codec(names[0], job.output.compression, plain=job.items.plain)
     return names
 
 
@@ -60,6 +66,9 @@ class Output:
         known, margin = job.operation.equals.keeps_all, job.operation.margin
         most, items = max(sizes) if known else inputs.nbytes, int(inputs.nbytes / inputs.mean_bytes)
         most = most if margin is None else margin.most(most, items)
+        compression = job.output.compression
+        if compression is None and not job.items.plain:
+            compression = codec_of_inputs(names[0], inputs.names)
         try:
             if len(names) > 1:
                 remove_leftovers(name for name in names if not is_url(name))
@@ -74,6 +83,7 @@ class Output:
                     line_end=inputs.order.end,
                     head=inputs.head,
                     most=most,
+                    compression=compression,
                 )
                 self.sinks.append(sink)
                 self._all.append(sink)
@@ -86,11 +96,11 @@ class Output:
         self.seekable = self.sinks[0].seekable
         """Whether writes may come in any order."""
 
-    def writer(self, equals: Equals, start: int = 0) -> SinkWriter:
-        """A writer of items to the sinks, and of counts to theirs. equals, start: see SinkWriter."""
+    def writer(self, *, planned: bool, start: int = 0) -> SinkWriter:
+        """A writer of items to the sinks, and of counts to theirs. planned, start: see SinkWriter."""
         if self._counts is None:
-            return SinkWriter(self.sinks, equals, start)
-        return CountingWriter(self.sinks, self._counts, equals)
+            return SinkWriter(self.sinks, planned=planned, start=start)
+        return CountingWriter(self.sinks, self._counts)
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -106,7 +116,7 @@ class Output:
     def reserve_space(self, *, by_devices: bool) -> None:
         """Reserve the space of each part, as far as it is known. by_devices: only devices produce the output."""
         operation = self._operation
-        if operation.equals.keeps_all:
+        if operation.keeps_sizes:
             self.reserve(self.sizes)
             if by_devices:
                 self._populate()

@@ -38,6 +38,8 @@ class Pass:
     """Bytes of an item on average."""
     writer: ResultWriter
     """Takes the results."""
+    origins: Sequence[int] = ()
+    """The number of the input that each run comes from, if each comes from one; none if sources are no runs."""
     parts: Sequence[Chunk] = ()
     """Parts of the sources, one for each part of the output; none if that is one file with all items."""
     pieces: Sequence[Chunk] | None = None
@@ -63,8 +65,9 @@ class Pass:
 
     @property
     def margin(self) -> Margin | None:
-        """See Operation."""
-        return None if self.action == "sort" else self.job.operation.margin
+        """See Operation. Its names are those of the sources."""
+        margin = None if self.action == "sort" else self.job.operation.margin
+        return margin.of_runs(self.origins) if margin is not None and self.origins else margin
 
     @property
     def join(self) -> JoinRules | None:

@@ -11,7 +11,7 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.escapes import printable
 from gpumerge_cli.engine.file_places import FilePlaces
 from gpumerge_cli.engine.inputs import Inputs, open_inputs
-from gpumerge_cli.engine.item_text import format_item, is_number, item_heading, parse_item
+from gpumerge_cli.engine.item_text import format_item, item_heading, parse_item
 from gpumerge_cli.engine.job import Job, Questions
 from gpumerge_cli.engine.line_keys import KeyTexts, line_keys
 from gpumerge_cli.engine.memory import check_memory
@@ -163,7 +163,7 @@ def answer(job: Job, settle: Callable[[], None] = lambda: None) -> Answers:
         answers = Answers(
             tuple(source.name for source in inputs.sources),
             inputs.order.describe(),
-            not is_number(inputs.order),
+            not inputs.order.is_number,
             search.ranks.all().rank if item_bytes or questions.quantiles else None,
             tuple(found),
             tuple(items),
@@ -215,7 +215,8 @@ class _Search:
     def ranks_of(self, text: str, wanted: bytes | KeyTexts) -> ItemAnswer:
         """The ranks of an item, or of the items with these keys."""
         ahead, behind = self._bounds(wanted)
-        if ahead == behind and self.keys is None and self._inputs.order.item_word == "record":
+        rules = self._inputs.order.text
+        if ahead == behind and self.keys is None and rules is not None and rules.spelling.has_returns:
             # The carriage return at a record's end is hardly ever written.
             with_return = self._bounds(self.parsed(f"{text}\\r"))
             if with_return[0] != with_return[1]:

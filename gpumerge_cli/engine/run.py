@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gpumerge_cli.compiling import timed
 from gpumerge_cli.dataclass import dataclass, replace
@@ -29,6 +29,7 @@ from gpumerge_cli.errors import DeviceMemoryError, InputError, UsageError
 from gpumerge_cli.formats.input import changed_error
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.output import refuse_inputs
+from gpumerge_cli.formats.registry import layout_of
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, FileChunk, Plan, even_edges
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.disorder import JoinContext
     from gpumerge_cli.engine.rank import Answers
 
-    JobResult = MergeReport | CheckReport | Answers
+    JobResult: TypeAlias = MergeReport | CheckReport | Answers
     """CheckReport for a check, Answers for questions about ranks, MergeReport for all other jobs."""
 
 
@@ -77,6 +78,9 @@ def run(
 
 def _check_values(job: Job, executor: Executor) -> None:
     """Raise UsageError for a job that only Python can make, and that would be done in another way than it says."""
+    if not isinstance(job, Job):
+        what = f"{type(job).__name__} is not a Job"
+        raise UsageError(what, way_out="make one, gpumerge_cli.Job(('a.npy', 'b.npy'), output=...)")
     if job.operation.kind not in OPERATION_KINDS:
         what = f"{job.operation.kind!r} is not a kind of operation"
         raise UsageError(what, way_out=f"use one of {', '.join(OPERATION_KINDS)}")
@@ -102,7 +106,7 @@ def _run_to_output(
     sorts, margin = job.operation.kind == "sort", job.operation.margin
     if sorts and job.resources.memory is not None:
         keep_no_freed_memory()
-    names = output_names(job.output.name, job.output.parts)
+    names = output_names(job)
     with (
         timed(clock.stopwatch.add),
         open_inputs(
@@ -153,6 +157,8 @@ def _prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
         job, inputs = prepared(job, inputs)
     if operation.margin is not None:
         margin, inputs = prepared_margin(operation.margin, inputs)
+        if operation.turned:
+            margin = margin.of_runs(range(len(inputs.sources))[::-1])
         operation = replace(operation, margin=margin)
         job = replace(job, operation=operation)
     check_memory(job, inputs)
@@ -198,7 +204,8 @@ class _Running:
 
     def merge(self, parts: Sequence[Chunk]) -> Outcome:
         """Merge the inputs to the output. parts: of them, one for each part of the output."""
-        writer, inputs, operation = self.output.writer(self.job.operation.equals), self.inputs, self.job.operation
+        inputs, operation = self.inputs, self.job.operation
+        writer = self.output.writer(planned=operation.keeps_sizes)
         work = replace(Pass.of(self.job, "merge", inputs, writer), parts=parts, advance=self.advance)
         outcome = self._outcome(work)
         if outcome.rest is not None:
@@ -214,7 +221,7 @@ class _Running:
         """Merge what a lenient pass has left, whatever its order."""
         from gpumerge_cli.engine.heads import combined_outcome
 
-        writer = self.output.writer(self.job.operation.equals, rest.offset)
+        writer = self.output.writer(planned=self.job.operation.keeps_sizes, start=rest.offset)
         work = replace(merged, action="heads", writer=writer, pieces=[rest])
         return combined_outcome(outcome, self._outcome(work))
 
@@ -236,13 +243,14 @@ class _Running:
             return made
         self._say("merging")
         work = replace(
-            Pass.of(job, "merge", inputs, self.output.writer(job.operation.equals)),
+            Pass.of(job, "merge", inputs, self.output.writer(planned=job.operation.keeps_sizes)),
             sources=sources,
+            origins=runs.origins,
             advance=self._half(inputs.nbytes),
         )
         if len(self.output.sinks) > 1:
             work = replace(work, parts=work.planner.parts(len(self.output.sinks)))
-            if job.operation.equals.keeps_all:
+            if job.operation.keeps_sizes:
                 self.output.reserve([part.nbytes for part in work.parts])
         return sort_outcome(made, self._outcome(work))
 
@@ -280,16 +288,22 @@ def _joining(work: Pass, number: int, join: Join) -> JoinContext:
     """The other source of a join, for messages on the source `number`."""
     from gpumerge_cli.engine.disorder import JoinContext
 
-    items = work.job.items
-    header = items.header_lines > 0
-    headers = [source.header.removeprefix(BOM) for source in work.sources if isinstance(source, LineSource)]
-    headers = [line.rstrip(b"\r\n") for line in headers] if header and join.quoted else []
+    header = work.job.items.header_lines > 0
+    names = _names_of_fields(work, join) if header else []
 
     def proposal(order: Order) -> str:
-        return join.proposal(order.text.keys if order.text is not None else (), headers)
+        return join.proposal(order.text.keys if order.text is not None else (), names)
 
     command = f"gpumerge sort{' --header 1' * header} {join.sorting(number)}"
     return JoinContext(command, (work.sources[1 - number], work.order_of(1 - number)), proposal)
+
+
+def _names_of_fields(work: Pass, join: Join) -> list[Sequence[bytes]]:
+    """The names that the headers of A and B give to fields; [] if they give none."""
+    format = layout_of(work.job.inputs[0], work.job.items).format
+    headers = [source.header.removeprefix(BOM) for source in work.sources if isinstance(source, LineSource)]
+    names = [format.header_names(header.rstrip(b"\r\n"), join.between) for header in headers]
+    return names if all(names) else []
 
 
 def plan_files(job: Job) -> Plan[FileChunk]:

@@ -19,13 +19,14 @@ class ChunkSupply:
 
     spans: cuts the chunks, of the size that the first thread asks for. A thread that asks for larger ones gets
     neighbours of one part, joined. The thread that takes one while no more than `low` are left cuts the next ones
-    first; the others need not wait for it.
+    first; the others need not wait for it. joins: whether chunks may be joined.
     """
 
-    def __init__(self, cutter: ChunkCutter, low: int, stopwatch: Stopwatch) -> None:
+    def __init__(self, cutter: ChunkCutter, low: int, stopwatch: Stopwatch, *, joins: bool = True) -> None:
         self._cutter = cutter
         self._chunks: Iterator[Sequence[list[Chunk]]] | None = None
         self._low = low
+        self._joins = joins
         self._stopwatch = stopwatch
         self._parts: list[deque[Chunk]] = []
         self._ready = 0  # chunks
@@ -60,7 +61,7 @@ class ChunkSupply:
         before = len(ready)
         first = last = ready.popleft()
         held = first.nbytes
-        while ready and held + ready[0].nbytes <= nbytes:
+        while self._joins and ready and held + ready[0].nbytes <= nbytes:
             last = ready.popleft()
             held += last.nbytes
         self._ready -= before - len(ready)

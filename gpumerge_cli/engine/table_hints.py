@@ -8,22 +8,13 @@ from collections.abc import Callable, Sequence
 from gpumerge_cli.engine.headers import is_header
 from gpumerge_cli.engine.hints import ENOUGH, TIME, are_alike, has_requested_header, in_turn, sampled_items
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.kinds.lookup import implied_format
 from gpumerge_cli.order.kinds import Order
-
-_DELIMITERS = (
-    (".csv", b",", ""),
-    (".csv", b";", " -t ';'"),
-    (".tsv", b"\t", r" -t '\t'"),
-    (".txt", b"\t", r" -t '\t'"),
-    (".txt", b";", " -t ';'"),
-    (".txt", b",", ""),
-)
-"""Suffixes of tables, what separates their fields, and the option that says so."""
 
 
 def table_hint(sources: Sequence[Source], order: Order) -> str:
     """The option that names the key of tables with one header in common; "" for others, or if a header is known."""
-    if order.item_word != "line" or order.by_key() or any(has_requested_header(source) for source in sources):
+    if not order.plain_lines or order.by_key() or any(has_requested_header(source) for source in sources):
         return ""
     firsts = {source.item_at(0).rstrip(b"\r") for source in sources if source.size}
     samples = [sampled_items(source, order) for source in sources if source.size]
@@ -31,10 +22,14 @@ def table_hint(sources: Sequence[Source], order: Order) -> str:
         return ""
     (first,) = firsts
     names_of_files = [source.name.lower() for source in sources]
-    kinds = (row for row in _DELIMITERS if row[1] in first and all(name.endswith(row[0]) for name in names_of_files))
-    _, delimiter, option = next(kinds, ("", b"", ""))
-    if not delimiter:
+    format = implied_format()
+    tables = {**format.tables, ".txt": format.separators}
+    suffix = next((suffix for suffix in tables if all(name.endswith(suffix) for name in names_of_files)), None)
+    separator = next((byte for byte in tables[suffix] if byte in first), None) if suffix else None
+    if separator is None:
         return ""
+    delimiter, option = bytes([separator]), format.spelling.separator_option(separator)
+    option = f" {option}" if option else ""
     names = first.split(delimiter)
     if not all(re.fullmatch(rb"[A-Za-z_][A-Za-z0-9_]*", name) for name in names) or len(set(names)) != len(names):
         return ""

@@ -39,7 +39,7 @@ class Tasks:
             cut: ChunkCutter = lambda nbytes: iter([[list(pieces)]])  # noqa: E731
         else:
             cut = spans or partial(work.planner.spans, parts=work.parts)
-        self._supply = ChunkSupply(cut, low, stopwatch)
+        self._supply = ChunkSupply(cut, low, stopwatch, joins=pieces is None)
         self._starts = [part.offset for part in work.parts] or [0]
         self._each_a_part = work.action in ("sort", "unpack")
         self._first_disorder = inf  # the first task that is not in order

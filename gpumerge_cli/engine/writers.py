@@ -19,7 +19,6 @@ from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.calls import CountingWorker
-from gpumerge_cli.order.equals import Equals
 
 
 class Merged(Protocol):
@@ -85,14 +84,14 @@ class SinkWriter:
 
     If sizes are those of the plan, and writes may come in any order, pieces are written at their planned offsets as
     they come. Otherwise a piece lies behind all pieces before it, so tasks take turns; where writes may come in any
-    order, they do so only to take their offsets. equals: the items that remain of several equal ones. start: bytes that
-    the only sink holds already.
+    order, they do so only to take their offsets. planned: whether sizes are those of the plan. start: bytes that the
+    only sink holds already.
     """
 
-    def __init__(self, sinks: Sequence[Sink], equals: Equals, start: int = 0) -> None:
+    def __init__(self, sinks: Sequence[Sink], *, planned: bool, start: int = 0) -> None:
         self._sinks = sinks
         self._seekable = sinks[0].seekable
-        self._in_turns = not (sinks[0].exact and equals.keeps_all and self._seekable)
+        self._in_turns = not (sinks[0].exact and planned and self._seekable)
         self._turn = 0
         self._ends = [start] * len(sinks)  # of what each part holds already
         self._stopped = False
@@ -183,9 +182,9 @@ class CountingWriter(SinkWriter):
 
     targets: Sequence[Target] = ()
 
-    def __init__(self, sinks: Sequence[Sink], counts: Sink, equals: Equals) -> None:
-        super().__init__(sinks, equals)
-        self._counts = SinkWriter([counts], equals)
+    def __init__(self, sinks: Sequence[Sink], counts: Sink) -> None:
+        super().__init__(sinks, planned=False)
+        self._counts = SinkWriter([counts], planned=False)
 
     def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
         written = super().put(turn, position, merged, last=last)

@@ -75,7 +75,8 @@ def _kind(start: bytes, name: str, plain: bool) -> tuple[str, str] | None:
     """(the kind of data that begin so, the way out); None for text."""
     for codec in CODECS.values():
         if _begins(start, codec.begins):
-            if plain and compression_of(name) == codec.suffix:
+            own = CODECS.get(compression_of(name))
+            if plain and own is not None and _begins(start, own.begins):
                 return codec.name, "use --compressed"
             rename = f", or name it {codec.suffix}" + (" and use --compressed" if plain else "")
             return codec.name, "decompress it first" + (rename if name != STDIO else "")

@@ -1,8 +1,9 @@
 """Compressions: their names, the first bytes of their data, their readers and compressors. CODECS lists them all.
 
 gzip, bzip2 and xz need nothing beyond Python's standard library; isal, of the extra `compressed`, is faster at gzip.
-Zstandard needs Python 3.14 or that extra. Each chunk is written as one member, stream or frame, so that chunks are
-compressed independently; readers of these formats take several as one file. The same chunk gives the same bytes always.
+Zstandard needs Python 3.14 or that extra. Each chunk is written as members, streams, blocks or frames of its own, so
+that chunks are compressed independently; readers of these formats take several as one file. The same chunk gives the
+same bytes always.
 """
 
 from __future__ import annotations
@@ -10,13 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.block_index import BlockCoding
+
 _ISAL_LEVEL = 2  # levels go from 0 to 3; this one makes files about as small as zlib's 1
+_ISAL_BLOCK_LEVEL = 1  # a block of 64 KiB becomes as small as by 2, a sixth faster
 _ZLIB_LEVEL = 1
+_FRAME_BYTES = 1 << 20  # of content: readers that cut files where frames begin unpack one for a few bytes of it
 _XZ_PRESET = 1
 _XZ_PADDING = 4
 _READ_AT_ONCE = 1 << 18
@@ -37,6 +43,8 @@ class Codec:
 
     name: str
     """Its name in messages."""
+    option: str
+    """Its name for --compression."""
     suffix: str
     """The suffix of its files."""
     begins: bytes
@@ -47,6 +55,12 @@ class Codec:
     """Makes a reader of a compressed stream. Raises UsageError if its library is missing."""
     compressor: Callable[[], Callable[[Any], bytes]]
     """Makes a function that compresses a chunk. Raises UsageError if its library is missing."""
+    end: Callable[[], bytes] = bytes
+    """Gives the bytes behind all chunks."""
+    blocks: Callable[[], BlockCoding] | None = None
+    """Tells how its data are cut into blocks that can be read alone. Raises UsageError if its library is missing."""
+    general: str = ""
+    """The suffix of the codec whose readers read these data, too."""
 
 
 class _Streams:
@@ -128,6 +142,39 @@ def _write_gzip() -> Callable[[Any], bytes]:
     return partial(igzip.compress, compresslevel=_ISAL_LEVEL, mtime=0)
 
 
+def _write_bgzf() -> Callable[[Any], bytes]:
+    from gpumerge_cli.formats.bgzf import packer
+
+    try:
+        from isal import isal_zlib
+    except ImportError:
+        return packer(_zlib(), _ZLIB_LEVEL)
+    return packer(isal_zlib, _ISAL_BLOCK_LEVEL)
+
+
+def _bgzf_end() -> bytes:
+    from gpumerge_cli.formats.bgzf import BGZF_END
+
+    return BGZF_END
+
+
+def _bgzf_blocks() -> BlockCoding:
+    from gpumerge_cli.formats.bgzf import bgzf_blocks
+
+    try:
+        from isal import isal_zlib
+    except ImportError:
+        return bgzf_blocks(_zlib())
+    return bgzf_blocks(isal_zlib)
+
+
+def _zlib() -> Any:
+    with _of_python("zlib"):
+        import zlib
+
+    return zlib
+
+
 def _read_bzip2(raw: IO[bytes]) -> Reader:
     with _of_python("bz2"):
         import bz2
@@ -163,7 +210,19 @@ def _read_zstandard(raw: IO[bytes]) -> Reader:
 
 def _write_zstandard() -> Callable[[Any], bytes]:
     zstd = _zstandard()
-    return partial(zstd.compress, options={zstd.CompressionParameter.checksum_flag: 1})
+    compress = partial(zstd.compress, options={zstd.CompressionParameter.checksum_flag: 1})
+
+    def frames(chunk: Any) -> bytes:
+        view = memoryview(chunk).cast("B")
+        return b"".join(compress(view[at : at + _FRAME_BYTES]) for at in range(0, max(1, len(view)), _FRAME_BYTES))
+
+    return frames
+
+
+def _zstandard_frames() -> BlockCoding:
+    from gpumerge_cli.formats.zstd_frames import zstd_frames
+
+    return zstd_frames(_zstandard())
 
 
 def _zstandard() -> Any:
@@ -193,13 +252,33 @@ def _of_python(module: str) -> Iterator[None]:
 CODECS: Mapping[str, Codec] = {
     codec.suffix: codec
     for codec in (
-        Codec("gzip", ".gz", rb"\x1f\x8b\x08", b"\x1f\x8b", _read_gzip, _write_gzip),
+        # It comes ahead of gzip, whose first bytes it has, too.
+        Codec(
+            "BGZF",
+            "bgzf",
+            ".bgz",
+            rb"\x1f\x8b\x08\x04.{8}BC\x02\x00",
+            b"\x1f\x8b",
+            _read_gzip,
+            _write_bgzf,
+            _bgzf_end,
+            _bgzf_blocks,
+            ".gz",
+        ),
+        Codec("gzip", "gzip", ".gz", rb"\x1f\x8b\x08", b"\x1f\x8b", _read_gzip, _write_gzip, blocks=_bgzf_blocks),
         # A frame to be skipped may come first, which begins otherwise.
         Codec(
-            "Zstandard", ".zst", rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", b"", _read_zstandard, _write_zstandard
+            "Zstandard",
+            "zstd",
+            ".zst",
+            rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18",
+            b"",
+            _read_zstandard,
+            _write_zstandard,
+            blocks=_zstandard_frames,
         ),
-        Codec("bzip2", ".bz2", rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)", b"BZh", _read_bzip2, _write_bzip2),
-        Codec("xz", ".xz", rb"\xfd7zXZ\x00", b"\xfd7zXZ\x00", _read_xz, _write_xz),
+        Codec("bzip2", "bzip2", ".bz2", rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)", b"BZh", _read_bzip2, _write_bzip2),
+        Codec("xz", "xz", ".xz", rb"\xfd7zXZ\x00", b"\xfd7zXZ\x00", _read_xz, _write_xz),
     )
 }
 """By suffix."""

@@ -8,10 +8,13 @@ import re
 from collections.abc import Callable, Generator
 from typing import IO, Any, Protocol
 
-from gpumerge_cli.errors import GpumergeError, InputError, input_error
-from gpumerge_cli.formats.codecs import CODECS, Reader
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.errors import GpumergeError, InputError, OutputError, UsageError, input_error
+from gpumerge_cli.formats.codecs import CODECS, Codec, Reader
 from gpumerge_cli.urls import shown
 
+UNCOMPRESSED = "none"
+"""The value of --compression for plain outputs."""
 _ROTATED = re.compile(r"(?<=\.log)[.-][0-9][0-9._-]*\Z", re.IGNORECASE)
 """A number or a date behind the suffix of a log, as in app.log.12 and app.log-20240103."""
 
@@ -104,7 +107,42 @@ def damaged(error: Exception, name: str) -> InputError:
     return InputError(f"not readable as {kind} data ({reason})", where=name, way_out="check the file, or its suffix")
 
 
-def compressor(name: str) -> Callable[[Any], bytes] | None:
-    """The function that compresses a chunk of the output `name`; None if it stays plain. Raises as `opened`."""
-    suffix = compression_of(name)
-    return CODECS[suffix].compressor() if suffix else None
+def output_codec(name: str, wanted: str | None = None, *, plain: bool = False) -> Codec | None:
+    """The codec of the output `name`; None if it is not compressed.
+
+    wanted: the value of --compression; None goes by the suffix, which must not contradict it. plain: the suffix says
+    nothing. Raises OutputError, UsageError.
+    """
+    named = CODECS.get(compression_of(name))
+    if wanted is None:
+        return None if plain else named
+    found = next((codec for codec in CODECS.values() if codec.option == wanted), None)
+    if found is None and wanted != UNCOMPRESSED:
+        raise UsageError(f"--compression {wanted}: no such compression", way_out=f"use {', '.join(compressions())}")
+    if named is None or named is found or (found is not None and found.general == named.suffix):
+        return found
+    if found is None and plain:
+        return None
+    raise OutputError(
+        f"its suffix means {named.name} data, --compression says {wanted}",
+        where=shown(name),
+        way_out=f"name it {inner_name(name)}{'' if found is None else found.suffix}",
+    )
+
+
+def compressions() -> tuple[str, ...]:
+    """The values of --compression."""
+    return (*(codec.option for codec in CODECS.values()), UNCOMPRESSED)
+
+
+class FileEnd:
+    """Bytes behind all chunks of an output. See formats.sink.Footer."""
+
+    def __init__(self, end: bytes) -> None:
+        self._end = end
+
+    def note(self, start: int, data: Bytes) -> None:
+        """It says nothing about them."""
+
+    def made(self) -> bytes:
+        return self._end

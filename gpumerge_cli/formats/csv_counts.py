@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import os
+from collections.abc import Callable
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
@@ -16,41 +18,6 @@ COLUMN = "count"
 """The name of the column, unless a column of the records has it: then count_2, and so on."""
 
 
-def counted_records(margin: Margin, head: bytes, order: LineOrder, written: Written) -> Counted:
-    """The way in which records go out with their numbers.
-
-    head: the records ahead of all others, as the lines of `order`; the last of them has the names of columns. Raises
-    UsageError if fields cannot stand beside numbers.
-    """
-    separator = bytes([separator_of(order.of_records or order)])
-    if separator.isdigit():
-        way_out = "use another byte with -t, or write the counts to a file of their own with --count-to"
-        raise UsageError("--count: a digit cannot separate a number from fields", way_out=way_out)
-    end, mark = bytes([order.terminator]), BOM * head.startswith(BOM)
-    *titles, names = head.removeprefix(BOM).split(end)[:-1] or [b""]
-    if names:
-        fields = [b""] * len(titles) + [_name_beside(names.partition(MARK)[0], separator).encode()]
-        lines = [*titles, names]
-        put = _ahead if margin.count == "ahead" else _behind
-        head = mark + b"".join(put(line, field, separator) + end for line, field in zip(lines, fields, strict=True))
-    if margin.count == "after" and not order.quoted:
-        written = replace(written, shown=lambda lines: _with_last_fields(lines, separator))
-    return Counted(replace(margin, separator=separator), head, written)
-
-
-def _name_beside(names: bytes, separator: bytes) -> str:
-    """A name for the column that is none of those in the record `names`."""
-    try:
-        (taken,) = csv.reader([names.decode("latin-1")], delimiter=separator.decode("latin-1"), strict=True)
-    except (csv.Error, ValueError):
-        taken = []
-    name, number = COLUMN, 1
-    while name in taken:
-        number += 1
-        name = f"{COLUMN}_{number}"
-    return name
-
-
 def _ahead(line: bytes, field: bytes, separator: bytes) -> bytes:
     return field + separator + line
 
@@ -59,6 +26,50 @@ def _behind(line: bytes, field: bytes, separator: bytes) -> bytes:
     """As the library puts a number behind a line: ahead of a carriage return at its end."""
     bare = line.removesuffix(b"\r")
     return bare + separator + field + line[len(bare) :]
+
+
+Put = Callable[[bytes, bytes, bytes], bytes]
+"""Puts a field into a record: (record, field, separator)."""
+
+
+def counted_records(margin: Margin, head: bytes, order: LineOrder, written: Written) -> Counted:
+    """The way in which records go out with their numbers.
+
+    head: the records ahead of all others, as the lines of `order`; the last of them has the names of columns. Raises
+    UsageError if fields cannot stand beside numbers.
+    """
+    separator = bytes([separator_of(order.requested)])
+    if separator.isdigit():
+        way_out = "use another byte with -t, or write the counts to a file of their own with --count-to"
+        raise UsageError("--count: a digit cannot separate a number from fields", way_out=way_out)
+    head = field_ahead(COLUMN, head, order, separator, put=_ahead if margin.count == "ahead" else _behind)
+    if margin.count == "after" and not order.quoted:
+        written = replace(written, shown=lambda lines: _with_last_fields(lines, separator))
+    return Counted(replace(margin, separator=separator), head, written)
+
+
+def field_ahead(title: str, head: bytes, order: LineOrder, separator: bytes, put: Put = _ahead) -> bytes:
+    """The records of `head`, as the lines of `order`, with one more field: `title` in the last, nothing in others."""
+    end, mark = bytes([order.terminator]), BOM * head.startswith(BOM)
+    *titles, names = head.removeprefix(BOM).split(end)[:-1] or [b""]
+    if not names:
+        return head
+    fields = [b""] * len(titles) + [os.fsencode(_name_beside(title, names.partition(MARK)[0], separator))]
+    lines = zip([*titles, names], fields, strict=True)
+    return mark + b"".join(put(line, field, separator) + end for line, field in lines)
+
+
+def _name_beside(title: str, names: bytes, separator: bytes) -> str:
+    """A name for the column that begins as `title` and is none of those in the record `names`."""
+    try:
+        (taken,) = csv.reader([names.decode("latin-1")], delimiter=separator.decode("latin-1"), strict=True)
+    except (csv.Error, ValueError):
+        taken = []
+    name, number = title, 1
+    while name in taken:
+        number += 1
+        name = f"{title}_{number}"
+    return name
 
 
 def _with_last_fields(lines: bytes, separator: bytes) -> bytes:

@@ -22,6 +22,7 @@ from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_json, refuse_records, refuse_wide
 from gpumerge_cli.formats.csv_parser import Parser, write_fields
 from gpumerge_cli.formats.csv_quotes import absent_byte, csv_shape_of, write_records
+from gpumerge_cli.formats.csv_words import SPELLING
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import BOM, LineSource
@@ -29,7 +30,6 @@ from gpumerge_cli.formats.naming import beginning_of
 from gpumerge_cli.order.rules import END, MARK, NUL, SEPARATOR, LineKey, LineOrder
 from gpumerge_cli.units import format_bytes
 
-_COMMA = 0x2C
 _LONGEST_HEADER = 1 << 26
 
 
@@ -73,7 +73,8 @@ def records_of(
 
 def separator_of(order: LineOrder) -> int:
     """The byte between fields. Raises UsageError for one that cannot be."""
-    separator = _COMMA if order.separator is None else order.separator
+    separator = SPELLING.separator if order.separator is None else order.separator
+    assert separator is not None, "a comma at least"
     if separator in (0, 10, 13, 34):
         raise UsageError(
             "quotes, ends of lines and NUL cannot separate fields of CSV", way_out="use another byte with -t"
@@ -90,7 +91,7 @@ def order_within_fields(order: LineOrder) -> LineOrder | None:
         if key.end_char or _goes_on(key):
             return None
         keys.append(key)
-    return replace(order, keys=tuple(keys), separator=separator_of(order), quoted=True, of_records=order)
+    return replace(order, keys=tuple(keys), separator=separator_of(order), quoted=True, spelling=SPELLING.of(order))
 
 
 def _goes_on(key: LineKey) -> bool:
@@ -103,7 +104,7 @@ def order_of_fields(order: LineOrder) -> LineOrder:
         replace(key, start_field=key.start_field + 1, end_field=None if key.end_field is None else key.end_field + 1)
         for key in order.keys
     )
-    return replace(order, keys=keys, separator=SEPARATOR, terminator=NUL, of_records=order)
+    return replace(order, keys=keys, separator=SEPARATOR, terminator=NUL, spelling=SPELLING.of(order))
 
 
 def header_fields(name: str, items: Items) -> list[str] | None:
@@ -161,12 +162,30 @@ def line_of_record(record: bytes, order: LineOrder) -> bytes:
         if record.count(b'"') % 2:
             raise UsageError("it is not a record of CSV: a quote is not closed", way_out="check its quotes")
         return record
-    separator = chr(separator_of(order.of_records or order))
+    separator = chr(separator_of(order.requested))
     try:
         fields = next(csv.reader([record.decode("latin-1")], delimiter=separator, strict=True), [""])
     except csv.Error as error:
         raise UsageError(f"it is not a record of CSV: {error}", way_out="check its quotes") from None
     return MARK.join([record, *(field.encode("latin-1") for field in fields)])
+
+
+def open_key_warning(line: bytes, order: LineOrder) -> str:
+    """The warning about a key with letters and no end, which is of several fields of the record in `line`; else ""."""
+    for key in order.requested.keys if order.has_fields else ():
+        bare = LineKey(start_field=key.start_field, start_char=key.start_char)
+        by_letters = key.whole and replace(key, reverse=False) != bare  # as -f alone makes
+        if key.end_field is not None or key.kind.begins is not None or key == bare or by_letters:
+            continue
+        number = key.start_field + 1
+        if line.count(MARK) > number:  # ahead of each field
+            alone = replace(key, end_field=key.start_field)
+            ways = [alone.option_text]
+            if not key.start_char:
+                ways.append(replace(alone, name=str(number)).option_text)
+            text = key.option_text if not key.whole else f"-k 1{'r' * key.reverse}"
+            return f"{text} is all fields from {number} on; for field {number} alone, write {' or '.join(ways)}"
+    return ""
 
 
 def without_fields(lines: bytes) -> bytes:

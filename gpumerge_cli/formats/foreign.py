@@ -92,7 +92,6 @@ FOREIGN_FORMATS: tuple[Foreign, ...] = (
     Foreign("lzip", (".lz",), rb"LZIP[\x00\x01]", "decompress it first, for example with lzip -d"),
     Foreign("lzop", (".lzo",), rb"\x89LZO\x00\r\n\x1a\n", "decompress it first, for example with lzop -d"),
     Foreign("Brotli", (".br",), way_out="decompress it first, for example with brotli -d"),
-    Foreign("bgzip", (".bgz",), way_out="name it .gz, which is read"),
     Foreign("a 7-Zip archive", (".7z",), rb"7z\xbc\xaf\x27\x1c", "unpack it first, for example with 7z x"),
     Foreign("a pickle", (".pkl", ".pickle"), way_out=_NUMPY),
     Foreign("a workbook", (".xlsx",), way_out="save its sheet as CSV first"),

@@ -10,16 +10,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.order.rules import LINES, Spelling
 
 if TYPE_CHECKING:
     from gpumerge_cli.extents import DecompressedCopy
     from gpumerge_cli.formats.base import Source
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
+    from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.formats.record_options import Key
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
+    from gpumerge_cli.order.rules import LineOrder
 
 Holds = Literal["lines", "untyped", "typed", "rows"]
 """lines: lines of text, which options for lines compare. untyped: items whose dtype comes from options or the suffix.
@@ -48,6 +51,19 @@ class Format(ABC):
     """Whether its items can be joined."""
     names_in_header: bool = False
     """Whether keys may be names of `columns` in the header of files, so that all headers must be alike."""
+    spelling: Spelling = LINES
+    """The words for its lines. `prepared` puts them into the order, with the order that options ask for."""
+    tables: Mapping[str, bytes] = {}
+    """Suffixes of its tables that are read as plain lines unless an option asks for it, each with the bytes that may
+    separate fields there."""
+    separators: bytes = b""
+    """The bytes that may separate fields of a table called .txt."""
+    empty_item: bytes = b""
+    """The item whose only field is empty."""
+    changed: str = "lines that are changed as they are written"
+    """The items that a cluster cannot merge, because outputs hold other bytes than the lines that were compared."""
+    unchanged_by: str = ""
+    """A way for a user to have lines that outputs hold as they are; "" if there is none."""
     is_implied: bool = False
     """Whether names of columns imply it where neither an option nor a suffix gives a format. One format has it."""
 
@@ -97,6 +113,35 @@ class Format(ABC):
 
         margin: counts, ahead of items or after them. head, order, written: those of the items without numbers. Raises
         UsageError if numbers cannot stand there.
+        """
+        return None
+
+    def torn_way_out(self, lines: Sequence[bytes]) -> str:
+        """The way out where lines of a text seem to be pieces of items of this format; "" if they do not."""
+        return ""
+
+    def key_warning(self, line: bytes, order: LineOrder) -> str:
+        """A warning about keys that may mean other fields of an item, `line`, than they seem to; "" if none do."""
+        return ""
+
+    def check_join(self, sources: Sequence[LineSource], order: LineOrder, filler: bytes) -> None:  # noqa: B027 - optional
+        """Raise InputError if prepared lines of two files cannot be joined, or UsageError if fields cannot be filled.
+
+        order: that of the lines. filler: stands for empty and missing fields.
+        """
+
+    def header_names(self, header: bytes, separator: int) -> Sequence[bytes]:
+        """The names that a header of a join's input gives to fields, each as it stands there; () for none."""
+        return ()
+
+    def joined_header(self, header: bytes, columns: Sequence[tuple[int, int]], separator: int) -> bytes:
+        """The header of a join, in which no two columns need the same name. columns: see order.joins.Join."""
+        return header
+
+    def named(self, title: str, names: Sequence[str], head: bytes, order: Order) -> Named | None:
+        """The names of inputs as a column with this title; None if the format has no such column.
+
+        head, order: those of the items without names. Raises UsageError for a name that cannot stand there.
         """
         return None
 
@@ -160,6 +205,16 @@ class Counted:
     head: bytes
     """The start of the output, ahead of all items, with the name of the column."""
     written: Written
+
+
+@dataclass(frozen=True)
+class Named:
+    """The names of inputs, as a column of the output."""
+
+    names: tuple[bytes, ...]
+    """The text directly ahead of the items of each input."""
+    head: bytes
+    """The start of the output, ahead of all items, with the title of the column."""
 
 
 @dataclass(frozen=True)

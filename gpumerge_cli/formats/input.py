@@ -304,7 +304,13 @@ def _spooled(descriptor: int, name: str, packed: str, progress: Callable[[float]
     with new_spool(name, folder) as spool:
         with os.fdopen(os.dup(descriptor), "rb", buffering=0) as raw:
             before = os.fstat(descriptor)
-            _copy(raw, spool, name, packed, progress)
+            if packed and not stat.S_ISREG(before.st_mode):
+                with new_spool(name, folder) as whole:  # readers of compressed data go back and forth in them
+                    _copy(raw, whole, name, "", progress)
+                    whole.seek(0)
+                    _copy(whole, spool, name, packed, progress)
+            else:
+                _copy(raw, spool, name, packed, progress)
             if stat.S_ISREG(before.st_mode) and _state_of(os.fstat(descriptor)) != _state_of(before):
                 raise changed_error(name)
         spool.flush()

@@ -152,5 +152,13 @@ class LineSource(EndedSource):
         data = self._file.read_exactly(0, self._base)
         return data if data.endswith(self._end) or not data else data + self._end
 
+    @property
+    def first_line(self) -> bytes | None:
+        """The first line, of the header or an item, without the mark and the terminator; None if there is none."""
+        header = self.header.removeprefix(BOM)
+        if header:
+            return header[:-1]
+        return self.item_at(0) if self.size else None
+
     def location(self, start: int) -> str:
         return f"{self.name}:{self._header_lines + self._items_before(start) + 1}"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+import re
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 
 from gpumerge_cli.errors import GpumergeError, InputError
 from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats import input as files
 from gpumerge_cli.formats.base import STDIO
+from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.compressed import Writable, compression_of, unpacked
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.urls import is_url, shown
@@ -32,6 +34,12 @@ def open_input(
         from gpumerge_cli.formats.stored_input import open_url
 
         return open_url(name, plain=plain, progress=progress, folder=folder)
+    if not plain and compression_of(name):
+        from gpumerge_cli.formats.blocked_input import open_blocked
+
+        blocked = open_blocked(name, progress, folder)
+        if blocked is not None:
+            return blocked
     return SeekableInput(name, plain=plain, progress=progress, folder=folder)
 
 
@@ -63,6 +71,24 @@ def unpack_input(name: str, out: Writable, progress: Callable[[float], None]) ->
     files.unpack_file(name, out, progress)
     status = os.stat(name)
     return f"{status.st_size} {status.st_mtime_ns}"
+
+
+def codec_of_inputs(output: str, inputs: Sequence[str]) -> str | None:
+    """The --compression of an output where its suffix leaves a choice, as .gz does: that of the compressed inputs.
+
+    None if they are of different ones, or if nothing is known about them. Raises InputError.
+    """
+    packed = [name for name in inputs if compression_of(name)]
+    special = [codec for codec in CODECS.values() if codec.general and codec.general == compression_of(output)]
+    if not packed or not special or not all(is_url(name) or os.path.isfile(name) for name in packed):
+        return None
+    starts = [_start_of(name) for name in packed]
+    return next((one.option for one in special if all(re.match(one.begins, start, re.S) for start in starts)), None)
+
+
+def _start_of(name: str) -> bytes:
+    with closing(beginning_of(name, plain=True)) as pieces:
+        return next(pieces, b"")
 
 
 def check_input(name: str) -> None:

@@ -260,7 +260,7 @@ def _order_of_field(items: Dtype, field: str, descending: bool, option: str) -> 
     except UsageError:
         raise UsageError(
             f"{option} {field}: a field of type {inside.str} cannot be ordered",
-            way_out="name a field of numbers or of bytes",
+            way_out="name a field of numbers, bools, dates, time spans or bytes",
         ) from None
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Sink, Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT
-from gpumerge_cli.formats.compressed import compression_of, compressor, inner_name, suffix_of
+from gpumerge_cli.formats.compressed import FileEnd, compression_of, inner_name, output_codec, suffix_of
 from gpumerge_cli.formats.foreign import Foreign, foreign_of, refuse_foreign
 from gpumerge_cli.formats.format import FORMATS, Column, Format, Layout, Written
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.formats.kinds.lookup import dtype_of, format_names, format_of_suffix, is_binary
+from gpumerge_cli.formats.kinds.lookup import dtype_of, format_names, format_of_suffix, implied_format, is_binary
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.output import open_output
 from gpumerge_cli.formats.output_stream import is_terminal
@@ -25,11 +25,6 @@ from gpumerge_cli.urls import shown
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
-
-_RECORDS_WAY_OUT = (
-    "use --csv, or another --format, if its lines have columns; --record-size, or --dtype with fields, if it holds "
-    "records"
-)
 
 
 def layout_of(name: str, items: Items, number: int = 0) -> Layout:
@@ -140,15 +135,20 @@ def _of_records(
     if format is not None and format.holds == "lines":
         raise UsageError(f"{option}: lines of text have no such key", way_out="leave it or --format text out")
     if record is None and one is not None and one.holds == "lines":
-        raise UsageError(f"{option}: {name} is text, its lines have no such key", way_out=_RECORDS_WAY_OUT)
+        raise UsageError(f"{option}: {name} is text, its lines have no such key", way_out=_records_way_out())
     if record is None:
-        raise UsageError(f"{option}: the size of the records of {name} is not known", way_out=_RECORDS_WAY_OUT)
+        raise UsageError(f"{option}: the size of the records of {name} is not known", way_out=_records_way_out())
     suffix = suffix_of(name) if name != STDIO else ""
     if dtype_of(suffix) and format is None:
         raise UsageError(
             f"{name}: its suffix means {dtype_of(suffix)}, {option} says records", way_out="leave it out, or rename it"
         )
     return format or _of_options()
+
+
+def _records_way_out() -> str:
+    columns = f"use {implied_format().option}, or another --format, if its lines have columns"
+    return f"{columns}; --record-size, or --dtype with fields, if it holds records"
 
 
 def open_source(
@@ -245,26 +245,32 @@ def open_sink(
     line_end: bytes = b"\n",
     head: bytes = b"",
     most: int = 0,
+    compression: str | None = None,
 ) -> Sink:
     """Open an output for `count` items (None: known only at `commit`) of `dtype` (V, S: records; None: lines).
 
     written: see PreparedSources. line_end: ends each line. head: bytes ahead of all lines. most: about the bytes of all
-    items, 0 if nobody knows.
+    items, 0 if nobody knows. compression: see engine.job.Destination.
 
     Its suffix names the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
     that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
     """
     if written.columns:
-        return _open_rows(name, layout, written.columns, most)
-    compress = compressor(name) if name != STDIO and not layout.items.plain else None
+        return _open_rows(name, layout, written.columns, most, compression)
+    codec = output_codec(name, compression, plain=layout.items.plain)
+    compress = None if codec is None else codec.compressor()
+    end = b"" if codec is None else codec.end()
+    footer = FileEnd(end) if end else None
     suffix = checked_suffix(name, layout, dtype)
+    if codec is not None and is_terminal(name):
+        raise OutputError(f"{codec.name} data are not written to a terminal", way_out="use --output FILE or a pipe")
     if dtype is None:
         shown, packed = written.shown, compress
         if shown is not None:
             compress = (lambda data: packed(shown(bytes(data)))) if packed else lambda data: shown(bytes(data))
         header = (lambda _: head) if head else None
         taken = None if shown is None else line_end[0]
-        return ItemSink(open_output(name, most), header=header, compress=compress, line_end=taken)
+        return ItemSink(open_output(name, most), header=header, compress=compress, footer=footer, line_end=taken)
     if is_terminal(name):
         raise OutputError("binary items are not written to a terminal", way_out="use --output FILE or a pipe")
     if dtype_of(suffix):
@@ -280,23 +286,24 @@ def open_sink(
             way_out="write a plain file, or raw items",
         )
     try:
-        return ItemSink(output, dtype=dtype, header=of_items, count=count, compress=compress)
+        return ItemSink(output, dtype=dtype, header=of_items, count=count, compress=compress, footer=footer)
     except BaseException:
         output.abort()
         raise
 
 
-def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int) -> Sink:
+def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int, compression: str | None) -> Sink:
     """Open an output of rows, in the format that its suffix names, else in that of the first input."""
     from gpumerge_cli.formats.rows import RowFooter, RowFormat, group_bytes
     from gpumerge_cli.order.rules import END
 
     usual = next(iter(layout.format.suffixes), "")
     suffix = suffix_of(name) if name != STDIO else ""
-    if name != STDIO and compression_of(name):
-        raise OutputError(
-            "an output of rows is not compressed as a whole", where=name, way_out=f"name it {inner_name(name)}"
-        )
+    if output_codec(name, compression) is not None:
+        what = "an output of rows is not compressed as a whole"
+        by_name = bool(compression_of(name))
+        way_out = f"name it {inner_name(name)}" if by_name else "leave --compression out"
+        raise OutputError(what, where=name, way_out=way_out)
     named = format_of_suffix(suffix) if suffix else None
     if named is not None and not isinstance(named, RowFormat):
         raise OutputError(f"rows cannot be written as {suffix}", where=name, way_out=f"name it {usual}")

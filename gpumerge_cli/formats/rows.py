@@ -76,6 +76,7 @@ class RowFormat(Format):
     holds = "rows"
     readings = 1
     joins = False
+    changed = "rows"
 
     @abstractmethod
     def table(self, file: SeekableInput) -> RowTable:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+from array import array
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 from gpumerge_cli.dataclass import field_names
@@ -14,6 +16,7 @@ from gpumerge_cli.order.base import OrderLayout
 from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.kinds import Order
 
+_READ_AHEAD = 64  # bytes behind names, see Margin in kernels/cpu/entries.h
 RECEIVED_BYTES = 8 << 20
 """Bytes of a result that the library hands over at once, if it is far larger than a chunk."""
 
@@ -64,15 +67,21 @@ def sort_spec(policy: SortPolicy) -> Any:
 
 
 def margin_spec(margin: Margin) -> Any:
-    """The Margin of a margin. It keeps the text alive that it points to."""
+    """The Margin of a margin. It keeps the texts alive that it points to."""
     lib = library()
+    spec: Any = lib.Margin()
     if margin.count is not None:
-        separator = margin.separator[0] if margin.separator else 0
-        return lib.Margin(kind=getattr(lib, f"COUNT_{margin.count.upper()}"), separator=separator)
-    lengths = [-1 if text is None else len(text) for text in margin.columns]
-    spec = lib.Margin(lib.COLUMNS, *lengths)
-    spec.kept = ctypes.create_string_buffer(b"".join(text or b"" for text in margin.columns))
-    spec.text = ctypes.addressof(spec.kept)
+        spec.kind, spec.separator = getattr(lib, f"COUNT_{margin.count.upper()}"), ord(margin.separator or b"\0")
+    elif margin.columns:
+        spec.kind = lib.COLUMNS
+        spec.equal, spec.only_a, spec.only_b = (-1 if text is None else len(text) for text in margin.columns)
+        spec.kept = ctypes.create_string_buffer(b"".join(text or b"" for text in margin.columns))
+        spec.text = ctypes.addressof(spec.kept)
+    if margin.names:
+        ends = array("q", accumulate(map(len, margin.names)))
+        texts = ctypes.create_string_buffer(b"".join(margin.names) + bytes(_READ_AHEAD))
+        spec.runs, spec.kept_names = len(ends), (ends, texts)
+        spec.name_ends, spec.names = ends.buffer_info()[0], ctypes.addressof(texts)
     return spec
 
 

@@ -102,7 +102,7 @@ class Order(ABC):
     """An order of items."""
 
     kind: TypeKind
-    """"int", "uint" or "float" for keys that are numbers, "bytes" for keys of records that are bytes, or "lines"."""
+    """One of key_types.TYPES, "bytes" for keys of records that are bytes, or "lines"."""
     width: int = 0
     """The bytes of a key; 0 for lines."""
     descending: bool = False
@@ -154,6 +154,11 @@ class Order(ABC):
     def prefix_decides(self) -> bool:
         """True if items with equal 64-bit images or prefixes always compare equal."""
         return self.width <= PREFIX_BYTES
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the key of items of one size is a number, as libraries sort it."""
+        return False
 
     @property
     def checks_values(self) -> bool:
@@ -230,6 +235,11 @@ class Order(ABC):
     def item_word(self) -> str:
         """The word for an item that users count, "line" or "record"; "" for items that they do not."""
         return ""
+
+    @property
+    def plain_lines(self) -> bool:
+        """Whether items are lines as they stand in a file of text."""
+        return False
 
     @property
     def begins_with_number(self) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from enum import Enum, unique
 from typing import Literal
 
-from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.dataclass import dataclass, replace
 
 # The bits of kernels/equals.h, which explains them.
 EQUAL, ONLY_A, ONLY_B, SET, DISTINCT, FIRST, CONTINUED = 1, 2, 4, 8, 16, 32, 64
@@ -110,7 +110,7 @@ _LEAST_COUNT = 8  # bytes of a count and its blank; a longer count has many more
 
 @dataclass(frozen=True)
 class Margin:
-    """Text beside each line of the output, or numbers in a file beside the output."""
+    """Text beside each line of the output, or numbers in a file beside the output; any of these together."""
 
     count: Literal["ahead", "after", "apart"] | None = None
     """The first of equal items is written with their number: "ahead" of a line as in uniq -c, "after" it behind a tab,
@@ -123,14 +123,28 @@ class Margin:
     for no such line."""
     separator: bytes = b""
     """The byte between a number and the fields beside it, where numbers are a column; b"" for the forms of `count`."""
+    source: str | None = None
+    """The name of a column of the names of inputs, one for each line; None for no such column."""
+    names: tuple[bytes, ...] = ()
+    """The text directly ahead of the lines of each input, where there is such a column."""
     file: str | None = None
     """The file of the numbers that are apart: little-endian uint64, one for each item of the output; raw or .npy as its
     suffix means."""
 
+    @property
+    def groups(self) -> bool:
+        """Whether equal items of all inputs must lie in one chunk."""
+        return self.count is not None or bool(self.columns)
+
+    def of_runs(self, origins: Sequence[int]) -> Margin:
+        """The margin of lines that lie in runs. origins: the number of the input that each run comes from."""
+        return replace(self, names=tuple(self.names[number] for number in origins)) if self.names else self
+
     def most(self, nbytes: int, items: int) -> int:
         """The most bytes that lines of `nbytes` have with their text, if there are at most so many."""
         width = {"ahead": _LEAST_COUNT, "after": _LEAST_COUNT, "apart": 0}.get(self.count or "", 0)
-        return nbytes + max([width, *(len(text) for text in self.columns if text is not None)]) * items
+        width = max([width, *(len(text) for text in self.columns if text is not None)])
+        return nbytes + (width + max(map(len, self.names), default=0)) * items
 
     def last_line(self, counts: Sequence[int], both: int, end: int) -> bytes:
         """The line of `total`. counts: lines of each input. both: lines that met. end: the byte that ends a line."""

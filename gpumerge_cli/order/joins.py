@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.dataclass import dataclass, field, replace
-from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
+from gpumerge_cli.order.rules import LINES, NUL, LineKey, LineOrder, Spelling
 
 if TYPE_CHECKING:
     from array import array
@@ -43,7 +43,9 @@ class Join:
     between: int = _SPACE
     """The byte between the fields of the output."""
     quoted: bool = False
-    """Whether fields are those of CSV."""
+    """Whether fields may be quoted, see LineOrder."""
+    spelling: Spelling = field(default=LINES, compare=False)
+    """The words for the lines of A and B."""
     shows: int = PAIRS
     """A sum of PAIRS and the others."""
     columns: tuple[tuple[int, int], ...] | None = None
@@ -92,29 +94,37 @@ class Join:
         """The places of the keys in items of A and B: see SourceSpec of kernels/cpu/entries.h."""
         return tuple(rules.table() for rules in self.rules)
 
+    def within(self, order: LineOrder) -> Join:
+        """The same join of lines as a format has prepared them: `order` is that of A's."""
+        between = self.between if order.separator is None or order.separator == self.separator else order.separator
+        return replace(
+            self,
+            key=replace(self.key, terminator=order.terminator),
+            separator=order.separator,
+            between=between,
+            quoted=order.quoted,
+            spelling=order.spelling,
+        )
+
     def sorting(self, source: int) -> str:
         """The options of gpumerge sort for A (0) or B (1)."""
         keys = [replace(key, option="--field", name=_in_shell(key.name)).option_text for key in self.rules[source].keys]
-        separator = self.separator
-        if self.quoted:
-            keys, separator = ["--csv", *keys], None if separator == ord(",") else separator
-        options = ["-s", *(["-z"] if self.key.terminator == NUL and not self.quoted else [])]
-        options += [] if separator is None else [f"-t {shlex.quote(_separator_text(separator))}"]
-        return " ".join(options + keys)
+        end = (self.spelling.requested or self.key).terminator
+        options = ["-s", "-z" * (end == NUL), self.spelling.separator_option(self.separator), self.spelling.option]
+        return " ".join([*filter(None, options), *keys])
 
-    def proposal(self, keys: Sequence[LineKey], headers: Sequence[bytes]) -> str:
+    def proposal(self, keys: Sequence[LineKey], names: Sequence[Sequence[bytes]]) -> str:
         """The way out for files that are in another order: the options that join the same fields, compared as `keys`.
 
-        Fields have names where the headers tell them. headers: the first lines of A and B where names stand for fields;
-        none if fields have numbers alone.
+        Fields have names where headers tell them. names: those in the headers of A and B; () if fields have numbers
+        alone.
         """
         letters, own = _letters(keys), _letters(self._ways)
         added = {new for new, old in zip(letters, own, strict=True) if new != old}
         change = f"add :{added.pop()}" if not any(own) and len(added) == 1 else "use that"
-        return f"both files are in the order of {self._options_for(letters, headers)}: {change}"
+        return f"both files are in the order of {self._options_for(letters, names)}: {change}"
 
-    def _options_for(self, letters: Sequence[str], headers: Sequence[bytes]) -> str:
-        tables = [raw_fields(header, self.separator or _SPACE) for header in headers]
+    def _options_for(self, letters: Sequence[str], tables: Sequence[Sequence[bytes]]) -> str:
         named = bool(tables) and all(
             field < len(names) and re.fullmatch(rb"[A-Za-z0-9_]+", names[field]) and names.count(names[field]) == 1
             for names, fields in zip(tables, self.fields, strict=True)
@@ -168,21 +178,9 @@ def suffix_apart(name: str, others: Collection[str]) -> str:
     return suffix
 
 
-def raw_fields(line: bytes, separator: int) -> list[bytes]:
-    """The fields of a line as they stand, some in quotes, which enclose whole fields."""
-    between = re.escape(bytes([separator]))
-    found: list[bytes] = re.findall(rb'(?:^|%s)("(?:[^"]|"")*"|[^%s]*)' % (between, between), line)
-    return found
-
-
 def _letters(keys: Sequence[LineKey]) -> list[str]:
     return [replace(key, start_field=0, end_field=None, skip_start=False).describe() for key in keys]
 
 
 def _in_shell(name: str) -> str:
     return shlex.quote(name) if name else ""
-
-
-def _separator_text(separator: int) -> str:
-    """The byte as -t takes it."""
-    return {NUL: "\\0", 9: "\\t"}.get(separator, chr(separator))

@@ -62,7 +62,7 @@ class KeyKind:
     """The bytes of that file that are read; random bytes take their place if the option is not given. 0 for a kind that
     reads the whole file and needs the option."""
     fault: str = ""
-    """The words of an error behind an invalid text, as "has no time in it"; "" for "is no NOUN"."""
+    """The words of an error behind an invalid text, as "has no time in it"; "" for "is not a NOUN"."""
     flag: str = ""
     """The option that compares whole lines by it and leaves equal ones as they are, without its dashes; "" for none."""
     timed: bool = False
@@ -85,6 +85,11 @@ class KeyKind:
     def skips_blanks(self) -> bool:
         """Whether the blanks ahead of a key never count."""
         return self.begins is not None or (self.typed and not self.blanks)
+
+    @property
+    def complaint(self) -> str:
+        """The words of an error behind an invalid text."""
+        return self.fault or f"is not {'an' if self.noun[0] in 'aeiou' else 'a'} {self.noun}"
 
     @property
     def symbol(self) -> str:

@@ -16,22 +16,26 @@ TYPES: dict[str, tuple[str, tuple[int, ...], int]] = {
     "int": ("i", (1, 2, 4, 8), 1),
     "uint": ("u", (1, 2, 4, 8), 0),
     "float": ("f", (2, 4, 8), 2),
+    "bool": ("b", (1,), 0),
+    "datetime": ("M", (8,), 5),
+    "timedelta": ("m", (8,), 5),
 }
 """By kind: NumPy's letter, widths in bytes, and KEY_KIND of keys.cuh, which is ItemKind of entries.h, too."""
 
 
 def type_name(kind: str, width: int) -> str:
-    """NumPy's name of a key type: int32, or the kind alone where it has one width, as bool would have."""
-    return kind if len(TYPES[kind][1]) == 1 else f"{kind}{8 * width}"
+    """NumPy's name of a key type, without a unit: int32, datetime64, or bool."""
+    return kind if kind == "bool" else f"{kind}{8 * width}"
 
 
-DTYPES: tuple[str, ...] = tuple(type_name(kind, width) for kind, (_, widths, _) in TYPES.items() for width in widths)
-"""NumPy's names of all key dtypes, int8 to float64."""
+_NUMBERS = {type_name(kind, width): (letter, width)
+            for kind, (letter, widths, _) in TYPES.items() if letter in "iuf" for width in widths}  # fmt: skip
 
-SUFFIXES: dict[str, str] = {
-    f".{letter}{8 * width}": type_name(kind, width) for kind, (letter, widths, _) in TYPES.items() for width in widths
-}
-"""NumPy's names of all key dtypes by the suffix of raw files, ".i32" of "int32"."""
+DTYPES: tuple[str, ...] = tuple(_NUMBERS)
+"""NumPy's names of the dtypes of numbers, int8 to float64."""
+
+SUFFIXES: dict[str, str] = {f".{letter}{8 * width}": name for name, (letter, width) in _NUMBERS.items()}
+"""NumPy's names of the dtypes of numbers by the suffix of raw files, ".i32" of "int32"."""
 
 _FOREIGN = ">" if sys.byteorder == "little" else "<"
 KIND_OF_LETTER = {letter: kind for kind, (letter, _, _) in TYPES.items()}
@@ -60,7 +64,7 @@ class ItemType:
         if name in DTYPES:
             return _NAMED[name]
         order, letter = (name[:1], name[1:]) if name[:1] in ("<", ">", "=") else ("=", name)
-        kind = KIND_OF_LETTER.get(letter[:1])
+        kind = KIND_OF_LETTER.get(letter[:1]) if letter[:1] in "iuf" else None
         if kind is None or letter[1:] not in map(str, TYPES[kind][1]):
             return None
         return cls(letter[0], int(letter[1:]), order != _FOREIGN or letter[1:] == "1")
@@ -95,10 +99,9 @@ def of_dtype(dtype: np.dtype[Any]) -> Dtype:
     return ItemType(dtype.kind, dtype.itemsize, dtype.isnative)
 
 
-_NAMED = {type_name(kind, width): ItemType(letter, width)
-          for kind, (letter, widths, _) in TYPES.items() for width in widths}  # fmt: skip
+_NAMED = {name: ItemType(letter, width) for name, (letter, width) in _NUMBERS.items()}
 
 
 if TYPE_CHECKING:
     Dtype = ItemType | np.dtype[Any]
-    """The type of items: a dtype only where fields or NumPy's other kinds are in it."""
+    """The type of items: a dtype only where fields, units or NumPy's other kinds are in it."""

@@ -2,8 +2,8 @@
 
 A key image is an unsigned integer that orders as the key does. Comparing images instead of values gives one rule for
 all dtypes and keeps float32 subnormals apart on devices that flush them to zero. The order is NumPy's: NaN last (all
-NaNs equal), -0.0 equal to 0.0. Descending order is the complement of the image, so NaN comes first there. Ties always
-keep input order. Twin of kernels/keys.cuh.
+NaNs equal), -0.0 equal to 0.0, NaT last. Descending order is the complement of the image, so NaN and NaT come first
+there. Ties always keep input order. Twin of kernels/keys.cuh.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.base import Macros, Order, OrderLayout
 from gpumerge_cli.order.key_types import DTYPES, KIND_OF_LETTER, TYPES, ItemType, type_name
@@ -29,7 +29,10 @@ _INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
 
 @dataclass(frozen=True)
 class KeyOrder(Order):
-    """The order of numbers, each an item."""
+    """The order of numbers, bools, dates and time spans, each an item."""
+
+    unit: str = ""
+    """The unit of dates and time spans, as NumPy's names end: "[ns]", "[25s]"; "" if there is none."""
 
     is_rows = False
 
@@ -47,7 +50,7 @@ class KeyOrder(Order):
         kind = KIND_OF_LETTER.get(resolved.kind)
         if kind is None or resolved.itemsize not in TYPES[kind][1]:
             raise _unknown_dtype(str(dtype))
-        return cls(kind, resolved.itemsize, descending)
+        return cls(kind, resolved.itemsize, descending, resolved.name[len(type_name(kind, resolved.itemsize)) :])
 
     @property
     def item_bytes(self) -> int:
@@ -69,14 +72,14 @@ class KeyOrder(Order):
         return np.dtype(self.name)
 
     @property
-    def item_type(self) -> ItemType:
+    def item_type(self) -> Dtype:
         """The type of keys."""
-        return ItemType(TYPES[self.kind][0], self.width)
+        return ItemType.of(self.name) or self.dtype
 
     @property
     def name(self) -> str:
         """NumPy's name of the type."""
-        return type_name(self.kind, self.width)
+        return type_name(self.kind, self.width) + self.unit
 
     @property
     def unsigned(self) -> np.dtype[Any]:
@@ -86,7 +89,7 @@ class KeyOrder(Order):
 
     @property
     def flip(self) -> int:
-        sign = self._sign if self.kind == "int" else 0
+        sign = self._sign if self.kind == "int" or self.is_dated else 0
         return sign ^ self._all_ones if self.descending else sign
 
     @property
@@ -100,6 +103,16 @@ class KeyOrder(Order):
         import numpy as np
 
         return np.array([] if self.infinity is None else [0.0, np.nan], self.dtype)
+
+    @property
+    def is_number(self) -> bool:
+        """See Order."""
+        return self.kind in ("int", "uint", "float")
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether keys may be NaT, the least integer, whose image is the largest one."""
+        return self.kind in ("datetime", "timedelta")
 
     @property
     def _sign(self) -> int:
@@ -123,6 +136,8 @@ class KeyOrder(Order):
     def image_of_bits(self, bits: Any) -> Any:
         """The images of keys whose bits these are: a new array of NumPy or CuPy, of dtype `unsigned`, as `bits` is."""
         of = self.unsigned.type
+        if self.is_dated:
+            bits = bits - of(1)
         if self.infinity is None:
             return bits ^ of(self.flip)
         magnitude = bits & of(self._sign - 1)
@@ -130,6 +145,11 @@ class KeyOrder(Order):
         image = ((magnitude ^ negative) - negative) + of(self._sign)
         is_nan = self._ones_where((magnitude > of(self.infinity)).astype(self.unsigned))
         return (image | is_nan) ^ of(self.flip)
+
+    def bits_of_image(self, images: Any) -> Any:
+        """The bits of integers, bools, dates and time spans that have these images, of the same dtype."""
+        of = self.unsigned.type
+        return (images ^ of(self.flip)) + of(self.is_dated)
 
     def _ones_where(self, ones: Any) -> Any:
         """All bits where an item is 1, none where it is 0."""
@@ -162,7 +182,7 @@ class KeyOrder(Order):
         return repr(part)[1:]
 
     def others(self, *, keys_equal: bool) -> Sequence[Order]:
-        return (KeyOrder(self.kind, self.width, not self.descending),)
+        return (replace(self, descending=not self.descending),)
 
 
 class Equal(Sequence[bytes]):
@@ -194,4 +214,5 @@ def record_macros(order: Order, layout: OrderLayout, *, rows: bool) -> Macros:
 
 
 def _unknown_dtype(name: str) -> UsageError:
-    return UsageError(f"{name!r} is not a dtype of keys", way_out=f"use one of {', '.join(DTYPES)}")
+    others = "bool, datetime64[UNIT] or timedelta64[UNIT]"
+    return UsageError(f"{name!r} is not a dtype of keys", way_out=f"use one of {', '.join(DTYPES)}, {others}")

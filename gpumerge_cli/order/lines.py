@@ -86,7 +86,11 @@ class TextOrder(Order):
 
     @property
     def item_word(self) -> str:
-        return "line" if self.rules.of_records is None else "record"
+        return self.rules.spelling.item
+
+    @property
+    def plain_lines(self) -> bool:
+        return not self.rules.made
 
     @property
     def begins_with_number(self) -> bool:
@@ -99,7 +103,7 @@ class TextOrder(Order):
         return [TextOrder.by(replace(self.rules, keys=(key,), stable=True)) for key in self.rules.keys]
 
     def key_option(self, number: int) -> str:
-        return (self.rules.of_records or self.rules).keys[number].option_text
+        return self.rules.requested.keys[number].option_text
 
     def part(self, number: int, item: bytes, bounds: Bounds) -> bytes | None:
         if self.rules.keys[number].whole:
@@ -155,8 +159,8 @@ class TextOrder(Order):
 
 def _with_key(rules: LineOrder, by: int, compare: str, reverse: bool) -> LineOrder:
     key = replace(rules.keys[by], compare=compare, reverse=reverse)
-    of_records = None if rules.of_records is None else _with_key(rules.of_records, by, compare, reverse)
-    return replace(rules, keys=(*rules.keys[:by], key, *rules.keys[by + 1 :]), of_records=of_records)
+    spelling = rules.spelling.of(_with_key(rules.requested, by, compare, reverse)) if rules.made else rules.spelling
+    return replace(rules, keys=(*rules.keys[:by], key, *rules.keys[by + 1 :]), spelling=spelling)
 
 
 class _Ended(Sequence[bytes]):

@@ -33,6 +33,8 @@ class RecordOrder(Order):
     """Whether the key's bytes are in foreign byte order. Records are never changed."""
     name: str = field(default="", compare=False)
     """The key's field; "" if it was not named."""
+    unit: str = ""
+    """See KeyOrder."""
 
     @classmethod
     def of_key(
@@ -46,7 +48,7 @@ class RecordOrder(Order):
         """
         if not isinstance(key, int) and key.kind not in "SV":
             number = KeyOrder.of_dtype(key, descending=descending)
-            order = cls(number.kind, number.width, descending, size, offset, not key.isnative, name)
+            order = cls(number.kind, number.width, descending, size, offset, not key.isnative, name, number.unit)
         else:
             order = cls("bytes", key if isinstance(key, int) else key.itemsize, descending, size, offset, name=name)
         if offset < 0 or order.width < 1 or offset + order.width > size:
@@ -59,7 +61,7 @@ class RecordOrder(Order):
     @property
     def key(self) -> KeyOrder | None:
         """The order of the keys alone, in native byte order; None for keys that are bytes."""
-        return None if self.kind == "bytes" else KeyOrder(self.kind, self.width, self.descending)
+        return None if self.kind == "bytes" else KeyOrder(self.kind, self.width, self.descending, self.unit)
 
     @property
     def record(self) -> int:
@@ -91,6 +93,10 @@ class RecordOrder(Order):
         if self.key is not None:
             return self.key.flip
         return (1 << (8 * self.prefix_bytes)) - 1 if self.descending else 0
+
+    @property
+    def is_number(self) -> bool:
+        return self.key is not None and self.key.is_number
 
     @property
     def infinity(self) -> int | None:

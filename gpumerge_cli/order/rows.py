@@ -55,6 +55,10 @@ class RowOrder(TextOrder):
     def item_word(self) -> str:
         return ""
 
+    @property
+    def plain_lines(self) -> bool:
+        return False
+
     def key_of(self, item: bytes) -> bytes:
         return item
 

@@ -24,12 +24,12 @@ STABLE, REVERSE, PLAIN, NUMERIC, CHECKS_VALUES, LOCALE, RECORD_AHEAD = 1, 2, 4, 
 as it stands or reversed, so that compiled code may take a shorter way; invalid values of some key are errors; text
 compares by a locale; the last resort compares what is ahead of the first SEPARATOR."""
 SEPARATOR = 1
-"""The byte between a record of CSV and each of its fields, where the parser took it to pieces: see LineOrder.record_of.
+"""The byte between an item and each of its fields, where a format took it to pieces: see LineOrder.record_of.
 It is lower than any byte of text, so lines compare as their records do."""
 MARK, END = bytes([SEPARATOR]), bytes([NUL])
 """The bytes behind each field, and behind a record."""
 BLANKS = b" \t\n"
-_COMMA, _POINT = 0x2C, 0x2E
+_POINT = 0x2E
 QUOTED = 256
 """Added to the separator of a table where fields may be quoted."""
 KEY_REVERSE, FOLD, DICTIONARY, PRINTABLE, SKIP_START, SKIP_END = 1, 2, 4, 8, 16, 32
@@ -183,6 +183,41 @@ class LineKey:
 
 
 @dataclass(frozen=True)
+class Spelling:
+    """The words and options by which users know the lines that a format makes of its items."""
+
+    items: str = "lines"
+    """The word for all of them in the description of an order."""
+    item: str = "line"
+    """The word for one of them."""
+    option: str = ""
+    """The option that asks for the format, "" if none needs to."""
+    separator: int | None = None
+    """The byte between fields if no option names one; None for blanks."""
+    has_returns: bool = False
+    """Whether a carriage return at an item's end belongs to its end, so that users do not write it."""
+    requested: LineOrder | None = None
+    """The order as options give it, whose keys count fields of items. None: the lines are the items."""
+
+    def of(self, requested: LineOrder) -> Spelling:
+        """The same words for lines whose items are in the order `requested`."""
+        return replace(self, requested=requested)
+
+    def separator_option(self, separator: int | None) -> str:
+        """The option that names a separator; "" for the one that no option needs to name."""
+        if separator is None or separator == self.separator:
+            return ""
+        from shlex import quote  # only for messages: it loads more
+
+        escapes = {NUL: r"\0", 9: r"\t"}
+        return f"-t {quote(escapes.get(separator, chr(separator)))}"
+
+
+LINES = Spelling()
+"""That of lines that are items as they stand."""
+
+
+@dataclass(frozen=True)
 class LineOrder:
     """The rules by which lines compare: by keys, and then by the last resort."""
 
@@ -198,12 +233,12 @@ class LineOrder:
     terminator: int = NEWLINE
     """The byte that ends a line."""
     quoted: bool = False
-    """Whether lines are records of CSV: fields may be quoted, only quoted ones end in a quote, and a carriage return at
-    a line's end belongs to no key. There is a separator then."""
+    """Whether fields may be quoted: only quoted ones end in a quote, and a carriage return at a line's end belongs to
+    no key. There is a separator then."""
     locale: str = ""
     """The name of the locale by whose LC_COLLATE texts compare, and lines in the last resort; "" for their bytes."""
-    of_records: LineOrder | None = field(default=None, compare=False)
-    """For fields of CSV: the requested order of its records."""
+    spelling: Spelling = field(default=LINES, compare=False)
+    """The words for the lines."""
     stable_by: str = field(default="leave --last-resort out", compare=False)
     """The way for a user to make this order stable."""
 
@@ -260,9 +295,8 @@ class LineOrder:
         numeric = not by_locale and len(self.keys) == 1 and replace(self.keys[0], reverse=False) == LineKey("numeric")
         stable = self.stable or (by_locale and not self.keys)
         flags = STABLE * stable | REVERSE * self.reverse | PLAIN * plain | NUMERIC * numeric
-        flags |= (
-            CHECKS_VALUES * self.checks_values | LOCALE * by_locale | RECORD_AHEAD * (by_locale and self.has_fields)
-        )
+        flags |= CHECKS_VALUES * self.checks_values | LOCALE * by_locale
+        flags |= RECORD_AHEAD * (by_locale and self.made and self.has_fields)
         separator = -1 if self.separator is None else self.separator + QUOTED * self.quoted
         at = TABLE_HEAD + KEY_WORDS * len(given)
         keys, parameters = array("q"), array("q")
@@ -276,16 +310,31 @@ class LineOrder:
         head = [flags, len(given), separator, self.terminator, at + len(parameters), locale, 0, 0]
         return array("q", head) + keys + parameters
 
+    @property
+    def requested(self) -> LineOrder:
+        """The order of the items as options give it, whose keys count fields of items."""
+        return self.spelling.requested or self
+
+    @property
+    def made(self) -> bool:
+        """Whether a format made the lines of other items, so that they are not known as lines."""
+        return self.spelling.requested is not None
+
+    def value_of(self, part: bytes) -> bytes:
+        """The value of a key that is this part of a line, of which quotes do not belong to it."""
+        return part.replace(b'""', b'"') if self.quoted else part
+
     def record_of(self, line: bytes) -> bytes:
-        """A line as users know it: a line that the parser of CSV made is a record, then its fields."""
+        """A line as users know it: the item ahead of its fields, where a format took it to pieces."""
         return line.split(MARK, 1)[0] if self.has_fields else line
 
     def between_fields(self, part: bytes) -> bytes:
         """A part of a line, with the separator of the file where the line was made of fields."""
-        if self.of_records is None or not self.has_fields:
+        separator = self.requested.separator
+        separator = self.spelling.separator if separator is None else separator
+        if separator is None or not self.made or not self.has_fields:
             return part
-        separator = self.of_records.separator
-        return part.replace(MARK, bytes([_COMMA if separator is None else separator]))
+        return part.replace(MARK, bytes([separator]))
 
     @property
     def has_fields(self) -> bool:
@@ -311,7 +360,7 @@ class LineOrder:
 
     def describe(self) -> str:
         """For reports: "lines, bytewise", "lines, numeric, descending, ties left", "CSV, by -k 2,2n -t ','"."""
-        return f"lines, {self._described()}" if self.of_records is None else f"CSV, {self.of_records._described()}"
+        return f"{self.spelling.items}, {self.requested._described()}"
 
     def _described(self) -> str:
         if self.simple:

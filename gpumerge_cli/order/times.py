@@ -12,6 +12,7 @@ from gpumerge_cli.order.key_kinds import TEXT_PADDING, TIME_WORDS, WORD_BYTES
 UNKNOWN_YEAR, ONE_YEAR, LATEST_BY = range(3)
 """The year of a time that has none: unknown, so that it is no time; one for all; or the latest one in which the time is
 not behind a certain second."""
+LAST_YEAR = 9999
 _DAY = 86400
 _STEPS = ((1800, 0), (1900, 30), (2100, 3), (2500, 20))
 """Years, and the days in which a zone has no more than one change ahead of that year. From the last 400 of these years

@@ -27,7 +27,7 @@ struct Failure {
     int64_t error, input, position;
 };
 
-enum ItemKind { UNSIGNED_KEYS = 0, SIGNED_KEYS = 1, FLOAT_KEYS = 2, RECORDS = 3, LINES = 4 };
+enum ItemKind { UNSIGNED_KEYS = 0, SIGNED_KEYS = 1, FLOAT_KEYS = 2, RECORDS = 3, LINES = 4, DATE_KEYS = 5 };
 
 /* The kind of items, and which of two items goes first: gpumerge_cli/order as numbers.
  * kind: an ItemKind. width: the bytes of a key: 1, 2, 4 or 8 for keys, any number for records. descending: 0 or 1.
@@ -55,12 +55,16 @@ enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, 
  * first and that only the second holds; these texts lie in `text`, one behind the other, and equal, only_a and only_b are
  * their bytes; -1 leaves such lines out. COUNT_AHEAD, COUNT_AFTER: of equal lines the first goes out with their number, ahead
  * of it as uniq -c has it, or behind a tab at its end; or, with a separator other than 0, as the first or last field of a record
- * of CSV, ahead of a carriage return at its end. COUNT_APART: the first of equal items of any kind goes out, and gm_equals
+ * of CSV, ahead of a carriage return at its end. runs: 0, or the number of runs of an upload, each with a name that goes out
+ * directly ahead of its lines: that of run r ends at byte name_ends[r] of `names`, where the next one begins, and 64 bytes
+ * behind the last one are readable. COUNT_APART: the first of equal items of any kind goes out, and gm_equals
  * has their number. Where equals are counted, ranges of chunks must not cut groups of equal items. */
 struct Margin {
     int64_t kind, equal, only_a, only_b;
     const unsigned char* text;
-    int64_t separator;
+    int64_t separator, runs;
+    const int64_t* name_ends;
+    const unsigned char* names;
 };
 
 /* kernel: a number that gm_kernel has a name for. block_size: the threads of a block. items: the outputs of a thread, 0 for its whole piece. tile:
@@ -273,6 +277,13 @@ int64_t gm_sort_ranks(const struct OrderSpec* order, const struct LaunchSpec* la
     int64_t* ranks, int64_t threads);
 /* The first index whose item goes before the one ahead of it, or -1. strict: or equals it. */
 int64_t gm_first_disorder(const struct OrderSpec* order, const unsigned char* items, int64_t count, int64_t strict);
+
+/* Numbers that order texts: ranks[i], unsigned, is less than ranks[j] if the key of text i goes before that of text j, and equal
+ * if the keys are equal. order: of LINES, stable. texts: `width` bytes each, 1 or more, without the NUL bytes at their ends; 64
+ * bytes behind the last one can be read. DISORDER if a key is invalid (see gm_fault); the Failure's position is then the number of
+ * the first such text. */
+int64_t gm_text_ranks(const struct OrderSpec* order, const unsigned char* texts, int64_t width, int64_t count, int64_t* ranks,
+    int64_t threads, struct Failure* failure);
 
 /* Opens a locale, by whose name orders of lines compare. 1: it is open; 0: there is none of this name; 2: its texts are not UTF-8. */
 int64_t gm_locale(const char* name);

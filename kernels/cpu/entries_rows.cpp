@@ -1,5 +1,6 @@
 // Single items, and workspaces of rows.
 #include "compare.hpp"
+#include "fault.hpp"
 #include "rows_kinds.hpp"
 
 int64_t gm_locale(const char* name) { return open_locale(name); }
@@ -29,6 +30,15 @@ int64_t gm_is_invalid(const OrderSpec* order, int64_t number, const unsigned cha
 int64_t gm_read_time(const OrderSpec* order, int64_t number, const unsigned char* line, int64_t size, int64_t* found)
 {
     return read_time(*order, number, {line, size}, found);
+}
+
+int64_t gm_text_ranks(const OrderSpec* order, const unsigned char* texts, int64_t width, int64_t count, int64_t* ranks,
+    int64_t threads, Failure* failure)
+{
+    return stopped_by(failure, [&] {
+        const int64_t fault = rank_texts(*order, texts, width, count, ranks, static_cast<int>(threads));
+        if (fault < count) throw Fault{DISORDER, {0, 0, fault}};
+    });
 }
 
 std::unique_ptr<Workspace> make_rows(const OrderSpec& order, int threads)

@@ -26,6 +26,7 @@ struct Words {
             negative = ones;
             least = static_cast<Word>(~(sign | infinity));
         }
+        if (order.kind == DATE_KEYS) least = 1;  // NaT, the least integer, moves to the other end
         if (order.descending) flip = ones;
     }
 

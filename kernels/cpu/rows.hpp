@@ -179,7 +179,7 @@ private:
             Item* const out = merged_.data();
             kept_ = count_equals(sorted_, kept_, out, lines_);
             sorted_ = out;
-            if (!beside().has_text()) {
+            if (margin.kind == COUNT_APART) {
                 int64_t* const numbers = group_sizes.reserve(static_cast<size_t>(kept_));
                 for (int64_t at = 0; at < kept_; ++at) numbers[at] = static_cast<int64_t>(out[at].prefix);
             }
@@ -216,7 +216,7 @@ private:
         result = out;
     }
 
-    Beside beside() const { return {margin, lines_}; }
+    Beside beside() const { return {margin, lines_, starts_}; }
 
     int64_t bytes_of(const Item* rows, int64_t count) const
     {

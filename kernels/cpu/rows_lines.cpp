@@ -79,7 +79,67 @@ private:
     Room<Word> following_;  // what follows the prefixes, while those are made
 };
 
+// Texts of one width as rows of lines, and their ranks.
+class TextRows {
+public:
+    TextRows(const LineOrder& order, const unsigned char* texts, int64_t width, int64_t count, const Team& team)
+        : width_(width), count_(count), team_(team), rows_(room_.reserve(static_cast<size_t>(count)))
+    {
+        lines_.text = texts;
+        lines_.order = &order;
+        if (width < LONG_LINE) team.share(count, LEAST_ROWS, [&](int64_t first, int64_t last, int) { find(first, last); });
+        else find(0, count);
+        lines_.long_lines = long_lines_.data();
+        lines_.long_count = static_cast<long long>(long_lines_.size());
+    }
+
+    int64_t rank(int64_t* ranks)
+    {
+        if (count_ == 0) return 0;
+        Room<Word> following;
+        const int64_t fault = Images{lines_, rows_, count_, team_}.make_keyed(lines_, following);
+        if (fault < count_) return fault;
+        if (lines_.keys_exact) {
+            for (int64_t at = 0; at < count_; ++at) ranks[at] = static_cast<int64_t>(rows_[at].prefix);
+            return count_;
+        }
+        Room<Item> sorted, spare;
+        Item* const out = sorted.reserve(static_cast<size_t>(count_));
+        sort_wide(rows_, out, spare.reserve(static_cast<size_t>(count_)), count_, lines_, team_);
+        for (int64_t at = 0, found = 0; at < count_; ++at) {
+            if (at > 0 && before(out[at - 1], out[at], lines_)) ++found;
+            ranks[Lines::start_of(out[at].line) / width_] = found;
+        }
+        return count_;
+    }
+
+private:
+    void find(int64_t first, int64_t last)
+    {
+        for (int64_t at = first; at < last; ++at) {
+            const int64_t start = at * width_;
+            int64_t size = width_;
+            while (size > 0 && lines_.text[start + size - 1] == 0) --size;
+            if (size + 1 >= LONG_LINE) [[unlikely]] long_lines_.push_back({start, size + 1});
+            rows_[at].line = Lines::place_of(start, size + 1);  // as if a terminator followed
+        }
+    }
+
+    const int64_t width_, count_;
+    const Team& team_;
+    Room<Item> room_;
+    Item* const rows_;
+    Lines lines_;
+    std::vector<LongLine> long_lines_;
+};
+
 }  // namespace
+
+int64_t rank_texts(const OrderSpec& order, const unsigned char* texts, int64_t width, int64_t count, int64_t* ranks, int threads)
+{
+    const Team team(threads);
+    return TextRows(*reinterpret_cast<const LineOrder*>(order.table), texts, width, count, team).rank(ranks);
+}
 
 std::unique_ptr<Workspace> make_line_rows(const OrderSpec& order, int threads)
 {

@@ -1,5 +1,6 @@
-// Lines that go out with text beside them: the number of their equals, or the column of a comparison. The prefix of a row
-// that goes out holds what the margin needs: a number, or the case of sets.cuh in which the row went out.
+// Lines that go out with text beside them: the number of their equals, the column of a comparison, or the name of their run.
+// The prefix of a row that goes out holds a number, or the case of sets.cuh in which the row went out. The name is directly
+// ahead of the line, between it and any other text.
 #pragma once
 
 class Beside {
@@ -13,7 +14,14 @@ public:
         bool ahead, out;  // whether it stands ahead of the line; whether the row goes out
     };
 
-    Beside(const Margin& margin, const Lines& lines) : margin(margin), lines(lines)
+    struct Name {
+        const unsigned char* text;
+        long long bytes;
+    };
+
+    // starts: the bytes at which runs begin, and the end of the last one.
+    Beside(const Margin& margin, const Lines& lines, const std::vector<int64_t>& starts)
+        : margin(margin), lines(lines), starts(starts)
     {
         if (margin.kind != COLUMNS) return;
         const int64_t lengths[] = {margin.equal, margin.only_a, margin.only_b};
@@ -29,11 +37,12 @@ public:
     Beside& operator=(const Beside&) = delete;
 
     bool counts() const { return margin.kind >= COUNT_AHEAD; }
-    bool has_text() const { return margin.kind != NO_MARGIN && margin.kind != COUNT_APART; }
+    bool has_text() const { return has_margin() || margin.runs > 0; }
 
     // A row's text. It lies in the room, or lasts as long as this object and the margin.
     MarginText text_of(const Item& row, unsigned char (&room)[SHORT]) const
     {
+        if (!has_margin()) return {room, 0, true, true};
         if (margin.kind == COLUMNS) return columns_[row.prefix];
         const bool ahead = margin.kind == COUNT_AHEAD;
         int digits = 1;
@@ -51,9 +60,13 @@ public:
     {
         unsigned char room[SHORT];
         long long total = 0;
+        if (!has_margin()) {
+            for (long long at = 0; at < count; ++at) total += name_of(rows[at]).bytes;
+            return total + bytes_of_rows(lines, rows, count);
+        }
         for (long long at = 0; at < count; ++at) {
             const MarginText text = text_of(rows[at], room);
-            total += text.out ? text.bytes + bytes_of_row(lines, rows[at].line) : 0;
+            total += text.out ? text.bytes + name_of(rows[at]).bytes + bytes_of_row(lines, rows[at].line) : 0;
         }
         return total;
     }
@@ -62,22 +75,26 @@ public:
     // `stop`.
     void copy_all(const Item* rows, long long count, unsigned char* out, unsigned char* stop) const
     {
+        if (!has_margin()) return copy_named(rows, count, out, stop);
         unsigned char room[SHORT];
         for (long long at = 0; at < count; ++at) {
             if (at + AHEAD < count) __builtin_prefetch(lines.text + start_of_row(lines, rows[at + AHEAD].line));
             const MarginText text = text_of(rows[at], room);
             if (!text.out) continue;
             const unsigned char* const line = lines.text + start_of_row(lines, rows[at].line);
-            const long long bytes = bytes_of_row(lines, rows[at].line), whole = text.bytes + bytes;
+            const Name name = name_of(rows[at]);
+            const long long bytes = bytes_of_row(lines, rows[at].line), whole = text.bytes + name.bytes + bytes;
             if (stop - out < whole + 96 || text.bytes > SHORT || bytes > LONG) {
                 copy(rows + at, 0, whole, out);
             } else if (text.ahead) {
                 ::copy<SHORT>(out, text.text);
-                copy_line(out + text.bytes, line, bytes);
+                copy_line(out + text.bytes, name.text, name.bytes);
+                copy_line(out + text.bytes + name.bytes, line, bytes);
             } else {
                 const long long tail = tail_of(line, bytes);
-                copy_line(out, line, bytes);
-                ::copy<SHORT>(out + bytes - tail, text.text);
+                copy_line(out, name.text, name.bytes);
+                copy_line(out + name.bytes, line, bytes);
+                ::copy<SHORT>(out + name.bytes + bytes - tail, text.text);
                 for (long long back = tail; back > 0; --back) out[whole - back] = line[bytes - back];
             }
             out += whole;
@@ -101,13 +118,56 @@ public:
             const unsigned char* const line = lines.text + start_of_row(lines, row->line);
             const long long bytes = bytes_of_row(lines, row->line);
             const long long front = text.ahead ? 0 : bytes - tail_of(line, bytes);
+            const Name name = name_of(*row);
+            if (text.ahead) part(text.text, text.bytes);
+            part(name.text, name.bytes);
             part(line, front);
-            part(text.text, text.bytes);
+            if (!text.ahead) part(text.text, text.bytes);
             part(line + front, bytes - front);
         }
     }
 
 private:
+    static constexpr int64_t FEW_RUNS = 8;
+    static constexpr unsigned char NOTHING[64] = {};  // may be read, as any text that is copied
+
+    bool has_margin() const { return margin.kind != NO_MARGIN && margin.kind != COUNT_APART; }
+
+    // The name of the run that a row comes from.
+    Name name_of(const Item& row) const
+    {
+        if (margin.runs == 0) return {NOTHING, 0};
+        const int64_t place = start_of_row(lines, row.line);
+        int64_t run = 0;
+        if (margin.runs <= FEW_RUNS)  // without branches, which would be mispredicted
+            for (int64_t other = 1; other < margin.runs; ++other) run += place >= starts[static_cast<size_t>(other)];
+        else
+            run = std::upper_bound(starts.begin() + 1, starts.end() - 1, place) - starts.begin() - 1;
+        const int64_t first = run > 0 ? margin.name_ends[run - 1] : 0;
+        return {margin.names + first, margin.name_ends[run] - first};
+    }
+
+    // As copy_all, where nothing but names goes out beside lines.
+    void copy_named(const Item* rows, long long count, unsigned char* out, unsigned char* stop) const
+    {
+        for (long long at = 0; at < count; ++at) {
+            if (at + AHEAD < count) {
+                const unsigned char* const ahead = lines.text + start_of_row(lines, rows[at + AHEAD].line);
+                __builtin_prefetch(ahead);
+                __builtin_prefetch(ahead + 64);
+            }
+            const Name name = name_of(rows[at]);
+            const long long bytes = bytes_of_row(lines, rows[at].line), whole = name.bytes + bytes;
+            if (stop - out < whole + 64 || bytes > LONG) {
+                copy(rows + at, 0, whole, out);
+            } else {
+                copy_line(out, name.text, name.bytes);
+                copy_line(out + name.bytes, lines.text + start_of_row(lines, rows[at].line), bytes);
+            }
+            out += whole;
+        }
+    }
+
     // The bytes of a line's end, behind a text at the end.
     long long tail_of(const unsigned char* line, long long bytes) const
     {
@@ -117,12 +177,14 @@ private:
     // May write up to 63 bytes beyond the end.
     static void copy_line(unsigned char* out, const unsigned char* line, long long bytes)
     {
+        if (bytes <= 32) return ::copy<32>(out, line);
         for (long long done = 0; done < bytes; done += 64) ::copy<64>(out + done, line + done);
     }
 
     static constexpr int COLUMN_COUNT = 3;
     const Margin& margin;
     const Lines& lines;
+    const std::vector<int64_t>& starts;
     MarginText columns_[COLUMN_COUNT];  // by the case in which a row goes out
     unsigned char column_rooms_[COLUMN_COUNT][SHORT] = {};
 };

@@ -13,7 +13,10 @@
 
 constexpr Image LAST_KEY = static_cast<Image>(SIGNED_IMAGES ? ~(1ull << (KEY_BITS - 1)) : ~0ull);
 
-__device__ __forceinline__ Item item_of(Image image) { return static_cast<Item>(DESCENDING ? ~image : image); }
+__device__ __forceinline__ Item item_of(Image image)
+{
+    return static_cast<Item>(DESCENDING ? ~image : image) + NAT_IS_LAST;
+}
 
 // A place in a slice: the address of an item in shared memory, and the number of items that follow it in the slice.
 constexpr int ADDRESS_BITS = 18;  // no device has more shared memory

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.cli.app import invoke
+from gpumerge_cli.cli.gnu import parse_sort
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,16 @@ def test_options_with_two_values(
     assert " is given twice, as " in told
     assert " out\n" in told
     assert [path.name for path in Path().iterdir()] == ["a"]
+
+
+def test_several_values_of_sort_are_those_of_gnu_sort() -> None:
+    options = parse_sort(["-S", "1M", "-S", "2M", "-S", "1K", "--parallel=2", "--parallel=1"]).options
+    assert (options.memory, options.threads) == (2 << 20, 1)
+
+
+def test_one_value_written_in_two_ways(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("1\n")
+    assert invoke(["check", "-q", "-S", "1G", "-S", "1024M", str(tmp_path / "a.txt")]) == 0
 
 
 @pytest.mark.parametrize("words", ["merge -q", "sort", "union -q"])

@@ -38,7 +38,7 @@ def test_own_options_take_nothing_from_gnus() -> None:
             short = name[:end]
             if short == "field":  # the whole name of an option that GNU sort has not
                 continue
-            for value in ("", "=2", "=quiet", "=month"):
+            for value in ("", ("=2", "=quiet", "=month")[end % 3]):
                 compare_exit_codes([f"--{short}{value}", "/dev/null"], {})
 
 

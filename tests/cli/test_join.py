@@ -303,6 +303,7 @@ def test_a_missing_field_behind_a_quoted_one_is_empty(tmp_path: Path) -> None:
     [
         (["-1", "0"], "there is no field 0"),
         (["-j", "name"], "invalid field number 'name'"),
+        (["-j", "1:hex,n"], "-j 1:hex,n: n is another kind, or none; a field has one, as 1:hex,2n"),
         (["-j", "1", "-2", "2"], "name different fields"),
         (["-o", "3.1"], "invalid column '3.1'"),
         (

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from hashlib import md5
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.cli.key_sources import with_parameters
+from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.groups import LineOptions
+from gpumerge_cli.cli.values import make_options
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.order.key_kinds import KIND_OF, KeyKind
@@ -34,18 +35,9 @@ def by_digest(data: bytes, key: LineKey) -> bytes:
 
 
 def options(file: str | None) -> LineOptions:
-    return cast(
-        LineOptions,
-        SimpleNamespace(
-            random_source=file,
-            nulls=None,
-            null_values=(),
-            invalid=None,
-            thousands=None,
-            decimal=None,
-            given=frozenset(),
-        ),
-    )
+    found = make_options(command("sort"), {"random_source": file}, ())
+    assert isinstance(found, LineOptions)
+    return found
 
 
 def test_every_command_gives_keys_the_parameters_of_the_file(

@@ -140,7 +140,7 @@ def test_a_column_of_csv_has_a_form_of_its_own(told: Run) -> None:
     header, *lines = expected.splitlines(keepends=True)
     assert told("sort", "--field", "when:time,r", *by) == "".join([header, *reversed(lines)])
     error = told("sort", "--field", "when:time", "d.csv", code=2)
-    assert "d.csv:2: '03/11/2024' is no time, by --field when:time; add --time-format" in error
+    assert "d.csv:2: '03/11/2024' is not a time, by --field when:time; add --time-format" in error
     assert "if line 1 is a header, add --header 1" in told("sort", "--csv", "--time", *by, code=2)
 
 
@@ -344,6 +344,7 @@ BAD: Mapping[str, str] = {
     "sort --order-list app app": "--order-list: no key is a list; add :list to a key",
     "merge --time --year 0 app": "--year: invalid number '0'; write 1 or more",
     "merge --time --year 10000 app": "--year 10000: years end with 9999; name a year as 2024",
+    "merge --time --year 99999999999999999999 app": "--year: years end with 9999; name a year as 2024",
     "sort --time --year 10000 app": "--year 10000: years end with 9999;",
     "merge --time --year now app": "--year: invalid number 'now'",
     "merge --time --time-format %Q app": "--time-format %Q: %Q reads no part of a time; use letters from",

@@ -230,7 +230,7 @@ def test_invalid_keys_are_named(make: Any, machines: Cluster, tmp_path: Path, rn
     at = int(rng.integers(0, _ITEMS))
     Path(names[1]).write_bytes(b"\n".join([*lines[:at], b"no", *lines[at:], b""]))
     job = make(names, str(tmp_path / "out"), Items(lines=LineOrder((LineKey("hex"),))), memory=4 << 20)
-    with pytest.raises(InputError, match="'no' is no hexadecimal number") as caught:
+    with pytest.raises(InputError, match="'no' is not a hexadecimal number") as caught:
         run(job, executor=machines)
     assert caught.value.where == f"{names[1]}:{at + 1}"
     assert not (tmp_path / "out").exists()

@@ -242,18 +242,22 @@ def test_a_long_input_is_not_decompressed_twice(pace: float, twins: bool, monkey
 
 
 @pytest.mark.parametrize(
-    ("name", "plain", "refused"),
+    ("name", "compression", "plain", "refused"),
     [
-        ("a.gz", False, True),
-        ("a.gz", True, False),
-        ("-", True, True),
-        ("/dev/null", False, True),
-        ("a.txt", False, False),
+        ("a.gz", None, False, True),
+        ("a.gz", None, True, False),
+        ("a.txt", "bgzf", True, True),
+        ("a.txt", "none", False, False),
+        ("-", None, True, True),
+        ("/dev/null", None, False, True),
+        ("a.txt", None, False, False),
     ],
 )
-def test_outputs_are_judged_before_a_worker_starts(name: str, plain: bool, refused: bool) -> None:
+def test_outputs_are_judged_before_a_worker_starts(
+    name: str, compression: str | None, plain: bool, refused: bool
+) -> None:
     if not refused:
-        return check_output(name, plain=plain)
+        return check_output(name, compression, plain=plain)
     with pytest.raises(OutputError, match=r"a cluster writes plain files.*name one with -o that is not compressed"):
-        check_output(name, plain=plain)
+        check_output(name, compression, plain=plain)
     return None

@@ -19,7 +19,7 @@ from tests.cpu import libraries
 
 Array = NDArray[Any]
 _GUARD = 64
-_KINDS = {"uint": 0, "int": 1, "float": 2}
+_KINDS = {"uint": 0, "int": 1, "float": 2, "bool": 0, "datetime": 5, "timedelta": 5}
 
 
 @cache

@@ -13,7 +13,7 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from tests.cpu import libraries
 
-KINDS = {"bytes": 0, "uint": 0, "int": 1, "float": 2}
+KINDS = {"bytes": 0, "uint": 0, "int": 1, "float": 2, "bool": 0, "datetime": 5, "timedelta": 5}
 RECORDS, LINES = 3, 4
 KERNELS = range(len(RUNGS))
 PATH = 0

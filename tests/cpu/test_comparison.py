@@ -20,7 +20,7 @@ from tests.line_cases import INEXACT, cases, lines
 from tests.linekeys import key_of
 from tests.strategies import Records, record_runs, special_values
 
-EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "30"))
 
 
 def agree(order: Order, items: list[bytes]) -> None:
@@ -49,7 +49,7 @@ def test_records(case: Records) -> None:
 
 
 @pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", [*DTYPES, "timedelta64[D]"])
 def test_keys(dtype: str, descending: bool) -> None:
     values: Any = special_values(np.dtype(dtype))
     agree(Order.of(dtype, descending=descending), [value.tobytes() for value in values[:: max(1, len(values) // 20)]])

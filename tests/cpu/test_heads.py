@@ -18,7 +18,7 @@ from tests.cpu.rows_library import Spec, loaded
 from tests.line_cases import INEXACT, cases, lines
 from tests.linekeys import item_key
 
-EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "30"))
 
 
 class Result(ctypes.Structure):

@@ -26,7 +26,7 @@ from gpumerge_cli.order.rules import LineOrder
 from tests.cpu import libraries
 
 _COMMA = ord(",")
-ROUNDS = int(os.environ.get("GPUMERGE_TEST_ROUNDS", "12"))
+ROUNDS = int(os.environ.get("GPUMERGE_TEST_ROUNDS", "6"))
 SIDE = 500 if os.environ.get("GPUMERGE_TEST_FEW") else 2000
 
 

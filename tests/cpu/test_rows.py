@@ -38,7 +38,7 @@ SORTS = [
     Launch(PATH, 1, 0, 0, ITERATIVE, 1),
     Launch(PATH, 1, 0, 0, RECURSIVE, 1),
 ]
-EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("GPUMERGE_TEST_EXAMPLES", "30"))
 
 
 @pytest.fixture(scope="module")

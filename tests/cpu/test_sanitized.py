@@ -47,7 +47,7 @@ def preload(sanitizers: str) -> str:
 
 
 def passes(sanitizers: str, level: str, *, few: bool) -> None:
-    """The tests pass on the library of that level. few: the selection for every day."""
+    """The tests pass on the library of that level. few: the selection for every day, which says little of a fault."""
     environment = {
         **os.environ,
         "LD_PRELOAD": preload(sanitizers),
@@ -58,7 +58,7 @@ def passes(sanitizers: str, level: str, *, few: bool) -> None:
         "GPUMERGE_TEST_EXAMPLES": "8" if few else "60",
         "GPUMERGE_TEST_FEW": "1" if few else "",
     }
-    environment[libraries.VARIABLE] = str(libraries.sanitized(sanitizers, level))
+    environment[libraries.VARIABLE] = str(libraries.sanitized(sanitizers, level, says_why=not few))
     # Without random places, which the thread sanitizer of older compilers does not live with.
     command = [
         "setarch",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import ctypes
+import fcntl
 import io
+import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -29,13 +31,20 @@ FORMS = {"bytes": ["-DTEXT_PADDING=0"], "best": ["-DTEXT_PADDING=64", "-march=na
 
 @pytest.fixture(scope="module")
 def forms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The functions in each form. All processes of a test run share what the first one compiles."""
     compiler = needs.program("g++")
-    folder = tmp_path_factory.mktemp("bodies")
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "bodies"
+    folder.mkdir(exist_ok=True)
 
     def built(name: str) -> Any:
         command = [compiler, "-std=c++20", "-O1", "-w", "-fPIC", "-shared", f"-I{KERNELS}", f"-I{KERNELS / 'cpu'}"]
-        out = folder / f"{name}.so"
-        subprocess.run([*command, *FORMS[name], str(HERE / "text_bodies.cpp"), "-o", str(out)], check=True)
+        out, part = folder / f"{name}.so", folder / f"{name}.part"
+        with open(folder / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not out.exists():
+                subprocess.run([*command, *FORMS[name], str(HERE / "text_bodies.cpp"), "-o", str(part)], check=True)
+                part.replace(out)
         library = ctypes.CDLL(str(out))
         library.prefix.restype = library.number.restype = ctypes.c_uint64
         return library

@@ -19,7 +19,7 @@ from tests.jobs_of import merge_job
 
 
 @pytest.mark.parametrize("mapped", ["0", "1"])
-@pytest.mark.parametrize("suffix", [".i32", ".i32.gz"])
+@pytest.mark.parametrize("suffix", [".i32", ".i32.gz", ".i32.bgz"])
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
 def test_an_output_that_is_too_short_is_told(
     unique: bool, suffix: str, mapped: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

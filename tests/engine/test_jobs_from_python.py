@@ -31,6 +31,11 @@ def test_a_cluster_is_not_passed_over(kind: Any, names: tuple[str, str], tmp_pat
     assert not (tmp_path / "out.txt").exists()
 
 
+def test_other_objects_are_no_jobs() -> None:
+    with pytest.raises(UsageError, match="int is not a Job; make one"):
+        run(1)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("kind", ["join", "union", "", None])
 def test_unknown_kinds_of_operations(kind: Any, names: tuple[str, str], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a kind of operation; use one of merge, sort, check, rank"):

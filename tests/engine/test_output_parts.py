@@ -44,7 +44,9 @@ Write = Callable[[str, Any], str]
 def content(path: str) -> bytes:
     """The items of a file, without its header."""
     data = Path(path).read_bytes()
-    unpack = {".gz": gzip.decompress, ".bz2": bz2.decompress}.get(os.path.splitext(path)[1], bytes)
+    unpack = {".gz": gzip.decompress, ".bgz": gzip.decompress, ".bz2": bz2.decompress}.get(
+        os.path.splitext(path)[1], bytes
+    )
     return np.load(path).tobytes() if path.endswith(".npy") else unpack(data)
 
 
@@ -87,7 +89,7 @@ def both(
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("mapped", ["0", "1"])
 @pytest.mark.parametrize("unique", [False, True])
-@pytest.mark.parametrize("suffix", [".i32", ".npy", ".i32.gz"])
+@pytest.mark.parametrize("suffix", [".i32", ".npy", ".i32.gz", ".i32.bgz"])
 @pytest.mark.parametrize("parts", [1, 2, 4, 9])
 def test_keys(
     backend: Backend, write: Write, tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch,
@@ -334,7 +336,7 @@ def test_parts_share_the_processes_that_bring_pages_ahead(
     found: list[int] = []
     monkeypatch.setattr(ItemSink, "populate", lambda self, processes: found.append(processes))
     monkeypatch.setattr(engine_output, "cores", lambda: 16)
-    names = output_names(str(tmp_path / "o{part}"), parts)
+    names = output_names(merge_job([], str(tmp_path / "o{part}"), parts=parts))
     with open_inputs((write("a.i32", np.arange(60, dtype=np.int32)),), Items("raw", "int32")) as inputs:
         output = Output(names, inputs, Job((), resources=Resources(threads=threads)), [240 // parts] * parts)
         output.reserve_space(by_devices=True)

@@ -84,6 +84,7 @@ def test_merges_keep_all_or_the_first() -> None:
 
 DTYPES = (
     "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
+    "bool", "datetime64[s]",
 )  # fmt: skip
 
 
@@ -99,6 +100,8 @@ def test_numbers(equals: Equals, dtype: str, tmp_path: Path, write: Write, seed:
         for run in runs:
             if run.dtype.kind == "f" and len(run) > 2:
                 run[rng.integers(0, len(run), 9)] = chance.choice([np.nan, -0.0])
+            if run.dtype.kind == "M" and len(run) > 2:
+                run[rng.integers(0, len(run), 9)] = "NaT"
             run[:] = np.sort(run)[:: -1 if descending else 1]
         names = [write(f"{number}.raw", run) for number, run in enumerate(runs)]
         items = Items("raw", dtype, reverse=descending)

@@ -49,7 +49,7 @@ with open(shipped, "rb") as file:
 sink = open_sink(output, layout_of(job.inputs[0], Items("text")), None, None)  # bytes as they come
 with open_inputs(job.inputs, job.items) as inputs:
     sink.reserve(inputs.nbytes)
-    writer = SinkWriter([sink], job.operation.equals)
+    writer = SinkWriter([sink], planned=job.operation.keeps_sizes)
     work = Pass.of(job, "merge", inputs, writer)
     worker = CpuWorker(0, PassSetup(work, backends_select.host(), lambda *_: ChunkBudget(1, 1 << 16)))
     worker.start()

@@ -38,6 +38,7 @@ Work = list[tuple[str, Callable[[], int]]]
 """Names, and work that returns how many results were right, or raises AssertionError."""
 
 MONTHS = (b"jan", b"DEC", b"Mar 3", b"")
+DATES = "datetime64[s]"
 _TINY = {"block_size": 2, "items_per_thread": 2}
 _FEW = 150
 """Items of a recursive sort, which launches a kernel for each of them. A launch takes long under a sanitizer."""
@@ -181,7 +182,7 @@ def sets_work(backend: Backend) -> Work:
     given = {
         **{f"lines {number}": (partial(lines_of, text), _ROWS_IN_SETS) for number, text in enumerate(LINE_ORDERS[::3])},
         **{f"records of {record[0]}": (partial(records_of, record), _ROWS_IN_SETS) for record in _ROWS_OF_SETS},
-        **{f"keys {dtype}": (partial(keys_of, dtype), _IN_SETS) for dtype in DTYPES},
+        **{f"keys {dtype}": (partial(keys_of, dtype), _IN_SETS) for dtype in (*DTYPES, DATES)},
         **{f"records of {record[0]}": (partial(records_of, record), _IN_SETS) for record in _RECORDS_OF_SETS},
     }
     return [
@@ -215,7 +216,7 @@ def _all_work(backend: Backend) -> Work:
         return _merges(backend, make(ends[-1]), ends, _REQUESTS)
 
     given = {
-        **{f"keys {dtype}": (partial(keys_of, dtype), (4099, 4100, 6600)) for dtype in DTYPES[::-1]},
+        **{f"keys {dtype}": (partial(keys_of, dtype), (4099, 4100, 6600)) for dtype in (DATES, *DTYPES[::-1])},
         **{f"records of {record[0]}": (partial(records_of, record), (700, 701, 1001)) for record in _RECORDS[::-1]},
     }
     return [

@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,7 @@ WORKS = (
     "values",
 )
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
+_LINE = re.compile(r'#line \d+ "(?:\.\./)?(.*)"')
 _SHOWN = 3000  # characters of the beginning and of the end of a program's output
 _NEVER_FOUND = "null,object-size,vptr"
 """Checks that find nothing here: the address sanitizer finds null pointers, and -O0 and plain types leave no others."""
@@ -78,6 +80,43 @@ _DEFAULTS = {
 DERIVED = ("NARROW", "WIDE_FLOATS", "SIGNED_IMAGES", "ALIKE_IF_EQUAL", "KEEPS_IMAGE")
 """Macros that the kernels define themselves."""
 ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];"
+
+
+class Common:
+    """The headers that all kernels of a variant include. It compiles them once, in a namespace that others use.
+
+    change: what changes them.
+    """
+
+    def __init__(self, change: Callable[[str], str] = str) -> None:
+        text = change(flatten("../corank.cuh"))
+        self.text = f"namespace common {{\n{text}\n}}"
+        self._files = _by_file(text)
+
+    def left_out_of(self, text: str) -> str:
+        """A flattened text without them. The text as it is if it has them in another form."""
+        files = _by_file(text)
+        if any(files.get(name) != own for name, own in self._files.items() if own):
+            return text
+        kept, named = ["using namespace common;"], True
+        for line in text.splitlines():
+            found = _LINE.fullmatch(line)
+            named = found[1] not in self._files if found else named
+            kept += [line] * named
+        return "\n".join(kept)
+
+
+def _by_file(text: str) -> dict[str, list[str]]:
+    """The lines of each file in a flattened text that are not empty."""
+    files: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in text.splitlines():
+        found = _LINE.fullmatch(line)
+        if found:
+            lines = files.setdefault(found[1], [])
+        elif line:
+            lines.append(line)
+    return files
 
 
 @dataclass(frozen=True)
@@ -124,12 +163,14 @@ class Variant:
         lines = [f"#undef {name}" for name in DERIVED]
         lines += [f"#undef {name}\n#define {name} {value}" for name, value in {**_DEFAULTS, **values}.items()]
         head = len(lines)
+        common = Common(partial(self.change, "common"))
+        lines.append(common.text)
         for name, file in (FILES | LEVELS).items():
             if self._has(name):
                 text = self.change(name, flatten(file)).replace('extern "C"', "")
                 text = text.replace(ALIGNED_SHARED, "using shim::shared_bytes;")
                 lines.append(f"#undef BATCHED\n#define BATCHED {int(name in LEVELS)}")
-                lines.append(f"namespace {name} {{\n{text}\n}}")
+                lines.append(f"namespace {name} {{\n{common.left_out_of(text)}\n}}")
         lines.append('#include "variant.inl"\n}')
         name = f"variant_{digest(lines)}"
         return "\n".join([*lines[:head], f"namespace {name} {{", *lines[head:]]), name

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kernel_shim import compile_flags
+from kernel_shim import Common, compile_flags
 from set_pairs import EVERY_SET
 
 from gpumerge_cli.backends.gpu.source import column_macros, flatten, order_macros, walk_macros
@@ -220,7 +220,10 @@ def program(change: Callable[[str], str] = lambda text: text, bulk: int = 0, num
         order = Order.records(max(4, keys.width) + max(4, value), 0, keys.dtype)
         equals = EVERY_SET[number]
         rule = walk_macros(equals, bulk=False)
-        parts.append(f"namespace shape_{number} {{")
+        parts += [f"#undef {macro}" for macro in _DERIVED]
+        parts += [f"#undef {macro}\n#define {macro} {said}" for macro, said in order_macros(order)]
+        common = Common(change)
+        parts.append(f"namespace shape_{number} {{\n{common.text}")
         for name, (file, runs, reads, writes) in KERNELS.items():
             columns = 1 if file in ("sort_tile.cu", "merge_by_rank.cu") else runs
             macros = {
@@ -232,11 +235,10 @@ def program(change: Callable[[str], str] = lambda text: text, bulk: int = 0, num
                 "RUNS": runs,
                 "BULK": (bulk + number) % 2,
             }
-            parts += [f"#undef {macro}" for macro in _DERIVED]
             parts += [f"#undef {macro}\n#define {macro} {said}" for macro, said in macros.items()]
             text = change(flatten(file)).replace('extern "C"', "")
             text = re.sub(r"extern __shared__ .*shared_bytes\[\];", "using shim::shared_bytes;", text)
-            parts.append(f"namespace {name} {{\n{text}\n}}")
+            parts.append(f"namespace {name} {{\n{common.left_out_of(text)}\n}}")
         row = value or unit * units
         said = {
             "ROW": row,

@@ -122,6 +122,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.thorough
 def test_floats_by_number_are_taken_and_guarded(
     tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generator
 ) -> None:

@@ -52,6 +52,8 @@ OTHER_PATHS = [
     Variant(KeyOrder("uint", 1), 8, 4, 4, 1, (4, 1, 1), sorts=True),
     Variant(KeyOrder("uint", 4), 9, 2, 8, 1, (8, 3, 3), on_path=True),
     Variant(KeyOrder("uint", 8), 5, 7, bulk=1, on_path=True),
+    Variant(KeyOrder("datetime", 8, unit="[s]"), 9, 2, 8, 1, (8, 3, 3), on_path=True, sorts=True),
+    Variant(KeyOrder("timedelta", 8, True, "[D]"), 5, 7, bulk=1, on_path=True),
     Variant(KeyOrder("int", 8, True), 17, 3, 16, 1, (16, 4, 2), on_path=True),
 ]
 OTHERS = [

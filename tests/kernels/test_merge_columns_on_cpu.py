@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernel_shim import Common
 from test_columns_on_cpu import notices, run
 
 from gpumerge_cli.backends.gpu.policy import columns_shared_bytes
@@ -136,13 +137,14 @@ def program(
             **dict(order_macros(order)), "RUNS": 2, "BULK": 1, "VALUE_SIZE": value, "BLOCK_SIZE": threads,
             "ITEMS_PER_THREAD": items, "BLOCK": threads, "FLOATS": int(dtype.startswith("float")), "SHARED": shared,
         }  # fmt: skip
-        parts.append(f"namespace shape_{number} {{")
+        parts += [f"#undef {macro}" for macro in (*_DERIVED, "RECORD_SIZE")]
+        parts += [f"#undef {macro}\n#define {macro} {what}" for macro, what in said.items()]
+        common = Common(change)
+        parts.append(f"namespace shape_{number} {{\n{common.text}")
         for name, file in (("apart", "merge_columns.cu"), ("cut", "partition.cu")):
-            parts += [f"#undef {macro}" for macro in (*_DERIVED, "RECORD_SIZE")]
-            parts += [f"#undef {macro}\n#define {macro} {what}" for macro, what in said.items()]
             text = change(flatten(file)).replace('extern "C"', "")
             text = re.sub(r"extern __shared__ .*shared_bytes\[\];", "using shim::shared_bytes;", text)
-            parts.append(f"namespace {name} {{\n{text}\n}}")
+            parts.append(f"namespace {name} {{\n{common.left_out_of(text)}\n}}")
         parts.append(f"{CHECK}\n}}")
     checks = " ".join(f"shape_{at}::check(random);" for at in range(len(shapes)))
     return "\n".join((*parts, f"int main() {{ std::mt19937_64 random({seed}); {checks} }}"))

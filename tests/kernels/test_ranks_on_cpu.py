@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from kernel_shim import Common
 from test_columns_on_cpu import notices, run
 
 from gpumerge_cli.backends.gpu.columns import Columns
@@ -219,7 +220,8 @@ def program(seed: int, change: Callable[[str], str] = lambda text: text, shapes:
         said |= {"SORTING": shape.sorting, "MERGING": shape.merging, **dict(order_macros(order))}
         parts += [f"#undef {macro}" for macro in _OTHERS]
         parts += [f"#undef {macro}\n#define {macro} {what}" for macro, what in said.items()]
-        parts.append(f"namespace shape_{number} {{")
+        common = Common(change)
+        parts.append(f"namespace shape_{number} {{\n{common.text}")
         for name, (file, reads, writes) in KERNELS.items():
             macros: Macros = (("BLOCK_SIZE", shape.sorting if file == SORT else shape.merging),)
             if columns is not None:
@@ -228,7 +230,7 @@ def program(seed: int, change: Callable[[str], str] = lambda text: text, shapes:
                 continue
             parts += [f"#undef {macro}\n#define {macro} {what}" for macro, what in macros]
             text = change(flatten(file)).replace('extern "C"', "")
-            parts.append(f"namespace {name} {{\n{text}\n}}")
+            parts.append(f"namespace {name} {{\n{common.left_out_of(text)}\n}}")
         parts.append(f"{CHECK}\n}}")
     checks = " ".join(f"shape_{at}::check(random);" for at in range(len(shapes)))
     return "\n".join((*parts, f"int main() {{ std::mt19937_64 random({seed}); {checks} }}"))

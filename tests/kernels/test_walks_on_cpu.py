@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from kernel_pairs import line_pairs
-from kernel_shim import ALIGNED_SHARED, DERIVED, EVERY_COMPARISON, Case, Program, Variant, a_sixth_of, digest
+from kernel_shim import ALIGNED_SHARED, DERIVED, EVERY_COMPARISON, Case, Common, Program, Variant, a_sixth_of, digest
 from set_pairs import EVERY_SET, Run, key_of_row, row_pairs, set_of, set_pairs
 from test_digits_on_cpu import barriers
 
@@ -49,15 +50,18 @@ class Walk(Variant):
             macros["COMPARED"] = EVERY_COMPARISON
         head = "\n".join(f"#define {name} {value}" for name, value in macros.items())
 
+        common = Common(partial(self.change, "common"))
+
         def text_of(file: str) -> str:
             text = self.change(file, flatten(file)).replace('extern "C"', "")
-            return text.replace(ALIGNED_SHARED, "using shim::shared_bytes;")
+            return common.left_out_of(text.replace(ALIGNED_SHARED, "using shim::shared_bytes;"))
 
         files = {"cutting": "partition.cu", "walking": "walk.cu"}
         files |= {"rows": "rows.cu"} if moves_rows(self.order) else {}
         files |= {} if self.order.item_bytes else {"text": "text.cu"}
         derived = "\n".join(f"#undef {name}" for name in DERIVED)
-        texts = [f"{derived}\nnamespace {name} {{\n{text_of(file)}\n}}" for name, file in files.items()]
+        texts = [f"{derived}\n{common.text}"]
+        texts += [f"namespace {name} {{\n{text_of(file)}\n}}" for name, file in files.items()]
         name = f"walk_{digest([head, *texts])}"
         body = "\n".join([*texts, '#include "walk.inl"'])
         return f"{head}\nnamespace {name} {{\n{body}\n}}\n", name
@@ -209,7 +213,9 @@ def test_many_tiles(tiles: int, blind: bool, tmp_path: Path, rng: np.random.Gene
     """Tiles are counted in groups. blind: no group knows the sum of all groups up to it, so each is added up."""
 
     def change(name: str, text: str) -> str:
-        assert (name == "partition.cu") != ("return before >= 0 ? load_descriptor(up_to + before) : SUM;" in text)
+        assert (name in ("common", "partition.cu")) != (
+            "return before >= 0 ? load_descriptor(up_to + before) : SUM;" in text
+        )
         return text.replace("load_descriptor(up_to + before)", "0") if blind else text
 
     variants = [

@@ -22,6 +22,7 @@ from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.formats.stores.s3_multipart import Multipart
+from tests.bgzf import blocks_of, in_blocks
 from tests.jobs_of import merge_job
 from tests.pairs import one_of_each
 from tests.stores.conftest import PART, SECRET, Bucket
@@ -202,6 +203,16 @@ def test_an_upload_that_cannot_be_dropped_is_told(
     assert invoke(["merge", bucket.url("none.txt"), "-o", bucket.url("out.txt")]) == 2
     warning = f"{bucket.url('out.txt')}: warning: its unfinished upload stays (it is off); remove it by the store's own"
     assert warning in caplog.text
+
+
+def test_blocks_of_bgzf_come_and_go(bucket: Bucket) -> None:
+    lines = [b"%06d\n" % number for number in range(50_000)]
+    urls = [bucket.put(f"{part}.txt.gz", in_blocks(b"".join(lines[part::2]))) for part in range(2)]
+    assert invoke(["merge", "-q", *urls, "-o", bucket.url("out.txt.gz")]) == 0
+    contents = [content for _, content in blocks_of(bucket.get("out.txt.gz"))]
+    assert contents.pop() == b""
+    assert b"".join(contents) == b"".join(lines)
+    assert not bucket.uploads
 
 
 def test_the_example_of_the_manual(bucket: Bucket) -> None:

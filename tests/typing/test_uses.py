@@ -26,6 +26,7 @@ g.sort(a, counts=True).shape  # error
 g.join(a, a, how="cross")  # error
 g.merge(a, backend="cuda")  # error
 g.sort(a, kernel="fast")  # error
+g.sort(a, text="sizes")  # error
 g.sort(a, values=a if len(a) else None).shape  # error
 g.run(g.Job(("a.npy",))).no_such_field  # error
 """
@@ -62,7 +63,7 @@ def test_sets_show_their_parameters(name: str) -> None:
     function = getattr(gpumerge_cli, name)
     shown = list(inspect.signature(function).parameters)
     assert shown[:4] == ["arrays", "distinct", "counts", "values"]
-    assert set(shown[4:]) == {"key", "descending", "check", "out", "backend", "device", "threads"}
+    assert set(shown[4:]) == {"key", "descending", "text", "check", "out", "backend", "device", "threads"}
     assert (function.__name__, function.__module__) == (name, "gpumerge_cli.arrays.sets")
     with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected keyword argument 'unique'"):
         function([1], unique=True)

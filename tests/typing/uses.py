@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gpumerge_cli as g
-from gpumerge_cli.arrays.joining import How
+from gpumerge_cli.arrays.equal_pairs import How
 from gpumerge_cli.engine.rank import Answers
 from gpumerge_cli.results.run import CheckReport, MergeReport
 
@@ -115,6 +115,16 @@ assert_type(g.sort(b, values=also), tuple[Ints, NDArray[Any]])
 assert_type(g.sort(a, counts=wants), Ints | tuple[Ints, Indices])
 assert_type(g.sort(a, values=x, counts=wants), tuple[Ints, Floats] | tuple[Ints, Floats, Indices])
 assert_type(g.sort(other, counts=wants), Any)
+
+texts: NDArray[np.bytes_] = np.array([b"1k", b"2M"])
+sizes = g.TextKey("size", nulls="first", null_values=["NA"])
+assert_type(g.sort(texts, text="size"), NDArray[np.bytes_])
+assert_type(g.merge(texts, texts, text=sizes, counts=True), tuple[NDArray[np.bytes_], Indices])
+assert_type(g.union(texts, text=sizes), NDArray[np.bytes_])
+assert_type(g.argsort(texts, text="human-numeric"), Indices)
+assert_type(g.is_sorted(texts, text=None), bool)
+assert_type(g.join(texts, texts, text=sizes), tuple[Indices, Indices])
+assert_type(g.rank([texts], 1, text=sizes), Indices)
 
 assert_type(g.argsort(a, descending=True), Indices)
 assert_type(g.argsort([3, 1]), Indices)

@@ -29,7 +29,8 @@ def baselines(runs: Sequence[KeyArray], order: Order) -> Mapping[str, Callable[[
     polars is among them if it is installed, knows the dtype, there are several runs, and the order is ascending.
     """
     found: dict[str, Callable[[], KeyArray]] = {"numpy stable sort": lambda: _sorted(runs, order)}
-    if len(runs) > 1 and find_spec("polars") and not order.descending and _polars_knows(order.dtype):
+    knows = order.is_number and not order.descending
+    if len(runs) > 1 and knows and find_spec("polars") and _polars_knows(order.dtype):
         found["polars merge_sorted"] = _Polars(runs).merged
     return found
 

@@ -203,7 +203,7 @@ def merges(order: Order, runs: Sequence[Run], given: DeviceBuffer, out: DeviceBu
 
     CCCL merges two runs, so more are merged by a tree of pairs. It is left out where it is not installed.
     """
-    if not runs:
+    if not runs or not order.is_number:
         return {}
     counts = [count for _, count in runs]
     if isinstance(order, KeyOrder):
@@ -219,7 +219,9 @@ def sets(
     order: Order, runs: Sequence[Run], equals: Equals, given: DeviceBuffer, out: DeviceBuffer
 ) -> dict[str, SetOfKeys]:
     """The libraries that make the set `equals` of two runs, by name. See `merges`. Thrust has multisets alone."""
-    if not isinstance(order, KeyOrder) or len(runs) != 2 or equals.is_distinct or not _cccl_is_there():
+    if not isinstance(order, KeyOrder) or not order.is_number or len(runs) != 2 or equals.is_distinct:
+        return {}
+    if not _cccl_is_there():
         return {}
     name = equals.name_of_set
     if name not in _SETS:
@@ -230,7 +232,7 @@ def sets(
 
 def sorts(order: Order, count: int, given: DeviceBuffer, out: DeviceBuffer) -> dict[str, Library]:
     """The libraries that sort the `count` items in `given` into `out`, by name. See `merges`."""
-    if not count:
+    if not count or not order.is_number:
         return {}
     functions = _SORTS if _cccl_is_there() else {}
     if isinstance(order, KeyOrder):

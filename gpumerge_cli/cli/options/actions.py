@@ -17,6 +17,7 @@ _ABOUT_CHECKS = (
     NotWith(("report",), "{other}: a check takes no report", _WAY_OUT_OF_CHECKS, settings=False),
     NotWith(("parts",), "{other}: a check writes nothing", _WAY_OUT_OF_CHECKS),
     _COUNTS_OF_CHECKS,
+    NotWith(("source",), "{other}: a check writes nothing", _WAY_OUT_OF_CHECKS),
 )
 _MEASURING = (
     "kernels", "dtypes", "sizes", "shapes", "runs", "repeat", "quick", "seed", "backend", "device", "threads",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.order.key_kinds import KINDS
+from gpumerge_cli.order.key_kinds import BY_FLAG, KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from gpumerge_cli.engine.job import BackendChoice
     from gpumerge_cli.launch import KernelName, TileLoad
+    from gpumerge_cli.order.key_kinds import KeyKind
 
 
 _LETTERS = {
@@ -26,8 +27,13 @@ _LETTERS = {
     "ignore_leading_blanks": "b",
     "ignore_nonprinting": "i",
     **{kind.option.replace("-", "_"): kind.letter for kind in KINDS if kind.option},
+    **{flag: kind.symbol for flag, kind in BY_FLAG.items()},
 }
-"""The letters of sort for options about keys, by their parameters."""
+"""The letters of sort, or words of kinds, for options about keys, by their parameters."""
+FORMAT_SWITCHES = {"csv": "--csv"}
+"""The switches that ask for a format of lines with columns, by their parameters: see Format.option."""
+_OF_BINARY = ("dtype", "record_size", "key_offset", "key_size")
+"""The parameters of options that name a type of numbers or records."""
 
 
 class Options:
@@ -98,6 +104,11 @@ class ItemOptions(Options):
     reverse: bool
     numeric_sort: bool
 
+    @property
+    def names_binary(self) -> bool:
+        """Whether an option names a type of numbers or records."""
+        return any(self.__dict__.get(name) is not None for name in _OF_BINARY)
+
 
 class RecordOptions(ItemOptions):
     """The same, with the options of fixed-size records."""
@@ -105,11 +116,6 @@ class RecordOptions(ItemOptions):
     record_size: int | None
     key_offset: int | None
     field: tuple[str, ...]
-
-    @property
-    def names_binary(self) -> bool:
-        """Whether an option names a type of numbers or records."""
-        return any(one is not None for one in (self.dtype, self.record_size, self.key_offset, self.key_size))
 
 
 class LineOptions(ItemOptions):
@@ -138,9 +144,25 @@ class LineOptions(ItemOptions):
     last_resort: bool
 
     @property
+    def format_switch(self) -> str:
+        """The switch that asks for a format; "" if none is on."""
+        return next((switch for parameter, switch in FORMAT_SWITCHES.items() if self.__dict__[parameter]), "")
+
+    @property
     def letters(self) -> set[str]:
-        """The letters of sort for the options that say how keys compare."""
+        """The letters of sort, or words of kinds, for the options that say how keys compare."""
         return {letter for parameter, letter in _LETTERS.items() if self.__dict__.get(parameter)}
+
+    def file_of(self, kind: KeyKind) -> str | None:
+        """The file that an option gives to a kind of keys, see KeyKind.source."""
+        file = self.__dict__.get(source_parameter(kind))
+        assert file is None or isinstance(file, str)
+        return file
+
+
+def source_parameter(kind: KeyKind) -> str:
+    """The parameter of the option that names the file of a kind."""
+    return kind.source.replace("-", "_")
 
 
 class OrderOptions(RecordOptions, LineOptions):
@@ -167,11 +189,18 @@ class OutputOptions(Options):
     """The output, and the report of making it."""
 
     output: str | None
+    compression: str | None
     fsync: bool
     report: str | None
 
 
-class CountOptions(Options):
+class SourceOptions(Options):
+    """The names of inputs beside the output."""
+
+    source: str | None
+
+
+class CountOptions(SourceOptions):
     """Counts of equal items beside the output, and its parts."""
 
     count: Literal["ahead", "after"] | None

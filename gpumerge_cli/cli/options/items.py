@@ -28,7 +28,7 @@ INPUT = (
     Option(
         "files0-from", "Input", (*_FILES, "rank"),
         "Take the names of the files from FILE, each ended by a NUL byte (find -print0); - is standard input.",
-        kind="file", gnu=True,
+        kind="file", gnu=True, gnu_again="last",
         not_with=(NotWith(("files",), "{other}: files are named by {option} already", "use one of the two"),),
     ),
     Option(
@@ -112,7 +112,7 @@ INPUT = (
         "zero-terminated", "Input", _KEYED, "Lines end with NUL, not with newline.", letter="z", gnu=True, project=True,
     ),
     Option(
-        "compressed", "Input", ("sort",), "Files whose names end in .gz, .bz2, .xz or .zst are compressed.",
+        "compressed", "Input", ("sort",), "Files whose names end in .gz, .bgz, .bz2, .xz or .zst are compressed.",
         project=True,
     ),
     Option(
@@ -231,7 +231,7 @@ ORDER = (
     Option(
         "sort", "Order", _ORDERED,
         f"The order as a word: {', '.join(_SHOWN_WORDS[:-1])} or {_SHOWN_WORDS[-1]}.",
-        kind="text", placeholder="WORD", choices=_SORT_WORDS, gnu=True, project=True,
+        kind="text", placeholder="WORD", choices=_SORT_WORDS, gnu=True, gnu_again="last", project=True,
     ),
     Option(
         "nulls", "Order", _KEYED,

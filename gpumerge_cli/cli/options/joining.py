@@ -9,6 +9,8 @@ _COLUMN = r"(0|[12]\.0*[1-9][0-9]*)"
 NUMBERS_OF_COLUMNS = rf"{_COLUMN}([, \t]{_COLUMN})*"
 """The pattern of a list of columns as coreutils' join takes it, but for the word auto."""
 
+_BY_NUMBER = (("key", "-j"), ("key-1", "-1"), ("key-2", "-2"))
+
 JOIN = (
     Option(
         "key", "Input", ("join",),
@@ -23,6 +25,13 @@ JOIN = (
         "files or of a --dtype with fields. Letters as for -j, behind a colon. Implies --csv for text, and names imply "
         "--header. May be given again, for more fields of one key.",
         kind="text", placeholder="NAMES", multiple=True, aliases=("on",), project=True,
+        not_with=tuple(
+            NotWith(
+                (name,), f"{letter} and {{option}} both name the key", f"leave {letter} or {{option}} out",
+                settings=False, yields=True,
+            )
+            for name, letter in _BY_NUMBER
+        ),
     ),
     Option(
         "key-1", "Input", ("join",), "Join by these fields of A.",

@@ -11,6 +11,8 @@ from gpumerge_cli.order.equals import SETS
 ValueKind = Literal["flag", "number", "numbers", "size", "count", "text", "file", "folder", "program"]
 """The kind of an option's value. number: a whole number. numbers: several, as 0,1, or the word all. size: bytes, as
 256M. count: items, as 1e6 or 2^20."""
+Again = Literal["refused", "last", "greatest"]
+"""The one of several different values of an option that counts; or they are an error."""
 Value = str | int | tuple["Value", ...] | None
 """A value as commands get it; bool is among int."""
 WrittenValue = str | bool
@@ -44,6 +46,8 @@ class NotWith:
     way_out: str = "leave {others} out, or leave {option} out"
     settings: bool = True
     """Settings of the others count. Otherwise they are ignored beside this option."""
+    yields: bool = False
+    """A setting of this option gives way to the others; on the command line, they do not go together."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,14 @@ class Option:
     least: int = 0
     """The least number."""
     multiple: bool = False
-    """It may be given again, and all values count; two different values of another option are an error."""
+    """It may be given again, and all values count."""
+    again: Again = "refused"
+    """The one of two different values that counts, for an option that is not `multiple`."""
+    gnu_again: Again = "refused"
+    """The same in sort, as GNU sort has it."""
     value_is_optional: bool = False
+    bare: str = ""
+    """The value of an option whose value is optional, if it is written without one; by default the first choice."""
     goes_on: str = ""
     """A pattern of values. Operands behind such a value are more values while they match it and there are more than two
     operands."""
@@ -111,7 +121,7 @@ class Option:
     def of_sort(self) -> Option:
         """The option as sort has it, under GNU's name, too. Not all options can be set for sort."""
         aliases = (*self.aliases, self.gnu) if isinstance(self.gnu, str) else self.aliases
-        return replace(self, aliases=aliases, settable=self.settable and self.neutral)
+        return replace(self, aliases=aliases, settable=self.settable and self.neutral, again=self.gnu_again)
 
     @cached_property
     def parameter(self) -> str:
@@ -143,11 +153,6 @@ class Option:
     def takes_value(self) -> bool:
         return self.kind != "flag"
 
-    @property
-    def once(self) -> bool:
-        """Whether two different values are an error."""
-        return self.kind != "flag" and not self.multiple
-
     @cached_property
     def needs_value(self) -> bool:
         """Whether a value must be written."""
@@ -156,7 +161,7 @@ class Option:
     @property
     def implied(self) -> str | bool:
         """The value of the option if it is written without one."""
-        return self.choices[0] if self.value_is_optional else True
+        return self.bare or self.choices[0] if self.value_is_optional else True
 
     @property
     def metavar(self) -> str:

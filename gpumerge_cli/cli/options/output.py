@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpumerge_cli.cli.options.model import COMBINING, Needs, NotWith, Option
+from gpumerge_cli.formats.compressed import compressions
 from gpumerge_cli.order.equals import SETS
 
 _FILES = ("merge", *COMBINING, "join", "sort", "check")
@@ -100,6 +101,19 @@ OUTPUT = (
             NotWith(("parts",), "{option} writes the counts of one output", "leave {other} out"),
         ),
     ),
+    *(
+        Option(
+            "source", "Output", commands,
+            "Begin each line with the name of its file, as it was given, and a tab. Of CSV it is the first field; in "
+            f"the header, source or NAME. Keys count the fields without it.{more}",
+            kind="text", placeholder="NAME", value_is_optional=True, bare="source", settable=False,
+            not_with=(NotWith(others, "{other} writes no items, and {option} writes beside them"),),
+        )
+        for commands, others, more in (
+            (("merge", *COMBINING), ("plan", "compare"), ""),
+            (("sort",), ("compare",), " With -m, disorder is an error."),
+        )
+    ),
     Option(
         "without-first", "Output", ("compare",), "Leave out the lines that only the first file holds.", letter="1",
         project=True,
@@ -119,6 +133,18 @@ OUTPUT = (
     Option(
         "total", "Output", ("compare",), "Write a last line that says how many lines each column has.", gnu=True,
         project=True,
+    ),
+    Option(
+        "compression", "Output", ("merge", *COMBINING, "join", "sort"),
+        "Compress the output, whatever its name is; bgzf is what bgzip and tabix read. By default the suffix decides; "
+        ".gz is BGZF if all compressed inputs are.",
+        kind="text", choices=compressions(), settable=False,
+    ),
+    Option(
+        "compression", "Output", ("rank",),
+        "Compress what --range writes, whatever its name is; bgzf is what bgzip and tabix read. By default the suffix "
+        "decides; .gz is BGZF if all compressed inputs are.",
+        kind="text", choices=compressions(), settable=False, needs=_RANGE,
     ),
     Option(
         "fsync", "Output", ("merge", *COMBINING, "join", "sort", "rank"),

@@ -40,7 +40,7 @@ WHERE = (
     Option(
         "threads", "Where to run", (*_FILES, "rank", "bench", "path"),
         "Host threads; by default all cores.",
-        kind="number", least=1, gnu="parallel", neutral=True, project=True,
+        kind="number", least=1, gnu="parallel", gnu_again="last", neutral=True, project=True,
     ),
     Option(
         "threads", "Where to run", ("batch",),
@@ -58,7 +58,7 @@ WHERE = (
         "memory", "Where to run", ("sort",),
         "Host memory for the lines, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of "
         "the machine's. By default half of the free memory.",
-        letter="S", kind="size", gnu="buffer-size", neutral=True, project=True,
+        letter="S", kind="size", gnu="buffer-size", gnu_again="greatest", neutral=True, project=True,
     ),
     Option(
         "memory", "Where to run", ("batch",),
@@ -119,7 +119,7 @@ WHERE = (
     Option(
         "batch-size", "Where to run", ("sort",),
         "Inputs that one merge reads at once, 2 or more.",
-        kind="number", least=2, gnu=True, neutral=True, project=True,
+        kind="number", least=2, gnu=True, gnu_again="last", neutral=True, project=True,
     ),
     Option(
         "compress-program", "Where to run", ("sort",),

@@ -21,6 +21,7 @@ from gpumerge_cli.cli.options.groups import (
     RecordOptions,
     ResourceOptions,
     ShownOptions,
+    SourceOptions,
     VerboseOptions,
 )
 from gpumerge_cli.order.equals import SETS
@@ -56,7 +57,7 @@ class CombineOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOpti
     distinct: bool
 
 
-class CompareOptions(MergingOptions):
+class CompareOptions(MergingOptions, SourceOptions):
     """gpumerge compare."""
 
     without_first: bool

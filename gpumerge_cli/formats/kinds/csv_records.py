@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.format import Column, Counted, Format, Layout, PreparedSources, Written, register_format
+from gpumerge_cli.formats.csv_words import SPELLING
+from gpumerge_cli.formats.format import (
+    Column,
+    Counted,
+    Format,
+    Layout,
+    Named,
+    PreparedSources,
+    Written,
+    register_format,
+)
 from gpumerge_cli.order.rules import NUL, LineOrder
 
 if TYPE_CHECKING:
@@ -24,11 +34,19 @@ class Csv(Format):
 
     name = "csv"
     holds = "lines"
-    word = "CSV"
-    option = "--csv"
+    spelling = SPELLING
+    word = SPELLING.items
+    option = SPELLING.option
     readings = 1
     names_in_header = True
     is_implied = True
+    tables: Mapping[str, bytes] = {".csv": b",;", ".tsv": b"\t"}
+    separators = b"\t;,"
+    empty_item = b'""'
+    changed = (
+        "CSV with newlines in quotes, with quotes that do not enclose whole fields, or with a key of several fields"
+    )
+    unchanged_by = "if such a key is all, end it in its field, as -k 2,2"
 
     def check_items(self, items: Items) -> None:
         """See Format."""
@@ -88,12 +106,50 @@ class Csv(Format):
 
         return counted_records(margin, head, order.text or LineOrder(), written)
 
+    def torn_way_out(self, lines: Sequence[bytes]) -> str:
+        """See Format. Quotes enclose the ends of such lines."""
+        return "if it is CSV, whose quotes enclose ends of lines, add --csv" if any(map(_is_torn, lines)) else ""
+
+    def key_warning(self, line: bytes, order: LineOrder) -> str:
+        """See Format. A key with letters and no end, as -k 2r, is of all fields from there on."""
+        from gpumerge_cli.formats.csv_lines import open_key_warning
+
+        return open_key_warning(line, order)
+
+    def check_join(self, sources: Sequence[LineSource], order: LineOrder, filler: bytes) -> None:
+        """See Format."""
+        from gpumerge_cli.formats.csv_joins import check_join
+
+        check_join(sources, order, filler)
+
+    def header_names(self, header: bytes, separator: int) -> Sequence[bytes]:
+        """See Format."""
+        from gpumerge_cli.formats.csv_joins import raw_fields
+
+        return raw_fields(header, separator)
+
+    def joined_header(self, header: bytes, columns: Sequence[tuple[int, int]], separator: int) -> bytes:
+        """See Format. Names of B that other columns have get suffixes."""
+        from gpumerge_cli.formats.csv_joins import with_distinct_names
+
+        return with_distinct_names(header, columns, separator)
+
+    def named(self, title: str, names: Sequence[str], head: bytes, order: Order) -> Named:
+        """See Format. The column is the first one."""
+        from gpumerge_cli.formats.source_column import names_of_records
+
+        return names_of_records(title, names, head, order.text or LineOrder())
+
     def item_of(self, words: Sequence[bytes], order: Order) -> bytes:
         """See Format."""
         from gpumerge_cli.formats.csv_lines import line_of_record
 
         (record,) = words
         return line_of_record(record, order.text or LineOrder())
+
+
+def _is_torn(line: bytes) -> bool:
+    return line.count(b'"') % 2 == 1
 
 
 register_format(Csv())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 
 from gpumerge_cli.formats.format import FORMATS, Format
@@ -55,6 +56,16 @@ def names_columns(name: str) -> bool:
     """True if a format of that name has lines of columns that keys may name."""
     one = FORMATS.get(name)
     return one is not None and one.holds == "lines" and one.names_in_header
+
+
+def means_table(suffix: str) -> bool:
+    """True if a suffix names a table, be it read as plain lines or not."""
+    return any(suffix in one.tables for one in FORMATS.values())
+
+
+def torn_way_out(lines: Sequence[bytes]) -> str:
+    """The way out where lines seem to be pieces of the items of some format; "" if they do not."""
+    return next((way_out for one in FORMATS.values() if (way_out := one.torn_way_out(lines))), "")
 
 
 def is_binary(suffix: str) -> bool:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.formats.format import Format, Layout, register_format
+from gpumerge_cli.formats.format import Format, Layout, Named, register_format
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.order.kinds import Order
 
 
 class Text(Format):
@@ -28,6 +29,12 @@ class Text(Format):
 
         items = layout.items
         return LineSource(file, items.terminator, items.header_lines, marked=not items.plain)
+
+    def named(self, title: str, names: Sequence[str], head: bytes, order: Order) -> Named:
+        """See Format. A tab stands behind each name."""
+        from gpumerge_cli.formats.source_column import names_of_lines
+
+        return names_of_lines(title, names, head, order)
 
     def refuse(self, name: str, start: bytes, items: Items) -> None:
         """See Format."""

@@ -1,0 +1,30 @@
+from gpumerge_cli.arrays.joining import join as join
+from gpumerge_cli.arrays.merging import merge as merge
+from gpumerge_cli.arrays.ranking import rank as rank
+from gpumerge_cli.arrays.ranking import rank_of as rank_of
+from gpumerge_cli.arrays.sets import difference as difference
+from gpumerge_cli.arrays.sets import intersect as intersect
+from gpumerge_cli.arrays.sets import symmetric as symmetric
+from gpumerge_cli.arrays.sets import union as union
+from gpumerge_cli.arrays.sorting import argsort as argsort
+from gpumerge_cli.arrays.sorting import is_sorted as is_sorted
+from gpumerge_cli.arrays.sorting import sort as sort
+from gpumerge_cli.arrays.text_key import TextKey as TextKey
+from gpumerge_cli.engine.job import Destination as Destination
+from gpumerge_cli.engine.job import Job as Job
+from gpumerge_cli.engine.job import Operation as Operation
+from gpumerge_cli.engine.job import Resources as Resources
+from gpumerge_cli.engine.run import run as run
+from gpumerge_cli.errors import ClusterError as ClusterError
+from gpumerge_cli.errors import DeviceError as DeviceError
+from gpumerge_cli.errors import DeviceMemoryError as DeviceMemoryError
+from gpumerge_cli.errors import DisorderError as DisorderError
+from gpumerge_cli.errors import GpumergeError as GpumergeError
+from gpumerge_cli.errors import InputError as InputError
+from gpumerge_cli.errors import OutputError as OutputError
+from gpumerge_cli.errors import UsageError as UsageError
+from gpumerge_cli.formats.items import Items as Items
+
+BEGUN: float
+__version__: str
+__all__: list[str]

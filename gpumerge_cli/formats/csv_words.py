@@ -1,0 +1,8 @@
+"""The words and options for CSV, which help lists without the code that reads it."""
+
+from __future__ import annotations
+
+from gpumerge_cli.order.rules import Spelling
+
+SPELLING = Spelling("CSV", "record", "--csv", separator=0x2C, has_returns=True)
+"""That of records."""

@@ -1,0 +1,58 @@
+"""The names of inputs as a column of the output: ahead of lines, with a tab; of CSV as the first field."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.csv_counts import field_ahead
+from gpumerge_cli.formats.csv_lines import separator_of
+from gpumerge_cli.formats.format import Named
+from gpumerge_cli.formats.line_source import BOM
+from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.rules import MARK, LineOrder
+
+_TAB = b"\t"
+
+
+def names_of_lines(title: str, names: Sequence[str], head: bytes, order: Order) -> Named:
+    """The names as they stand ahead of lines. The title stands ahead of the last line of a header.
+
+    head: the header, or a byte order mark alone. Raises UsageError for a name with a tab or the byte that ends a line.
+    """
+    texts = [os.fsencode(name) for name in names]
+    for name, text in zip(names, texts, strict=True):
+        _refuse(name, text, (_TAB, order.end))
+    mark = BOM * head.startswith(BOM)
+    lines = head.removeprefix(BOM).split(order.end)[:-1]
+    if lines:
+        head = mark + b"".join(line + order.end for line in (*lines[:-1], os.fsencode(title) + _TAB + lines[-1]))
+    return Named(tuple(text + _TAB for text in texts), head)
+
+
+def names_of_records(title: str, names: Sequence[str], head: bytes, order: LineOrder) -> Named:
+    """The names as the first fields of records of CSV, which may be copied: see csv_lines. Arguments as above.
+
+    Raises UsageError for a name with a byte that only copies of records have.
+    """
+    separator = bytes([separator_of(order.requested)])
+    texts = [os.fsencode(name) for name in names]
+    copied = [bytes([order.terminator])] * (order.terminator != ord("\n")) + [MARK] * (not order.quoted)
+    for name, text in zip(names, texts, strict=True):
+        _refuse(name, text, copied)
+    head = field_ahead(title, head, order, separator)
+    return Named(tuple(quoted_field(text, separator) + separator for text in texts), head)
+
+
+def quoted_field(field: bytes, separator: bytes) -> bytes:
+    """A field of CSV, within quotes if it needs them."""
+    needs = any(byte in field for byte in (separator, b'"', b"\n", b"\r")) or field != field.strip()
+    return b'"' + field.replace(b'"', b'""') + b'"' if needs else field
+
+
+def _refuse(name: str, text: bytes, bytes_of_lines: Sequence[bytes]) -> None:
+    for byte in bytes_of_lines:
+        if byte in text:
+            what = f"--source: the name {name!r} holds {byte!r}, which the output uses between names or lines"
+            raise UsageError(what.replace("holds b'", "holds '"), way_out="rename it, or name a link to it")
