@@ -66,9 +66,9 @@ def main() -> None:
         }
         took = in_turns(calls, options.turns)
         first = took["same columns"]
-        print("| merge | seconds | of all cores | over the first |\n|---|---|---|---|")
+        print("| merge | seconds | of all cores | by the clock | of all cores |\n|---|---|---|---|---|")
         for which, its in took.items():
-            ratios = f"{its.median / first.median:.2f}, {its.processors / first.processors:.2f}"
+            ratios = f"{its.median / first.median:.2f} | {its.processors / first.processors:.2f}"
             print(f"| {which} | {its.median:.2f} | {its.processors:.2f} | {ratios} |", flush=True)
 
 

@@ -82,7 +82,13 @@ def arranged(
     for own in named:
         _check_keys(own, columns, items.line_order.keys)
     with ThreadPoolExecutor(max(1, min(len(sources), len(os.sched_getaffinity(0))))) as pool:
-        done = [*pool.map(arrange, range(len(sources)))]
+        futures = [pool.submit(arrange, number) for number in range(len(sources))]
+    errors = [error for future in futures if (error := future.exception()) is not None]
+    done = [future.result() for future in futures if future.exception() is None]
+    if errors:
+        for source, _ in done:
+            source.close()
+        raise errors[0]
     return Arranged([source for source, _ in done], [shape for _, shape in done])
 
 
