@@ -78,7 +78,7 @@ def test_an_invalid_value_is_named(kind: str, tmp_path: Path, seed: int) -> None
     name, out = str(tmp_path / "in"), tmp_path / "out"
     Path(name).write_bytes(b"".join(line + b"\n" for line in drawn))
     for job in (sort_job((name,), str(out), items, ON), merge_job((name, name), str(out), items, ON)):
-        with pytest.raises(InputError, match="'\\?' is not an? ") as caught:
+        with pytest.raises(InputError, match=r"'\?' is not an? ") as caught:
             run_job(job)
         assert caught.value.where == f"{name}:{at}"
         assert not out.exists()
