@@ -78,8 +78,8 @@ class TextKey:
         given: list[tuple[str, object, bool]] = [
             ("zone", self.zone, kind.timed), ("year", self.year, kind.timed),
             ("time_format", self.time_format, kind.timed), ("thousands", self.thousands, kind.separated),
-            ("decimal", self.decimal, kind.separated), ("order_list", listed if self.order_list else None, kind.source != ""),
-            ("invalid", invalid, kind.typed),
+            ("decimal", self.decimal, kind.separated), ("invalid", invalid, kind.typed),
+            ("order_list", listed if self.order_list else None, kind.source != ""),
         ]  # fmt: skip
         for name, value, needed in given:
             if not needed and value is not None:
