@@ -65,13 +65,21 @@ class TextKey:
                 f"{short_repr(self.kind)} is not a kind of text",
                 way_out=did_you_mean(str(self.kind), TEXT_KINDS, f"use {', '.join(TEXT_KINDS)}"),
             )
+        for name, text in (
+            ("zone", self.zone), ("time_format", self.time_format), ("thousands", self.thousands),
+            ("decimal", self.decimal),
+        ):  # fmt: skip
+            if not isinstance(text, str | None):
+                raise UsageError(f"{name}={short_repr(text)} is not a text")
+        listed = self.order_list
+        object.__setattr__(self, "null_values", _texts("null_values", self.null_values))
+        object.__setattr__(self, "order_list", _texts("order_list", listed))
         invalid = None if isinstance(self.invalid, str) and self.invalid == "error" else self.invalid
-        listed = None if isinstance(self.order_list, tuple) and not self.order_list else self.order_list
         given: list[tuple[str, object, bool]] = [
             ("zone", self.zone, kind.timed), ("year", self.year, kind.timed),
             ("time_format", self.time_format, kind.timed), ("thousands", self.thousands, kind.separated),
-            ("decimal", self.decimal, kind.separated), ("order_list", listed, kind.source != ""),
-            ("invalid", invalid, kind.typed),
+            ("decimal", self.decimal, kind.separated), ("invalid", invalid, kind.typed),
+            ("order_list", listed if self.order_list else None, kind.source != ""),
         ]  # fmt: skip
         for name, value, needed in given:
             if not needed and value is not None:
@@ -82,7 +90,7 @@ class TextKey:
         key = LineKey(
             kind.name,
             nulls=self.nulls or "",
-            null_values=tuple(filter(None, _texts("null_values", self.null_values))),
+            null_values=tuple(filter(None, _as_bytes(self.null_values))),
             invalid="" if self.invalid == "error" else self.invalid,
             thousands=thousands,
             decimal=decimal,
@@ -99,7 +107,7 @@ class TextKey:
             return self._times().words()
         if not kind.source:
             return b""
-        values = _texts("order_list", self.order_list)
+        values = _as_bytes(self.order_list)
         seen: set[bytes] = set()
         for value in values:
             if not value or b"\n" in value or value in seen:
@@ -114,9 +122,6 @@ class TextKey:
         year = self.year
         if year is not None and (type(year) is not int or not 0 <= year <= LAST_YEAR):
             raise UsageError(f"year={short_repr(year)} is not a year", way_out="give one as 2024")
-        for name, value in (("zone", self.zone), ("time_format", self.time_format)):
-            if not isinstance(value, str | None):
-                raise UsageError(f"{name}={short_repr(value)} is not a text")
         years = UNKNOWN_YEAR if year is None else ONE_YEAR
         settings = TimeSettings(self.zone or "", years, year or 0, self.time_format or "")
         try:
@@ -137,11 +142,16 @@ def _check_place(name: str, value: Any, other: str | None) -> None:
         raise UsageError(f"{name}={short_repr(value)} is not a place", way_out='use "first" or "last"')
 
 
-def _texts(name: str, values: Any) -> list[bytes]:
-    """Texts without the blanks at their ends, in UTF-8."""
+def _texts(name: str, values: Any) -> tuple[str | bytes, ...]:
+    """The texts of a list, which may be any iterable. Raises UsageError for anything else."""
     is_list = isinstance(values, Iterable) and not isinstance(values, str | bytes)
-    listed = list(values) if is_list else []
+    listed = tuple(values) if is_list else ()
     if not is_list or not all(isinstance(value, str | bytes) for value in listed):
         raise UsageError(f"{name}={short_repr(values)} is not a list of texts", way_out="give them in brackets")
-    encoded = (value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value for value in listed)
+    return listed
+
+
+def _as_bytes(texts: Iterable[str | bytes]) -> list[bytes]:
+    """Texts without the blanks at their ends, in UTF-8."""
+    encoded = (value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value for value in texts)
     return [value.strip(b" \t\n") for value in encoded]
