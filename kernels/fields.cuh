@@ -8,7 +8,7 @@
 // The kinds of keys, in the order of KINDS in gpumerge_cli/order/key_kinds.py. key_kinds.cuh has a function for each.
 #define COMPARISONS(KIND) KIND(bytes) IMAGED_KINDS(KIND)
 #define IMAGED_KINDS(KIND) \
-    KIND(numeric) KIND(human) KIND(general) KIND(month) KIND(random) KIND(version) TYPED_KINDS(KIND)
+    KIND(numeric) KIND(human) KIND(general) KIND(month) KIND(random) KIND(version) KIND(locale) TYPED_KINDS(KIND)
 #define TYPED_KINDS(KIND) \
     KIND(hex) KIND(length) KIND(bytes_length) KIND(size) KIND(duration) KIND(address) KIND(list) \
     TIMED_KINDS(KIND)
@@ -28,10 +28,13 @@ enum KeyKind {
 #endif
 
 // Flags of an order, and of a key.
-enum OrderFlag { STABLE = 1, REVERSE = 2, PLAIN = 4, NUMERIC = 8, CHECKS_VALUES = 16 };
+enum OrderFlag {
+    STABLE = 1, REVERSE = 2, PLAIN = 4, NUMERIC = 8, CHECKS_VALUES = 16, IN_LOCALE = 32, RECORD_AHEAD = 64
+};
 enum KeyFlag {
     KEY_REVERSE = 1, FOLD = 2, DICTIONARY = 4, PRINTABLE = 8, SKIP_START = 16, SKIP_END = 32,
-    CLASSED = 64, NULLS = 128, NULLS_FIRST = 256, NAMED_NULLS = 512, INVALID_FIRST = 1024, CHECKED = 2048, SEPARATED = 4096
+    CLASSED = 64, NULLS = 128, NULLS_FIRST = 256, NAMED_NULLS = 512, INVALID_FIRST = 1024, CHECKED = 2048, SEPARATED = 4096,
+    LOOSE = 8192
 };
 
 // Where the flags of a key with SEPARATED hold the byte between digits, 0 for none, and that ahead of the fraction.
@@ -45,9 +48,11 @@ struct Key {
     __device__ __forceinline__ bool is(KeyKind other) const { return COMPARED >> other & 1 && kind == other; }
 };
 
-// The keys lie directly behind this struct, and the parameters of keys behind them. words: those of all this.
+// The keys lie directly behind this struct, and the parameters of keys behind them. words: those of all this. locale: the
+// place, in words, of the name of a locale, which ends in NUL, with IN_LOCALE. opened: 0, or in a copy of the order that a
+// workspace keeps the address of that locale.
 struct LineOrder {
-    long long flags, keys, separator, terminator, words, spare[3];
+    long long flags, keys, separator, terminator, words, locale, opened, spare;
 
     __device__ __forceinline__ bool plain() const
     {
@@ -59,6 +64,11 @@ struct LineOrder {
     __device__ __forceinline__ const Key& key(long long number) const
     {
         return reinterpret_cast<const Key*>(this + 1)[number];
+    }
+
+    __device__ __forceinline__ const char* locale_name() const
+    {
+        return reinterpret_cast<const char*>(reinterpret_cast<const long long*>(this) + locale);
     }
 
     __device__ __forceinline__ const long long* parameters_of(const Key& key) const

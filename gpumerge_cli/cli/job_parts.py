@@ -65,7 +65,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
     return Items(
         chosen.name,
         options.dtype,
-        None if order in _PLAIN else placed,
+        None if placed in _PLAIN else placed,
         options.reverse,
         keys.header,
         header_prefix(options),

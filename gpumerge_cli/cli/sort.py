@@ -13,6 +13,7 @@ from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import job_to_output, margin_of, record_options, resources
 from gpumerge_cli.cli.key_sources import with_parameters
+from gpumerge_cli.cli.locales import locale_of_environment
 from gpumerge_cli.cli.messages import print_message, tell_of_suffix
 from gpumerge_cli.cli.notices import notices
 from gpumerge_cli.cli.perform import progress_bar, run_job, wants_bar
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
 
 _MOST_THREADS = 1024
-_SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
 
 
 def run_sort(arguments: Sequence[str], settings: Settings | None) -> int:
@@ -40,7 +40,7 @@ def run_sort(arguments: Sequence[str], settings: Settings | None) -> int:
 
         print(help_text("sort") if command.mode == "help" else version_text(), end="")
         return 0
-    if not command.options.quiet:
+    if not command.options.quiet and command.options.locale is None:
         _tell_of_locale()
     for note in command.notes if sys.stderr is not None else ():
         print_message(note)
@@ -65,11 +65,10 @@ def _carry_out(command: SortCommand) -> int:
 def _items(command: SortCommand) -> Items:
     """The type and order of the items: lines, unless an option or the suffix of a file means binary items."""
     from gpumerge_cli.formats.items import Items
-    from gpumerge_cli.order.rules import LineOrder
 
     options = command.options
     records = record_options(options, command.keys.fields)
-    simple = replace(command.order, reverse=False, stable=False) == LineOrder()
+    simple = not command.order.asks_for_text
     of_lines = bool(options.record_start or options.line_ends or options.has_header)
     has_columns = command.keys.header > 0 or of_lines or command.keys.columns.name is not None
     of_text = not command.keys.fields and (has_columns or not simple)
@@ -218,6 +217,7 @@ def _check_folders(command: SortCommand) -> None:
 
 def _tell_of_locale() -> None:
     """Print one line on a terminal if GNU sort would compare otherwise."""
-    name = next((os.environ[key] for key in ("LC_ALL", "LC_COLLATE", "LANG") if os.environ.get(key)), "")
-    if name not in _SAME_AS_C and sys.stderr is not None and sys.stderr.isatty():
-        print(f"gpumerge: lines compare by their bytes, as in the C locale, not as in {name}", file=sys.stderr)
+    name = locale_of_environment("LC_COLLATE")
+    if name and sys.stderr is not None and sys.stderr.isatty():
+        what = f"lines compare by their bytes, as in the C locale; --locale env compares them as in {name}"
+        print(f"gpumerge: {what}", file=sys.stderr)

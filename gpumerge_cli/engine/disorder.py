@@ -115,7 +115,8 @@ def _sort_hint(order: Order, *, unique: bool, join: JoinContext | None, headed: 
     if sources:
         return f"sort it first, and give both commands the same --{sources[0]}"
     if order.plain_lines and not headed and not order.by_key() and not any(order.ways):
-        return "name its key with -k, or sort it first, as LC_ALL=C sort does"
+        locale = order.text.locale if order.text is not None and order.text.by_locale else "C"
+        return f"name its key with -k, or sort it first, as LC_ALL={locale} sort does"
     return "sort it first"
 
 

@@ -72,8 +72,8 @@ def by_cpu(job: Job) -> str:
     """Why the CPU does a job whose equal items lie in one chunk; "" if a GPU can do it, too."""
     if job.operation.join is not None:
         return made_by_cpu("joins")
-    if job.items.lines is not None and not all(key.kind.gpu for key in job.items.lines.keys):
-        return made_by_cpu("orders by such keys")
+    if job.items.lines is not None and not job.items.lines.gpu:
+        return made_by_cpu("orders by a locale" if job.items.lines.by_locale else "orders by such keys")
     margin = job.operation.margin
     if margin is not None and margin.source is not None:
         return made_by_cpu("columns of sources")

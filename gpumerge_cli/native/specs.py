@@ -30,6 +30,10 @@ def order_spec(order: Order) -> Any:
 @lru_cache(maxsize=16)
 def _made_spec(order: Order, structure: type[ctypes.Structure]) -> Any:
     """The structure, whose type belongs to one library: functions of another one refuse it."""
+    if order.text is not None and order.text.by_locale:
+        from gpumerge_cli.native.locales import open_locale
+
+        open_locale(order.text.locale)  # this may be another process than that of the command line
     layout = order.layout()
     numbers = {name: getattr(layout, name) for name in field_names(OrderLayout) if name != "table"}
     spec: Any = structure(**numbers)

@@ -161,6 +161,7 @@ class Join:
             terminator=self.key.terminator,
             quoted=self.quoted,
             quotes=self.quotes,
+            locale=self.key.locale,
         )
 
     def all_columns(self, counts: tuple[int, int]) -> tuple[tuple[int, int], ...]:

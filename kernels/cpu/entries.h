@@ -310,6 +310,10 @@ int64_t gm_first_disorder(const struct OrderSpec* order, const unsigned char* it
 int64_t gm_text_ranks(const struct OrderSpec* order, const unsigned char* texts, int64_t width, int64_t count, int64_t* ranks,
     int64_t threads, struct Failure* failure);
 
+/* Opens a locale, by whose name orders of lines compare. 1: it is open; 0: there is none of this name; 2: its texts are not UTF-8. */
+int64_t gm_locale(const char* name);
+/* See word_of_locale of collation.hpp. */
+int64_t gm_locale_word(const char* name, int64_t word, unsigned char* out, int64_t room);
 /* Negative, zero or positive, if item a goes before, with or behind item b. Lines come without their terminators. */
 int64_t gm_compare(const struct OrderSpec* order, const unsigned char* a, int64_t a_size, const unsigned char* b, int64_t b_size);
 /* 1 if key `number` of a line is no value of its kind, and no null; else 0. */

@@ -23,8 +23,9 @@ struct JoinLine {
 class KeyOrder {
 public:
     explicit KeyOrder(const OrderSpec& order)
-        : order_(order), plain_(is_plain(order)), turned_(is_reversed(order) ? ~WideWord{0} : 0)
+        : own_(order), order_(order), plain_(is_plain(order)), turned_(is_reversed(order) ? ~WideWord{0} : 0)
     {
+        order_.table = own_.table();
     }
 
     // Makes the image of the line's key.
@@ -34,7 +35,7 @@ public:
             line.image = WideText(line.key, false).bytes ^ turned_;
             return;
         }
-        const Prefix prefix = key_prefix(*reinterpret_cast<const LineOrder*>(order_.table), line.key);
+        const Prefix prefix = key_prefix(own_.order(), line.key);
         line.image = prefix.bits;
         line.exact = prefix.exact;
         line.fault = prefix.fault;
@@ -58,7 +59,8 @@ private:
         return turned_ != 0 ? -result : result;
     }
 
-    const OrderSpec order_;
+    const OwnOrder own_;
+    OrderSpec order_;
     bool plain_;
     WideWord turned_;
 };

@@ -123,3 +123,34 @@ def test_refusals(
     error = capfd.readouterr().err
     assert error.count("\n") == 1
     assert says in error
+
+
+@pytest.mark.parametrize(("quotes", "separator"), [("none", "||"), ("backslash", ","), ("csv", "§")])
+def test_files_with_other_columns_and_their_names(
+    quotes: str, separator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    field = {"none": '3" x', "backslash": '"a \\" b"', "csv": f'"a{separator}b"'}[quotes]
+    Path("a").write_text(f"id{separator}n\n1{separator}{field}\n")
+    Path("b").write_text(f"m{separator}id\n{field}{separator}2\n")
+    options = ["-q", "--quotes", quotes, "-t", separator, "--field", "id", "--schema", "union", "--source"]
+    assert invoke(["merge", *options, "a", "b", "--output", "out"]) == 0
+    rows = (["source", "id", "n", "m"], ["a", "1", field, ""], ["b", "2", "", field])
+    assert Path("out").read_text() == "".join(separator.join(row) + "\n" for row in rows)
+
+
+@pytest.mark.parametrize("quotes", ["csv", "none", "backslash"])
+def test_numbers_beside_records_of_long_separators(
+    quotes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for data in ("k||v\na||1\na||2\nb||3\n", 'k||v\n"a"||1\n"a"||2\nb||3\n'):
+        Path("a").write_text(data)
+        first, second = ("a", "b") if '"' not in data else ('"a"', "b")
+        for where, rows in (
+            ("ahead", ["count||k||v", f"2||{first}||1", f"1||{second}||3"]),
+            ("after", ["k||v||count", f"{first}||1||2", f"{second}||3||1"]),
+        ):
+            options = ["--quotes", quotes, "-t", "||", "--field", "k", f"--count={where}", "a", "-o", "out"]
+            assert invoke(["sort", "-s", *options]) == 0
+            assert Path("out").read_text().splitlines() == rows

@@ -143,6 +143,7 @@ class LineOptions(ItemOptions):
     year: int | None
     thousands: str | None
     decimal: str | None
+    locale: str | None
     invalid: Literal["error", "first", "last"] | None
     stable: bool
     last_resort: bool

@@ -302,6 +302,12 @@ ORDER = (
         kind="text", placeholder="BYTE", project=True,
     ),
     Option(
+        "locale", "Order", _KEYED,
+        "Text compares as in the locale NAME, as de_DE.UTF-8, and numbers and months are read as it writes them; env "
+        "is that of LC_ALL, LC_COLLATE or LANG. By default bytes compare, as in the locale C.",
+        kind="text", placeholder="NAME|env", neutral=True,
+    ),
+    Option(
         "order-list", "Order", _KEYED,
         "FILE has the values of list keys, one a line, in their order. Other values go behind them.",
         kind="file",
