@@ -131,6 +131,10 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("january.txt", "february.txt"):
         Path(name).write_text("1\n20\n")
     Path("names").write_text("january.txt\0february.txt\0")
+    Path("parts.tsv").write_text('name\tsize\n3" pipe\t9\n')
+    for name, number in (("c.csv", 1), ("d.csv", 2)):
+        Path(name).write_text(f'id,text\n{number},"a \\"b\\""\n')
+    Path("sequences.fa").write_text(">b\nGATT\n>a\nACA\n")
     Path("sales.csv").write_text('city,amount\n"Rome, Italy",7\nOslo,40\n')
 
 

@@ -14,12 +14,8 @@ FOLDERS = Path(__file__).parent / "people"
 NOT_YET = {
     "07-json-lines": "keys of JSON",
     "08b-vcf-merge-headers": "headers that differ",
-    "09-wordlist-crlf": "ends of lines",
     "21-asof-join": "joins by the nearest key",
     "27-parquet": "Parquet",
-    "28-multi-byte-separator": "separators of several bytes",
-    "31a-tsv-literal-quote": "quotes that are text",
-    "32-backslash-quotes": "quotes behind a backslash",
 }
 """Folders whose output the program does not give, and what is missing. Take a folder out as soon as it does."""
 

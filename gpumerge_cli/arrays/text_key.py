@@ -65,14 +65,16 @@ class TextKey:
                 f"{short_repr(self.kind)} is not a kind of text",
                 way_out=did_you_mean(str(self.kind), TEXT_KINDS, f"use {', '.join(TEXT_KINDS)}"),
             )
-        needs = {
-            "zone": kind.timed, "year": kind.timed, "time_format": kind.timed, "thousands": kind.separated,
-            "decimal": kind.separated, "order_list": kind.source != "", "invalid": kind.typed,
-        }  # fmt: skip
-        for name, needed in needs.items():
-            value = getattr(self, name)
-            usual = value is None or (isinstance(value, str | tuple) and value == type(self).__dict__[name])
-            if not needed and not usual:
+        invalid = None if isinstance(self.invalid, str) and self.invalid == "error" else self.invalid
+        listed = None if isinstance(self.order_list, tuple) and not self.order_list else self.order_list
+        given: list[tuple[str, object, bool]] = [
+            ("zone", self.zone, kind.timed), ("year", self.year, kind.timed),
+            ("time_format", self.time_format, kind.timed), ("thousands", self.thousands, kind.separated),
+            ("decimal", self.decimal, kind.separated), ("order_list", listed, kind.source != ""),
+            ("invalid", invalid, kind.typed),
+        ]  # fmt: skip
+        for name, value, needed in given:
+            if not needed and value is not None:
                 raise UsageError(f"{name}={short_repr(value)} means nothing for {self.kind!r}", way_out="leave it out")
         _check_place("nulls", self.nulls, None)
         _check_place("invalid", self.invalid, "error")
@@ -112,9 +114,9 @@ class TextKey:
         year = self.year
         if year is not None and (type(year) is not int or not 0 <= year <= LAST_YEAR):
             raise UsageError(f"year={short_repr(year)} is not a year", way_out="give one as 2024")
-        for name in ("zone", "time_format"):
-            if not isinstance(getattr(self, name), str | None):
-                raise UsageError(f"{name}={short_repr(getattr(self, name))} is not a text")
+        for name, value in (("zone", self.zone), ("time_format", self.time_format)):
+            if not isinstance(value, str | None):
+                raise UsageError(f"{name}={short_repr(value)} is not a text")
         years = UNKNOWN_YEAR if year is None else ONE_YEAR
         settings = TimeSettings(self.zone or "", years, year or 0, self.time_format or "")
         try:

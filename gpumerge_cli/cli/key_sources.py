@@ -100,7 +100,7 @@ def _timed(order: LineOrder, options: LineOptions, files: Sequence[str]) -> Line
     return replace(order, keys=tuple(keys))
 
 
-def _within_field(key: LineKey, separator: int | None) -> LineKey:
+def _within_field(key: LineKey, separator: bytes | None) -> LineKey:
     """A key that reads a number ends with its field anyway. Cut there, it is empty where the field is."""
     goes_on = key.end_field is None or key.end_field > key.start_field
     if key.kind.begins is None or not goes_on or (separator is None and key.whole):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.chosen_format import are_binary, chosen_format
 from gpumerge_cli.cli.comparing import run_comparison
+from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import job_to_output, margin_of, record_options, resources
 from gpumerge_cli.cli.key_sources import with_parameters
@@ -68,7 +69,8 @@ def _items(command: SortCommand) -> Items:
     options = command.options
     records = record_options(options, command.keys.fields)
     simple = not command.order.asks_for_text
-    has_columns = command.keys.header > 0 or command.keys.columns.name is not None
+    of_lines = bool(options.record_start or options.line_ends or options.has_header)
+    has_columns = command.keys.header > 0 or of_lines or command.keys.columns.name is not None
     of_text = not command.keys.fields and (has_columns or not simple)
     # If options ask for lines nevertheless, or files are of both kinds, opening the files raises the error.
     if options.names_binary or are_binary(options, command.files, of_text=of_text):
@@ -85,8 +87,13 @@ def _items(command: SortCommand) -> Items:
         chosen.name,
         lines=command.order,
         header_lines=command.keys.header,
+        header_prefix=header_prefix(options),
+        headers=options.headers,
+        schema=options.schema,
         certainty=chosen.certainty,
         plain=not options.compressed,
+        line_ends=options.line_ends or "",
+        record_start=options.record_start or "",
         shown=_underlining(command) if options.debug else None,
     )
 

@@ -168,7 +168,7 @@ struct Images {
     {
         const Key& key = order.key(0);
         const bool whole = key.start_field == 0 && key.start_char == 0 && key.end_field < 0 && !(key.flags & SKIP_START);
-        if (whole && order.separator < QUOTED) return call(static_cast<ValueWords<Kind, false>*>(nullptr));
+        if (whole && is_plain(order.separator)) return call(static_cast<ValueWords<Kind, false>*>(nullptr));
         return call(static_cast<ValueWords<Kind, true>*>(nullptr));
     }
 #endif

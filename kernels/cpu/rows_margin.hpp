@@ -3,6 +3,8 @@
 // ahead of the line, between it and any other text.
 #pragma once
 
+#include "../field_separator.cuh"
+
 class Beside {
 public:
     static constexpr long long SHORT = 32;  // bytes of a text that is copied at once
@@ -47,13 +49,17 @@ public:
         const bool ahead = margin.kind == COUNT_AHEAD;
         int digits = 1;
         for (uint64_t left = row.prefix / 10; left > 0; left /= 10) ++digits;
-        const int width = ahead && digits < 7 && !margin.separator ? 7 : digits, first = ahead ? 0 : 1;
+        const int width = ahead && digits < 7 && !margin.separator ? 7 : digits, between = width_of(margin.separator);
+        const int first = ahead ? 0 : between;
         for (int at = 0; at < width - digits; ++at) room[at] = ' ';
         uint64_t left = row.prefix;
-        for (int at = first + width; at > first + width - digits; left /= 10)
+        int at;
+        for (at = first + width; at > first + width - digits; left /= 10)
             room[--at] = static_cast<unsigned char>('0' + left % 10);
-        room[ahead ? width : 0] = static_cast<unsigned char>(margin.separator ? margin.separator : ahead ? ' ' : '\t');
-        return {room, width + 1, ahead, true};
+        at = ahead ? width : 0;
+        room[at] = static_cast<unsigned char>(margin.separator ? margin.separator : ahead ? ' ' : '\t');
+        for (long long rest = rest_of(margin.separator); rest != 0; rest >>= 8) room[++at] = static_cast<unsigned char>(rest);
+        return {room, width + between, ahead, true};
     }
 
     long long bytes_of(const Item* rows, long long count) const

@@ -86,7 +86,7 @@ def test_orders_of_lines_that_compare_in_the_same_ways_share_kernels() -> None:
     kinds = [
         (LineOrder(), LineOrder(reverse=True), LineOrder(terminator=NUL)),
         (LineOrder((version,), terminator=NUL), LineOrder((version, LineKey("version", 3, fold=True)), stable=True)),
-        (LineOrder((version, number)), LineOrder((number, version), ord(","))),
+        (LineOrder((version, number)), LineOrder((number, version), b",")),
     ]
     macros = [{order_macros(Order.lines(order)) for order in kind} for kind in kinds]
     assert [len(kind) for kind in macros] == [1, 1, 1]
