@@ -19,6 +19,7 @@ from gpumerge_cli.cli.keyspec import (
     parse_obsolete_key,
     parse_sort_word,
 )
+from gpumerge_cli.cli.locales import name_of
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.model import Option, Value, WrittenValue
 from gpumerge_cli.cli.options.typed import SortOptions
@@ -210,7 +211,15 @@ class _Reading:
         from gpumerge_cli.cli.gnu_debug import debug_notes
 
         keys = [key for key in self.keys if isinstance(key, KeySpec)]
-        return tuple(debug_notes(self.letters, inheriting(self.letters, keys), separator, stable=options.keys_alone))
+        return tuple(
+            debug_notes(
+                self.letters,
+                inheriting(self.letters, keys),
+                separator,
+                stable=options.keys_alone,
+                locale=name_of(options.locale),
+            )
+        )
 
     def _take_key(self, written: str, key: KeySpec | str) -> None:
         self.taken.take(command("sort").option("key"), written, "-k")

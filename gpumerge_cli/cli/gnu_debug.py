@@ -33,20 +33,21 @@ _MATCHED = {"numeric": _DECIMAL, "human": _WITH_UNIT, "general": _GENERAL, "mont
 
 
 def debug_notes(
-    letters: Collection[str], keys: Sequence[KeySpec], separator: bytes | None, *, stable: bool
+    letters: Collection[str], keys: Sequence[KeySpec], separator: bytes | None, *, stable: bool, locale: str
 ) -> list[str]:
     """The notes of GNU sort about a command line, a line each, without the program's name.
 
     letters: the global options. keys: as written; keys without options have the global ones; empty without -k.
-    stable: lines with equal keys are not compared further.
+    stable: lines with equal keys are not compared further. locale: the one by which text compares, "" for none.
     """
-    notes = ["text ordering performed using simple byte comparison"]
+    by = f"'{locale}' sorting rules" if locale else "simple byte comparison"
+    notes = [f"text ordering performed using {by}"]
     spans: set[str] = set()
     for number, key in enumerate(keys, start=1):
         notes += _notes_of_key(key, number, separator)
         if _NUMERIC & _options(key) and _spans_fields(key):
             spans |= _options(key)
-    if any(_NUMERIC & _options(key) for key in keys) or (not keys and _NUMERIC & set(letters)):
+    if not locale and (any(_NUMERIC & _options(key) for key in keys) or (not keys and _NUMERIC & set(letters))):
         notes += _notes_of_numbers(spans, separator)
     return notes + (_notes_of_global(set(letters), keys, stable=stable) if keys else [])
 

@@ -21,14 +21,18 @@ def locale_of_environment(category: str, environ: Mapping[str, str] = os.environ
     return "" if name in _BY_BYTES else name
 
 
+def name_of(named: str | None, category: str = "LC_COLLATE") -> str:
+    """The name of the locale that a value of --locale stands for in a category; "" for bytes, as without a value."""
+    found = locale_of_environment(category) if named == OF_ENVIRONMENT else named or ""
+    return "" if found in _BY_BYTES else found
+
+
 def in_locale(order: LineOrder, named: str | None) -> LineOrder:
     """The order, its texts, numbers and months compared as in a locale.
 
     named: the value of --locale, None without it. Raises UsageError for an unknown locale.
     """
-    if named is None or named in _BY_BYTES:
-        return order
-    by = {name: _named(named, name) for name in ("LC_COLLATE", "LC_NUMERIC", "LC_TIME")}
+    by = {name: name_of(named, name) for name in ("LC_COLLATE", "LC_NUMERIC", "LC_TIME")}
     if by["LC_COLLATE"]:
         from gpumerge_cli.native.locales import open_locale
 
@@ -39,10 +43,6 @@ def in_locale(order: LineOrder, named: str | None) -> LineOrder:
     if by["LC_TIME"] and any(key.compare == "month" for key in order.keys):
         order = _with_months(order, by["LC_TIME"])
     return order
-
-
-def _named(named: str, category: str) -> str:
-    return locale_of_environment(category) if named == OF_ENVIRONMENT else named
 
 
 def _with_numbers(order: LineOrder, name: str) -> LineOrder:

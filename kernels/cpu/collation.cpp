@@ -24,130 +24,28 @@ namespace {
 
 typedef const unsigned char* Place;
 
-constexpr int IMAGE_BYTES = 16, MOST_WEIGHT = 6, MOST_CODE = 20;
-constexpr int MOST_TRIED = 128;
-constexpr int BLOCK = 64, BLOCKS = 0x3100 / BLOCK;
-constexpr unsigned char SLOW = 255;
+constexpr int IMAGE_BYTES = 16;
 constexpr unsigned SPECIAL = 256;
 constexpr int64_t CUT = 1024;  // the bytes of a long text that are tried first
 constexpr int CUT_WEIGHTS = 8;  // those at a cut that may change with what follows
-constexpr char LETTERS[] = "abcdefghijklmnopqrstuvwxyz'";
 
-// The scripts whose characters take part in contractions of two at most, but for those that Collation::try_triples finds.
-bool is_listed(unsigned character)
-{
-    static constexpr unsigned ranges[][2] = {{0x80, 0x300}, {0x370, 0x480}, {0x48A, 0x590}, {0x10A0, 0x1100}, {0x1E00, 0x2000},
-        {0x2010, 0x2060}, {0x2070, 0x20D0}, {0x2100, 0x2300}, {0x3000, 0x302A}, {0x3030, 0x3099}, {0x309B, 0x3100}};
-    for (const auto& range : ranges)
-        if (character >= range[0] && character < range[1]) return true;
-    return false;
-}
-
-int put_utf8(unsigned character, char* out)
-{
-    const auto at = [&](int shift) { return static_cast<char>(0x80 | (character >> shift & 63)); };
-    if (character < 0x80) return out[0] = static_cast<char>(character), 1;
-    if (character < 0x800) return out[0] = static_cast<char>(0xC0 | character >> 6), out[1] = at(0), 2;
-    return out[0] = static_cast<char>(0xE0 | character >> 12), out[1] = at(6), out[2] = at(0), 3;
-}
-
-// Reads a character of two or three bytes below 0x3100. Returns its length, 0 if there is none.
-int read_utf8(Place at, Place stop, unsigned& character)
-{
-    const auto follows = [&](int byte) { return stop - at > byte && (at[byte] & 0xC0) == 0x80; };
-    if (at[0] >= 0xC2 && at[0] < 0xE0 && follows(1)) return character = (at[0] & 31u) << 6 | (at[1] & 63u), 2;
-    if (at[0] < 0xE0 || at[0] > 0xE3 || !follows(1) || !follows(2)) return 0;
-    character = (at[0] & 15u) << 12 | (at[1] & 63u) << 6 | (at[2] & 63u);
-    return character >= 0x800 && character < BLOCKS * BLOCK ? 3 : 0;
-}
-
-// A copy of a text with a NUL behind it.
-class Copy {
-public:
-    Copy(Place start, Place stop)
-    {
-        const size_t size = static_cast<size_t>(stop - start);
-        if (size >= sizeof(small_)) text_ = made_ = static_cast<char*>(std::malloc(size + 1));
-        if (text_ == nullptr) throw std::bad_alloc();
-        if (size > 0) std::memcpy(text_, start, size);
-        text_[size] = 0;
-    }
-    ~Copy() { std::free(made_); }
-    Copy(const Copy&) = delete;
-    Copy& operator=(const Copy&) = delete;
-    const char* text() const { return text_; }
-
-private:
-    char small_[512], *made_ = nullptr, *text_ = small_;
-};
-
-// The first-level weights of a text.
-class FirstLevel {
-public:
-    FirstLevel(const char* text, size_t size, locale_t locale)
-    {
-        room_ = sizeof(small_);
-        if (8 * size > room_) reserve(8 * size);
-        size_t made = strxfrm_l(weights_, text, room_, locale);
-        if (made >= room_) {
-            reserve(made + 1);
-            made = strxfrm_l(weights_, text, room_, locale);
-        }
-        const void* const end = std::memchr(weights_, 1, made);
-        size_ = end == nullptr ? made : static_cast<size_t>(static_cast<const char*>(end) - weights_);
-    }
-    ~FirstLevel() { std::free(made_); }
-    FirstLevel(const FirstLevel&) = delete;
-    FirstLevel& operator=(const FirstLevel&) = delete;
-    Place begin() const { return reinterpret_cast<Place>(weights_); }
-    Place end() const { return begin() + size_; }
-    size_t size() const { return size_; }
-
-private:
-    void reserve(size_t size)
-    {
-        std::free(made_);
-        weights_ = made_ = static_cast<char*>(std::malloc(room_ = size));
-        if (made_ == nullptr) throw std::bad_alloc();
-    }
-    char small_[2048], *made_ = nullptr, *weights_ = small_;
-    size_t room_, size_;
-};
-
-// The bytes of the weight at `at`; 0 if it is damaged.
-int weight_bytes(Place at, Place stop)
-{
-    const int bytes = *at < 0x80 ? 1 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3 : *at < 0xF8 ? 4 : *at < 0xFC ? 5 : 6;
-    if (*at < 2 || (*at >= 0x80 && *at < 0xC0) || stop - at < bytes) return 0;
-    for (int byte = 1; byte < bytes; ++byte)
-        if ((at[byte] & 0xC0) != 0x80) return 0;
-    return bytes;
-}
-
-// The codes of 64 characters.
-struct Block {
-    unsigned char length[BLOCK], codes[BLOCK][MOST_CODE];  // length: SLOW if the code is too long
-};
-
-// For each first character of a block, a bit for each second one with which it does not compose.
-struct Pairs {
-    uint64_t apart[BLOCK];
-};
+#include "first_level.hpp"
+#include "character_weights.hpp"
 
 }  // namespace
 
 class Collation {
 public:
-    Collation(const char* name, locale_t locale) : locale_(locale), name_(strdup(name))
+    Collation(const char* name, locale_t locale) : locale_(locale), name_(strdup(name)), characters_(locale)
     {
         if (name_ == nullptr) throw std::bad_alloc();
-        weighs_ = find_common() && is_in_order();
+        weighs_ = characters_.find_common() && is_in_order();
         if (!weighs_) return;
         make_ascii();
-        try_triples();
+        characters_.try_triples();
         for (unsigned first = 1; first < 128; ++first)
             for (unsigned second = 1; second < 128; ++second)
-                if (is_apart(first, second)) ascii_[second] |= SPECIAL;
+                if (characters_.is_apart(first, second)) ascii_[second] |= SPECIAL;
         ascii_[0] = SPECIAL;
         for (int byte = 128; byte < 256; ++byte) ascii_[byte] = SPECIAL;
     }
@@ -195,8 +93,8 @@ public:
             unsigned character = *at;
             const int bytes = character < 0x80 ? 1 : read_utf8(at, stop, character);
             if (bytes == 0 || (character >= 0x80 && !is_listed(character))) return slow_weights(start, stop);
-            if (at > start && is_apart(before == 0 ? at[-1] : before, character)) return slow_weights(start, stop);
-            const Block& block = block_of(character / BLOCK);
+            if (at > start && characters_.is_apart(before == 0 ? at[-1] : before, character)) return slow_weights(start, stop);
+            const Block& block = characters_.block_of(character / BLOCK);
             const unsigned char length = block.length[character % BLOCK];
             if (length == SLOW) return slow_weights(start, stop);
             std::memcpy(out + made, block.codes[character % BLOCK], length);
@@ -235,36 +133,6 @@ private:
         return {__builtin_bswap64(found.first), __builtin_bswap64(found.second)};
     }
 
-    // A weight as a number with the order of weights.
-    static uint64_t number_of(Place weight, int bytes)
-    {
-        uint64_t number = 0;
-        for (int byte = 0; byte < MOST_WEIGHT; ++byte) number = number << 8 | (byte < bytes ? weight[byte] : 0);
-        return number;
-    }
-
-    // Finds the weights of ASCII characters. Returns false if there are none in this locale that can be coded.
-    bool find_common()
-    {
-        for (char character = 1; character > 0; ++character) {
-            const char text[] = {character, 0};
-            const FirstLevel found(text, 1, locale_);
-            for (Place at = found.begin(); at < found.end();) {
-                const int bytes = weight_bytes(at, found.end());
-                if (bytes == 0 || commons_ == 126) return false;
-                const uint64_t number = number_of(at, bytes);
-                uint64_t* const place = std::lower_bound(common_, common_ + commons_, number);
-                at += bytes;
-                if (place < common_ + commons_ && *place == number) continue;
-                std::memmove(place + 1, place, static_cast<size_t>(common_ + commons_ - place) * sizeof(number));
-                *place = number;
-                ++commons_;
-            }
-            if (character == 127) break;
-        }
-        return commons_ > 0;
-    }
-
     // Whether strcoll goes by these weights first.
     bool is_in_order() const
     {
@@ -283,137 +151,13 @@ private:
         return true;
     }
 
-    // Appends the code of a weight. Returns its bytes.
-    int put_code(Place weight, int bytes, unsigned char* out) const
-    {
-        const uint64_t number = number_of(weight, bytes);
-        const uint64_t* const found = std::lower_bound(common_, common_ + commons_, number);
-        const int place = static_cast<int>(found - common_);
-        if (place < commons_ && *found == number) return out[0] = static_cast<unsigned char>(2 * place + 2), 1;
-        out[0] = static_cast<unsigned char>(2 * place + 1);
-        std::memcpy(out + 1, weight, static_cast<size_t>(bytes));
-        return bytes + 1;
-    }
-
     void make_ascii()
     {
         for (unsigned character = 1; character < 128; ++character) {
-            const Block& block = block_of(character / BLOCK);
+            const Block& block = characters_.block_of(character / BLOCK);
             const unsigned char length = block.length[character % BLOCK];
             ascii_[character] = length == 0 ? 0 : length == 1 ? block.codes[character % BLOCK][0] : SPECIAL;
         }
-    }
-
-    const Block& block_of(unsigned number) const
-    {
-        std::atomic<const Block*>& place = blocks_[number];
-        const Block* found = place.load(std::memory_order_acquire);
-        if (found != nullptr) return *found;
-        std::unique_ptr<Block> made(new Block{});
-        for (unsigned at = number == 0; at < BLOCK; ++at) {
-            char text[8] = {};
-            const size_t size = static_cast<size_t>(put_utf8(number * BLOCK + at, text));
-            const FirstLevel weights(text, size, locale_);
-            int length = 0;
-            for (Place weight = weights.begin(); weight < weights.end() && length != SLOW;) {
-                const int bytes = weight_bytes(weight, weights.end());
-                if (bytes == 0 || length + bytes + 1 > MOST_CODE) length = SLOW;
-                else length += put_code(weight, bytes, made->codes[at] + length);
-                weight += bytes;
-            }
-            made->length[at] = static_cast<unsigned char>(length);
-        }
-        if (place.compare_exchange_strong(found, made.get())) found = made.release();
-        return *found;
-    }
-
-    bool is_apart(unsigned first, unsigned second) const
-    {
-        std::atomic<const Pairs*>& place = pairs_[first / BLOCK][second / BLOCK];
-        const Pairs* found = place.load(std::memory_order_acquire);
-        if (found == nullptr) found = try_pairs(first / BLOCK, second / BLOCK);
-        return found->apart[first % BLOCK] >> second % BLOCK & 1;
-    }
-
-    // Whether the weights of a text are those of its characters, one after the other. It has MOST_TRIED characters at most.
-    bool composes(const char* text, size_t size) const
-    {
-        unsigned char together[MOST_TRIED * MOST_CODE], apart[MOST_TRIED * MOST_CODE];
-        const FirstLevel whole(text, size, locale_);
-        size_t made = 0, expected = 0;
-        for (Place at = whole.begin(); at < whole.end() && made < sizeof(together) - MOST_WEIGHT;) {
-            const int bytes = weight_bytes(at, whole.end());
-            if (bytes == 0) return false;
-            made += static_cast<size_t>(put_code(at, bytes, together + made));
-            at += bytes;
-        }
-        const Place stop = reinterpret_cast<Place>(text) + size;
-        for (Place at = reinterpret_cast<Place>(text); at < stop;) {
-            unsigned character = *at;
-            at += character < 0x80 ? 1 : read_utf8(at, stop, character);
-            const Block& block = block_of(character / BLOCK);
-            const unsigned char length = block.length[character % BLOCK];
-            if (length == SLOW) return false;
-            std::memcpy(apart + expected, block.codes[character % BLOCK], length);
-            expected += length;
-        }
-        return made == expected && std::memcmp(together, apart, made) == 0;
-    }
-
-    const Pairs* try_pairs(unsigned first, unsigned second) const
-    {
-        std::unique_ptr<Pairs> made(new Pairs{});
-        for (unsigned x = first == 0; x < BLOCK; ++x) {
-            char all[BLOCK * 6 + 8];
-            size_t size = 0;
-            for (unsigned y = second == 0; y < BLOCK; ++y) {
-                size += static_cast<size_t>(put_utf8(first * BLOCK + x, all + size));
-                size += static_cast<size_t>(put_utf8(second * BLOCK + y, all + size));
-            }
-            all[size] = 0;
-            if (composes(all, size)) continue;
-            for (unsigned y = second == 0; y < BLOCK; ++y) {
-                char pair[16] = {};
-                size = static_cast<size_t>(put_utf8(first * BLOCK + x, pair));
-                size += static_cast<size_t>(put_utf8(second * BLOCK + y, pair + size));
-                if (!composes(pair, size)) made->apart[x] |= uint64_t{1} << y;
-            }
-        }
-        std::atomic<const Pairs*>& place = pairs_[first][second];
-        const Pairs* found = nullptr;
-        if (place.compare_exchange_strong(found, made.get())) found = made.release();
-        return found;
-    }
-
-    // Three letters that form a contraction, as "c'h" in Breton, do not compose: nor do then their first two, in any case.
-    void try_triples()
-    {
-        Pairs apart[2][2] = {};
-        bool found = false;
-        constexpr size_t letters = sizeof(LETTERS) - 1;
-        for (size_t x = 0; x < letters; ++x)
-            for (size_t y = 0; y < letters; ++y) {
-                char all[3 * letters + 1] = {};
-                for (size_t z = 0; z < letters; ++z) {
-                    all[3 * z] = LETTERS[x];
-                    all[3 * z + 1] = LETTERS[y];
-                    all[3 * z + 2] = LETTERS[z];
-                }
-                if (composes(all, 3 * letters)) continue;
-                found = true;
-                for (const int of_x : {0, 32})
-                    for (const int of_y : {0, 32}) {
-                        const int a = LETTERS[x] == '\'' ? '\'' : LETTERS[x] - of_x;
-                        const int b = LETTERS[y] == '\'' ? '\'' : LETTERS[y] - of_y;
-                        apart[a / BLOCK][b / BLOCK].apart[a % BLOCK] |= uint64_t{1} << b % BLOCK;
-                    }
-            }
-        for (unsigned first = 0; found && first < 2; ++first)
-            for (unsigned second = 0; second < 2; ++second) {
-                std::unique_ptr<Pairs> both(new Pairs(*try_pairs(first, second)));
-                for (int x = 0; x < BLOCK; ++x) both->apart[x] |= apart[first][second].apart[x];
-                pairs_[first][second].store(both.release(), std::memory_order_release);
-            }
     }
 
     __attribute__((noinline)) Weights slow_weights(Place start, Place stop) const
@@ -432,7 +176,7 @@ private:
             for (Place at = weights.begin(); at < end && made < IMAGE_BYTES;) {
                 const int bytes = weight_bytes(at, weights.end());
                 if (bytes == 0) break;
-                made += put_code(at, bytes, out + made);
+                made += characters_.put_code(at, bytes, out + made);
                 at += bytes;
             }
             if (made >= IMAGE_BYTES || !cut) return image_of(out, made);
@@ -442,12 +186,9 @@ private:
 
     const locale_t locale_;
     const char* const name_;
+    CharacterWeights characters_;
     bool weighs_ = false;  // whether texts have images
-    uint64_t common_[256] = {};  // the weights of ASCII characters, ascending
-    int commons_ = 0;
     unsigned short ascii_[256] = {};  // the codes of characters; SPECIAL for what is not just put behind another code
-    mutable std::atomic<const Block*> blocks_[BLOCKS] = {};
-    mutable std::atomic<const Pairs*> pairs_[BLOCKS][BLOCKS] = {};
 };
 
 namespace {

@@ -183,6 +183,12 @@ def test_sort_names_the_option_on_a_terminal(tmp_path: Path, monkeypatch: pytest
     assert b"lines compare by their bytes, as in the C locale; --locale env compares them as in de_DE.UTF-8" in shown
 
 
+def test_debug_names_the_locale(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path / "a", ["b", "A"])
+    assert invoke(["sort", "--debug", "--locale", "de_DE.UTF-8", path]) == 0
+    assert capfd.readouterr().err == "gpumerge: text ordering performed using 'de_DE.UTF-8' sorting rules\n"
+
+
 def test_a_gpu_does_not_compare_so(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = written(tmp_path / "a", ["b", "A"])
     for command in ("merge", "sort"):
