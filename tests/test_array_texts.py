@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from dataclasses import replace
 from itertools import groupby, pairwise
 from pathlib import Path
 from random import Random
@@ -16,8 +15,11 @@ from numpy.typing import NDArray
 
 import gpumerge_cli
 from gpumerge_cli import InputError, TextKey, UsageError
+from gpumerge_cli.arrays import text_images
 from gpumerge_cli.arrays.text_key import TEXT_KINDS, TextKind
 from gpumerge_cli.cli.app import invoke
+from gpumerge_cli.dataclass import replace
+from gpumerge_cli.native.texts import text_ranks
 from gpumerge_cli.order.rules import LineOrder
 from tests.linekeys import Reversed, is_at_fault, key_of
 from tests.random_values import INVALID, LISTED, NULLS, RANDOM
@@ -263,16 +265,26 @@ def test_keys_are_values() -> None:
     assert len({key, restored}) == 1
 
 
-def test_keys_keep_the_items_of_iterators_and_lists() -> None:
-    values = ["NA"]
-    key = TextKey("list", null_values=values, order_list=iter(["b", "a"]))
-    values.append("b")
-    same = TextKey("list", null_values=np.array(["NA"]), order_list=("b", "a"))
-    for each in (key, same, pickle.loads(pickle.dumps(key)), replace(key, nulls=None)):
-        assert (each, hash(each)) == (same, hash(same))
-        assert gpumerge_cli.sort(["a", "NA", "b"], text=each).tolist() == ["b", "a", "NA"]
-    assert TextKey("size", order_list=[]) == TextKey("size")
+def test_lists_are_kept_as_they_were() -> None:
+    values = ["b", "a"]
+    key = TextKey("list", order_list=values, null_values=(text for text in ["NA"]))
+    values.reverse()
+    assert key == TextKey("list", order_list=["b", "a"], null_values=["NA"])
+    assert hash(key) == hash(TextKey("list", order_list=("b", "a"), null_values=np.array(["NA"])))
     assert TextKey("time", year=np.int64(2024)) == TextKey("time", year=2024)  # type: ignore[arg-type]
+    assert replace(key, nulls="first") == TextKey("list", "first", ["NA"], order_list=["b", "a"])
+
+
+def test_counts_take_the_threads_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+
+    def ranks(order: Any, texts: Any, width: int, images: Any, threads: int) -> int | None:
+        taken.append(threads)
+        return text_ranks(order, texts, width, images, threads)
+
+    monkeypatch.setattr(text_images, "text_ranks", ranks)
+    gpumerge_cli.sort(np.array([b"2k", b"1k"]), text="size", threads=3, counts=True)
+    assert set(taken) == {3}
 
 
 @pytest.mark.parametrize(
@@ -282,9 +294,11 @@ def test_keys_keep_the_items_of_iterators_and_lists() -> None:
         ({"kind": 5}, "5 is not a kind of text; use "),
         ({"kind": "size", "zone": "UTC"}, "zone='UTC' means nothing for 'size'; leave it out"),
         ({"kind": "numeric", "invalid": "last"}, "invalid='last' means nothing for 'numeric'"),
-        ({"kind": "size", "order_list": ["a"]}, r"order_list=\('a',\) means nothing for 'size'"),
+        ({"kind": "size", "order_list": ["a"]}, r"order_list=\['a'\] means nothing for 'size'"),
         ({"kind": "time", "zone": "Berlin"}, "zone=Berlin: there is no such zone; did you mean Europe/Berlin?"),
         ({"kind": "time", "zone": 5}, "zone=5 is not a text"),
+        ({"kind": "numeric", "thousands": 5}, "thousands=5 is not a text"),
+        ({"kind": "numeric", "decimal": 0.5}, "decimal=0.5 is not a text"),
         ({"kind": "time", "year": 20000}, "year=20000 is not a year; give one as 2024"),
         ({"kind": "time", "year": "2024"}, "year='2024' is not a year"),
         ({"kind": "time", "time_format": "%Q"}, "time_format=%Q: %Q reads no part of a time; use letters from "),
@@ -300,7 +314,6 @@ def test_keys_keep_the_items_of_iterators_and_lists() -> None:
             {"kind": "numeric", "thousands": "."},
             "thousands= and the fraction have the same separator '.'",
         ),
-        ({"kind": "numeric", "thousands": 5}, "thousands=5 is not a text"),
         ({"kind": "numeric", "decimal": b","}, "decimal=b',' is not a text"),
         ({"kind": "list", "order_list": {"a", "b"}}, r"order_list=\{.*\} has no order; give a list"),
         ({"kind": "time", "year": True}, "year=True is not a year"),

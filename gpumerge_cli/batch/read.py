@@ -6,20 +6,19 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
 
 from gpumerge_cli.batch.document import Entry, Mistake, read_document
 from gpumerge_cli.batch.draft import Draft, Drafting
 from gpumerge_cli.batch.expand import Folder
 from gpumerge_cli.batch.files import Files
-from gpumerge_cli.batch.spec import BatchJob, JobCommand, Limits
+from gpumerge_cli.batch.spec import BatchJob, JobCommand, JobValue, Limits
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.shell_words import quoted
 from gpumerge_cli.urls import is_url, shown
 
-_Options = Mapping[str, Sequence[Any]]
+_Options = Mapping[str, Sequence[JobValue]]
 """See batch.spec.JobCommand.parse."""
 
 
@@ -151,14 +150,14 @@ def _line_blamed(
             return draft.options[key].line
     lines = dict.fromkeys(inputs, draft.inputs.line)
     if draft.output is not None:
-        lines[options["output"][0]] = draft.output.line
+        lines[str(options["output"][0])] = draft.output.line
     # The longest name counts, since one may begin another.
     return lines.get(max(filter(error.__contains__, lines), key=len, default=""), draft.line)
 
 
 def _options(draft: Draft, operation: JobCommand, path: Callable[[str], str]) -> _Options:
     """The options with their values, the output as the last one; `path` makes paths from names."""
-    found: dict[str, Sequence[Any]] = {}
+    found: dict[str, Sequence[JobValue]] = {}
     for key, entry in draft.options.items():
         is_path = operation.options[key].file is not None
         found[key] = [path(str(value)) for value in entry.value] if is_path else entry.value

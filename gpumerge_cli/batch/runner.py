@@ -152,8 +152,7 @@ class Runner:
         try:
             self._check()
             report = self._work.do(job, self._need(job)[0], self._check)
-            facts = {name: getattr(report, name) for name in ("nbytes", "backend", "kernel") if hasattr(report, name)}
-            result = Result(job, "done", report=report, **facts)
+            result = _done(job, report)
         except StoppedError:
             return
         except JobError as error:
@@ -175,3 +174,13 @@ class Runner:
             self._work.report(result)
             self.results[result.job.number] = replace(result, report=None)
             self._has_failed |= result.state == "failed" and result.started > 0
+
+
+def _done(job: BatchJob, report: JobReport) -> Result:
+    """The result of a job that has this report, with what the log says about it."""
+    from gpumerge_cli.results.run import CheckReport, MergeReport
+
+    result = Result(job, "done", report=report)
+    if isinstance(report, MergeReport):
+        return replace(result, nbytes=report.nbytes, backend=report.backend, kernel=report.kernel)
+    return replace(result, nbytes=report.nbytes) if isinstance(report, CheckReport) else result

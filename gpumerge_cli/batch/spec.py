@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.engine.job import Job
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.results.run import JobReport
 
 FileUse = Literal["read", "written", "report", "place"]
+JobValue = str | bool | int | float
+"""A value of an option as a job file has it, or a setting; only a switch has True or False."""
 JobState = Literal["done", "skipped", "failed", "left"]
 
 
@@ -37,16 +39,16 @@ class JobCommand:
     options: Mapping[str, JobOption]
     writes: bool
     """Whether it has an output."""
-    parse: Callable[[Mapping[str, Sequence[Any]], Sequence[str]], Job]
+    parse: Callable[[Mapping[str, Sequence[JobValue]], Sequence[str]], Job]
     """Makes a job of options and inputs, with paths as they are opened. Options are lists of values by the long names
-    that the job has for them, the output among them; a switch has True or False. Raises UsageError for a wrong value
-    and for options that contradict each other, InputError for files that it has to read."""
-    settings: Callable[[Collection[str]], Mapping[str, Any]] = lambda given: {}
+    that the job has for them, the output among them. Raises UsageError for a wrong value and for options that
+    contradict each other, InputError for files that it has to read."""
+    settings: Callable[[Collection[str]], Mapping[str, Sequence[JobValue]]] = lambda given: {}
     """Takes the options that a job names, and gives the settings of other options, with absolute paths. Raises
     UsageError."""
     reserved: frozenset[str] = frozenset()
     """Options that a job may not have; the batch has most of them for all of its jobs."""
-    defaults: Mapping[str, list[Any]] = field(default_factory=dict)
+    defaults: Mapping[str, Sequence[JobValue]] = field(default_factory=dict)
     """Values of options for jobs that do not name these, with absolute paths."""
 
 
@@ -64,7 +66,7 @@ class BatchJob:
     """Paths as they are opened."""
     outputs: tuple[str, ...]
     """Paths as they are opened, files of counts included."""
-    options: Mapping[str, Sequence[Any]]
+    options: Mapping[str, Sequence[JobValue]]
     """As JobCommand.parse takes them."""
     command: str
     """A command line for a shell that does the same, with absolute paths and settings."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 from typing import Literal, TypeVar
 
-from gpumerge_cli.batch.spec import FileUse, JobCommand, JobOption
+from gpumerge_cli.batch.spec import FileUse, JobCommand, JobOption, JobValue
 from gpumerge_cli.cli.options.commands import command, options_of
 from gpumerge_cli.cli.options.groups import Options
 from gpumerge_cli.cli.options.model import WrittenValue
@@ -121,7 +121,7 @@ def _absolute(path: WrittenValue) -> WrittenValue:
 
 
 def _parse(
-    name: str, job_of: JobOf, settings: Settings, options: Mapping[str, Sequence[object]], files: Sequence[str]
+    name: str, job_of: JobOf, settings: Settings, options: Mapping[str, Sequence[JobValue]], files: Sequence[str]
 ) -> Job:
     """See batch.spec.JobCommand.parse. A UsageError about a setting names the setting's place."""
     from gpumerge_cli.report.write import MERGE_SUFFIXES, suffix_of_report
@@ -144,7 +144,7 @@ def _parse(
         raise settings.placed(error) from None
 
 
-def report_of(options: Mapping[str, Sequence[object]]) -> str | None:
+def report_of(options: Mapping[str, Sequence[JobValue]]) -> str | None:
     """The file for the report of a job with these options, as JobCommand.parse takes them; None for none."""
     values = options.get("report")
     return str(values[-1]) if values else None
@@ -164,7 +164,7 @@ def _checked(job: Job) -> Job:
     layout, order = layout_and_order(job.inputs, job.items)
     if operation.kind in ("check", "rank"):
         return job
-    names = output_names(job.output.name, job.output.parts)
+    names = output_names(job)
     if order is None:
         return job
     for name in names:

@@ -58,20 +58,26 @@ class ColumnNames:
     """None if all files are empty."""
     file: str = ""
     """"" if all files are empty."""
+    takes_separator: bool = False
+    """See Format."""
 
 
 def column_names(files: Sequence[str], items: Items) -> ColumnNames:
     """The names of the columns of a format, which the last line of the header of the first file says.
 
     Files without such a line, or that cannot be read, are passed over while another has
-    one; all files must have the same header. Pipes come last, since they may take long. items: the format, what
-    separates columns, and how many lines a header has. Raises InputError if no file can be read or has such a line.
+    one; all files must have the same header, unless items.schema says that they have the columns of all. Pipes come
+    last, since they may take long. items: the format, what separates columns, and how many lines a header has. Raises
+    InputError if no file can be read or has such a line.
     """
-    from gpumerge_cli.formats.kinds.lookup import format_named
+    from gpumerge_cli.formats.kinds.lookup import columns_of_all, format_named
     from gpumerge_cli.formats.naming import check_input
 
     assert items.format is not None
     format = format_named(items.format)
+    if items.schema != "same":
+        names = columns_of_all(format, files, items)
+        return ColumnNames(names or None, files[0] if names else "")
     errors = []
     pipes = [file for file in files if not is_url(file) and not os.path.isfile(file)]
     for file in (*(file for file in files if file not in pipes), *pipes):
@@ -84,7 +90,7 @@ def column_names(files: Sequence[str], items: Items) -> ColumnNames:
             errors.append(error)
         else:
             if columns is not None:
-                return ColumnNames([column.name for column in columns], file)
+                return ColumnNames([column.name for column in columns], file, format.takes_separator)
     if errors:
         raise errors[0]
     return ColumnNames()
@@ -282,7 +288,7 @@ def _other_names(sought: str, names: Sequence[str], option: str, header: Header)
         skipped = "add --header 2, or remove it" if option in _OF_SORT else "remove it"
         return f"{what}: {skipped}"
     plain = {name: repr(name) if _NEEDS_QUOTES.search(name) else name for name in names if name}
-    if len(names) == 1:
+    if len(names) == 1 and header.find().takes_separator:
         separator = next((f", as -t {one}" for byte, one in _SEPARATORS.items() if byte in first), "")
         way_out = f"it has one, {plain[first]}; -t says what separates them{separator}"
         return way_out if _NEEDS_QUOTES.search(first) else did_you_mean_column(sought, plain, way_out)

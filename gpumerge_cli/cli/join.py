@@ -15,13 +15,14 @@ from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.joins import JOIN_TYPES, ONLY_A, ONLY_B, PAIRS, Join
 from gpumerge_cli.order.key_kinds import KINDS
-from gpumerge_cli.order.rules import NEWLINE, NUL
+from gpumerge_cli.order.rules import END
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.order.record_joins import RecordJoin
 
+_LINE_END = b"\n"
 _UNPAIRED = {"1": ONLY_A, "2": ONLY_B}
 
 
@@ -54,15 +55,18 @@ def job_of(options: JoinOptions) -> Job:
 def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join]:
     """The items and the rules by the options. Raises UsageError, or InputError for a header."""
     from gpumerge_cli.formats.items import Items
+    from gpumerge_cli.formats.record_options import RecordRequest
 
     rules, named = rules_of(options, names)
     header = options.header or named
     columns = columns_of(options, names)
     implied = columns.certainty == "implied"
     chosen = chosen_format(options.format, names, columns if implied else requested_columns(options, names))
+    size, offset = _sizes(options)[0], _offsets(options)[0]
     items = Items(
-        chosen.name, lines=rules.rules[0], header_lines=int(header), certainty=chosen.certainty,
-        lines_of_others=rules.rules[1],
+        chosen.name, options.dtype, rules.rules[0], header_lines=int(header), certainty=chosen.certainty,
+        records=RecordRequest(size, offset, options.key_size), lines_of_others=rules.rules[1],
+        line_ends=options.line_ends or "",
     )  # fmt: skip
     return items, rules
 
@@ -82,6 +86,7 @@ def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
         key=keys.order,
         separator=separator,
         between=between,
+        quotes=options.quote_rule,
         shows=_shows(options),
         columns=keys.chosen.columns,
         auto=keys.chosen.auto or of_columns,
@@ -107,11 +112,9 @@ def _of_records(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Re
             raise binary_error(binary, option)
         way_out = "leave it out; --output names the file to write" if option == _COLUMNS_OPTION else "leave it out"
         raise UsageError(f"{option}: the items are records, not lines", way_out=way_out)
-    sizes = two_numbers(options.record_size, "--record-size", 1)
-    offsets = two_numbers(options.key_offset, "--key-offset", 0)
     first, second = (
         RecordRequest(size, offset, options.key_size, given.texts, given.option)
-        for size, offset, given in zip(sizes, offsets, given_fields(options), strict=True)
+        for size, offset, given in zip(_sizes(options), _offsets(options), given_fields(options), strict=True)
     )
     items = Items(
         options.format, options.dtype, reverse=options.reverse, records=first, others=(second,),
@@ -119,10 +122,21 @@ def _of_records(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Re
     return items, RecordJoin(_shows(options), _filler(options.empty))
 
 
+def _sizes(options: JoinOptions) -> tuple[int | None, int | None]:
+    """The bytes of a record of A, and of one of B."""
+    return two_numbers(options.record_size, "--record-size", 1)
+
+
+def _offsets(options: JoinOptions) -> tuple[int | None, int | None]:
+    """The first byte of the key in a record of A, and in one of B."""
+    return two_numbers(options.key_offset, "--key-offset", 0)
+
+
 def _of_lines_alone(options: JoinOptions) -> dict[str, object]:
     """The values of options that do not apply to records."""
     return {
         "--field-separator": options.field_separator,
+        "--line-ends": options.line_ends,
         options.format_switch: options.format_switch,
         "--header": options.header,
         "--zero-terminated": options.zero_terminated,
@@ -152,12 +166,12 @@ def _filler(text: str | None) -> bytes:
         raise UsageError(what, way_out="write its number, from 0 to 255") from None
 
 
-def _separators(text: str | None, *, zero_terminated: bool) -> tuple[int | None, int]:
-    """The byte between fields as Join has it, and the one that goes out there."""
+def _separators(text: str | None, *, zero_terminated: bool) -> tuple[bytes | None, bytes]:
+    """The text between fields as Join has it, and the one of the output."""
     if text is None:
-        return None, ord(" ")
+        return None, b" "
     if not text:  # all of a line is one field
-        return NUL if zero_terminated else NEWLINE, NEWLINE
+        return END if zero_terminated else _LINE_END, _LINE_END
     separator = parse_separator(text)
     return separator, separator
 

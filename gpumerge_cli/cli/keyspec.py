@@ -179,7 +179,7 @@ def line_order(
     letters: Collection[str],
     keys: Sequence[KeySpec] = (),
     *,
-    separator: int | None = None,
+    separator: bytes | None = None,
     stable: bool = False,
     zero_terminated: bool = False,
     stable_by: str = "leave --last-resort out",

@@ -34,7 +34,7 @@ class LineKeys:
     def __init__(self, order: Order, rules: LineOrder) -> None:
         self._order = order
         self._rules = rules
-        self._comparisons = [Comparison(_order_of_keys(key)) for key in rules.keys]
+        self._comparisons = [Comparison(_order_of_keys(key, rules.locale)) for key in rules.keys]
         self._is_line = len(rules.keys) == 1 and rules.keys[0].whole
 
     @property
@@ -103,7 +103,7 @@ class LineKeys:
         return value.lstrip(BLANKS)
 
     def _is_invalid(self, key: LineKey, value: bytes) -> bool:
-        return key.kind.typed and is_invalid(_order_of_keys(key), 0, value)
+        return key.kind.typed and is_invalid(_order_of_keys(key, self._rules.locale), 0, value)
 
     def _begins_with_blank(self, key: LineKey) -> bool:
         """Whether all keys that are not empty begin with a blank, as fields do that blanks separate."""
@@ -116,13 +116,13 @@ class LineKeys:
         return self._rules.has_fields and several
 
 
-def _order_of_keys(key: LineKey) -> Order:
-    """The order of lines that are such keys alone."""
+def _order_of_keys(key: LineKey, locale: str) -> Order:
+    """The order of lines that are such keys alone, by a locale if it is not ""."""
     skips = key.skip_start and key.start_char == 0
     alone = replace(
         key, start_field=0, start_char=0, end_field=None, end_char=0, skip_start=skips, skip_end=False,
     )  # fmt: skip
-    return Order.lines(LineOrder((alone,), stable=True))
+    return Order.lines(LineOrder((alone,), stable=True, locale=locale))
 
 
 def _first(source: Source, low: int, is_ahead: Callable[[bytes], bool]) -> int:

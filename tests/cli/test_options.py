@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import typing
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
+import gpumerge_cli
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.cli.conflicts import check_conflicts
 from gpumerge_cli.cli.keyspec import LETTERS
@@ -203,6 +206,17 @@ def test_a_flag_that_is_taken_back_goes_with_all() -> None:
 def test_messages(words: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(words.split()) == 2
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("room", ["cli", "batch"])
+def test_no_value_is_looked_up_by_a_text(room: str) -> None:
+    """Only groups.py finds values by names of its tables. A text that getattr is given stands there as it is."""
+    for path in (Path(gpumerge_cli.__file__).parent / room).rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        calls = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "getattr"]
+        assert all(isinstance(call.args[1], ast.Constant) for call in calls), f"{path} looks up a field by a name"
+        reads = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr == "__dict__"]
+        assert not reads or path.name == "groups.py", f"{path} reads fields by their names"
 
 
 def test_a_setting_of_what_a_comparison_does_not_make_gives_way() -> None:

@@ -88,7 +88,7 @@ def drawn_case(kind: str, chance: Random, csv: bool = False) -> tuple[LineKey, L
     rows = [texts(kind, chance, count, key.invalid != ""), [chance.choice([b"a", b"b"]) for _ in range(count)]]
     lines = lines_of([[b"%d" % at for at in range(count)], *rows])
     last = replace(key_for("bytes", 2), nulls=key.nulls, null_values=NAMED)
-    return key, LineOrder((key, last), ord(","), stable=True), lines, options(key, csv)
+    return key, LineOrder((key, last), b",", stable=True), lines, options(key, csv)
 
 
 def with_one_fault(kind: str, chance: Random, *, first: bool) -> tuple[list[bytes], int]:
@@ -99,7 +99,7 @@ def with_one_fault(kind: str, chance: Random, *, first: bool) -> tuple[list[byte
     lines[at] = b"%05d,%s" % (at, bad)
     if first:
         key = key_for(kind, reverse=True, invalid=chance.choice(["first", "last"]))
-        lines.sort(key=key_of(LineOrder((key,), ord(","))))
+        lines.sort(key=key_of(LineOrder((key,), b",")))
     return lines, next(number for number, line in enumerate(lines) if line.endswith(b"," + bad))
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.job import BackendChoice
     from gpumerge_cli.launch import KernelName, TileLoad
     from gpumerge_cli.order.key_kinds import KeyKind
+    from gpumerge_cli.order.rules import Quotes
 
 
 _LETTERS = {
@@ -32,8 +33,6 @@ _LETTERS = {
 """The letters of sort, or words of kinds, for options about keys, by their parameters."""
 FORMAT_SWITCHES = {"csv": "--csv"}
 """The switches that ask for a format of lines with columns, by their parameters: see Format.option."""
-_OF_BINARY = ("dtype", "record_size", "key_offset", "key_size")
-"""The parameters of options that name a type of numbers or records."""
 
 
 class Options:
@@ -107,7 +106,7 @@ class ItemOptions(Options):
     @property
     def names_binary(self) -> bool:
         """Whether an option names a type of numbers or records."""
-        return any(self.__dict__.get(name) is not None for name in _OF_BINARY)
+        return self.dtype is not None or self.key_size is not None
 
 
 class RecordOptions(ItemOptions):
@@ -117,11 +116,17 @@ class RecordOptions(ItemOptions):
     key_offset: int | None
     field: tuple[str, ...]
 
+    @property
+    def names_binary(self) -> bool:
+        return self.record_size is not None or self.key_offset is not None or super().names_binary
+
 
 class LineOptions(ItemOptions):
     """The options of lines that a join has, too."""
 
     csv: bool
+    quotes: Literal["csv", "none", "backslash"]
+    line_ends: Literal["first", "lf", "crlf"] | None
     field_separator: str | None
     zero_terminated: bool
     dictionary_order: bool
@@ -138,6 +143,7 @@ class LineOptions(ItemOptions):
     year: int | None
     thousands: str | None
     decimal: str | None
+    locale: str | None
     invalid: Literal["error", "first", "last"] | None
     stable: bool
     last_resort: bool
@@ -146,6 +152,11 @@ class LineOptions(ItemOptions):
     def format_switch(self) -> str:
         """The switch that asks for a format; "" if none is on."""
         return next((switch for parameter, switch in FORMAT_SWITCHES.items() if self.__dict__[parameter]), "")
+
+    @property
+    def quote_rule(self) -> Quotes:
+        """The meaning of quotes as orders name it."""
+        return "doubled" if self.quotes == "csv" else self.quotes
 
     @property
     def letters(self) -> set[str]:
@@ -168,6 +179,10 @@ class OrderOptions(RecordOptions, LineOptions):
     """The items of one or several inputs, and their order."""
 
     header: int
+    record_start: str | None
+    header_prefix: str | None
+    headers: Literal["identical", "first", "union"]
+    schema: Literal["same", "union", "intersect"]
     key: tuple[str, ...]
     sort: str | None
     time: bool
@@ -177,6 +192,22 @@ class OrderOptions(RecordOptions, LineOptions):
     random_source: str | None
     sequence: tuple[str, ...]
     """The parameters key and field, one for each -k and --field of the command line, in its order."""
+
+    @property
+    def format_switch(self) -> str:
+        """See LineOptions. A schema asks for its format, unless another option names one."""
+        of_schema = self.schema != "same" and self.format is None
+        return super().format_switch or (FORMAT_SWITCHES["csv"] if of_schema else "")
+
+    @property
+    def header_lines(self) -> int:
+        """Lines of header behind those with a prefix: names of columns for a schema imply one."""
+        return self.header or int(self.schema != "same" and self.header_prefix is None)
+
+    @property
+    def has_header(self) -> bool:
+        """Whether an option says that files have a header."""
+        return self.header_lines > 0 or self.header_prefix is not None
 
     @property
     def keys_alone(self) -> bool:
