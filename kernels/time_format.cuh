@@ -54,13 +54,9 @@ struct TimeFormat : TimeReader {
 
     __device__ inline bool field(int letter)
     {
-        long long two = 0;
         switch (letter) {
         case 'Y': return digits(YEAR_DIGITS, time.year);
-        case 'y':
-            if (!digits(2, two)) return false;
-            time.year = two + (two < 69 ? 2000 : 1900);
-            return true;
+        case 'y': return short_year();
         case 'm': return number(2, time.month);
         case 'd': return number(2, time.day);
         case 'j': return number(3, day_of_year) && day_of_year > 0;

@@ -113,18 +113,20 @@ struct KnownForms : TimeReader {
         return maybe_clock(true);
     }
 
-    // 31/Jan/2024:10:20:30 +0000, 31-Jan-2024 10:20:30, 31 Jan 2024 10:20:30 GMT.
-    __device__ inline bool day_first()
+    // 31/Jan/2024:10:20:30 +0000, 31-Jan-2024 10:20:30, 31 Jan 2024 10:20:30 GMT. Behind a day of the week, the year may have two
+    // digits, as in RFC 822. Elsewhere 31 may be a number ahead of the date Jan 24.
+    __device__ inline bool day_first(bool has_weekday)
     {
         if (!one_or_two(time.day)) return false;
         const int mark = ahead();
         if ((mark != '/' && mark != '-' && mark != ' ') || !take(mark) || !month() || !take(mark)) return false;
-        if (!digits(YEAR_DIGITS, time.year) || !(take(':') || take(' ')) || !clock()) return false;
+        const bool is_short = has_weekday && digits_ahead(3) == 2;
+        if (!(is_short ? short_year() : digits(YEAR_DIGITS, time.year)) || !(take(':') || take(' ')) || !clock()) return false;
         maybe_offset();
         return true;
     }
 
-    // Jan 31 10:20:30, with a year ahead of or behind the time if there is one. Behind a day of the week, there is one.
+    // Jan 31 10:20:30, with a year ahead of or behind the time if there is one, and an offset ahead of or behind that year.
     __device__ inline bool month_first(bool has_weekday)
     {
         if (!month() || !blanks() || !one_or_two(time.day) || !blanks()) return false;
@@ -135,9 +137,10 @@ struct KnownForms : TimeReader {
         if (!clock()) return false;
         const Place behind = at;
         const WrittenTime found = time;
-        if (take(' ') && (!is_letter(ahead()) || (offset() && take(' '))) && time.year == NO_YEAR && digits_ahead(5) == YEAR_DIGITS
+        if (take(' ') && (is_digit(ahead()) || (offset(true) && take(' '))) && time.year == NO_YEAR && digits_ahead(5) == YEAR_DIGITS
             && (at + 4 == stop || ahead(4) == ' ' || ahead(4) == ']' || (has_weekday && (ahead(4) == ':' || ahead(4) == ',')))) {
             digits(YEAR_DIGITS, time.year);
+            if (!time.has_offset) maybe_offset();
             return true;
         }
         at = behind;
@@ -154,7 +157,7 @@ struct KnownForms : TimeReader {
             if (weekday()) {
                 take(',');
                 if (!blanks()) return false;
-                return is_digit(ahead()) ? day_first() : month_first(true);
+                return is_digit(ahead()) ? day_first(true) : month_first(true);
             }
             return month_first(false);
         }
@@ -166,7 +169,7 @@ struct KnownForms : TimeReader {
         time = {};
         const int count = digits_ahead(9);
         if ((count == YEAR_DIGITS && (ahead(4) == '-' || ahead(4) == '/')) || count == 8) return year_first(count);
-        return (count == 1 || count == 2) && day_first();
+        return (count == 1 || count == 2) && day_first(false);
     }
 
     // Seconds, milliseconds, microseconds or nanoseconds since 1970, by their size.

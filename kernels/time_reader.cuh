@@ -146,6 +146,14 @@ struct TimeReader {
         return true;
     }
 
+    // A year of two digits, from 1969 to 2068.
+    __device__ inline bool short_year()
+    {
+        if (!digits(2, time.year)) return false;
+        time.year += time.year < 69 ? 2000 : 1900;
+        return true;
+    }
+
     // An offset, if there is one, maybe behind a blank.
     __device__ inline void maybe_offset()
     {

@@ -23,14 +23,17 @@ _OFFSET = rf"(?P<zone>(?: ?(?:z|utc|gmt)(?![a-z\d])| ?{_HOURS}:?[0-5]\d(?!\d)|{_
 _YEAR, _DAY = r"(?P<year>\d{4})", r"(?P<day>\d\d?)"
 _WEEKDAY = rf"(?:(?:{_DAYS}),?[ ]{{1,2}})?"
 _MONTH_DAY = rf"{_MONTH}[ ]{{1,2}}{_DAY}[ ]{{1,2}}"
+_LONG = rf"z|utc|gmt|{_HOURS}:?[0-5]\d"
+_BEHIND = rf"(?(zone)|(?:[ ](?P<behind>(?:z|utc|gmt)(?![a-z\d])|{_HOURS}:?[0-5]\d(?!\d)))?)"
 _PATTERNS = [
     re.compile(form, re.I | re.A)
     for form in (
         rf"{_YEAR}(?P<mark>[-/])(?P<month>\d\d)(?P=mark)(?P<day>\d\d)(?:(?:[t_]|[ \t\n]+){_CLOCK}{_OFFSET}?)?",
         rf"{_YEAR}(?P<month>\d\d)(?P<day>\d\d)t{_CLOSE_CLOCK}{_OFFSET}?",
         rf"{_WEEKDAY}{_DAY}(?P<mark>[/ -]){_MONTH}(?P=mark){_YEAR}[: ]{_CLOCK}{_OFFSET}?",
-        rf"(?:{_DAYS}),?[ ]{{1,2}}{_MONTH_DAY}{_CLOCK}(?:[ ](?P<zone>z|utc|gmt))?[ ]{_YEAR}(?=\Z|[ \]:,])",
-        rf"{_WEEKDAY}{_MONTH_DAY}{_CLOCK}(?:[ ](?P<zone>z|utc|gmt))?[ ]{_YEAR}(?=\Z|[ \]])",
+        rf"(?:{_DAYS}),?[ ]{{1,2}}{_DAY}(?P<mark>[/ -]){_MONTH}(?P=mark)(?P<short>\d\d)[: ]{_CLOCK}{_OFFSET}?",
+        rf"(?:{_DAYS}),?[ ]{{1,2}}{_MONTH_DAY}{_CLOCK}(?:[ ](?P<zone>{_LONG}))?[ ]{_YEAR}(?=\Z|[ \]:,]){_BEHIND}",
+        rf"{_WEEKDAY}{_MONTH_DAY}{_CLOCK}(?:[ ](?P<zone>{_LONG}))?[ ]{_YEAR}(?=\Z|[ \]]){_BEHIND}",
         rf"{_WEEKDAY}{_MONTH_DAY}(?:{_YEAR}[ ])?{_CLOCK}{_OFFSET}?",
         rf"(?-i:[IWEF])(?P<month>\d\d)(?P<day>\d\d)[ ](?P<hour>\d\d):(?P<minute>\d\d):{_SECONDS}",
     )
@@ -100,7 +103,9 @@ def _read_parts(parts: dict[str, str | None], settings: TimeSettings) -> int:
     def number(name: str) -> int:
         return int(parts.get(name) or 0)
 
-    if not parts.get("year") and settings.years not in (ONE_YEAR, LATEST_BY):
+    short = parts.get("short")
+    year = int(parts.get("year") or (datetime.strptime(short, "%y").year if short else 0))
+    if not (short or parts.get("year")) and settings.years not in (ONE_YEAR, LATEST_BY):
         raise LacksYearError
     name, second = parts.get("name"), number("second")
     month = _MONTHS.index(name.lower()) + 1 if name else number("month")
@@ -110,10 +115,10 @@ def _read_parts(parts: dict[str, str | None], settings: TimeSettings) -> int:
 
     def of_year(year: int) -> int:
         then = datetime(year, month, *rest) + timedelta(seconds=second == 60)
-        return _nanos(then, settings, parts.get("zone") or "", parts.get("fraction") or "")
+        return _nanos(then, settings, parts.get("zone") or parts.get("behind") or "", parts.get("fraction") or "")
 
-    if parts.get("year"):
-        return of_year(number("year"))
+    if short or parts.get("year"):
+        return of_year(year)
     if settings.years == ONE_YEAR:
         return of_year(settings.year)
     if settings.years == LATEST_BY:
@@ -174,6 +179,8 @@ def written(chance: Random) -> bytes:
         f"{then.day}-{name}-{year} {clock}{fraction}", f"{week}, {then:%d} {name} {year} {clock} +0200",
         *[f"{name} {day} {clock}"] * 2, f"{name}{space}{then.day} {clock}{fraction}", f"{name} {day} {year} {clock}",
         f"{week} {name} {day} {clock}{fraction} {year}", f"{week} {name} {day} {clock} UTC {year}",
+        f"{week} {name} {day} {clock} {year} -0330", f"{week} {name} {day} {clock} +0100 {year}",
+        f"{week}, {day} {name} {then:%y} {clock} +0130", f"{week} {then:%d-%b-%y} {clock} GMT",
         f"{chance.choice('IWEFX')}{then:%m%d} {clock}{fraction}",
         f"{seconds}", f"{seconds}.{chance.randrange(1000)}", f"{seconds * 1000 + 7}", f"{seconds * 10**6}",
         f"{seconds * 10**9 + 1}", f"-{seconds}.5", f"{then:%d/%m/%Y} {clock}", f"{name} {then:%d %I:%M} {half}",
